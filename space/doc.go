@@ -1,0 +1,29 @@
+// Package space says which models exist and which coordinates of the parameters each of them uses.
+//
+// A model is a row of S categorical sites; site s has Cards()[s] outcomes, numbered from 0. Every
+// model draws its parameters from the same D saturated coordinates and switches some of them on.
+// One layout serves every family: a single K-way site is a plain list of K models ([Table]), sites
+// with two outcomes are subsets ([Subsets]), and other packages describe richer families by
+// implementing [Space].
+//
+// Notation:
+//
+//	here    paper     meaning                                     shape
+//	codes   m, s(m)   models, one row of sites each               [B, S] int32
+//	mask    A(m)      coordinates in use                          [B, D] Bool
+//	index             number of a model, 0 ≤ index < ∏ cards      [B] int32
+//	feats   ξ, δ(m)   the model as input of a network             [B, C] float
+//
+// Models are numbered in mixed radix with site 0 most significant, so that counting through the
+// numbers changes the last site fastest. Functions on graph nodes work on a batch of codes; each has
+// a twin on the host that works on one code, and both follow the same numbering.
+//
+//	s, err := space.NewSubsets(3, []int{0}, [][]int{{1}, {2}}) // an intercept and two predictors
+//	if err != nil {
+//		return err
+//	}
+//	for index, code := range space.All(s.Cards()) {
+//		mask := s.MaskRow(code, nil)
+//		fmt.Println(index, code, mask) // 0 [0 0] [true false false] … 3 [1 1] [true true true]
+//	}
+package space

@@ -1,0 +1,58 @@
+package space
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// FeatureDim returns C, the width of [Features]: a site with two outcomes is one feature, a site
+// with any other number K of outcomes is K.
+func FeatureDim(cards []int) int {
+	dim := 0
+	for _, card := range cards {
+		if card == 2 {
+			dim++
+		} else {
+			dim += card
+		}
+	}
+	return dim
+}
+
+// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float
+// dtype. A site with two outcomes is its outcome, 0 or 1; any other site is one-hot.
+func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
+	cards := s.Cards()
+	AssertCodes("space.Features", codes, len(cards))
+	// Feature c asks whether site sites[c] has outcome outcomes[c].
+	var sites, outcomes []int32
+	for site, card := range cards {
+		for outcome := range card {
+			if card == 2 && outcome == 0 {
+				continue
+			}
+			sites = append(sites, int32(site))
+			outcomes = append(outcomes, int32(outcome))
+		}
+	}
+	on := graph.Equal(takeColumns(codes, sites), graph.Const(codes.Graph(), [][]int32{outcomes}))
+	return graph.ConvertDType(on, dtype)
+}
+
+// takeColumns returns the listed columns of x [B, N] as [B, len(columns)]; a column may repeat.
+func takeColumns(x *graph.Node, columns []int32) *graph.Node {
+	if isIdentity(columns, x.Shape().Dim(1)) {
+		return x
+	}
+	index := graph.InsertAxes(graph.Const(x.Graph(), columns), -1)
+	return graph.Transpose(graph.Gather(graph.Transpose(x, 0, 1), index), 0, 1)
+}
+
+func isIdentity(columns []int32, n int) bool {
+	for i, column := range columns {
+		if column != int32(i) {
+			return false
+		}
+	}
+	return len(columns) == n
+}

@@ -1,0 +1,147 @@
+package space
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+const (
+	maxCard  = math.MaxInt32 // an outcome is an int32
+	maxCount = 1 << 62
+)
+
+// Count returns the number of codes of s, the product of its outcome counts; ok is false when it is
+// larger than 2^62.
+func Count(s Space) (n int, ok bool) { return CountCodes(s.Cards()) }
+
+// CountCodes is [Count] for a space given by its outcome counts alone.
+func CountCodes(cards []int) (n int, ok bool) {
+	n = 1
+	for _, card := range cards {
+		if card > maxCount/n {
+			return 0, false
+		}
+		n *= card
+	}
+	return n, true
+}
+
+// All enumerates the codes of a space in the order of their index. The slice it yields is one
+// buffer, overwritten at each step: copy it to keep it. It panics when CheckCards(cards) fails.
+func All(cards []int) iter.Seq2[int, []int32] {
+	mustCards("space.All", cards)
+	return func(yield func(int, []int32) bool) {
+		code := make([]int32, len(cards))
+		for index := 0; ; index++ {
+			if !yield(index, code) {
+				return
+			}
+			site := len(cards) - 1
+			for ; site >= 0; site-- { // an odometer: carry into the site on the left
+				code[site]++
+				if int(code[site]) < cards[site] {
+					break
+				}
+				code[site] = 0
+			}
+			if site < 0 {
+				return
+			}
+		}
+	}
+}
+
+// Encode returns the index of a code. It panics when the lengths differ, an outcome does not exist,
+// or the space has more than 2^62 codes.
+func Encode(cards []int, code []int32) int {
+	mustCount("space.Encode", cards)
+	mustCode("space.Encode", cards, code)
+	index := 0
+	for site, card := range cards {
+		index = index*card + int(code[site])
+	}
+	return index
+}
+
+// Decode writes the code with the given index into dst (length S) and returns it; a nil dst is
+// allocated. It panics when dst has another length or index is not that of a code.
+func Decode(cards []int, index int, dst []int32) []int32 {
+	count := mustCount("space.Decode", cards)
+	if index < 0 || index >= count {
+		panic(fmt.Sprintf("space.Decode: index %d of a space of %d codes", index, count))
+	}
+	if dst == nil {
+		dst = make([]int32, len(cards))
+	}
+	if len(dst) != len(cards) {
+		panic(fmt.Sprintf("space.Decode: dst has length %d, want %d", len(dst), len(cards)))
+	}
+	for site := len(cards) - 1; site >= 0; site-- {
+		dst[site] = int32(index % cards[site])
+		index /= cards[site]
+	}
+	return dst
+}
+
+// Index returns the index of each code: codes [B, S] int32 -> [B] int32. The space must have fewer
+// than 2^31 codes. Outcomes that do not exist give meaningless indices.
+func Index(cards []int, codes *graph.Node) *graph.Node {
+	strides := mustStrides("space.Index", cards)
+	AssertCodes("space.Index", codes, len(cards))
+	return graph.ReduceSum(graph.Mul(codes, graph.Const(codes.Graph(), [][]int32{strides})), 1)
+}
+
+// Codes is the inverse of [Index]: index [B] int32 -> [B, S] int32.
+func Codes(cards []int, index *graph.Node) *graph.Node {
+	strides := mustStrides("space.Codes", cards)
+	outcomes := make([]int32, len(cards))
+	for site, card := range cards {
+		outcomes[site] = int32(card)
+	}
+	g := index.Graph()
+	quotient := graph.Div(graph.InsertAxes(index, -1), graph.Const(g, [][]int32{strides})) // [B, S]
+	return graph.Rem(quotient, graph.Const(g, [][]int32{outcomes}))
+}
+
+// mustStrides returns how far apart in index two neighbouring outcomes of each site are.
+func mustStrides(where string, cards []int) []int32 {
+	if count := mustCount(where, cards); count > math.MaxInt32 {
+		panic(fmt.Errorf("%s: the space has %d codes, more than an int32 can number", where, count))
+	}
+	strides := make([]int32, len(cards))
+	stride := 1
+	for site := len(cards) - 1; site >= 0; site-- {
+		strides[site] = int32(stride)
+		stride *= cards[site]
+	}
+	return strides
+}
+
+func mustCards(where string, cards []int) {
+	if err := CheckCards(cards); err != nil {
+		panic(fmt.Errorf("%s: %w", where, err))
+	}
+}
+
+func mustCount(where string, cards []int) int {
+	mustCards(where, cards)
+	count, ok := CountCodes(cards)
+	if !ok {
+		panic(fmt.Errorf("%s: the space has more than 2^62 codes", where))
+	}
+	return count
+}
+
+func mustCode(where string, cards []int, code []int32) {
+	if len(code) != len(cards) {
+		panic(fmt.Sprintf("%s: code has length %d, want %d", where, len(code), len(cards)))
+	}
+	for site, card := range cards {
+		if code[site] < 0 || int(code[site]) >= card {
+			panic(fmt.Sprintf("%s: site %d has outcome %d, want 0 to %d", where, site, code[site], card-1))
+		}
+	}
+}

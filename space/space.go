@@ -1,0 +1,49 @@
+package space
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Space is a finite family of models over D saturated coordinates.
+type Space interface {
+	// Cards returns the number of outcomes of each of the S sites. Callers must not change it.
+	Cards() []int
+	// Dim returns D, the number of saturated coordinates.
+	Dim() int
+	// Mask returns the coordinates each model uses: codes [B, S] int32 -> [B, D] Bool. It is a graph
+	// function: it panics with an error when codes has another shape or dtype.
+	Mask(codes *graph.Node) *graph.Node
+}
+
+// RowMasker is a [Space] that can also tell the coordinates of one model without a graph.
+type RowMasker interface {
+	Space
+	// MaskRow writes the coordinates that code (length S) uses into dst (length D) and returns it; a
+	// nil dst is allocated. It panics when a length is wrong or an outcome does not exist.
+	MaskRow(code []int32, dst []bool) []bool
+}
+
+// CheckCards reports what is wrong with the outcome counts of a space: there must be at least one
+// site, and each must have at least one outcome.
+func CheckCards(cards []int) error {
+	if len(cards) == 0 {
+		return fmt.Errorf("space: want at least one site, got none")
+	}
+	for site, card := range cards {
+		if card < 1 || card > maxCard {
+			return fmt.Errorf("space: site %d has %d outcomes, want 1 to %d", site, card, maxCard)
+		}
+	}
+	return nil
+}
+
+// AssertCodes panics with an error that starts with where unless codes has shape [B, sites] int32.
+// Graph functions that take codes call it first.
+func AssertCodes(where string, codes *graph.Node, sites int) {
+	if codes.DType() != dtypes.Int32 || codes.Rank() != 2 || codes.Shape().Dim(1) != sites {
+		panic(fmt.Errorf("%s: want codes of shape [B, %d] and dtype Int32, got %s", where, sites, codes.Shape()))
+	}
+}

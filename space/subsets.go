@@ -1,0 +1,107 @@
+package space
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Subsets is the space of all subsets of S groups of coordinates: site s has outcome 1 when the
+// coordinates of group s are in use and 0 when they are not. Some coordinates may be in use always.
+type Subsets struct {
+	cards  []int
+	owner  []int32 // the site that switches each coordinate; for one always in use, any site
+	always []bool  // coordinates in use in every model
+	fixed  bool    // some coordinate is always in use
+}
+
+var _ RowMasker = (*Subsets)(nil)
+
+// NewSubsets returns the space with dim coordinates in which those listed in always are in every
+// model and site s switches those in groups[s]. Each coordinate must be listed exactly once, and
+// there must be at least one group, none of them empty.
+func NewSubsets(dim int, always []int, groups [][]int) (*Subsets, error) {
+	if dim < 1 {
+		return nil, fmt.Errorf("space.NewSubsets: dim is %d, want at least 1", dim)
+	}
+	if len(groups) == 0 {
+		return nil, fmt.Errorf("space.NewSubsets: no groups, so there is a single model: describe it with NewTable")
+	}
+	s := &Subsets{
+		cards:  slices.Repeat([]int{2}, len(groups)),
+		owner:  make([]int32, dim),
+		always: make([]bool, dim),
+		fixed:  len(always) > 0,
+	}
+	place := make([]string, dim) // where each coordinate was listed
+	list := func(coordinate int, where string) error {
+		if coordinate < 0 || coordinate >= dim {
+			return fmt.Errorf("space.NewSubsets: coordinate %d in %s is outside 0 to %d", coordinate, where, dim-1)
+		}
+		if place[coordinate] != "" {
+			return fmt.Errorf("space.NewSubsets: coordinate %d is in %s and again in %s", coordinate, place[coordinate], where)
+		}
+		place[coordinate] = where
+		return nil
+	}
+	for _, coordinate := range always {
+		if err := list(coordinate, "always"); err != nil {
+			return nil, err
+		}
+		s.always[coordinate] = true
+	}
+	for site, group := range groups {
+		if len(group) == 0 {
+			return nil, fmt.Errorf("space.NewSubsets: group %d is empty", site)
+		}
+		where := fmt.Sprintf("group %d", site)
+		for _, coordinate := range group {
+			if err := list(coordinate, where); err != nil {
+				return nil, err
+			}
+			s.owner[coordinate] = int32(site)
+		}
+	}
+	if missing := slices.Index(place, ""); missing >= 0 {
+		return nil, fmt.Errorf("space.NewSubsets: coordinate %d is neither in always nor in a group", missing)
+	}
+	return s, nil
+}
+
+// Cards returns S twos.
+func (s *Subsets) Cards() []int { return s.cards }
+
+// Dim returns the number of coordinates.
+func (s *Subsets) Dim() int { return len(s.owner) }
+
+// Mask returns the coordinates in use: codes [B, S] int32 -> [B, D] Bool.
+func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
+	AssertCodes("space.Subsets.Mask", codes, len(s.cards))
+	g := codes.Graph()
+	mask := graph.NotEqual(takeColumns(codes, s.owner), graph.Const(g, int32(0)))
+	if s.fixed {
+		mask = graph.LogicalOr(mask, graph.Const(g, [][]bool{s.always}))
+	}
+	return mask
+}
+
+// MaskRow is the host twin of Mask for one code.
+func (s *Subsets) MaskRow(code []int32, dst []bool) []bool {
+	mustCode("space.Subsets.MaskRow", s.cards, code)
+	dst = maskBuffer("space.Subsets.MaskRow", dst, s.Dim())
+	for coordinate, site := range s.owner {
+		dst[coordinate] = s.always[coordinate] || code[site] != 0
+	}
+	return dst
+}
+
+func maskBuffer(where string, dst []bool, dim int) []bool {
+	if dst == nil {
+		return make([]bool, dim)
+	}
+	if len(dst) != dim {
+		panic(fmt.Sprintf("%s: dst has length %d, want %d", where, len(dst), dim))
+	}
+	return dst
+}

@@ -1,0 +1,60 @@
+package space
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Table is a list of K models: one site whose outcome k uses the coordinates of row k.
+type Table struct {
+	cards []int
+	masks [][]bool
+}
+
+var _ RowMasker = (*Table)(nil)
+
+// NewTable returns the space whose model k uses the coordinates d with masks[k][d]. The rows must
+// have the same length, and each coordinate must be used by some model. Two models may use the same
+// coordinates. The rows are copied.
+func NewTable(masks [][]bool) (*Table, error) {
+	if len(masks) == 0 || len(masks[0]) == 0 {
+		return nil, fmt.Errorf("space.NewTable: want at least one model and one coordinate")
+	}
+	used := make([]bool, len(masks[0]))
+	rows := make([][]bool, len(masks))
+	for k, row := range masks {
+		if len(row) != len(used) {
+			return nil, fmt.Errorf("space.NewTable: model %d has %d coordinates, model 0 has %d", k, len(row), len(used))
+		}
+		for d, on := range row {
+			used[d] = used[d] || on
+		}
+		rows[k] = slices.Clone(row)
+	}
+	if unused := slices.Index(used, false); unused >= 0 {
+		return nil, fmt.Errorf("space.NewTable: coordinate %d is used by no model", unused)
+	}
+	return &Table{cards: []int{len(rows)}, masks: rows}, nil
+}
+
+// Cards returns the number of models, as the outcome count of the only site.
+func (t *Table) Cards() []int { return t.cards }
+
+// Dim returns the number of coordinates.
+func (t *Table) Dim() int { return len(t.masks[0]) }
+
+// Mask returns the coordinates in use: codes [B, 1] int32 -> [B, D] Bool.
+func (t *Table) Mask(codes *graph.Node) *graph.Node {
+	AssertCodes("space.Table.Mask", codes, 1)
+	return graph.Gather(graph.Const(codes.Graph(), t.masks), codes)
+}
+
+// MaskRow is the host twin of Mask for one code.
+func (t *Table) MaskRow(code []int32, dst []bool) []bool {
+	mustCode("space.Table.MaskRow", t.cards, code)
+	dst = maskBuffer("space.Table.MaskRow", dst, t.Dim())
+	copy(dst, t.masks[code[0]])
+	return dst
+}
