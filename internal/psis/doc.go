@@ -1,0 +1,24 @@
+// Package psis smooths importance weights and judges them.
+//
+// An estimate of the form mean(w f) is only as good as the right tail of the weights w. Pareto
+// smoothed importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry 2024) fits a generalised
+// Pareto distribution to the largest weights, replaces them by its quantiles, and reports the
+// fitted shape k̂: the weights have about 1/k̂ finite moments, and above 0.7 no practical number of
+// draws makes the estimate reliable.
+//
+//	| here       | paper | meaning                                               |
+//	| logWeights | log r | log importance ratios, any additive constant, natural |
+//	| K          | k̂     | shape of the fitted tail                              |
+//	| Tail       | M     | number of smoothed draws                              |
+//	| ESS        | S_eff | 1 / Σ w̃², w̃ normalised smoothed weights               |
+//
+// A weight of zero (log weight −Inf) is an ordinary draw that missed the target. NaN and +Inf are
+// not weights: they are left out and counted in NonFinite, and the caller decides how many are
+// too many.
+//
+//	r := psis.Smooth(logWeights)
+//	if r.NonFinite > 0 || r.K > psis.Reliable {
+//		// do not trust
+//	}
+//	logZ, se := r.LogMean, r.LogMeanSE
+package psis

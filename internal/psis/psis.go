@@ -1,0 +1,158 @@
+package psis
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// Reliable is the largest k̂ at which an estimate still deserves trust (Vehtari et al. 2024, section 3.2.4).
+const Reliable = 0.7
+
+// minTail is the smallest tail a shape is fitted to.
+const minTail = 5
+
+// tieTolerance is the relative excess over the cutoff below which tail weights count as equal:
+// differences that small are rounding of the log densities.
+const tieTolerance = 1e-10
+
+// Result is what Smooth finds. Sums run over the N draws that are weights.
+type Result struct {
+	// LogWeights are the smoothed log weights in the order of the input, on its scale (not
+	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
+	LogWeights []float64
+	// K is the shape k̂ of the tail. +Inf when it cannot be estimated: too few draws, or too few
+	// with positive weight. 0 when the largest weights are all equal, so that there is no tail to fit.
+	K float64
+	// Tail is the number of weights that were replaced; 0 when nothing was smoothed.
+	Tail int
+	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
+	ESS float64
+	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights included,
+	// and LogMeanSE its standard error.
+	LogMean, LogMeanSE float64
+	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN and +Inf.
+	N, Zero, NonFinite int
+}
+
+// Smooth applies Pareto smoothing to log importance ratios, which may share any additive constant.
+// The input is not changed. Without a single positive weight LogMean is −Inf and ESS 0.
+func Smooth(logWeights []float64) Result {
+	r := Result{LogWeights: slices.Clone(logWeights), K: math.Inf(1)}
+	var order []int // draws of positive weight
+	for i, l := range r.LogWeights {
+		switch {
+		case math.IsNaN(l) || math.IsInf(l, 1):
+			r.NonFinite++
+			r.LogWeights[i] = math.Inf(-1)
+		case math.IsInf(l, -1):
+			r.Zero++
+		default:
+			order = append(order, i)
+		}
+	}
+	r.N = len(logWeights) - r.NonFinite
+	sort.SliceStable(order, func(a, b int) bool { return r.LogWeights[order[a]] < r.LogWeights[order[b]] })
+	r.smoothTail(order)
+	r.summarise()
+	return r
+}
+
+// smoothTail replaces the largest weights; order lists the draws of positive weight, ascending.
+func (r *Result) smoothTail(order []int) {
+	n := float64(r.N)
+	size := int(math.Ceil(min(0.2*n, 3*math.Sqrt(n))))
+	if size < minTail || len(order) == 0 {
+		return
+	}
+	largest := r.LogWeights[order[len(order)-1]]
+	cutoff := 0.0 // as a weight, relative to the largest; a draw of weight zero when few are positive
+	if len(order) > size {
+		cutoff = math.Exp(r.LogWeights[order[len(order)-size-1]] - largest)
+	}
+	tail := order[max(0, len(order)-size):]
+	excess := make([]float64, 0, len(tail))
+	for _, i := range tail {
+		if e := math.Exp(r.LogWeights[i]-largest) - cutoff; e > tieTolerance*cutoff {
+			excess = append(excess, e)
+		}
+	}
+	if len(excess) == 0 {
+		r.K = 0
+		return
+	}
+	if len(excess) < minTail {
+		return
+	}
+	tail = tail[len(tail)-len(excess):]
+	k, sigma := fitGPD(excess)
+	// A weak prior worth ten observations at 1/2 steadies short tails (Vehtari et al. 2024, appendix C).
+	m := float64(len(excess))
+	r.K = (k*m + 5) / (m + 10)
+	if math.IsNaN(r.K) {
+		r.K = math.Inf(1)
+		return
+	}
+	r.Tail = len(tail)
+	for rank, i := range tail {
+		q := cutoff + quantileGPD((float64(rank)+0.5)/m, r.K, sigma)
+		r.LogWeights[i] = min(largest+math.Log(q), largest) // never above the largest raw weight
+	}
+}
+
+func (r *Result) summarise() {
+	r.LogMean, r.LogMeanSE = logMeanExp(r.LogWeights, r.N)
+	largest := math.Inf(-1)
+	for _, l := range r.LogWeights {
+		largest = max(largest, l)
+	}
+	if math.IsInf(largest, -1) {
+		return
+	}
+	var sum, squares float64
+	for _, l := range r.LogWeights {
+		w := math.Exp(l - largest)
+		sum += w
+		squares += w * w
+	}
+	r.ESS = sum * sum / squares
+}
+
+// LogMeanExp returns log mean exp of log weights (natural logarithm) and its standard error by the
+// delta method, sd(w) / (√n mean(w)). −Inf is a zero weight and counts in the mean; any NaN or
+// +Inf makes both results NaN. The standard error is NaN below two draws and when every weight is zero.
+func LogMeanExp(logWeights []float64) (mean, se float64) {
+	for _, l := range logWeights {
+		if math.IsNaN(l) || math.IsInf(l, 1) {
+			return math.NaN(), math.NaN()
+		}
+	}
+	return logMeanExp(logWeights, len(logWeights))
+}
+
+// logMeanExp takes n apart from the slice, so that draws left out (−Inf in the slice) do not count.
+func logMeanExp(logWeights []float64, n int) (mean, se float64) {
+	largest := math.Inf(-1)
+	for _, l := range logWeights {
+		largest = max(largest, l)
+	}
+	if math.IsInf(largest, -1) {
+		return largest, math.NaN()
+	}
+	var sum float64
+	for _, l := range logWeights {
+		sum += math.Exp(l - largest)
+	}
+	average := sum / float64(n)
+	var deviations float64 // Σ (w − mean)², the left-out draws corrected for below
+	for _, l := range logWeights {
+		d := math.Exp(l-largest) - average
+		deviations += d * d
+	}
+	deviations -= float64(len(logWeights)-n) * average * average
+	se = math.NaN()
+	if n > 1 {
+		se = math.Sqrt(max(0, deviations)/(float64(n)*float64(n-1))) / average
+	}
+	return largest + math.Log(average), se
+}

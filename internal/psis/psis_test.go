@@ -1,0 +1,222 @@
+package psis
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// sigmas is the half-width of statistical checks in standard errors: with normal errors one check in
+// 15,000 fails by chance, were the seeds not fixed.
+const sigmas = 4
+
+func TestFitGPD(t *testing.T) {
+	const n = 20000
+	for _, k := range []float64{-0.3, 0, 0.3, 0.7, 1.2} {
+		rng := rand.New(rand.NewPCG(1, uint64(100+10*k)))
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = quantileGPD(rng.Float64(), k, 2.5)
+		}
+		slices.Sort(x)
+		gotK, gotSigma := fitGPD(x)
+		// Standard errors of the maximum likelihood estimate, which this one matches to first order.
+		se := math.Sqrt((1+k)*(1+k)) / math.Sqrt(n)
+		assert.InDelta(t, k, gotK, sigmas*se, "shape for k = %g", k)
+		assert.InDelta(t, 2.5, gotSigma, sigmas*2.5*math.Sqrt(2*(1+k)/n), "scale for k = %g", k)
+	}
+}
+
+func TestQuantileGPDInvertsDistribution(t *testing.T) {
+	for _, k := range []float64{-0.4, 1e-9, 0.5, 2} {
+		for _, p := range []float64{0, 1e-6, 0.3, 0.9, 0.9999} {
+			x := quantileGPD(p, k, 1.7)
+			assert.InDelta(t, p, -math.Expm1(-math.Log1p(k*x/1.7)/k), 1e-6)
+		}
+	}
+	assert.InDelta(t, math.Log(2), quantileGPD(0.5, 0, 1), 1e-15)
+}
+
+// gaussianRatio draws normalised log weights of the target N(0, 1) under the proposal N(0, s²): log
+// mean exp estimates 0. For s < 1 their tail index is k = 1 − s².
+func gaussianRatio(n int, s float64, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	lw := make([]float64, n)
+	for i := range lw {
+		z := rng.NormFloat64()
+		lw[i] = math.Log(s) + z*z*(1-s*s)/2
+	}
+	return lw
+}
+
+func TestKnownTailOfGaussianRatio(t *testing.T) {
+	const n, repeats = 100_000, 10
+	tail := 3 * math.Sqrt(n)
+	for _, s := range []float64{0.95, 0.8, 0.6, 0.4} {
+		k := 1 - s*s
+		var sum float64
+		for seed := range uint64(repeats) {
+			sum += Smooth(gaussianRatio(n, s, seed)).K
+		}
+		// In u = z²/2 the tail has hazard about 1 + 1/(2u), not 1, so at a finite cutoff k̂ falls short by
+		// the factor 1/(2u); here M/n = 0.009 puts the cutoff at u = 3.4 and the mean excess at 4.4: 0.12.
+		se := (1 + k) / math.Sqrt(tail*repeats)
+		assert.InDelta(t, k, sum/repeats, sigmas*se+0.13*k+5/(tail+10), "s = %g", s)
+	}
+}
+
+func TestSafeRatioIsReliable(t *testing.T) {
+	r := Smooth(gaussianRatio(10_000, 1.5, 3)) // proposal wider than the target: bounded weights
+	assert.Less(t, r.K, 0.3)
+	assert.InDelta(t, 0, r.LogMean, sigmas*r.LogMeanSE)
+	// E w² = s²/√(2s² − 1) in closed form, so the ESS fraction is its inverse.
+	assert.InDelta(t, math.Sqrt(2*1.5*1.5-1)/(1.5*1.5), r.ESS/10_000, 0.01)
+}
+
+func TestLogMeanExpClosedForm(t *testing.T) {
+	// Log-normal weights: log mean is μ + τ²/2 and the relative variance exp(τ²) − 1.
+	const n, mu, tau = 50_000, -300.0, 0.6
+	rng := rand.New(rand.NewPCG(4, 4))
+	lw := make([]float64, n)
+	for i := range lw {
+		lw[i] = mu + tau*rng.NormFloat64()
+	}
+	mean, se := LogMeanExp(lw)
+	wantSE := math.Sqrt(math.Expm1(tau*tau) / n)
+	assert.InDelta(t, mu+tau*tau/2, mean, sigmas*wantSE)
+	assert.InDelta(t, wantSE, se, 0.05*wantSE)
+
+	// The broken estimate without the τ²/2 (mean of logs) is far outside.
+	var meanOfLogs float64
+	for _, l := range lw {
+		meanOfLogs += l / n
+	}
+	assert.Greater(t, math.Abs(meanOfLogs-(mu+tau*tau/2)), 20*wantSE)
+
+	mean, se = LogMeanExp([]float64{math.Log(1), math.Log(3), math.Inf(-1), math.Inf(-1)})
+	assert.InDelta(t, 0, mean, 1e-15)
+	assert.InDelta(t, math.Sqrt((0+4+1+1)/(4.0*3)), se, 1e-15)
+}
+
+func TestSmoothingReducesError(t *testing.T) {
+	// k = 0.64: the raw mean has infinite variance, the smoothed one is steadier (mean square over repeats).
+	const repeats = 100
+	var raw, smooth float64
+	for seed := range uint64(repeats) {
+		lw := gaussianRatio(1000, 0.6, seed)
+		m, _ := LogMeanExp(lw)
+		raw += m * m
+		r := Smooth(lw)
+		smooth += r.LogMean * r.LogMean
+	}
+	assert.Less(t, smooth, raw)
+}
+
+func TestSmallTiedAndEmpty(t *testing.T) {
+	inf := math.Inf(1)
+	t.Run("empty", func(t *testing.T) {
+		r := Smooth(nil)
+		assert.Equal(t, inf, r.K)
+		assert.Zero(t, r.ESS)
+		assert.Equal(t, -inf, r.LogMean)
+	})
+	t.Run("all zero", func(t *testing.T) {
+		r := Smooth(slices.Repeat([]float64{-inf}, 100))
+		assert.Equal(t, inf, r.K)
+		assert.Equal(t, 100, r.Zero)
+		assert.Zero(t, r.ESS)
+		assert.Equal(t, -inf, r.LogMean)
+	})
+	t.Run("too few draws", func(t *testing.T) {
+		r := Smooth([]float64{1, 2, 3, 4})
+		assert.Equal(t, inf, r.K)
+		assert.Equal(t, []float64{1, 2, 3, 4}, r.LogWeights)
+	})
+	t.Run("all equal", func(t *testing.T) {
+		r := Smooth(slices.Repeat([]float64{-7}, 500))
+		assert.Zero(t, r.K)
+		assert.InDelta(t, 500, r.ESS, 1e-9)
+		assert.InDelta(t, -7, r.LogMean, 1e-12)
+		assert.InDelta(t, 0, r.LogMeanSE, 1e-12)
+	})
+	t.Run("equal up to rounding", func(t *testing.T) {
+		lw := slices.Repeat([]float64{-700}, 500)
+		lw[17] = math.Nextafter(-700, 0)
+		assert.Zero(t, Smooth(lw).K)
+	})
+	t.Run("two of a thousand hit the target", func(t *testing.T) {
+		lw := slices.Repeat([]float64{-inf}, 1000)
+		lw[3], lw[800] = 0, 0
+		r := Smooth(lw)
+		assert.Equal(t, inf, r.K)
+		assert.InDelta(t, 2, r.ESS, 1e-12)
+		assert.InDelta(t, math.Log(0.002), r.LogMean, 1e-12)
+	})
+	t.Run("one weight dominates", func(t *testing.T) {
+		lw := gaussianRatio(1000, 0.9, 1)
+		lw[0] = 400
+		assert.Greater(t, Smooth(lw).K, Reliable)
+	})
+	t.Run("tied tail", func(t *testing.T) {
+		lw := gaussianRatio(1000, 0.9, 1)
+		slices.Sort(lw)
+		for i := 950; i < 1000; i++ {
+			lw[i] = lw[949] + 1
+		}
+		r := Smooth(lw)
+		require.False(t, math.IsNaN(r.K))
+		for _, l := range r.LogWeights {
+			require.False(t, math.IsNaN(l))
+		}
+	})
+	t.Run("non-finite are counted and left out", func(t *testing.T) {
+		lw := gaussianRatio(1000, 1.3, 1)
+		clean := Smooth(lw)
+		r := Smooth(append(slices.Clone(lw), math.NaN(), inf, math.NaN()))
+		assert.Equal(t, 3, r.NonFinite)
+		assert.Equal(t, 1000, r.N)
+		assert.Equal(t, clean.K, r.K)
+		assert.InDelta(t, clean.LogMean, r.LogMean, 1e-12)
+		assert.InDelta(t, clean.LogMeanSE, r.LogMeanSE, 1e-12)
+		mean, _ := LogMeanExp([]float64{0, inf})
+		assert.True(t, math.IsNaN(mean))
+	})
+}
+
+func TestProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(30, 400).Draw(t, "n")
+		scale := rapid.Float64Range(0.3, 1.4).Draw(t, "scale")
+		shift := rapid.Float64Range(-800, 800).Draw(t, "shift")
+		seed := rapid.Uint64().Draw(t, "seed")
+		lw := gaussianRatio(n, scale, seed)
+		base := Smooth(lw)
+
+		moved := slices.Clone(lw)
+		for i := range moved {
+			moved[i] += shift
+		}
+		r := Smooth(moved)
+		assert.InDelta(t, base.K, r.K, 1e-6, "k̂ ignores a constant")
+		assert.InDelta(t, base.ESS, r.ESS, 1e-6*base.ESS)
+		assert.InDelta(t, base.LogMean+shift, r.LogMean, 1e-8)
+		assert.InDelta(t, base.LogMeanSE, r.LogMeanSE, 1e-8)
+
+		perm := rand.New(rand.NewPCG(seed, 1)).Perm(n)
+		for i, p := range perm {
+			moved[i] = lw[p]
+		}
+		r = Smooth(moved)
+		assert.InDelta(t, base.K, r.K, 1e-9, "k̂ ignores the order")
+		for i, p := range perm {
+			assert.InDelta(t, base.LogWeights[p], r.LogWeights[i], 1e-9)
+		}
+		assert.True(t, r.ESS >= 1 && r.ESS <= float64(n)+1e-9)
+		assert.LessOrEqual(t, slices.Max(r.LogWeights), slices.Max(lw))
+	})
+}
