@@ -1,0 +1,259 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// missingTokens are the cell texts that mean "no value".
+var missingTokens = map[string]bool{"": true, "NA": true, "NaN": true, "nan": true, "null": true, ".": true}
+
+// parseCSV fills the table from CSV text.
+func (t *Table) parseCSV(content []byte) error {
+	content, err := cleanText(content)
+	if err != nil {
+		return err
+	}
+	content, skipped := skipPreamble(content)
+	if len(content) == 0 {
+		return errors.New("the file is empty; expected a table with a header row")
+	}
+	records, lines, err := readRecords(content, skipped)
+	if err != nil {
+		return err
+	}
+	header := records[0]
+	if err := checkHeader(header, lines[0]); err != nil {
+		return err
+	}
+	for i, record := range records[1:] {
+		if len(record) != len(header) {
+			return fmt.Errorf("line %d: expected %d cells as in the header, found %d", lines[i+1], len(header), len(record))
+		}
+	}
+	if len(records) == 1 {
+		return errors.New("no data rows after the header")
+	}
+	if err := checkSpaceSeparated(records); err != nil {
+		return err
+	}
+	t.places = lines[1:]
+	cells := make([]string, len(t.places))
+	for j, name := range header {
+		for i, record := range records[1:] {
+			cells[i] = record[j]
+		}
+		t.columns = append(t.columns, typedColumn(name, cells, t.places))
+	}
+	return nil
+}
+
+// cleanText checks that content is text, and normalises its start and line ends.
+func cleanText(content []byte) ([]byte, error) {
+	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(content, []byte(mark)) {
+			return nil, errors.New("not a table: the file is UTF-16 text; save it as UTF-8")
+		}
+	}
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	binary := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
+	if i := bytes.IndexFunc(content, binary); i >= 0 {
+		return nil, fmt.Errorf("not a table: binary content (byte %#02x in line %d); expected CSV text or Parquet", content[i], lineAt(content, i))
+	}
+	for i := 0; i < len(content); {
+		r, size := utf8.DecodeRune(content[i:])
+		if r == utf8.RuneError && size == 1 {
+			return nil, fmt.Errorf("not a table: line %d is not UTF-8 text (byte %#02x); expected UTF-8 CSV text or Parquet", lineAt(content, i), content[i])
+		}
+		i += size
+	}
+	if start := bytes.TrimSpace(content); bytes.HasPrefix(start, []byte("<")) || bytes.HasPrefix(start, []byte("{")) {
+		return nil, fmt.Errorf("not a table: it starts with %q like HTML or JSON; expected CSV text or Parquet", start[0])
+	}
+	if !bytes.ContainsRune(content, '\n') { // line ends of old Mac programs
+		content = bytes.ReplaceAll(content, []byte("\r"), []byte("\n"))
+	}
+	return content, nil
+}
+
+func lineAt(content []byte, offset int) int { return 1 + bytes.Count(content[:offset], []byte("\n")) }
+
+// skipPreamble drops the blank and '#' lines before the header and says how many.
+func skipPreamble(content []byte) ([]byte, int) {
+	for skipped := 0; ; skipped++ {
+		line, rest, _ := bytes.Cut(content, []byte("\n"))
+		trimmed := bytes.TrimSpace(line)
+		if len(content) == 0 || len(trimmed) > 0 && trimmed[0] != '#' {
+			return content, skipped
+		}
+		content = rest
+	}
+}
+
+// readRecords splits the text into records, header first, and gives the file line where each begins.
+func readRecords(content []byte, skipped int) (records [][]string, lines []int, err error) {
+	reader := csv.NewReader(bytes.NewReader(content))
+	reader.Comma = separator(content)
+	reader.FieldsPerRecord = -1 // raggedness is reported with our own words
+	for {
+		record, err := reader.Read()
+		if err == io.EOF {
+			return records, lines, nil
+		}
+		if err != nil {
+			var bad *csv.ParseError
+			if errors.As(err, &bad) {
+				return nil, nil, fmt.Errorf("line %d: %w (quotes inside a cell are doubled, and the cell is quoted)", skipped+bad.Line, bad.Err)
+			}
+			return nil, nil, err
+		}
+		line, _ := reader.FieldPos(0)
+		for i := range record {
+			record[i] = strings.TrimSpace(record[i])
+		}
+		if len(records) > 0 && len(records[0]) > 1 && len(record) == 1 && record[0] == "" {
+			continue // a line of spaces
+		}
+		records, lines = append(records, record), append(lines, skipped+line)
+	}
+}
+
+// separator returns the most frequent of comma, semicolon and tab in the first line, outside quotes.
+func separator(content []byte) rune {
+	counts := make(map[byte]int)
+	quoted := false
+	for _, b := range content {
+		if b == '"' {
+			quoted = !quoted
+		}
+		if b == '\n' && !quoted {
+			break
+		}
+		if !quoted {
+			counts[b]++
+		}
+	}
+	best := byte(',')
+	for _, b := range []byte{';', '\t'} {
+		if counts[b] > counts[best] {
+			best = b
+		}
+	}
+	return rune(best)
+}
+
+// checkHeader refuses data in place of a header, and names that are empty or used twice.
+func checkHeader(header []string, line int) error {
+	numbers, others := 0, 0
+	for _, cell := range header {
+		if _, err := strconv.ParseFloat(cell, 64); err == nil {
+			numbers++
+		} else if !missingTokens[cell] {
+			others++
+		}
+	}
+	if numbers > 0 && others == 0 {
+		return fmt.Errorf("no header: line %d holds only numbers (first %q); expected column names", line, header[0])
+	}
+	return checkNames(header, fmt.Sprintf("line %d: ", line))
+}
+
+// checkNames refuses column names that are empty or used twice; where begins the error.
+func checkNames(names []string, where string) error {
+	first := make(map[string]int)
+	for i, name := range names {
+		if name == "" {
+			return fmt.Errorf("%scolumn %d of %d has no name; name it, or remove it if it holds row names", where, i+1, len(names))
+		}
+		if j, ok := first[name]; ok {
+			return fmt.Errorf("%sthe name %q stands for both column %d and column %d", where, name, j+1, i+1)
+		}
+		first[name] = i
+	}
+	return nil
+}
+
+// checkSpaceSeparated refuses a table whose cells are separated by spaces, which otherwise reads
+// as one column of text.
+func checkSpaceSeparated(records [][]string) error {
+	if len(records[0]) != 1 {
+		return nil
+	}
+	words := len(strings.Fields(records[0][0]))
+	if words > 1 && words == len(strings.Fields(records[1][0])) {
+		return fmt.Errorf("cells look separated by spaces (%q); expected commas, semicolons or tabs", records[0][0])
+	}
+	return nil
+}
+
+// typedColumn infers the type of a column from its cells; a cell that does not fit becomes the
+// column's defect.
+func typedColumn(name string, cells []string, lines []int) *Column {
+	values := make([]float64, len(cells))
+	missing := make([]bool, len(cells))
+	firstNumber, firstText, firstInfinite := -1, -1, -1
+	decimalComma := -1
+	absent := 0
+	for i, cell := range cells {
+		values[i] = math.NaN()
+		if missingTokens[cell] {
+			missing[i] = true
+			absent++
+			continue
+		}
+		v, number := parseNumber(cell)
+		switch {
+		case number && !math.IsInf(v, 0) && !math.IsNaN(v):
+			values[i] = v
+			firstNumber = firstIndex(firstNumber, i)
+		case number:
+			firstInfinite = firstIndex(firstInfinite, i)
+		default:
+			firstText = firstIndex(firstText, i)
+			if _, comma := parseNumber(strings.ReplaceAll(cell, ",", ".")); comma {
+				decimalComma = firstIndex(decimalComma, i)
+			}
+		}
+	}
+	defect := func(i int, expected string) *Column {
+		return &Column{Name: name, defect: fmt.Errorf("line %d, column %q: expected %s, found %q", lines[i], name, expected, cells[i])}
+	}
+	switch {
+	case firstNumber >= 0 && (firstText >= 0 || firstInfinite >= 0):
+		bad := max(firstText, firstInfinite)
+		if firstText >= 0 && firstInfinite >= 0 {
+			bad = min(firstText, firstInfinite)
+		}
+		return defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
+	case firstNumber < 0 && firstInfinite >= 0:
+		return defect(firstInfinite, "a finite number or NA")
+	case firstNumber < 0 && decimalComma >= 0:
+		return defect(decimalComma, "a number with a decimal point and no other separator")
+	case firstText >= 0:
+		return newFactor(name, cells, missing)
+	}
+	return &Column{Name: name, Kind: Numeric, Values: values, Missing: absent}
+}
+
+func firstIndex(first, i int) int {
+	if first < 0 {
+		return i
+	}
+	return first
+}
+
+// parseNumber reads a decimal number; one too large for float64 reads as infinite.
+func parseNumber(cell string) (v float64, ok bool) {
+	if strings.ContainsAny(cell, "xX_") { // Go's hexadecimal and grouped spellings
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	return v, err == nil || errors.Is(err, strconv.ErrRange)
+}

@@ -1,0 +1,198 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func parse(t *testing.T, content string) *Table {
+	t.Helper()
+	table, err := Parse("data.csv", []byte(content))
+	require.NoError(t, err)
+	return table
+}
+
+func lookup(t *testing.T, table *Table, name string) *Column {
+	t.Helper()
+	c, err := table.Lookup(name)
+	require.NoError(t, err)
+	return c
+}
+
+func TestParseCSVFormats(t *testing.T) {
+	for name, content := range map[string]string{
+		"plain":       "x,g,y\n1,b,2.5\n-3e2,a,.5\n",
+		"semicolon":   "x;g;y\n1;b;2.5\n-3e2;a;.5\n",
+		"tab":         "x\tg\ty\n1\tb\t2.5\n-3e2\ta\t.5\n",
+		"crlf":        "x,g,y\r\n1,b,2.5\r\n-3e2,a,.5\r\n",
+		"old mac":     "x,g,y\r1,b,2.5\r-3e2,a,.5",
+		"bom":         "\xef\xbb\xbfx,g,y\n1,b,2.5\n-3e2,a,.5",
+		"comments":    "# made by hand, one;two\n#\n\nx,g,y\n1,b,2.5\n-3e2,a,.5\n",
+		"quotes":      "\"x\",\"g\",\"y\"\n1,\"b\",\"2.5\"\n-3e2,a,.5\n",
+		"blank lines": "x,g,y\n\n1,b,2.5\n   \n-3e2,a,.5\n\n",
+		"spaces":      " x, g ,y\n 1,b , 2.5\n-3e2,a,.5\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := parse(t, content)
+			assert.Equal(t, []string{"x", "g", "y"}, table.Names())
+			assert.Equal(t, 2, table.Rows())
+			assert.Equal(t, []float64{1, -300}, lookup(t, table, "x").Values)
+			assert.Equal(t, []float64{2.5, 0.5}, lookup(t, table, "y").Values)
+			g := lookup(t, table, "g")
+			assert.Equal(t, Factor, g.Kind)
+			assert.Equal(t, []string{"a", "b"}, g.Levels)
+			assert.Equal(t, []int{1, 0}, g.Codes)
+		})
+	}
+}
+
+func TestParseCSVQuotedCells(t *testing.T) {
+	table := parse(t, "\"a,b\",c\n\"two\nlines\",1\n\"say \"\"hi\"\"\",2\n")
+	c := lookup(t, table, "a,b")
+	assert.Equal(t, []string{"say \"hi\"", "two\nlines"}, c.Levels)
+	assert.Equal(t, "line 2", table.Place(0))
+	assert.Equal(t, "line 4", table.Place(1))
+}
+
+func TestParseCSVMissing(t *testing.T) {
+	table := parse(t, "x,g,none\nNA,a,\n,NA,.\n1,.,NA\nNaN,b,nan\nnan,,null\nnull,a,NaN\n")
+	x, g, none := lookup(t, table, "x"), lookup(t, table, "g"), lookup(t, table, "none")
+	assert.Equal(t, 5, x.Missing)
+	assert.Equal(t, 1.0, x.Values[2])
+	assert.True(t, math.IsNaN(x.Values[0]))
+	assert.Equal(t, []int{0, -1, -1, 1, -1, 0}, g.Codes)
+	assert.Equal(t, 3, g.Missing)
+	assert.Equal(t, Numeric, none.Kind)
+	assert.Equal(t, 6, none.Missing)
+	assert.Equal(t, "NA", g.Text(1))
+	assert.Equal(t, "b", g.Text(3))
+}
+
+func TestParseCSVErrors(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"empty":            {"", "the file is empty"},
+		"only comments":    {"# nothing\n# here\n", "the file is empty"},
+		"no rows":          {"x,y\n", "no data rows after the header"},
+		"no header":        {"1,2,3\n4,5,6\n", `no header: line 1 holds only numbers (first "1")`},
+		"no header, late":  {"# id,x\n7,2\n4,5\n", "no header: line 2"},
+		"ragged":           {"# c\nx,y\n1,2\n3\n", "line 4: expected 2 cells as in the header, found 1"},
+		"ragged long":      {"x,y\n1,2\n3,4,5\n", "line 3: expected 2 cells as in the header, found 3"},
+		"ragged in quotes": {"x,y\n\"a\nb\",2\n3\n", "line 4: expected 2 cells"},
+		"duplicate":        {"x,y,x\n1,2,3\n", `line 1: the name "x" stands for both column 1 and column 3`},
+		"empty name":       {",x,y\n1,2,3\n", "line 1: column 1 of 3 has no name"},
+		"bare quote":       {"x,y\n1,2\n3,a\"b\n", "line 3: bare \""},
+		"binary":           {"x,y\n1,\x00\n", "not a table: binary content (byte 0x00 in line 2)"},
+		"zip":              {"PK\x03\x04abc", "not a table: binary content"},
+		"latin-1":          {"x,y\n1,caf\xe9\n", "line 2 is not UTF-8 text (byte 0xe9)"},
+		"utf-16":           {"\xff\xfex\x00,\x00", "UTF-16"},
+		"html":             {"<!DOCTYPE html>\n<html>\n", "like HTML or JSON"},
+		"json":             {" {\"x\": 1}\n", "like HTML or JSON"},
+		"spaces":           {"x y\n1 2\n", "cells look separated by spaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("data.csv", []byte(test.content))
+			require.Error(t, err)
+			assert.Contains(t, err.Error(), test.want)
+			assert.True(t, strings.HasPrefix(err.Error(), "data.csv: "), err.Error())
+		})
+	}
+}
+
+func TestParseCSVBadCells(t *testing.T) {
+	for cell, want := range map[string]string{
+		"abc":       `data.csv: line 3, column "x": expected a finite number or NA, as in the rest of the column ("1" in line 2), found "abc"`,
+		"Inf":       `found "Inf"`,
+		"-infinity": `found "-infinity"`,
+		"NAN":       `found "NAN"`,
+		"1e999":     `found "1e999"`,
+		"0x10p1":    `found "0x10p1"`,
+		"1 000":     `found "1 000"`,
+	} {
+		table := parse(t, "x,y\n1,1\n"+cell+",2\n3,4\n")
+		_, err := table.Lookup("x")
+		require.Error(t, err, cell)
+		assert.Contains(t, err.Error(), want)
+		lookup(t, table, "y") // the rest of the table stays usable
+	}
+	_, err := parse(t, "x;y\n1,5;1\n2,5;2\n").Lookup("x")
+	require.ErrorContains(t, err, `line 2, column "x": expected a number with a decimal point`)
+	_, err = parse(t, "x,y\nInf,1\nInf,2\n").Lookup("x")
+	require.ErrorContains(t, err, `line 2, column "x": expected a finite number or NA, found "Inf"`)
+}
+
+func TestReadFile(t *testing.T) {
+	table, err := ReadFile("../../testdata/diabetes.csv")
+	require.NoError(t, err)
+	assert.Equal(t, 442, table.Rows())
+	assert.Equal(t, strings.Split("age,sex,bmi,map,tc,ldl,hdl,tch,ltg,glu,y", ","), table.Names())
+	assert.Equal(t, "9ce62199da0d247e4a473cc537ddb77b34ec758d73969d2680bad137ae1ccdc5", table.Fingerprint)
+	assert.Equal(t, 151.0, lookup(t, table, "y").Values[0])
+
+	_, err = ReadFile("no/such.csv")
+	require.EqualError(t, err, "no/such.csv: no such file")
+	_, err = ReadFile(t.TempDir())
+	require.Error(t, err)
+}
+
+// TestProvenance checks every data file against the table of testdata/README.md.
+func TestProvenance(t *testing.T) {
+	readme, err := os.ReadFile("../../testdata/README.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("../../testdata/*.csv")
+	require.NoError(t, err)
+	for _, dir := range []string{"robust_vs", "trjp_block"} {
+		more, err := filepath.Glob("../../testdata/" + dir + "/*.csv")
+		require.NoError(t, err)
+		files = append(files, more...)
+	}
+	require.Len(t, files, 16)
+	for _, path := range files {
+		table, err := ReadFile(path)
+		require.NoError(t, err)
+		name, err := filepath.Rel("../../testdata", path)
+		require.NoError(t, err)
+		row := fmt.Sprintf("| %s | %d x %d | `%s` |", filepath.ToSlash(name), table.Rows(), len(table.Names()), table.Fingerprint)
+		assert.Contains(t, string(readme), row)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"x,y\n1,2\n", "# c\n\"a\",b;c\n1,\"x\n\",3\n", "x\ty\r1\tNA\r", "\xef\xbb\xbf", "PAR1xxPAR1", "x;y\n1,5;2\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		table, err := Parse("fuzz", content)
+		if err != nil {
+			return
+		}
+		rows := table.Rows()
+		require.Positive(t, rows)
+		for _, name := range table.Names() {
+			c, err := table.Lookup(name)
+			if err != nil {
+				continue
+			}
+			missing := 0
+			for row := range rows {
+				if c.IsMissing(row) {
+					missing++
+					continue
+				}
+				require.NotEqual(t, "NA", c.Text(row))
+			}
+			require.Equal(t, c.Missing, missing)
+			kept, dropped, err := table.DropMissing([]string{name})
+			require.NoError(t, err)
+			require.Equal(t, missing, dropped)
+			require.Equal(t, rows-missing, kept.Rows())
+			require.Equal(t, rows, len(c.AsFactor().Codes))
+		}
+	})
+}

@@ -1,0 +1,31 @@
+// Package table reads a data table (CSV or Parquet) into typed columns.
+//
+// Everything that can be wrong with a file is an error that names the file, the line (of a CSV;
+// the row of a Parquet file), the column, what was expected and what was found.
+//
+// # Conventions
+//
+// A CSV file is UTF-8 text with a header row. The separator (comma, semicolon or tab) is the
+// most frequent of the three in the header. A byte order mark, CRLF line ends, quoted cells and
+// '#' comment lines before the header are accepted; blank lines are skipped; spaces around a cell
+// are dropped. Numbers have a decimal point.
+//
+// A cell that reads NA, NaN, nan, null, a single point, or nothing is missing. A column with at
+// least one finite number is [Numeric], and then every other cell must be a finite number or
+// missing; a column with no finite number is a [Factor] whose levels are its distinct texts in
+// byte order. Parquet columns keep the type they have: integers, floats and booleans are Numeric
+// (true is 1), texts are Factors, nulls and NaN are missing.
+//
+// A file whose shape is wrong is refused by [ReadFile]. A column with a bad cell is refused when
+// it is looked up, so that a column nobody uses does not stand in the way.
+//
+//	t, err := table.ReadFile("diabetes.csv")
+//	if err != nil {
+//		return err // diabetes.csv: line 7: expected 11 cells, found 10
+//	}
+//	y, err := t.Lookup("y")
+//	if err != nil {
+//		return err // diabetes.csv: no column "Y"; the nearest is "y"
+//	}
+//	fmt.Println(t.Rows(), y.Values[0])
+package table

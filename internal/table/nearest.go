@@ -1,0 +1,79 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxSuggestions is how many near names an error lists.
+const maxSuggestions = 3
+
+// suggest ends an error about an unknown column: the nearest names, or the first names there are.
+func suggest(name string, names []string) string {
+	switch near := Nearest(name, names); len(near) {
+	case 0:
+		const show = 10
+		if len(names) > show {
+			return fmt.Sprintf("the %d columns are %s, …", len(names), quoteAll(names[:show]))
+		}
+		return "the columns are " + quoteAll(names)
+	case 1:
+		return "the nearest is " + quoteAll(near)
+	default:
+		return "the nearest are " + quoteAll(near)
+	}
+}
+
+// Nearest returns up to three of the names that look like name, best first: equal but for case,
+// or within an edit distance of a third of its length (at least one).
+func Nearest(name string, names []string) []string {
+	type candidate struct {
+		name     string
+		distance int
+	}
+	lower := strings.ToLower(name)
+	limit := max(1, len([]rune(name))/3)
+	var found []candidate
+	for _, other := range names {
+		if d := editDistance(lower, strings.ToLower(other)); d <= limit {
+			found = append(found, candidate{other, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
+	var near []string
+	for _, c := range found[:min(len(found), maxSuggestions)] {
+		near = append(near, c.name)
+	}
+	return near
+}
+
+// editDistance is the Levenshtein distance in characters.
+func editDistance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, u := range x {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, v := range y {
+			substitute := diagonal
+			if u != v {
+				substitute++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)]
+}
+
+func quoteAll(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	return strings.Join(quoted, ", ")
+}

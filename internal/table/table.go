@@ -1,0 +1,274 @@
+package table
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is the type of a column.
+type Kind int
+
+const (
+	// Numeric columns hold finite numbers.
+	Numeric Kind = iota
+	// Factor columns hold texts, as indices into sorted levels.
+	Factor
+)
+
+// String returns "numeric" or "factor".
+func (k Kind) String() string {
+	switch k {
+	case Numeric:
+		return "numeric"
+	case Factor:
+		return "factor"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// Column is one typed column; its slices belong to the table and must not be changed.
+type Column struct {
+	// Name is the column's header.
+	Name string
+	// Kind says which of Values and Codes is set.
+	Kind Kind
+	// Values holds one number per row of a Numeric column, NaN where missing.
+	Values []float64
+	// Codes holds one index into Levels per row of a Factor column, -1 where missing.
+	Codes []int
+	// Levels holds the distinct texts of a Factor column in increasing order.
+	Levels []string
+	// Missing counts the missing cells.
+	Missing int
+
+	// defect says why the column cannot be used; Lookup returns it.
+	defect error
+}
+
+// IsMissing reports whether the cell of a row is missing.
+func (c *Column) IsMissing(row int) bool {
+	if c.Kind == Factor {
+		return c.Codes[row] < 0
+	}
+	return c.Values[row] != c.Values[row]
+}
+
+// Text returns the cell of a row as text: "NA" when missing.
+func (c *Column) Text(row int) string {
+	switch {
+	case c.IsMissing(row):
+		return "NA"
+	case c.Kind == Factor:
+		return c.Levels[c.Codes[row]]
+	}
+	return formatNumber(c.Values[row])
+}
+
+// AsFactor returns the column as a Factor: itself when it is one, otherwise a Factor whose levels
+// are the distinct numbers in increasing numerical order.
+func (c *Column) AsFactor() *Column {
+	if c.Kind == Factor {
+		return c
+	}
+	distinct := slices.Clone(c.Values)
+	distinct = slices.DeleteFunc(distinct, func(v float64) bool { return v != v })
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	out := &Column{Name: c.Name, Kind: Factor, Codes: make([]int, len(c.Values)), Missing: c.Missing, defect: c.defect}
+	for _, v := range distinct {
+		out.Levels = append(out.Levels, formatNumber(v))
+	}
+	for row, v := range c.Values {
+		out.Codes[row] = -1
+		if v == v {
+			out.Codes[row], _ = slices.BinarySearch(distinct, v)
+		}
+	}
+	return out
+}
+
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// Table is a set of columns of equal length.
+type Table struct {
+	// Path is the file the table was read from, as the caller spelled it.
+	Path string
+	// Fingerprint is the SHA-256 of the file's bytes, in hexadecimal.
+	Fingerprint string
+
+	columns []*Column
+	// places holds the source line (CSV) or row number from 1 (Parquet) of every row.
+	places []int
+	// unit is what places count: "line" or "row".
+	unit string
+}
+
+// ReadFile reads a CSV file, or a Parquet file when the content is Parquet.
+func ReadFile(path string) (*Table, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return nil, fmt.Errorf("%s: no such file", path)
+		}
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	return Parse(path, content)
+}
+
+// Parse reads a table from the bytes of a file; path only names the file in errors.
+func Parse(path string, content []byte) (*Table, error) {
+	sum := sha256.Sum256(content)
+	t := &Table{Path: path, Fingerprint: hex.EncodeToString(sum[:]), unit: "line"}
+	var err error
+	if bytes.HasPrefix(content, parquetMagic) {
+		err = t.parseParquet(content)
+	} else {
+		err = t.parseCSV(content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Rows returns the number of data rows.
+func (t *Table) Rows() int { return len(t.places) }
+
+// Names returns the column names in file order.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Place says where a row stands in the file: "line 12" of a CSV, "row 12" of a Parquet file.
+func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.places[row]) }
+
+// Lookup returns the column called name. It is an error, which says the nearest names, when there
+// is none, and an error that says which cell when the column holds a cell that is not of its type.
+func (t *Table) Lookup(name string) (*Column, error) {
+	for _, c := range t.columns {
+		if c.Name == name {
+			if c.defect != nil {
+				return nil, fmt.Errorf("%s: %w", t.Path, c.defect)
+			}
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
+}
+
+// MissingCount is the number of missing cells of a column.
+type MissingCount struct {
+	Column string
+	Count  int
+}
+
+// Missing returns the columns among names that have missing cells, in the order of names.
+func (t *Table) Missing(names []string) ([]MissingCount, error) {
+	var counts []MissingCount
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if c.Missing > 0 {
+			counts = append(counts, MissingCount{name, c.Missing})
+		}
+	}
+	return counts, nil
+}
+
+// DropMissing returns the table without the rows that miss a cell in one of the named columns,
+// and how many rows were dropped. Factor levels that no row has any more are removed.
+func (t *Table) DropMissing(names []string) (*Table, int, error) {
+	keep := make([]bool, t.Rows())
+	for row := range keep {
+		keep[row] = true
+	}
+	for _, name := range names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		for row := range keep {
+			keep[row] = keep[row] && !c.IsMissing(row)
+		}
+	}
+	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: pick(t.places, keep)}
+	for _, c := range t.columns {
+		out.columns = append(out.columns, c.rows(keep))
+	}
+	return out, t.Rows() - out.Rows(), nil
+}
+
+// rows returns the column with the kept rows only.
+func (c *Column) rows(keep []bool) *Column {
+	if c.defect != nil { // the column holds no cells
+		return c
+	}
+	if c.Kind == Factor {
+		codes := pick(c.Codes, keep)
+		texts := make([]string, len(codes))
+		missing := make([]bool, len(codes))
+		for i, code := range codes {
+			missing[i] = code < 0
+			if !missing[i] {
+				texts[i] = c.Levels[code]
+			}
+		}
+		return newFactor(c.Name, texts, missing)
+	}
+	out := &Column{Name: c.Name, Kind: Numeric, Values: pick(c.Values, keep)}
+	for row := range out.Values {
+		if out.IsMissing(row) {
+			out.Missing++
+		}
+	}
+	return out
+}
+
+// newFactor builds a Factor from the texts of its rows.
+func newFactor(name string, texts []string, missing []bool) *Column {
+	c := &Column{Name: name, Kind: Factor, Codes: make([]int, len(texts))}
+	seen := make(map[string]int)
+	for row, text := range texts {
+		if !missing[row] {
+			seen[text] = 0
+		}
+	}
+	for text := range seen {
+		c.Levels = append(c.Levels, strings.Clone(text))
+	}
+	slices.Sort(c.Levels)
+	for i, text := range c.Levels {
+		seen[text] = i
+	}
+	for row, text := range texts {
+		if missing[row] {
+			c.Codes[row] = -1
+			c.Missing++
+		} else {
+			c.Codes[row] = seen[text]
+		}
+	}
+	return c
+}
+
+func pick[T any](values []T, keep []bool) []T {
+	var out []T
+	for i, v := range values {
+		if keep[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
