@@ -1,0 +1,166 @@
+package modeldist
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/space"
+)
+
+// DefaultLimit is the largest number of models a [Categorical] holds unless told otherwise.
+const DefaultLimit = 1 << 20
+
+// CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform distribution.
+type CategoricalConfig struct {
+	// LogPrior holds the initial logits, one for each code in the order of its index, usually
+	// log p(m); they need not be normalised. -Inf excludes a model: its probability is zero for
+	// ever. Nil means all equal.
+	LogPrior []float64
+	// Limit is the largest number of models to accept; 0 means DefaultLimit.
+	Limit int
+}
+
+// Validate reports a limit that is negative or beyond what an int32 can number.
+func (c CategoricalConfig) Validate() error {
+	if c.Limit < 0 || c.Limit > math.MaxInt32 {
+		return fmt.Errorf("modeldist: limit of %d models, want 0 to %d", c.Limit, math.MaxInt32)
+	}
+	return nil
+}
+
+// Categorical is the distribution q(m) ∝ exp ψ_m with one trainable logit for each code of a space
+// (paper section 3.2). All its arithmetic is in float64.
+type Categorical struct {
+	cards   []int
+	initial []float64 // ψ at the start; 0 for excluded models, whose logits are never read
+	allowed []bool    // false for excluded models; nil when there are none
+}
+
+// NewCategorical returns the categorical distribution over all codes with the given outcome counts.
+// It refuses spaces larger than the limit, and a prior of the wrong length, with NaN or +Inf in it,
+// or without any model left.
+func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := space.CheckCards(cards); err != nil {
+		return nil, err
+	}
+	limit := cfg.Limit
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	count, ok := space.CountCodes(cards)
+	if !ok || count > limit {
+		return nil, tooLarge(count, ok, limit)
+	}
+	c := &Categorical{cards: slices.Clone(cards), initial: make([]float64, count)}
+	if cfg.LogPrior == nil {
+		return c, nil
+	}
+	if len(cfg.LogPrior) != count {
+		return nil, fmt.Errorf("modeldist: log prior has %d values, the space has %d models", len(cfg.LogPrior), count)
+	}
+	allowed := make([]bool, count)
+	left := 0
+	for index, logit := range cfg.LogPrior {
+		if math.IsNaN(logit) || math.IsInf(logit, 1) {
+			return nil, fmt.Errorf("modeldist: log prior of model %d (code %v) is %v",
+				index, space.Decode(cards, index, nil), logit)
+		}
+		if !math.IsInf(logit, -1) {
+			c.initial[index] = logit
+			allowed[index] = true
+			left++
+		}
+	}
+	if left == 0 {
+		return nil, fmt.Errorf("modeldist: the log prior is -Inf for all %d models", count)
+	}
+	if left < count {
+		c.allowed = allowed
+	}
+	return c, nil
+}
+
+// tooLarge says what a table of all models would cost, and what to use instead.
+func tooLarge(count int, ok bool, limit int) error {
+	models, memory := "more than 2^62", "more memory than any machine has"
+	if ok {
+		// A float64 for the logit, its gradient, and the two moments of an Adam-like optimiser.
+		models, memory = fmt.Sprint(count), fmt.Sprintf("%.3g GiB", float64(count)*4*8/(1<<30))
+	}
+	return fmt.Errorf("modeldist: a table of %s models needs %s for logits, gradients and optimiser state, "+
+		"and the limit is %d models: use an autoregressive distribution (NewAutoregressive), "+
+		"which grows with the number of sites instead", models, memory, limit)
+}
+
+// Cards returns the outcome counts of the sites. Callers must not change it.
+func (c *Categorical) Cards() []int { return c.cards }
+
+// Count returns M, the number of codes.
+func (c *Categorical) Count() int { return len(c.initial) }
+
+// Variable returns the trainable logits ψ, a variable of shape [M] float64. The entries of excluded
+// models are never read, and their gradient is zero.
+func (c *Categorical) Variable(ctx *context.Context) *context.Variable {
+	return ctx.In("categorical").Checked(false).VariableWithValue("logits", c.initial)
+}
+
+// Logits returns the current logits, not normalised: [M] float64, -Inf for excluded models.
+func (c *Categorical) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
+	logits := c.Variable(ctx).ValueGraph(g)
+	if c.allowed == nil {
+		return logits
+	}
+	return graph.Where(graph.Const(g, c.allowed), logits, graph.Infinity(g, dtypes.Float64, -1))
+}
+
+// LogProbs returns log q of every model in the order of its index: [M] float64, -Inf for excluded
+// models.
+func (c *Categorical) LogProbs(ctx *context.Context, g *graph.Graph) *graph.Node {
+	logits := c.Logits(ctx, g)
+	return graph.Sub(logits, logSumExp(logits))
+}
+
+// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
+func (c *Categorical) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
+	space.AssertCodes("modeldist.Categorical.LogProb", codes, len(c.cards))
+	logits := c.Logits(ctx, codes.Graph())
+	chosen := graph.Gather(logits, graph.InsertAxes(space.Index(c.cards, codes), -1))
+	return graph.Sub(chosen, logSumExp(logits))
+}
+
+// Entropy returns the entropy of q in nats, a float64 scalar, exactly.
+func (c *Categorical) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node {
+	return gradest.CategoricalEntropy(c.Logits(ctx, g))
+}
+
+// Sample draws codes by inverting the cumulative distribution: uniforms [B, S] float64 -> codes
+// [B, S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M); a model of
+// probability zero is never drawn.
+func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
+	assertUniforms("modeldist.Categorical.Sample", uniforms, len(c.cards))
+	logits := graph.StopGradient(c.Logits(ctx, uniforms.Graph()))
+	weights := graph.Exp(graph.Sub(logits, graph.ReduceAllMax(logits)))
+	u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), 1)
+	return space.Codes(c.cards, invertCDF(weights, u))
+}
+
+// logSumExp returns log ∑ exp x over all of x, of which some may be -Inf but not all.
+func logSumExp(x *graph.Node) *graph.Node {
+	peak := graph.StopGradient(graph.ReduceAllMax(x))
+	return graph.Add(peak, graph.Log(graph.ReduceAllSum(graph.Exp(graph.Sub(x, peak)))))
+}
+
+func assertUniforms(where string, uniforms *graph.Node, sites int) {
+	if uniforms.DType() != dtypes.Float64 || uniforms.Rank() != 2 || uniforms.Shape().Dim(1) != sites {
+		panic(fmt.Errorf("%s: want uniforms of shape [B, %d] and dtype Float64, got %s", where, sites, uniforms.Shape()))
+	}
+}

@@ -1,0 +1,27 @@
+// Package modeldist holds distributions q_ψ(m) over models, trained by gradient.
+//
+// Two forms have the same two graph methods, LogProb and Sample: [Categorical] keeps one logit per
+// model and is exact in everything, for spaces that can be listed; [Autoregressive] is a masked
+// network over the sites of a code, for spaces that cannot.
+//
+// Notation (paper section 3.2):
+//
+//	here      paper   meaning                                        shape
+//	codes     m       models, one row of sites each                  [B, S] int32
+//	logits    ψ       log weights of all models, in index order      [M] float64
+//	logQ      log q   log probability of each model, in nats         [B] float
+//	uniforms          independent numbers in [0, 1) to sample from   [B, S] float64
+//
+// Sampling is a deterministic function of the uniforms: where they come from, and so what is
+// reproducible, is the caller's choice. Distributions keep their parameters as variables below the
+// scope of the context they are given, so the same context must be used throughout.
+//
+//	q, err := modeldist.NewCategorical(s.Cards(), modeldist.CategoricalConfig{LogPrior: logPrior})
+//	if err != nil {
+//		return err
+//	}
+//	draw := func(ctx *context.Context, uniforms *graph.Node) (codes, logQ *graph.Node) {
+//		codes = q.Sample(ctx, uniforms)
+//		return codes, q.LogProb(ctx, codes)
+//	}
+package modeldist

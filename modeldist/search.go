@@ -1,0 +1,88 @@
+package modeldist
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// maxFan is the largest number of children of a node of the search tree: large enough for few
+// levels, small enough that a row of children and its running sums are cheap.
+const maxFan = 32
+
+// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [M] float64, not
+// negative, and u [B] float64 in [0, 1) -> [B] int32.
+//
+// The weights are the leaves of a tree in which every node holds the sum of its children. Each u
+// walks down from the root, so the cost is O(M + B·fan·levels) and nothing of size B·M exists; sums
+// over a tree are also accurate to a few rounding errors whatever M is.
+//
+// An outcome of weight zero is never returned, however sums are rounded and whatever u is: at each
+// node only children of positive weight are eligible, and when rounding leaves u beyond the last
+// running sum the last of them is taken.
+func invertCDF(weights, u *graph.Node) *graph.Node {
+	g := weights.Graph()
+	outcomes := weights.Shape().Dim(0)
+	batch := u.Shape().Dim(0)
+	fan, levels := treeSize(outcomes)
+
+	leaves := fan
+	for range levels - 1 {
+		leaves *= fan
+	}
+	if leaves > outcomes {
+		padding := graph.Zeros(g, shapes.Make(weights.DType(), leaves-outcomes))
+		weights = graph.Concatenate([]*graph.Node{weights, padding}, 0)
+	}
+	children := make([]*graph.Node, levels) // children[l]: [fan^l, fan], a row for each node of level l
+	sums := weights
+	for level := levels - 1; level >= 0; level-- {
+		children[level] = graph.Reshape(sums, -1, fan)
+		sums = graph.ReduceSum(children[level], 1)
+	}
+
+	node := graph.Zeros(g, shapes.Make(dtypes.Int32, batch))
+	target := graph.Mul(u, graph.Reshape(sums)) // what is left of u·total inside the current node
+	runningSum := graph.ConvertDType(graph.UpperTriangular(g, fan), weights.DType())
+	for _, rows := range children {
+		row := graph.Gather(rows, graph.InsertAxes(node, -1)) // [B, fan]
+		running := graph.MatMul(row, runningSum)
+		child := firstBeyond(row, running, target)
+		before := graph.Mul(graph.OneHot(child, fan, row.DType()), graph.Sub(running, row))
+		target = graph.Sub(target, graph.ReduceSum(before, 1))
+		node = graph.Add(graph.MulScalar(node, fan), child)
+	}
+	return node
+}
+
+// firstBeyond returns the first column with positive weight whose running sum exceeds the target, or
+// the last one with positive weight when there is none: row and running [B, F], target [B] -> [B]
+// int32. Rows without a positive weight, or with NaN, give column 0.
+func firstBeyond(row, running, target *graph.Node) *graph.Node {
+	g := row.Graph()
+	fan := row.Shape().Dim(1)
+	column := graph.Iota(g, shapes.Make(dtypes.Int32, row.Shape().Dimensions...), 1)
+	positive := graph.GreaterThan(row, graph.ScalarZero(g, row.DType()))
+	beyond := graph.LogicalAnd(positive, graph.GreaterThan(running, graph.InsertAxes(target, -1)))
+	first := graph.ReduceMin(graph.Where(beyond, column, graph.Const(g, int32(fan))), 1)
+	last := graph.ReduceMax(graph.Where(positive, column, graph.Const(g, int32(0))), 1)
+	return graph.Min(first, last)
+}
+
+// treeSize returns the shape of the search tree for m outcomes: the fewest levels that a fan-out of
+// at most maxFan allows, then the smallest fan-out that fills them.
+func treeSize(m int) (fan, levels int) {
+	levels = 1
+	for capacity := maxFan; capacity < m; capacity *= maxFan {
+		levels++
+	}
+	for fan = 1; ; fan++ {
+		capacity := 1
+		for range levels {
+			capacity *= fan
+		}
+		if capacity >= m {
+			return fan, levels
+		}
+	}
+}
