@@ -1,0 +1,20 @@
+// Package kernel holds the numeric kernels of the CPU backend: element-wise functions on slices ([Vectors]) and matrix
+// products ([ProductPlan]), for float32 and float64.
+//
+// Each kernel exists in plain Go for every CPU, and in assembly for amd64 with AVX2 and with AVX-512. [Detect] says which
+// to use. The environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice; tests use [Available] to run
+// all that the CPU has. Nothing here allocates while it computes or starts a goroutine.
+//
+//	v := kernel.VectorsOf[float32](kernel.Detect())
+//	v.Exp(y, x) // y[i] = exp(x[i])
+//
+//	p := kernel.NewProductPlan[float32](kernel.Detect(), m, k, n, nil, nil)
+//	shared, local := make([]float32, p.SharedScratch()), make([]float32, p.LocalScratch())
+//	a, b, c := kernel.Dense(x, m, k), kernel.Dense(w, n, k).Transpose(), kernel.Dense(y, m, n)
+//	p.Run(c, a, b, false, nil, shared, local) // y = x·wᵀ, on this goroutine
+//
+// # Results
+//
+// Instruction sets differ in the last bits of most functions. On one of them, a result depends on the values of the
+// operands only: not on the alignment or the length of a slice, nor on the number of goroutines that share a product.
+package kernel

@@ -1,0 +1,201 @@
+package kernel
+
+import "math"
+
+// portableVectors returns the table in plain Go. Functions of one argument are computed by package math in float64,
+// hence almost correctly rounded for float32.
+func portableVectors[T Float]() *Vectors[T] {
+	return &Vectors[T]{
+		Add: binary(func(a, b T) T { return a + b }),
+		Sub: binary(func(a, b T) T { return a - b }),
+		Mul: binary(func(a, b T) T { return a * b }),
+		Div: binary(func(a, b T) T { return a / b }),
+		Min: binary(lesser[T]),
+		Max: binary(greater[T]),
+		Pow: binary(func(a, b T) T { return T(math.Pow(float64(a), float64(b))) }),
+
+		AddScalar: withScalar(func(a, s T) T { return a + s }),
+		SubScalar: withScalar(func(a, s T) T { return a - s }),
+		MulScalar: withScalar(func(a, s T) T { return a * s }),
+		DivScalar: withScalar(func(a, s T) T { return a / s }),
+		MinScalar: withScalar(lesser[T]),
+		MaxScalar: withScalar(greater[T]),
+		ScalarSub: withScalar(func(a, s T) T { return s - a }),
+		ScalarDiv: withScalar(func(a, s T) T { return s / a }),
+
+		MulAdd: func(dst, a, b, c []T) {
+			checkLength(len(dst), len(a))
+			checkLength(len(dst), len(b))
+			checkLength(len(dst), len(c))
+			for i, x := range a {
+				dst[i] = x*b[i] + c[i]
+			}
+		},
+
+		Neg:      unary(func(x T) T { return -x }),
+		Abs:      unary(func(x T) T { return T(math.Abs(float64(x))) }),
+		Sqrt:     unary(func(x T) T { return T(math.Sqrt(float64(x))) }),
+		Floor:    unary(func(x T) T { return T(math.Floor(float64(x))) }),
+		Ceil:     unary(func(x T) T { return T(math.Ceil(float64(x))) }),
+		Round:    unary(func(x T) T { return T(math.RoundToEven(float64(x))) }),
+		Sign:     unary(sign[T]),
+		Exp:      unary(func(x T) T { return T(math.Exp(float64(x))) }),
+		Expm1:    unary(func(x T) T { return T(math.Expm1(float64(x))) }),
+		Log:      unary(func(x T) T { return T(math.Log(float64(x))) }),
+		Log1p:    unary(func(x T) T { return T(math.Log1p(float64(x))) }),
+		Tanh:     unary(func(x T) T { return T(math.Tanh(float64(x))) }),
+		Logistic: unary(func(x T) T { return T(logistic(float64(x))) }),
+		Erf:      unary(func(x T) T { return T(math.Erf(float64(x))) }),
+		Sin:      unary(func(x T) T { return T(math.Sin(float64(x))) }),
+		Cos:      unary(func(x T) T { return T(math.Cos(float64(x))) }),
+		Rsqrt:    unary(func(x T) T { return T(1 / math.Sqrt(float64(x))) }),
+
+		Equal:        compare(func(a, b T) bool { return a == b }),
+		NotEqual:     compare(func(a, b T) bool { return a != b }),
+		Less:         compare(func(a, b T) bool { return a < b }),
+		LessEqual:    compare(func(a, b T) bool { return a <= b }),
+		Greater:      compare(func(a, b T) bool { return a > b }),
+		GreaterEqual: compare(func(a, b T) bool { return a >= b }),
+
+		EqualScalar:        compareScalar(func(a, s T) bool { return a == s }),
+		NotEqualScalar:     compareScalar(func(a, s T) bool { return a != s }),
+		LessScalar:         compareScalar(func(a, s T) bool { return a < s }),
+		LessEqualScalar:    compareScalar(func(a, s T) bool { return a <= s }),
+		GreaterScalar:      compareScalar(func(a, s T) bool { return a > s }),
+		GreaterEqualScalar: compareScalar(func(a, s T) bool { return a >= s }),
+
+		Select: func(dst []T, cond []bool, a, b []T) {
+			checkLength(len(dst), len(cond))
+			checkLength(len(dst), len(a))
+			checkLength(len(dst), len(b))
+			for i, c := range cond {
+				if c {
+					dst[i] = a[i]
+				} else {
+					dst[i] = b[i]
+				}
+			}
+		},
+
+		Fill: func(dst []T, s T) {
+			for i := range dst {
+				dst[i] = s
+			}
+		},
+
+		Sum: sum[T],
+		MaxOf: func(a []T) T {
+			m := T(math.Inf(-1))
+			for _, x := range a {
+				m = greater(m, x)
+			}
+			return m
+		},
+		MinOf: func(a []T) T {
+			m := T(math.Inf(1))
+			for _, x := range a {
+				m = lesser(m, x)
+			}
+			return m
+		},
+	}
+}
+
+func unary[T Float](f func(T) T) func(dst, a []T) {
+	return func(dst, a []T) {
+		checkLength(len(dst), len(a))
+		for i, x := range a {
+			dst[i] = f(x)
+		}
+	}
+}
+
+func binary[T Float](f func(a, b T) T) func(dst, a, b []T) {
+	return func(dst, a, b []T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		for i, x := range a {
+			dst[i] = f(x, b[i])
+		}
+	}
+}
+
+func withScalar[T Float](f func(a, s T) T) func(dst, a []T, s T) {
+	return func(dst, a []T, s T) {
+		checkLength(len(dst), len(a))
+		for i, x := range a {
+			dst[i] = f(x, s)
+		}
+	}
+}
+
+func compare[T Float](f func(a, b T) bool) func(dst []bool, a, b []T) {
+	return func(dst []bool, a, b []T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		for i, x := range a {
+			dst[i] = f(x, b[i])
+		}
+	}
+}
+
+func compareScalar[T Float](f func(a, s T) bool) func(dst []bool, a []T, s T) {
+	return func(dst []bool, a []T, s T) {
+		checkLength(len(dst), len(a))
+		for i, x := range a {
+			dst[i] = f(x, s)
+		}
+	}
+}
+
+func lesser[T Float](a, b T) T {
+	if a < b || a != a {
+		return a
+	}
+	return b
+}
+
+func greater[T Float](a, b T) T {
+	if a > b || a != a {
+		return a
+	}
+	return b
+}
+
+func sign[T Float](x T) T {
+	if x == 0 || x != x {
+		return x
+	}
+	return T(math.Copysign(1, float64(x)))
+}
+
+// logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on the left keeps its
+// relative precision.
+func logistic(x float64) float64 {
+	z := math.Exp(-math.Abs(x))
+	if x < 0 {
+		return z / (1 + z)
+	}
+	return 1 / (1 + z)
+}
+
+// sum is the order of additions that [Vectors.Sum] states.
+func sum[T Float](a []T) T {
+	var partial [64]T
+	width := len(partial) * 4 / sizeOf[T]()
+	for len(a) >= width {
+		for i, x := range a[:width] {
+			partial[i] += x
+		}
+		a = a[width:]
+	}
+	for i, x := range a {
+		partial[i] += x
+	}
+	for half := width / 2; half > 0; half /= 2 {
+		for i, x := range partial[half : 2*half] {
+			partial[i] += x
+		}
+	}
+	return partial[0]
+}

@@ -1,0 +1,81 @@
+package kernel
+
+// inPlaceElements is the extent of B, in elements, up to which it stays in the L1 cache without packing.
+const inPlaceElements = 1 << 12
+
+// readInPlace reports whether tiles read panel q from b itself: its rows are contiguous and fill whole vectors, and
+// either few tiles read it or it does not thrash the cache.
+func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
+	if b.ColStride != 1 || q.cols != q.width {
+		return false
+	}
+	return p.m <= 2*p.kernels.height() || p.k*b.RowStride <= inPlaceElements || b.RowStride == q.width
+}
+
+// packPanels copies panels first <= j < end, as far as there are such, to dst, which starts with the first: each
+// [k, width] without gaps, zeros at the right of a narrow one. Rows outside of spans are left out.
+func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
+	end = min(end, len(p.panels))
+	from := 0
+	if !p.shareB {
+		from = p.panels[first].packed
+	}
+	for j := first; j < end; j++ {
+		q := &p.panels[j]
+		if p.readInPlace(q, b) {
+			continue
+		}
+		for _, spans := range q.spans {
+			for _, s := range spans {
+				packPanel(dst[q.packed-from:], b, q, s)
+			}
+		}
+	}
+}
+
+// packPanel copies the rows of span s of panel q to dst [k, width].
+func packPanel[T Float](dst []T, b *Matrix[T], q *panel, s span) {
+	if b.ColStride == 1 {
+		for i := s.lo; i < s.hi; i++ {
+			row := dst[i*q.width:][:q.width]
+			copy(row, b.Data[i*b.RowStride+q.col:][:q.cols])
+			clear(row[q.cols:])
+		}
+		return
+	}
+	for i := s.lo; i < s.hi; i++ {
+		clear(dst[i*q.width+q.cols : (i+1)*q.width])
+	}
+	for j := range q.cols {
+		column := b.Data[s.lo*b.RowStride+(q.col+j)*b.ColStride:]
+		out := dst[s.lo*q.width+j:]
+		for i := range s.hi - s.lo {
+			out[i*q.width] = column[i*b.RowStride]
+		}
+	}
+}
+
+// packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view of it. Packing keeps
+// the orientation, so it copies contiguous pieces; what counts is that the block gets a small extent.
+func packBlock[T Float](dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
+	rows, cols := rowEnd-row, hi-lo
+	if cols == 0 {
+		return Matrix[T]{}
+	}
+	if a.ColStride != 1 && a.RowStride == 1 {
+		t := a.Transpose()
+		return packBlock(dst, &t, lo, hi, row, rowEnd).Transpose()
+	}
+	for i := range rows {
+		out := dst[i*cols:][:cols]
+		source := a.Data[(row+i)*a.RowStride+lo*a.ColStride:]
+		if a.ColStride == 1 {
+			copy(out, source)
+			continue
+		}
+		for j := range out {
+			out[j] = source[j*a.ColStride]
+		}
+	}
+	return Dense(dst, rows, cols)
+}

@@ -1,0 +1,194 @@
+package kernel
+
+import "fmt"
+
+// RunTask runs a task, 0 <= task < Tasks(phase), of a phase, 0 <= phase < Phases(), of the product c = a·b, or
+// c += a·b when accumulate is set, with the epilogue epi unless it is nil. Every task of a product gets the same
+// arguments but for local.
+//
+// a and b may have any strides; c must have ColStride 1 and overlap neither. shared and local have at least
+// SharedScratch() and LocalScratch() elements; no other running task may use local. RunTask allocates nothing.
+func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
+	if phase < 0 || phase >= p.Phases() || task < 0 || task >= p.Tasks(phase) {
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: no task %d of phase %d", task, phase))
+	}
+	if len(shared) < p.SharedScratch() || len(local) < p.LocalScratch() {
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: want scratch of %d and %d elements, found %d and %d",
+			p.SharedScratch(), p.LocalScratch(), len(shared), len(local)))
+	}
+	a.check("a", p.m, p.k)
+	b.check("b", p.k, p.n)
+	c.check("c", p.m, p.n)
+	if c.ColStride != 1 {
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: c: want column stride 1, found %d", c.ColStride))
+	}
+	if phase == 0 && p.shareB {
+		p.packPanels(task*p.panelsPerPacking, (task+1)*p.panelsPerPacking, &b, shared)
+		return
+	}
+	t := productTask[T]{ProductPlan: p, c: c, a: a, b: b, accumulate: accumulate, packedB: shared}
+	if epi != nil {
+		t.epilogue = *epi
+		if bias := t.epilogue.Bias; bias != nil && len(bias) != p.n {
+			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: bias: want %d elements, found %d", p.n, len(bias)))
+		}
+	}
+	t.row = task / p.colTasks * p.rowsPerTask
+	t.rowEnd = min(t.row+p.rowsPerTask, p.m)
+	t.panel = task % p.colTasks * p.panelsPerTask
+	t.panelEnd = min(t.panel+p.panelsPerTask, len(p.panels))
+	if p.packA {
+		t.packedA, local = local[:p.localA()], local[p.localA():]
+	}
+	if !p.shareB {
+		t.packedB, t.packedFrom = local, p.panels[t.panel].packed
+		p.packPanels(t.panel, t.panelEnd, &b, local)
+	}
+	t.run()
+}
+
+// Run runs all phases and tasks of a product one after the other.
+func (p *ProductPlan[T]) Run(c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
+	for phase := range p.Phases() {
+		for task := range p.Tasks(phase) {
+			p.RunTask(phase, task, c, a, b, accumulate, epi, shared, local)
+		}
+	}
+}
+
+// productTask is a block of C while it is computed.
+type productTask[T Float] struct {
+	*ProductPlan[T]
+	c, a, b          Matrix[T]
+	accumulate       bool
+	epilogue         Epilogue[T]
+	row, rowEnd      int
+	panel, panelEnd  int
+	packedA, packedB []T
+	packedFrom       int // offset of packedB[0] in all packed panels
+}
+
+func (t *productTask[T]) run() {
+	for block := 0; block == 0 || block*blockK < t.k; block++ {
+		lo := block * blockK
+		a := t.a
+		if t.packA {
+			a = packBlock(t.packedA, &t.a, t.row, t.rowEnd, lo, min(lo+blockK, t.k))
+		}
+		for j := t.panel; j < t.panelEnd; j++ {
+			q := &t.panels[j]
+			if q.begin < 0 {
+				if block == 0 {
+					t.clear(q, t.row, t.rowEnd, true)
+				}
+				continue
+			}
+			for _, s := range q.spans[block] {
+				t.addSpan(j, s, &a, lo)
+			}
+		}
+	}
+	t.finish()
+}
+
+// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts at column lo.
+func (t *productTask[T]) addSpan(j int, s span, a *Matrix[T], lo int) {
+	q := &t.panels[j]
+	aRow, aCol := 0, s.lo
+	if t.packA {
+		aRow, aCol = t.row, s.lo-lo
+	}
+	b, bStride := t.panelRow(q, s.lo)
+	height := t.kernels.height()
+	for row := t.row; row < t.rowEnd; {
+		end, needed := t.rowEnd, true
+		if t.needed != nil {
+			needed = t.tileNeeded(row, j)
+			for end = row + height; end < t.rowEnd && t.tileNeeded(end, j) == needed; {
+				end += height
+			}
+			end = min(end, t.rowEnd)
+		}
+		if needed {
+			t.addRows(q, row, end, s, a, row-aRow, aCol, b, bStride)
+		} else if s.lo == q.begin {
+			t.clear(q, row, end, false)
+		}
+		row = end
+	}
+}
+
+func (t *productTask[T]) tileNeeded(row, j int) bool {
+	return t.needed[row/t.kernels.height()*len(t.panels)+j]
+}
+
+// addRows adds the terms of span s to rows row <= i < end of panel q. The elements of A start at (aRow, aCol) of a.
+func (t *productTask[T]) addRows(q *panel, row, end int, s span, a *Matrix[T], aRow, aCol int, b *T, bStride int) {
+	for _, k := range t.kernels.shapes {
+		tiles := (end - row) / k.rows
+		if tiles == 0 {
+			continue
+		}
+		c := t.c.from(row, q.col)
+		start, startStride := c, t.c.RowStride
+		if s.lo == q.begin && !t.accumulate {
+			start, startStride = nil, 0
+			if t.epilogue.Bias != nil {
+				start = &t.epilogue.Bias[q.col]
+			}
+		}
+		k.run[q.width/t.kernels.lanes-1](tiles, s.hi-s.lo, a.from(aRow, aCol), a.RowStride, a.ColStride, b, bStride,
+			c, t.c.RowStride, start, startStride, q.cols)
+		row += tiles * k.rows
+		aRow += tiles * k.rows
+	}
+}
+
+// panelRow returns where row i of panel q is, and the distance to the next row.
+func (t *productTask[T]) panelRow(q *panel, i int) (*T, int) {
+	if t.readInPlace(q, &t.b) {
+		return t.b.from(i, q.col), t.b.RowStride
+	}
+	return &t.packedB[q.packed-t.packedFrom+i*q.width], q.width
+}
+
+// clear sets rows of a panel that no term is added to: to 0, or to the bias if withBias.
+func (t *productTask[T]) clear(q *panel, row, end int, withBias bool) {
+	if t.accumulate {
+		return
+	}
+	for i := row; i < end; i++ {
+		piece := t.c.Data[i*t.c.RowStride+q.col:][:q.cols]
+		if withBias && t.epilogue.Bias != nil {
+			copy(piece, t.epilogue.Bias[q.col:])
+		} else {
+			clear(piece)
+		}
+	}
+}
+
+// finish applies the epilogue, but for a bias that the sums started from.
+func (t *productTask[T]) finish() {
+	addBias := t.accumulate && t.epilogue.Bias != nil
+	if t.epilogue.Then == nil && !addBias {
+		return
+	}
+	col, last := t.panels[t.panel].col, &t.panels[t.panelEnd-1]
+	cols := last.col + last.cols - col
+	step := 1
+	if cols == t.n && t.c.RowStride == t.n && !addBias {
+		step = max(1, thenElements/t.n)
+	}
+	for row := t.row; row < t.rowEnd; row += step {
+		rows := min(step, t.rowEnd-row)
+		piece := t.c.Data[row*t.c.RowStride+col:][:rows*cols]
+		if addBias {
+			for j, x := range t.epilogue.Bias[col:][:cols] {
+				piece[j] += x
+			}
+		}
+		if t.epilogue.Then != nil {
+			t.epilogue.Then(row, col, piece)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package kernel
+
+import "fmt"
+
+// Float is an element type that kernels exist for.
+type Float interface{ float32 | float64 }
+
+// Vectors is the table of element-wise kernels of one element type on one instruction set.
+//
+// All slices of a call have the same length, otherwise the kernel panics; it may be 0. dst may be the same slice as an
+// operand but must not overlap one otherwise. A kernel never touches memory outside its slices. The result for an
+// element depends on the values of the operands only, not on where in the slice it is.
+type Vectors[T Float] struct {
+	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are zeros.
+	// Pow has the special cases of [math.Pow].
+	Add, Sub, Mul, Div, Min, Max, Pow func(dst, a, b []T)
+
+	// dst[i] = a[i] op s; the two Scalar… kernels compute s op a[i].
+	AddScalar, SubScalar, MulScalar, DivScalar, MinScalar, MaxScalar func(dst, a []T, s T)
+	ScalarSub, ScalarDiv                                             func(dst, a []T, s T)
+
+	// dst[i] = a[i]*b[i] + c[i]; rounded once on AVX2 and AVX512, once or twice on Portable.
+	MulAdd func(dst, a, b, c []T)
+
+	// dst[i] = f(a[i]), exact or correctly rounded. Round goes to the nearest, ties to even. Sign(±0) = ±0,
+	// Sign(NaN) = NaN.
+	Neg, Abs, Sqrt, Floor, Ceil, Round, Sign func(dst, a []T)
+
+	// dst[i] = f(a[i]), at most 4 units in the last place from the exact value, with the limits and special cases of
+	// package math; denormal operands and results included. Logistic(x) = 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x).
+	Exp, Expm1, Log, Log1p, Tanh, Logistic, Erf, Sin, Cos, Rsqrt func(dst, a []T)
+
+	// dst[i] = a[i] op b[i]; with a NaN all are false but NotEqual.
+	Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual func(dst []bool, a, b []T)
+
+	// dst[i] = a[i] op s.
+	EqualScalar, NotEqualScalar, LessScalar, LessEqualScalar, GreaterScalar, GreaterEqualScalar func(dst []bool, a []T, s T)
+
+	// dst[i] = a[i] where cond[i], otherwise b[i].
+	Select func(dst []T, cond []bool, a, b []T)
+
+	// dst[i] = s.
+	Fill func(dst []T, s T)
+
+	// Sum adds in one fixed order, the same on every instruction set: element i goes to partial sum i mod
+	// 256/sizeof(T), and the partial sums are added in pairs at distance 128/sizeof(T), 64/sizeof(T), …, 1.
+	// The sum of nothing is 0.
+	Sum func(a []T) T
+
+	// MaxOf and MinOf return NaN when an element is NaN, and -Inf and +Inf for an empty slice.
+	MaxOf, MinOf func(a []T) T
+}
+
+// VectorsOf returns the kernels for T on isa, which must be one of [Available].
+func VectorsOf[T Float](isa ISA) *Vectors[T] {
+	mustHave("VectorsOf", isa)
+	v := portableVectors[T]()
+	switch v := any(v).(type) {
+	case *Vectors[float32]:
+		useAssembly32(v, isa)
+	case *Vectors[float64]:
+		useAssembly64(v, isa)
+	}
+	return v
+}
+
+// checkLength panics when an operand of a kernel has another length than its result.
+func checkLength(want, found int) {
+	if want != found {
+		panic(fmt.Sprintf("kernel.Vectors: operand of length %d for a result of length %d", found, want))
+	}
+}
