@@ -1,0 +1,86 @@
+package vti_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/transdim/vti"
+
+// layers is the import table of the module: a package imports only from lower layers, never from its own or a higher one.
+var layers = map[string]int{
+	"cmd/vti": 5,
+	"varsel":  4,
+	"":        3, "rjmcmc": 3,
+	"cosmic": 2, "modeldist": 2,
+	"space": 1, "gradest": 1, "gpu": 1,
+	"simd": 0,
+}
+
+// allowed are the exceptions: imports within layer 0.
+var allowed = map[string][]string{
+	"simd":          {"simd/internal/kernel"},
+	"internal/made": {"internal/stream"},
+}
+
+// layerOf returns the layer of a package; every internal package is in layer 0.
+func layerOf(path string) (layer int, known bool) {
+	if strings.HasPrefix(path, "internal/") || strings.HasPrefix(path, "simd/internal/") {
+		return 0, true
+	}
+	layer, known = layers[path]
+	return layer, known
+}
+
+// violation tells what is wrong with an import, or is empty.
+func violation(from, to string) string {
+	fromLayer, known := layerOf(from)
+	if !known {
+		return from + " is not in the import table: add it"
+	}
+	toLayer, known := layerOf(to)
+	if !known {
+		return to + " is not in the import table: add it"
+	}
+	if fromLayer > toLayer || slices.Contains(allowed[from], to) || strings.HasPrefix(from, "simd/internal/") && strings.HasPrefix(to, "simd/internal/") {
+		return ""
+	}
+	return from + " must not import " + to
+}
+
+func TestImportsPointDownward(t *testing.T) {
+	output, err := exec.Command("go", "list", "-f", `{{.ImportPath}}:{{join .Imports " "}}`, "./...").Output()
+	require.NoError(t, err)
+	checked := 0
+	for _, line := range strings.Split(strings.TrimSpace(string(output)), "\n") {
+		path, imports, _ := strings.Cut(line, ":")
+		from := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+		for _, imported := range strings.Fields(imports) {
+			if imported == "math/rand" {
+				t.Errorf("%s imports math/rand: use math/rand/v2", path)
+			}
+			if strings.HasPrefix(imported, "github.com/gomlx/gomlx/backends/") && from != "gpu" && from != "internal/testkit" && from != "simd" {
+				t.Errorf("%s imports %s: only gpu names a backend", path, imported)
+			}
+			if !strings.HasPrefix(imported, module) {
+				continue
+			}
+			checked++
+			if wrong := violation(from, strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")); wrong != "" {
+				t.Error(wrong)
+			}
+		}
+	}
+	require.Greater(t, checked, 20, "the list of imports is too short to be right")
+}
+
+func TestViolationIsFound(t *testing.T) {
+	require.Empty(t, violation("varsel", "cosmic"))
+	require.NotEmpty(t, violation("cosmic", "varsel"), "upwards")
+	require.NotEmpty(t, violation("cosmic", "modeldist"), "sideways")
+	require.NotEmpty(t, violation("space", "unknown"))
+}
