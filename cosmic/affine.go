@@ -1,0 +1,30 @@
+package cosmic
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// maxLogScale bounds the log-scale of one layer. Layers compose and the map that ends the flow is unbounded, so
+// this limits no target; it keeps exp and its gradient finite for any input.
+const maxLogScale = 4
+
+// softClamp maps the real line to (-maxLogScale, maxLogScale) with slope 1 at 0, where it is 0.
+func softClamp(x *graph.Node) *graph.Node {
+	return graph.MulScalar(graph.Tanh(graph.MulScalar(x, 1./maxLogScale)), maxLogScale)
+}
+
+// affine is the map θ = ρ0 + exp(softClamp(ρ1))·z; its static point is ρ = (0, 0). The logarithm
+// of its slope is at hand without taking one.
+type affine struct{}
+
+func (affine) outputs() []int { return []int{1, 1} }
+
+func (affine) toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node) {
+	shift, logSlope := rho[0], softClamp(rho[1])
+	return graph.Add(shift, graph.Mul(graph.Exp(logSlope), z)), logSlope
+}
+
+func (affine) toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node) {
+	shift, logSlope := rho[0], softClamp(rho[1])
+	return graph.Mul(graph.Sub(theta, shift), graph.Exp(graph.Neg(logSlope))), logSlope
+}

@@ -1,0 +1,147 @@
+package cosmic
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind is a family of flows.
+type Kind int
+
+const (
+	// Affine composes autoregressive layers that shift and scale each coordinate.
+	Affine Kind = iota
+	// Spline composes autoregressive layers that bend each coordinate by a monotone
+	// rational-quadratic spline, then shift and scale it.
+	Spline
+	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone: a
+	// diagonal Gaussian for each model.
+	Diagonal
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	switch k {
+	case Affine:
+		return "Affine"
+	case Spline:
+		return "Spline"
+	case Diagonal:
+		return "Diagonal"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// Config describes a flow. Dim is required; every other zero value stands for the default given.
+type Config struct {
+	Dim      int  // D, coordinates of the saturated parameter vector
+	Features int  // C, columns of feats; 0: the networks see no features and feats is nil
+	Kind     Kind // Affine by default
+
+	Layers int // autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
+	Blocks int // residual blocks per autoregressive layer, 2; unused by Diagonal
+	Hidden int // units per hidden layer, 32
+	Bins   int // bins of a spline, 8, at least 2; unused by the other kinds
+
+	// Encoder gives the widths of a ReLU network from feats to the context that all layers
+	// share; nil: the layers read feats itself.
+	Encoder []int
+
+	// Shift and LogScale, of length Dim, start the trainable affine map that ends every flow, in
+	// the original order and units of theta: at initialisation an active coordinate is
+	// Shift[i] + exp(LogScale[i])·z[i]. nil: zeros, so that the flow starts as the identity.
+	Shift, LogScale []float64
+
+	Seed uint64 // root seed of the initial weights
+}
+
+// DiagonalMLP is the paper's diagonal Gaussian: an MLP with five hidden layers of 256.
+func DiagonalMLP(dim, features int) Config {
+	return Config{Dim: dim, Features: features, Kind: Diagonal, Layers: 5, Hidden: 256}
+}
+
+// Affine55 is the paper's Affine(5,5): five layers of five blocks, 16 hidden units.
+func Affine55(dim, features int) Config {
+	return Config{Dim: dim, Features: features, Kind: Affine, Layers: 5, Blocks: 5, Hidden: 16}
+}
+
+// Spline46 is the paper's Spline(4,6): four layers of six blocks, 512 hidden units, ten bins.
+func Spline46(dim, features int) Config {
+	return Config{Dim: dim, Features: features, Kind: Spline, Layers: 4, Blocks: 6, Hidden: 512, Bins: 10}
+}
+
+// maxBins keeps the smallest bin below the size of an even share.
+const maxBins = 256
+
+// Validate returns an error that names the first field which cannot be used.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Kind < Affine || c.Kind > Diagonal:
+		return fmt.Errorf("cosmic: unknown Kind %v", c.Kind)
+	case c.Dim < 1:
+		return fmt.Errorf("cosmic: Dim must be at least 1, got %d", c.Dim)
+	case c.Features < 0:
+		return fmt.Errorf("cosmic: Features must not be negative, got %d", c.Features)
+	case c.Layers < 1:
+		return fmt.Errorf("cosmic: Layers must be positive, got %d", c.Layers)
+	case c.Blocks < 1:
+		return fmt.Errorf("cosmic: Blocks must be positive, got %d", c.Blocks)
+	case c.Hidden < 2:
+		return fmt.Errorf("cosmic: Hidden must be at least 2, got %d", c.Hidden)
+	case c.Bins < 2 || c.Bins > maxBins:
+		return fmt.Errorf("cosmic: Bins must be in [2, %d], got %d", maxBins, c.Bins)
+	case len(c.Encoder) > 0 && c.Features == 0:
+		return fmt.Errorf("cosmic: Encoder %v has no features to encode: Features is 0", c.Encoder)
+	}
+	for i, width := range c.Encoder {
+		if width < 1 {
+			return fmt.Errorf("cosmic: Encoder[%d] must be positive, got %d", i, width)
+		}
+	}
+	if err := c.validateVector("Shift", c.Shift); err != nil {
+		return err
+	}
+	return c.validateVector("LogScale", c.LogScale)
+}
+
+// validateVector checks an initial value of the final affine map.
+func (c Config) validateVector(name string, values []float64) error {
+	if values == nil {
+		return nil
+	}
+	if len(values) != c.Dim {
+		return fmt.Errorf("cosmic: %s has %d values, expected Dim = %d", name, len(values), c.Dim)
+	}
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("cosmic: %s[%d] is not finite: %v", name, i, v)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns c with its zero sizes replaced.
+func (c Config) withDefaults() Config {
+	set := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	if c.Kind == Diagonal {
+		set(&c.Layers, 2)
+	}
+	set(&c.Layers, 5)
+	set(&c.Blocks, 2)
+	set(&c.Hidden, 32)
+	set(&c.Bins, 8)
+	return c
+}
+
+// context returns the width of what the layers are conditioned on.
+func (c Config) context() int {
+	if n := len(c.Encoder); n > 0 {
+		return c.Encoder[n-1]
+	}
+	return c.Features
+}

@@ -1,0 +1,36 @@
+package cosmic
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+// diagonal returns the shift and the raw log-scale of each coordinate, [B, D] each in original order, from
+// cond [B, C] (nil: constants), by a ReLU network that starts at zero.
+func (f *Flow) diagonal(ctx *context.Context, z, cond *graph.Node) []*graph.Node {
+	if cond == nil {
+		return []*graph.Node{graph.ZerosLike(z), graph.ZerosLike(z)}
+	}
+	widths := make([]int, f.cfg.Layers)
+	for i := range widths {
+		widths[i] = f.cfg.Hidden
+	}
+	h := f.perceptron(ctx.In("mlp"), cond, widths)
+	return []*graph.Node{
+		made.Linear(ctx.In("shift"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),
+		made.Linear(ctx.In("logscale"), f.cfg.Seed, h, f.cfg.Dim, made.Zeros, made.Zeros),
+	}
+}
+
+// perceptron applies ReLU layers of the given widths to x [B, n].
+func (f *Flow) perceptron(ctx *context.Context, x *graph.Node, widths []int) *graph.Node {
+	for i, width := range widths {
+		init := made.FanIn(x.Shape().Dim(1))
+		x = made.ReLU.Apply(made.Linear(ctx.In(fmt.Sprintf("layer%d", i)), f.cfg.Seed, x, width, init, init))
+	}
+	return x
+}

@@ -1,0 +1,46 @@
+// Package cosmic builds CoSMIC flows: normalizing flows whose dimension depends on the model. One
+// set of weights transports standard normal draws z [B, D] to parameters θ [B, D] of many models,
+// each of which uses some of the D coordinates; the others pass through untouched.
+//
+// # Map
+//
+// For a model m that uses d_m coordinates (mask A(m)), a flow of L layers is
+//
+//	T(z | m) = E ∘ P_m⁻¹ ∘ T_L ∘ R_m ∘ … ∘ R_m ∘ T_1 ∘ P_m
+//
+// P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: slot s
+// is moved by a monotone map τ_ρ whose parameters ρ come from the slots before it and from the
+// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of eq. 8. R_m reverses the
+// first d_m slots; where L is even a last R_m restores their order. E shifts and scales each active coordinate by
+// two numbers of its own, free of m: set them (Config.Shift, Config.LogScale) to the location and scale of the
+// posterior where those are roughly known. The Diagonal kind has one layer without permutation, whose
+// ρ depends on m alone.
+//
+// Because inactive coordinates are last and are the identity, they are unchanged to the bit, nothing
+// depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
+//
+// # Notation
+//
+//	code      paper                   shape
+//	z         z ~ ν                   [B, D]
+//	theta     (θ_m, u_∖m)             [B, D]
+//	mask      A(m)                    [B, D] Bool
+//	feats     ξ                       [B, C]
+//	rho       ρ                       [B, D·k] per head
+//	logDet    log |det ∇T|            [B], active coordinates only
+//
+// # Conventions
+//
+// ToParams goes from z to θ in one pass and is what training uses; ToBase is sequential. Both
+// return the logDet of the map from z to θ. The dtype follows z or theta; weights are created in
+// the dtype of the first use and converted elsewhere, so a flow trained in Float32 can be
+// evaluated in Float64. Initial weights depend on Config.Seed and on variable names only.
+//
+//	flow, err := cosmic.New(cosmic.Config{Dim: 8, Features: 7})
+//	...
+//	func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node {
+//		theta, logDet := flow.ToParams(ctx.In("flow"), mask, feats, z)
+//		logQ := graph.Sub(logNormal(z, mask), logDet) // log q(θ | m)
+//		return graph.Sub(logQ, logJoint(theta, mask)) // log h, eq. 9
+//	}
+package cosmic

@@ -1,0 +1,299 @@
+package cosmic
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// TestJacobian holds DESIGN-level promises about the derivative of the whole map: inactive
+// coordinates pass through, nothing leaks from them, and logDet is what autodiff says.
+func TestJacobian(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(2, 6, cfg.Dim, cfg.Features)
+		theta, logDet := s.eval(s.flow.ToParams, dtypes.Float64, b)
+		jacobian := s.jacobian(s.flow.ToParams, b)
+		moved := false
+		for n, mask := range b.mask {
+			var active []int
+			for i := range mask {
+				if mask[i] {
+					active = append(active, i)
+					moved = moved || theta[n][i] != b.x[n][i]
+					continue
+				}
+				require.Equal(t, math.Float64bits(b.x[n][i]), math.Float64bits(theta[n][i]), "row %d: inactive coordinate %d changed", n, i)
+			}
+			requireNoLeak(t, mask, jacobian[n])
+			require.InDelta(t, logAbsDet(jacobian[n], active), logDet[n], 1e-8, "row %d", n)
+		}
+		require.True(t, moved, "the flow did nothing")
+	})
+}
+
+// leaks returns the pairs (i, j) with i active, j inactive and ∂θ_i/∂z_j ≠ 0.
+func leaks(mask []bool, jacobian [][]float64) (pairs [][2]int) {
+	for i := range mask {
+		for j := range mask {
+			if mask[i] && !mask[j] && jacobian[i][j] != 0 {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	return pairs
+}
+
+func requireNoLeak(t *testing.T, mask []bool, jacobian [][]float64) {
+	t.Helper()
+	require.Empty(t, leaks(mask, jacobian), "active coordinates depend on inactive ones")
+	for i := range mask {
+		for j := range mask {
+			if !mask[i] {
+				want := 0.
+				if i == j {
+					want = 1
+				}
+				require.Equal(t, want, jacobian[i][j], "inactive coordinate %d is not the identity", i)
+			}
+		}
+	}
+}
+
+// logAbsDet returns log |det| of the rows and columns listed.
+func logAbsDet(jacobian [][]float64, rows []int) float64 {
+	if len(rows) == 0 {
+		return 0
+	}
+	m := mat.NewDense(len(rows), len(rows), nil)
+	for a, i := range rows {
+		for b, j := range rows {
+			m.Set(a, b, jacobian[i][j])
+		}
+	}
+	det, _ := mat.LogDet(m)
+	return det
+}
+
+// TestBrokenPermutationLeaks shows that the test above can fail: without the left permutation,
+// an active coordinate reads the inactive ones before it.
+func TestBrokenPermutationLeaks(t *testing.T) {
+	for _, kind := range []Kind{Affine, Spline} {
+		s := newSubject(t, Config{Dim: 5, Features: 3, Kind: kind, Layers: 2, Blocks: 1, Hidden: 10, Bins: 4}).randomise(0.5)
+		b := newBatch(2, 6, 5, 3)
+		broken := func(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
+			everything := graph.LogicalOr(mask, graph.LogicalNot(mask))
+			p := newPacking(everything) // leaves every coordinate where it is
+			p.active = mask
+			return s.flow.toParams(ctx.Checked(false), p, mask, feats, z)
+		}
+		found := 0
+		for n, jacobian := range s.jacobian(broken, b) {
+			found += len(leaks(b.mask[n], jacobian))
+		}
+		require.Positive(t, found, "%v: the leak went unseen", kind)
+	}
+}
+
+// TestInactiveInputsDoNotMatter changes inactive inputs and asks for the same density of the
+// active ones, in both directions, to the bit.
+func TestInactiveInputsDoNotMatter(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(3, 6, cfg.Dim, cfg.Features)
+		other := b.with(jitter(b.x, b.mask, stream.Rand(3, "jitter")))
+		for _, fn := range []graphFn{s.flow.ToParams, s.flow.ToBase} {
+			y, logDet := s.eval(fn, dtypes.Float64, b)
+			y2, logDet2 := s.eval(fn, dtypes.Float64, other)
+			require.Equal(t, logDet, logDet2)
+			for n, mask := range b.mask {
+				for i := range mask {
+					if mask[i] {
+						require.Equal(t, y[n][i], y2[n][i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestRoundTrip inverts both ways.
+func TestRoundTrip(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(4, 6, cfg.Dim, cfg.Features)
+		for _, way := range [][2]graphFn{{s.flow.ToParams, s.flow.ToBase}, {s.flow.ToBase, s.flow.ToParams}} {
+			y, logDet := s.eval(way[0], dtypes.Float64, b)
+			x, logDet2 := s.eval(way[1], dtypes.Float64, b.with(y))
+			for n := range x {
+				require.InDeltaSlice(t, b.x[n], x[n], 1e-9, "row %d", n)
+				for i, active := range b.mask[n] {
+					if !active {
+						require.Equal(t, b.x[n][i], x[n][i])
+					}
+				}
+			}
+			require.InDeltaSlice(t, logDet, logDet2, 1e-9)
+		}
+	})
+}
+
+// TestStart checks that a new flow is the identity, or the affine map it was told to start as.
+func TestStart(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		b := newBatch(5, 6, cfg.Dim, cfg.Features)
+		s := newSubject(t, cfg)
+		theta, logDet := s.eval(s.flow.ToParams, dtypes.Float64, b)
+		for n := range theta {
+			require.InDeltaSlice(t, b.x[n], theta[n], 1e-13)
+			require.InDelta(t, 0, logDet[n], 1e-12)
+		}
+		for i := range cfg.Dim {
+			cfg.Shift = append(cfg.Shift, float64(i)-2)
+			cfg.LogScale = append(cfg.LogScale, 0.3*float64(i)-1)
+		}
+		s = newSubject(t, cfg)
+		theta, logDet = s.eval(s.flow.ToParams, dtypes.Float64, b)
+		for n, mask := range b.mask {
+			want := 0.
+			for i, active := range mask {
+				expected := b.x[n][i]
+				if active {
+					want += cfg.LogScale[i]
+					expected = cfg.Shift[i] + math.Exp(cfg.LogScale[i])*b.x[n][i]
+				}
+				require.InDelta(t, expected, theta[n][i], 1e-12)
+			}
+			require.InDelta(t, want, logDet[n], 1e-12)
+		}
+	})
+}
+
+// TestFloat32 compares the two precisions on the same weights.
+func TestFloat32(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(6, 6, cfg.Dim, cfg.Features)
+		for _, fn := range []graphFn{s.flow.ToParams, s.flow.ToBase} {
+			wide, wideDet := s.eval(fn, dtypes.Float64, b)
+			narrow, narrowDet := s.eval(fn, dtypes.Float32, b)
+			for n := range wide {
+				for i := range wide[n] {
+					require.InDelta(t, wide[n][i], narrow[n][i], 2e-4*(1+math.Abs(wide[n][i])))
+				}
+				require.InDelta(t, wideDet[n], narrowDet[n], 5e-4)
+			}
+		}
+	})
+}
+
+// TestAllFinite feeds extreme inputs and inputs on the knots of a spline that has just started, in
+// both precisions, and asks for finite values and gradients in both directions.
+func TestAllFinite(t *testing.T) {
+	extremes := []float64{0, 1e4, -1e4, 5, -5, 2.5, -2.5, math.Nextafter(5, 0), math.Nextafter(-5, 0), 1e-30, 17, -17}
+	for _, cfg := range kinds() {
+		cfg.Dim, cfg.Features = 5, 3
+		for _, scale := range []float64{0, 0.7, 5} {
+			s := newSubject(t, cfg)
+			if scale > 0 {
+				s.randomise(scale)
+			}
+			b := newBatch(7, 12, cfg.Dim, cfg.Features)
+			for n := range b.x {
+				for i := range b.x[n] {
+					b.x[n][i] = extremes[(n+5*i)%len(extremes)]
+				}
+			}
+			for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
+				for _, fn := range []graphFn{s.flow.ToParams, s.flow.ToBase} {
+					out := s.run(dtype, b, func(ctx *context.Context, mask, feats, x *graph.Node) []*graph.Node {
+						y, logDet := fn(ctx, mask, feats, x)
+						loss := graph.Add(graph.ReduceAllSum(y), graph.ReduceAllSum(logDet))
+						grads := append(ctx.BuildTrainableVariablesGradientsGraph(loss), graph.Gradient(loss, x)...)
+						finite := graph.Scalar(x.Graph(), dtypes.Int32, 1)
+						for _, n := range append(grads, y, logDet) {
+							all := graph.ReduceAllMin(graph.ConvertDType(graph.IsFinite(n), dtypes.Int32))
+							finite = graph.Mul(finite, all)
+						}
+						return []*graph.Node{finite}
+					})
+					require.Equal(t, 1., out[0].Value(), "%v %v weights of scale %v", cfg.Kind, dtype, scale)
+				}
+			}
+		}
+	}
+}
+
+// TestGradientReachesEveryVariable differentiates a generic loss.
+func TestGradientReachesEveryVariable(t *testing.T) {
+	eachFlow(t, func(t *testing.T, cfg Config) {
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(8, 16, cfg.Dim, cfg.Features)
+		var names []string
+		out := s.run(dtypes.Float64, b, func(ctx *context.Context, mask, feats, x *graph.Node) []*graph.Node {
+			theta, logDet := s.flow.ToParams(ctx, mask, feats, x)
+			loss := graph.Add(graph.ReduceAllSum(graph.Square(theta)), graph.ReduceAllSum(graph.Sin(logDet)))
+			names = nil
+			for v := range ctx.IterVariables() {
+				names = append(names, v.ScopeAndName())
+			}
+			grads := ctx.BuildTrainableVariablesGradientsGraph(loss)
+			for i, g := range grads {
+				grads[i] = graph.ReduceAllMax(graph.Abs(g))
+			}
+			return grads
+		})
+		require.Len(t, out, len(names))
+		require.NotEmpty(t, names)
+		for i, g := range out {
+			largest := g.Value().(float64)
+			require.True(t, largest > 1e-12 && !math.IsInf(largest, 1), "%s: largest gradient %v", names[i], largest)
+		}
+	})
+}
+
+// TestInitialisation asks for the same weights from the same seed whatever is called first, and
+// for others from another seed.
+func TestInitialisation(t *testing.T) {
+	weights := func(cfg Config, first func(*Flow) graphFn) map[string]any {
+		s := newSubject(t, cfg)
+		b := newBatch(9, 3, cfg.Dim, cfg.Features)
+		s.eval(first(s.flow), dtypes.Float64, b)
+		s.eval(s.flow.ToBase, dtypes.Float64, b)
+		values := map[string]any{}
+		for v := range s.ctx.IterVariables() {
+			values[v.ScopeAndName()] = v.MustValue().Value()
+		}
+		return values
+	}
+	toParams := func(f *Flow) graphFn { return f.ToParams }
+	toBase := func(f *Flow) graphFn { return f.ToBase }
+	for _, cfg := range kinds() {
+		cfg.Dim, cfg.Features = 4, 3
+		reference := weights(cfg, toParams)
+		require.Equal(t, reference, weights(cfg, toBase))
+		cfg.Seed++
+		require.NotEqual(t, reference, weights(cfg, toParams))
+	}
+}
+
+// TestNoFeatures builds flows of a single model.
+func TestNoFeatures(t *testing.T) {
+	for _, cfg := range kinds() {
+		cfg.Dim, cfg.Encoder = 3, nil
+		s := newSubject(t, cfg).randomise(0.5)
+		b := newBatch(10, 4, 3, 0)
+		theta, _ := s.eval(s.flow.ToParams, dtypes.Float64, b)
+		z, _ := s.eval(s.flow.ToBase, dtypes.Float64, b.with(theta))
+		for n := range z {
+			require.InDeltaSlice(t, b.x[n], z[n], 1e-10)
+		}
+	}
+}

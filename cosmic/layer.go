@@ -1,0 +1,53 @@
+package cosmic
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+// univariate is the coordinate-wise map τ_ρ of section 2: a monotone bijection of the real line
+// that is the identity at ρ = 0.
+type univariate interface {
+	// outputs lists how many parameters per coordinate each head of the network gives.
+	outputs() []int
+	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape
+	// [B, D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are ever NaN for
+	// finite inputs, whatever coordinate they belong to: selection cannot hide a NaN from a gradient.
+	toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node)
+	// toBase returns z with τ_ρ(z) = θ and the same log dθ/dz.
+	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)
+}
+
+// layer is one CoSMIC step in packed coordinates: ρ of slot s comes from the slots before it, and eq. 8, with its
+// 0/1 mask, is a selection.
+type layer struct {
+	tau univariate
+	net *made.Bound
+}
+
+// toParams maps z to θ, both [B, D] in slots, in one pass, and returns log dθ/dz per slot, zero
+// where active is false.
+func (l layer) toParams(active, z *graph.Node) (theta, logSlope *graph.Node) {
+	theta, logSlope = l.tau.toParams(l.net.Outputs(z), z)
+	return graph.Where(active, theta, z), graph.Where(active, logSlope, graph.ZerosLike(z))
+}
+
+// toBase inverts toParams. ρ of slot s needs the z of the slots before it, so it takes D passes,
+// each of which settles one slot. Slots not yet settled hold 0 rather than a guess, which might grow without
+// bound from pass to pass and reach others as 0·∞.
+func (l layer) toBase(active, theta *graph.Node) (z, logSlope *graph.Node) {
+	zeros := graph.ZerosLike(theta)
+	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
+	z = graph.Where(active, zeros, theta)
+	for s := range theta.Shape().Dim(1) {
+		var candidate *graph.Node
+		candidate, logSlope = l.tau.toBase(l.net.Outputs(z), theta)
+		here := graph.Equal(slot, graph.Scalar(theta.Graph(), dtypes.Int32, s))
+		z = graph.Where(graph.LogicalAnd(active, here), candidate, z)
+	}
+	// In the last pass every slot but the last was settled before it, so all ρ were final.
+	return z, graph.Where(active, logSlope, zeros)
+}

@@ -1,0 +1,64 @@
+package cosmic
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// packing holds, for each row of a batch, the strict left permutation P_m of proposition 2.2: the
+// active coordinates in the first d_m slots, the others after them, each group in its original
+// order. Index nodes are flat positions in a [B·D] array, shape [B·D, 1], int32.
+type packing struct {
+	active   *graph.Node // [B, D] Bool: slot s is in use, s < d_m
+	order    *graph.Node // the coordinate held by each slot: P_m
+	slots    *graph.Node // the slot that holds each coordinate: P_m^T
+	reversal *graph.Node // slot d_m-1-s for s < d_m, s itself otherwise: its own inverse
+}
+
+// newPacking computes the permutations of mask [B, D] Bool.
+//
+// There is no sort: a stable partition only needs the number of active coordinates up to each
+// one, which is a product with a triangular matrix of ones (exact in float32 for D < 2^24).
+func newPacking(mask *graph.Node) packing {
+	g, batch, dim := mask.Graph(), mask.Shape().Dim(0), mask.Shape().Dim(1)
+	square := shapes.Make(dtypes.Int32, dim, dim)
+	upTo := graph.LessOrEqual(graph.Iota(g, square, 0), graph.Iota(g, square, 1))
+	count := func(m, weights *graph.Node) *graph.Node {
+		product := graph.MatMul(graph.ConvertDType(m, dtypes.Float32), graph.ConvertDType(weights, dtypes.Float32))
+		return graph.ConvertDType(product, dtypes.Int32)
+	}
+	rank := count(mask, upTo) // [B, D] active coordinates among the first i+1
+	used := graph.BroadcastToDims(
+		graph.ReduceAndKeep(graph.ConvertDType(mask, dtypes.Int32), graph.ReduceSum, 1), batch, dim) // d_m
+
+	index := shapes.Make(dtypes.Int32, batch, dim)
+	column := graph.Iota(g, index, 1)
+	rowStart := graph.MulScalar(graph.Iota(g, index, 0), dim)
+	flat := func(position *graph.Node) *graph.Node {
+		return graph.Reshape(graph.Add(rowStart, position), batch*dim, 1)
+	}
+	slots := flat(graph.Where(mask, graph.AddScalar(rank, -1), graph.Add(used, graph.Sub(column, rank))))
+	active := graph.LessThan(column, used)
+	return packing{
+		active:   active,
+		slots:    slots,
+		order:    graph.Reshape(graph.Scatter(slots, graph.Reshape(flat(column), batch*dim), shapes.Make(dtypes.Int32, batch*dim), false, true), batch*dim, 1),
+		reversal: flat(graph.Where(active, graph.AddScalar(graph.Sub(used, column), -1), column)),
+	}
+}
+
+// pack moves x [B, D] from coordinates to slots.
+func (p packing) pack(x *graph.Node) *graph.Node { return permute(x, p.order) }
+
+// unpack moves x [B, D] from slots to coordinates.
+func (p packing) unpack(x *graph.Node) *graph.Node { return permute(x, p.slots) }
+
+// reverse puts the first d_m slots of x [B, D] in reverse order.
+func (p packing) reverse(x *graph.Node) *graph.Node { return permute(x, p.reversal) }
+
+// permute gathers the elements of x [B, D] at flat positions.
+func permute(x, positions *graph.Node) *graph.Node {
+	flat := graph.Reshape(x, x.Shape().Size())
+	return graph.Reshape(graph.Gather(flat, positions), x.Shape().Dimensions...)
+}

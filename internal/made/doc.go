@@ -1,0 +1,44 @@
+// Package made builds residual masked autoregressive networks (MADE; Germain et al. 2015, in the
+// residual form of appendix A.3 of the method's paper) as graph functions over a context.Context.
+//
+// A network reads x [B, D] and a conditioning input cond [B, C], and returns one or more heads.
+// The outputs that a head holds for input i depend on x_0 … x_{i-1} and on cond, never on x_i or
+// anything after it; in particular the outputs for input 0, hence all outputs when D = 1, depend
+// on cond alone.
+//
+// # Degrees
+//
+// Hidden unit k has a degree m_k in 0 … D-1 and sees the inputs before m_k:
+//
+//	input j -> unit k    where j < m_k
+//	unit k  -> unit l    where m_k ≤ m_l
+//	unit k  -> output i  where m_k ≤ i
+//
+// Degrees are sorted, so the masked weight matrices are block triangular and about half of their
+// work can be skipped by a backend that looks; and they are spread evenly over 0 … D-1, so
+// that every layer carries every input even where there are fewer hidden units than inputs.
+// Units of degree 0 see only cond: they are what conditions the first output.
+//
+// # Notation
+//
+//	code      paper                         shape
+//	x         x                             [B, D]
+//	cond      z in A.3, ξ in section 2      [B, C]
+//	Hidden    width of h                    H
+//	Blocks    number of residual blocks
+//
+// # Conventions
+//
+// Masks are graph constants multiplied into a weight just before its product, so a compiler sees
+// MatMul(x, Mul(weight, mask)) everywhere. Heads start at zero. Variables are created on first
+// use with values that depend only on the seed and on the variable's scope and name, never on the
+// order of the calls; they take the dtype of the first graph that uses them and are
+// converted in a graph of another dtype.
+//
+//	net, err := made.New(made.Config{
+//		Inputs: 8, Context: 7, Hidden: 32, Blocks: 2,
+//		Heads: [][]int{made.Repeat(8, 1), made.Repeat(8, 1)}, // shift and scale, say
+//	})
+//	...
+//	outputs := net.Apply(ctx, x, cond) // two nodes [B, 8]
+package made

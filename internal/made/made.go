@@ -1,0 +1,111 @@
+package made
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
+)
+
+// Activation is the non-linearity of a network.
+type Activation int
+
+const (
+	ReLU      Activation = iota // max(x, 0)
+	LeakyReLU                   // max(x, 0.01 x)
+)
+
+// String returns the name of the activation.
+func (a Activation) String() string {
+	switch a {
+	case ReLU:
+		return "ReLU"
+	case LeakyReLU:
+		return "LeakyReLU"
+	}
+	return fmt.Sprintf("Activation(%d)", int(a))
+}
+
+// leak is the slope of LeakyReLU below zero, that of the published networks.
+const leak = 0.01
+
+// Apply returns the activation of x, elementwise.
+func (a Activation) Apply(x *graph.Node) *graph.Node {
+	if a == LeakyReLU {
+		return activations.LeakyReluWithAlpha(x, leak)
+	}
+	return activations.Relu(x)
+}
+
+// Config describes a network. Inputs, Hidden and Heads have no useful zero value.
+type Config struct {
+	Inputs     int        // D, at least 1
+	Context    int        // C, columns of the conditioning input; 0: unconditioned
+	Hidden     int        // H, at least 1, and at least 2 where Inputs > 1
+	Blocks     int        // residual blocks after the first layer; 0: none
+	Activation Activation // ReLU by default
+	// Heads gives, for each head, the number of outputs of each input: head h has the columns of
+	// input 0, then those of input 1, and so on, Heads[h][i] of them for input i. See Repeat.
+	Heads [][]int
+	Seed  uint64 // root seed of the initial values
+}
+
+// Validate returns an error that names the first field which cannot be used.
+func (c Config) Validate() error {
+	switch {
+	case c.Inputs < 1:
+		return fmt.Errorf("made: Inputs must be at least 1, got %d", c.Inputs)
+	case c.Context < 0:
+		return fmt.Errorf("made: Context must not be negative, got %d", c.Context)
+	case c.Hidden < min(c.Inputs, 2):
+		return fmt.Errorf("made: Hidden must be at least %d for %d inputs, got %d", min(c.Inputs, 2), c.Inputs, c.Hidden)
+	case c.Blocks < 0:
+		return fmt.Errorf("made: Blocks must not be negative, got %d", c.Blocks)
+	case c.Activation != ReLU && c.Activation != LeakyReLU:
+		return fmt.Errorf("made: unknown Activation %v", c.Activation)
+	case len(c.Heads) == 0:
+		return fmt.Errorf("made: Heads is empty: the network has no output")
+	}
+	for h, outputs := range c.Heads {
+		if len(outputs) != c.Inputs {
+			return fmt.Errorf("made: Heads[%d] lists %d inputs, expected %d", h, len(outputs), c.Inputs)
+		}
+		total := 0
+		for i, n := range outputs {
+			if n < 0 {
+				return fmt.Errorf("made: Heads[%d][%d] is negative: %d", h, i, n)
+			}
+			total += n
+		}
+		if total == 0 {
+			return fmt.Errorf("made: Heads[%d] has no outputs", h)
+		}
+	}
+	return nil
+}
+
+// Repeat returns the head that has n outputs for each of d inputs.
+func Repeat(d, n int) []int {
+	outputs := make([]int, d)
+	for i := range outputs {
+		outputs[i] = n
+	}
+	return outputs
+}
+
+// Network is a residual MADE. It holds the architecture; the weights live in a context.
+type Network struct {
+	cfg     Config
+	degrees []int // [H], sorted
+}
+
+// New checks cfg and returns the network it describes.
+func New(cfg Config) (*Network, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Network{cfg: cfg, degrees: degrees(cfg.Inputs, cfg.Hidden)}, nil
+}
+
+// Config returns the configuration the network was made from.
+func (n *Network) Config() Config { return n.cfg }

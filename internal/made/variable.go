@@ -1,0 +1,79 @@
+package made
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Init fills the initial values of a variable from its own random stream.
+type Init func(rng *rand.Rand, values []float64)
+
+// Zeros starts a variable at zero.
+func Zeros(*rand.Rand, []float64) {}
+
+// Uniform starts a variable at independent uniform draws from [-half, half).
+func Uniform(half float64) Init {
+	return func(rng *rand.Rand, values []float64) {
+		for i := range values {
+			values[i] = half * (2*rng.Float64() - 1)
+		}
+	}
+}
+
+// FanIn is Uniform(1/√inputs), for a layer with so many inputs.
+func FanIn(inputs int) Init { return Uniform(1 / math.Sqrt(float64(inputs))) }
+
+// Values starts a variable at the given values.
+func Values(initial []float64) Init {
+	return func(_ *rand.Rand, values []float64) { copy(values, initial) }
+}
+
+// Variable returns the trainable variable called name in ctx's scope as a node of graph g, with
+// the given dtype and dimensions. A variable that is not there yet is created; its initial values
+// depend on seed, on the scope and the name, and on nothing else. One that is there in another float
+// dtype is converted.
+//
+// It panics if the variable exists with other dimensions.
+func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dtype dtypes.DType, init Init, dims ...int) *graph.Node {
+	ctx = ctx.Checked(false)
+	v := ctx.GetVariable(name)
+	if v == nil {
+		size := 1
+		for _, d := range dims {
+			size *= d
+		}
+		values := make([]float64, size)
+		init(stream.Rand(seed, "init"+context.JoinScope(ctx.Scope(), name)), values)
+		v = ctx.VariableWithValue(name, hostTensor(dtype, values, dims...))
+	}
+	if !slices.Equal(v.Shape().Dimensions, dims) {
+		panic(errorf("variable %s has shape %s, expected dimensions %v", v.ScopeAndName(), v.Shape(), dims))
+	}
+	node := v.ValueGraph(g)
+	if node.DType() != dtype {
+		node = graph.ConvertDType(node, dtype)
+	}
+	return node
+}
+
+// Linear returns x·W + b for x [B, n] and n > 0: an unmasked layer [B, outputs] whose variables "weight"
+// [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and bias say.
+func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weight, bias Init) *graph.Node {
+	x.AssertRank(2)
+	w := Variable(ctx, x.Graph(), seed, "weight", x.DType(), weight, x.Shape().Dim(1), outputs)
+	b := Variable(ctx, x.Graph(), seed, "bias", x.DType(), bias, outputs)
+	return graph.Add(graph.MatMul(x, w), row(b))
+}
+
+// row views a vector [n] as [1, n].
+func row(v *graph.Node) *graph.Node { return graph.InsertAxes(v, 0) }
+
+func errorf(format string, args ...any) error { return fmt.Errorf("made: "+format, args...) }
