@@ -16,6 +16,3 @@ func best() ISA {
 
 func useAssembly32(*Vectors[float32], ISA) {}
 func useAssembly64(*Vectors[float64], ISA) {}
-
-func tileKernels32(ISA) *tileKernels[float32] { return nil }
-func tileKernels64(ISA) *tileKernels[float64] { return nil }

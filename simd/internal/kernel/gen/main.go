@@ -1,0 +1,49 @@
+// Command gen writes the assembly of package kernel with avo: for each instruction set a file of product tiles and one
+// of vector functions, with their Go declarations, and the tables that lead to them. Run it by `go generate` in the
+// directory of the package; its output depends on nothing but its source.
+package main
+
+import (
+	"flag"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("gen: ")
+	dir := flag.String("dir", ".", "directory to write to")
+	flag.Parse()
+	for _, isa := range []isa{avx2, avx512} {
+		write(*dir, "product_"+isa.name, tiles(isa))
+	}
+}
+
+// write compiles what generate adds to a context, and writes the assembly and its declarations.
+func write(dir, name string, generate func(*build.Context)) {
+	ctx := build.NewContext()
+	generate(ctx)
+	file, err := ctx.Result()
+	if err != nil {
+		build.LogError(log.Default(), err, 10)
+		os.Exit(1)
+	}
+	if err := pass.Compile.Execute(file); err != nil {
+		log.Fatalf("%s: %v", name, err)
+	}
+	config := printer.Config{Name: "gen", Pkg: "kernel"}
+	for ending, p := range map[string]printer.Printer{".s": printer.NewGoAsm(config), ".go": printer.NewStubs(config)} {
+		text, err := p.Print(file)
+		if err != nil {
+			log.Fatalf("%s%s: %v", name, ending, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"_amd64"+ending), text, 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}

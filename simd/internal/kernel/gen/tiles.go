@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// tileVectors is the width of a tile of C in vectors.
+const tileVectors = 2
+
+// tileHeights are the heights of tiles. The first is as large as the registers allow: besides the sums, tileVectors
+// registers hold a row of B, and one or two elements of A.
+func tileHeights(isa isa) []int {
+	if isa == avx512 {
+		return []int{12, 4, 1}
+	}
+	return []int{6, 2, 1}
+}
+
+// tiles generates the kernels of type tileKernel.
+func tiles(isa isa) func(*build.Context) {
+	return func(ctx *build.Context) {
+		forBoth(ctx, isa, func(m *machine) {
+			for _, rows := range tileHeights(isa) {
+				for vectors := 1; vectors <= tileVectors; vectors++ {
+					m.tile(rows, vectors)
+				}
+			}
+		})
+	}
+}
+
+// tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of A times a row of B
+// per turn. A is read element by element and therefore with any strides.
+func (m *machine) tile(rows, vectors int) {
+	m.Function(m.symbol(fmt.Sprintf("tile%dx%d", rows, vectors)))
+	m.Doc(fmt.Sprintf("is a tileKernel for %d rows and %d columns.", rows, vectors*m.lanes()))
+	m.SignatureExpr(fmt.Sprintf("func(tiles, k int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow int, c *%[1]s, cRow int, "+
+		"start *%[1]s, startRow, cols int)", m.typ()))
+	m.Pragma("noescape")
+
+	tiles, a, c, start := m.param("tiles"), m.param("a"), m.param("c"), m.param("start")
+	aRow, aCol, bRow := m.stride("aRow"), m.stride("aCol"), m.stride("bRow")
+
+	m.Label("tile")
+	sums := make([][]vec, rows)
+	for i := range sums {
+		for range vectors {
+			sums[i] = append(sums[i], m.zero())
+		}
+	}
+	m.TESTQ(start, start)
+	m.JZ(operand.LabelRef("add"))
+	last := m.lastColumns(vectors)
+	m.eachRow(start, "startRow", rows, func(i int, row gp) {
+		for v, sum := range sums[i] {
+			if v == vectors-1 {
+				m.loadTail(m.at(row, v*m.lanes()), last, sum)
+			} else {
+				m.load(m.at(row, v*m.lanes()), sum)
+			}
+		}
+	})
+
+	m.Label("add")
+	groups := m.rowGroups(a, aRow, rows)
+	b, k := m.param("b"), m.param("k")
+	m.Label("term")
+	row := make([]vec, vectors)
+	for v := range row {
+		row[v] = m.reg()
+		m.load(m.at(b, v*m.lanes()), row[v])
+	}
+	for i := range sums {
+		x := m.spread(groups.row(i, aRow))
+		for v := range row {
+			m.addMul(sums[i][v], x, row[v])
+		}
+	}
+	for _, g := range groups {
+		m.ADDQ(aCol, g)
+	}
+	m.ADDQ(bRow, b)
+	m.DECQ(k)
+	m.JNZ(operand.LabelRef("term"))
+
+	last = m.lastColumns(vectors)
+	m.eachRow(c, "cRow", rows, func(i int, row gp) {
+		for v, sum := range sums[i] {
+			if v == vectors-1 {
+				m.storeTail(sum, m.at(row, v*m.lanes()), last)
+			} else {
+				m.store(sum, m.at(row, v*m.lanes()))
+			}
+		}
+	})
+
+	m.advance(a, aRow, rows)
+	m.advance(c, m.stride("cRow"), rows)
+	m.TESTQ(start, start)
+	m.JZ(operand.LabelRef("next"))
+	m.advance(start, m.stride("startRow"), rows)
+	m.Label("next")
+	m.DECQ(tiles)
+	m.JNZ(operand.LabelRef("tile"))
+	m.VZEROUPPER()
+	m.RET()
+}
+
+// lastColumns returns the tail of the last vector of a tile.
+func (m *machine) lastColumns(vectors int) tail {
+	cols := m.param("cols")
+	m.SUBQ(operand.I32((vectors-1)*m.lanes()), cols)
+	return m.firstLanes(cols)
+}
+
+// eachRow calls f with a pointer to each of the rows that start at base; stride is the name of a parameter.
+func (m *machine) eachRow(base gp, stride string, rows int, f func(i int, row gp)) {
+	row, step := m.copyOf(base), m.stride(stride)
+	for i := range rows {
+		f(i, row)
+		if i < rows-1 {
+			m.ADDQ(step, row)
+		}
+	}
+}
+
+// rowGroups are pointers to every third row: base + index·{0, 1, 2} addresses the rows of a group.
+type rowGroups []gp
+
+func (m *machine) rowGroups(base, stride gp, rows int) (g rowGroups) {
+	g = rowGroups{m.copyOf(base)}
+	for i := 3; i < rows; i += 3 {
+		next := m.GP64()
+		m.LEAQ(operand.Mem{Base: g[len(g)-1], Index: stride, Scale: 2}, next)
+		m.ADDQ(stride, next)
+		g = append(g, next)
+	}
+	return g
+}
+
+// row is the address of the current element of row i.
+func (g rowGroups) row(i int, stride gp) mem {
+	if i%3 == 0 {
+		return mem{Base: g[i/3]}
+	}
+	return mem{Base: g[i/3], Index: stride, Scale: uint8(i % 3)}
+}
+
+// advance adds rows·stride to base.
+func (m *machine) advance(base, stride gp, rows int) {
+	step := m.GP64()
+	m.IMUL3Q(operand.I32(rows), stride, step)
+	m.ADDQ(step, base)
+}
