@@ -1,0 +1,119 @@
+package rjmcmc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+)
+
+// Defaults of Config.
+const (
+	DefaultChains     = 256
+	DefaultBurnIn     = 1000
+	DefaultIterations = 2000
+	DefaultThin       = 5
+	DefaultWalks      = 3
+	// MaxJointDim is the largest D for which Joint moves are on by default: they hold D × D matrices.
+	MaxJointDim = 256
+)
+
+// Config says how long and how to sample. The zero value is ready for small problems.
+type Config struct {
+	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little each: they share one graph call.
+	Chains int
+	// BurnIn iterations adapt the proposals and are discarded; 0 means DefaultBurnIn, negative none
+	// (and then nothing adapts).
+	BurnIn int
+	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
+	Iterations int
+	// Thin keeps every Thin-th iteration; 0 means DefaultThin. Draws take about (13 D + 4 S) bytes each.
+	Thin int
+
+	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the default
+	// (1, 1, DefaultWalks, and 1 up to MaxJointDim coordinates), negative none. Swaps are left out where no two sites have the
+	// same number of outcomes.
+	Jumps, Swaps, Walks, Joints int
+
+	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth
+	// proposals and steps; 0 means 1. Adaptation replaces it.
+	InitScale float64
+	// DType is the float type the densities are computed in, Float32 or Float64; the zero value means Float64.
+	DType dtypes.DType
+	// Seed selects the random streams.
+	Seed uint64
+	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf before
+	// Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any case.
+	MaxNonFinite float64
+	// Progress, when not nil, is called after every iteration from the goroutine of Run.
+	Progress func(Progress)
+}
+
+// Progress is the state of a run after an iteration.
+type Progress struct {
+	// Iteration counts from 1 to Total, burn-in included.
+	Iteration, Total int
+	// BurnIn says that the iteration is part of burn-in.
+	BurnIn bool
+	// LogDensity is the mean over the chains of log p(m) + log η(θ | m).
+	LogDensity float64
+}
+
+// Validate reports the first setting that makes no sense.
+func (c Config) Validate() error {
+	switch {
+	case c.Chains < 0:
+		return fmt.Errorf("rjmcmc: Chains is %d, want at least 1 (or 0 for the default)", c.Chains)
+	case c.Iterations < 0:
+		return fmt.Errorf("rjmcmc: Iterations is %d, want at least 1 (or 0 for the default)", c.Iterations)
+	case c.Thin < 0:
+		return fmt.Errorf("rjmcmc: Thin is %d, want at least 1 (or 0 for the default)", c.Thin)
+	case c.Jumps < 0 && c.Swaps < 0:
+		return fmt.Errorf("rjmcmc: Jumps and Swaps are both off: the chains could never change model")
+	case !(c.InitScale >= 0) || math.IsInf(c.InitScale, 1):
+		return fmt.Errorf("rjmcmc: InitScale is %g, want a positive number (or 0 for the default)", c.InitScale)
+	case c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64:
+		return fmt.Errorf("rjmcmc: DType is %s, want Float32 or Float64", c.DType)
+	case !(c.MaxNonFinite >= 0 && c.MaxNonFinite <= 1):
+		return fmt.Errorf("rjmcmc: MaxNonFinite is %g, want a share between 0 and 1", c.MaxNonFinite)
+	}
+	r := c.withDefaults(1)
+	if r.Iterations < r.Thin {
+		return fmt.Errorf("rjmcmc: %d iterations with Thin %d keep no draw", r.Iterations, r.Thin)
+	}
+	return nil
+}
+
+// withDefaults resolves the zero values for a target of dim coordinates.
+func (c Config) withDefaults(dim int) Config {
+	pick := func(value *int, byDefault int) {
+		switch {
+		case *value == 0:
+			*value = byDefault
+		case *value < 0:
+			*value = 0
+		}
+	}
+	pick(&c.Chains, DefaultChains)
+	pick(&c.BurnIn, DefaultBurnIn)
+	pick(&c.Iterations, DefaultIterations)
+	pick(&c.Thin, DefaultThin)
+	pick(&c.Jumps, 1)
+	pick(&c.Swaps, 1)
+	pick(&c.Walks, DefaultWalks)
+	joints := 1
+	if dim > MaxJointDim {
+		joints = 0
+	}
+	pick(&c.Joints, joints)
+	if c.InitScale == 0 {
+		c.InitScale = 1
+	}
+	if c.DType == dtypes.InvalidDType {
+		c.DType = dtypes.Float64
+	}
+	if c.MaxNonFinite == 0 {
+		c.MaxNonFinite = 0.01
+	}
+	return c
+}

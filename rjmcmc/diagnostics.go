@@ -1,0 +1,221 @@
+package rjmcmc
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// Summary is the posterior of one quantity and how well the chains agree about it.
+type Summary struct {
+	Mean, SD float64
+	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. An indicator that never changed
+	// tells nothing of its autocorrelation: it gets √(p(1−p)/C) with p = ½/(C+1), as if each of the C
+	// chains were one draw. Any other quantity that never changed gets 0.
+	MCSE float64
+	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari, Gelman,
+	// Simpson, Carpenter and Bürkner 2021); values above 1.01 say that the chains have not mixed. NaN when the
+	// quantity never changed or a chain has fewer than four draws, +Inf when every half-chain is constant but they differ.
+	RHat float64
+	// ESS is the bulk effective number of draws over all chains; NaN as RHat.
+	ESS float64
+}
+
+// summarise describes chains × draws of a quantity. All chains have the same length.
+func summarise(chains [][]float64) Summary {
+	n := 0
+	var sum float64
+	for _, chain := range chains {
+		n += len(chain)
+		for _, v := range chain {
+			sum += v
+		}
+	}
+	s := Summary{Mean: sum / float64(n)}
+	var squares float64
+	for _, chain := range chains {
+		for _, v := range chain {
+			squares += (v - s.Mean) * (v - s.Mean)
+		}
+	}
+	s.SD = math.Sqrt(squares / float64(n-1))
+	if constant(chains) {
+		s.SD, s.RHat, s.ESS = 0, math.NaN(), math.NaN()
+		return s
+	}
+	halves := split(chains)
+	s.RHat = rHat(halves)
+	ranked := rankNormalise(halves)
+	s.ESS = effectiveSize(ranked)
+	s.MCSE = s.SD / math.Sqrt(effectiveSize(halves))
+	return s
+}
+
+// split halves every chain, dropping the middle draw of an odd number.
+func split(chains [][]float64) [][]float64 {
+	halves := make([][]float64, 0, 2*len(chains))
+	for _, chain := range chains {
+		half := len(chain) / 2
+		halves = append(halves, chain[:half], chain[len(chain)-half:])
+	}
+	return halves
+}
+
+// rHat is the larger of the rank-normalised R-hat of the values and of their distances from the median.
+func rHat(chains [][]float64) float64 {
+	all := slices.Concat(chains...)
+	slices.Sort(all)
+	median := (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+	folded := make([][]float64, len(chains))
+	for c, chain := range chains {
+		folded[c] = make([]float64, len(chain))
+		for i, v := range chain {
+			folded[c][i] = math.Abs(v - median)
+		}
+	}
+	bulk := plainRHat(rankNormalise(chains))
+	if constant(folded) { // an indicator with median ½: folding says nothing
+		return bulk
+	}
+	return max(bulk, plainRHat(rankNormalise(folded)))
+}
+
+// plainRHat is √(var⁺/W) with var⁺ = (n−1)/n W + B/n: W the mean variance within chains, B/n the variance of their means.
+func plainRHat(chains [][]float64) float64 {
+	n := float64(len(chains[0]))
+	if n < 2 {
+		return math.NaN()
+	}
+	within, between := variances(chains)
+	if within == 0 {
+		return math.Inf(1)
+	}
+	return math.Sqrt((n-1)/n + between/within)
+}
+
+// variances is the mean over chains of the unbiased variance within, and the unbiased variance of the chain means.
+func variances(chains [][]float64) (within, between float64) {
+	means := make([]float64, len(chains))
+	for c, chain := range chains {
+		means[c] = mean(chain)
+		within += sumSquares(chain, means[c]) / float64(len(chain)-1)
+	}
+	within /= float64(len(chains))
+	return within, sumSquares(means, mean(means)) / float64(len(means)-1)
+}
+
+func sumSquares(x []float64, centre float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += (v - centre) * (v - centre)
+	}
+	return sum
+}
+
+// effectiveSize is the number of independent draws whose mean is as precise as that of the chains:
+// N / τ with τ = 1 + 2 Σ ρ_t, the autocorrelations ρ_t combined over chains and summed over Geyer's initial
+// monotone sequence of pairs (Vehtari et al. 2021, section 3). At most N log10 N.
+func effectiveSize(chains [][]float64) float64 {
+	n, total := len(chains[0]), float64(len(chains)*len(chains[0]))
+	if n < 2 {
+		return math.NaN()
+	}
+	within, between := variances(chains)
+	pooled := within*float64(n-1)/float64(n) + between // var⁺
+	centred := make([][]float64, len(chains))
+	for c, chain := range chains {
+		m := mean(chain)
+		centred[c] = make([]float64, n)
+		for i, v := range chain {
+			centred[c][i] = v - m
+		}
+	}
+	rho := func(lag int) float64 {
+		var sum float64
+		for _, x := range centred {
+			for i, v := range x[lag:] {
+				sum += v * x[i]
+			}
+		}
+		return 1 - (within-sum/total)/pooled
+	}
+	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at noise, and cap rises.
+	tau, previous := -1.0, math.Inf(1)
+	for lag := 0; lag+1 < n; lag += 2 {
+		even := 1.0
+		if lag > 0 {
+			even = rho(lag)
+		}
+		pair := even + rho(lag+1)
+		if pair <= 0 {
+			tau += max(0, even) // the last even term lowers the variance of antithetic chains
+			break
+		}
+		previous = min(previous, pair)
+		tau += 2 * previous
+	}
+	return total / max(tau, 1/math.Log10(total))
+}
+
+// rankNormalise replaces values by the normal quantiles of their ranks over all chains, ties sharing
+// their average rank. Up to two distinct values stay as they are: the map would be affine, and
+// nothing computed from the result sees one.
+func rankNormalise(chains [][]float64) [][]float64 {
+	if atMostTwoValues(chains) {
+		return chains
+	}
+	n := len(chains[0])
+	total := n * len(chains)
+	order := make([]int, total)
+	for i := range order {
+		order[i] = i
+	}
+	value := func(i int) float64 { return chains[i/n][i%n] }
+	sort.Slice(order, func(a, b int) bool { return value(order[a]) < value(order[b]) })
+	flat := make([]float64, total)
+	for start := 0; start < total; {
+		end := start + 1
+		for end < total && value(order[end]) == value(order[start]) {
+			end++
+		}
+		rank := float64(start+1+end) / 2
+		z := math.Sqrt2 * math.Erfinv(2*(rank-0.375)/(float64(total)+0.25)-1)
+		for _, i := range order[start:end] {
+			flat[i] = z
+		}
+		start = end
+	}
+	out := make([][]float64, len(chains))
+	for c := range out {
+		out[c] = flat[c*n : (c+1)*n]
+	}
+	return out
+}
+
+func constant(chains [][]float64) bool {
+	for _, chain := range chains {
+		for _, v := range chain {
+			if v != chains[0][0] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func atMostTwoValues(chains [][]float64) bool {
+	first := chains[0][0]
+	second := first
+	for _, chain := range chains {
+		for _, v := range chain {
+			switch {
+			case v == first || v == second:
+			case second == first:
+				second = v
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}

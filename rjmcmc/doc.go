@@ -1,0 +1,44 @@
+// Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump Markov
+// chain Monte Carlo (Green 1995; appendix E.4 of the VTI paper).
+//
+// It answers the same question as the variational engine from the same Target, and serves as its
+// check. The target density over pairs of a model m and the values θ of its active coordinates is
+//
+//	π(m, θ) ∝ p(m) η(θ | m),  η(θ | m) = p(y, θ | m).
+//
+// Many chains run side by side as the rows of one batch through one compiled graph. Proposals and
+// decisions are made on the host, each chain from a random stream of its own, so a run depends only
+// on its seed and settings. One iteration is a fixed sequence of moves:
+//
+//	| move  | what it proposes                                       | accepted with min(1, ·) of                |
+//	| Jump  | another outcome of one site, both uniform              | π'/π · Π g_j(died) / Π g_j(born)          |
+//	| Swap  | exchange the differing outcomes of two like sites      | the same                                  |
+//	| Walk  | one active coordinate plus a normal step               | π'/π                                      |
+//	| Joint | all active coordinates plus a correlated normal step   | π'/π                                      |
+//
+// A coordinate that a move switches on is drawn afresh from the normal density g_j, always; one that
+// it switches off pays g_j of the value it had. Keeping the old value of an inactive coordinate
+// for its next birth, without that ratio, is not a valid sampler.
+//
+// During burn-in the centres and widths of g_j, the step sizes and the step correlations adapt to the
+// whole population of chains; after it they are frozen, so that the kept draws come from one
+// fixed reversible kernel and the chains are independent.
+//
+//	| here       | paper   | meaning                                        | shape            |
+//	| codes      | m       | outcomes of the sites                          | [S] per draw     |
+//	| mask       | A(m)    | active coordinates                             | [D] per draw     |
+//	| theta      | θ_m     | parameters, 0 where inactive                   | [D] per draw     |
+//	| logDensity |         | log p(m) + log η(θ | m), natural logarithm     | scalar per draw  |
+//
+// Use:
+//
+//	result, err := rjmcmc.Run(ctx, backend, target, rjmcmc.Config{Seed: 1})
+//	if err != nil {
+//		return err
+//	}
+//	for j := range result.Dim {
+//		in := result.Inclusion(j)
+//		fmt.Println(j, in.Mean, "±", in.MCSE, in.RHat, in.ESS)
+//	}
+//	best := result.Models(10)
+package rjmcmc

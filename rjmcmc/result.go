@@ -1,0 +1,165 @@
+package rjmcmc
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Info counts what happened after burn-in.
+type Info struct {
+	// Proposed and Accepted count proposals by Move. Moves that do not exist from a state (a Swap when
+	// all sites agree) are not proposals.
+	Proposed, Accepted [numMoves]int
+	// NonFinite counts proposals whose log density was NaN or +Inf. They were rejected.
+	NonFinite int
+}
+
+// Acceptance is the share of proposals of a kind that were accepted, NaN when there were none.
+func (i Info) Acceptance(m Move) float64 {
+	return float64(i.Accepted[m]) / float64(i.Proposed[m])
+}
+
+func (i Info) nonFiniteShare() float64 {
+	proposed := 0
+	for _, n := range i.Proposed {
+		proposed += n
+	}
+	return float64(i.NonFinite) / float64(max(1, proposed))
+}
+
+// Result holds the kept draws. Draw d is iteration d / Chains of chain d % Chains.
+type Result struct {
+	// Chains is C, Sites S, Dim D.
+	Chains, Sites, Dim int
+	// LogDensity is log p(m) + log η(θ | m) of each draw. [N]
+	LogDensity []float64
+	// Info counts proposals after burn-in, Tuning are the proposals used for all of them.
+	Info   Info
+	Tuning Tuning
+
+	codes []int32   // [N*S]
+	theta []float64 // [N*D]
+	mask  []bool    // [N*D]
+}
+
+func newResult(s *sampler) *Result {
+	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim}
+}
+
+func (r *Result) record(p *population) {
+	r.codes = append(r.codes, p.codes...)
+	r.theta = append(r.theta, p.theta...)
+	r.mask = append(r.mask, p.mask...)
+	r.LogDensity = append(r.LogDensity, p.logDensity...)
+}
+
+// Draws is N, the number of kept draws over all chains.
+func (r *Result) Draws() int { return len(r.LogDensity) }
+
+// Codes is the model of a draw, length S. Read only.
+func (r *Result) Codes(draw int) []int32 { return r.codes[draw*r.Sites : (draw+1)*r.Sites] }
+
+// Theta is the parameters of a draw, length D, 0 where inactive. Read only.
+func (r *Result) Theta(draw int) []float64 { return r.theta[draw*r.Dim : (draw+1)*r.Dim] }
+
+// Mask says which coordinates are active in a draw, length D. Read only.
+func (r *Result) Mask(draw int) []bool { return r.mask[draw*r.Dim : (draw+1)*r.Dim] }
+
+// Summarise describes the posterior of any function of a draw, with its convergence diagnostics.
+func (r *Result) Summarise(f func(draw int) float64) Summary {
+	return summarise(r.series(f))
+}
+
+// series is f of every draw, a row per chain.
+func (r *Result) series(f func(draw int) float64) [][]float64 {
+	n := r.Draws() / r.Chains
+	values := make([]float64, r.Draws())
+	chains := make([][]float64, r.Chains)
+	for c := range chains {
+		chains[c] = values[c*n : (c+1)*n]
+		for i := range n {
+			chains[c][i] = f(i*r.Chains + c)
+		}
+	}
+	return chains
+}
+
+// Inclusion summarises the indicator that coordinate j is active: Mean is its posterior probability.
+func (r *Result) Inclusion(j int) Summary {
+	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
+}
+
+// Outcome summarises the indicator that a site has an outcome.
+func (r *Result) Outcome(site int, outcome int32) Summary {
+	return r.summariseIndicator(func(d int) bool { return r.codes[d*r.Sites+site] == outcome })
+}
+
+// LogDensitySummary summarises log p(m) + log η(θ | m).
+func (r *Result) LogDensitySummary() Summary {
+	return r.Summarise(func(d int) float64 { return r.LogDensity[d] })
+}
+
+// Model is a model that the chains visited.
+type Model struct {
+	Codes []int32 // [S]
+	Draws int     // how many draws have it
+	// Summary is that of its indicator: Mean is its posterior probability, MCSE its Monte Carlo error.
+	Summary
+}
+
+// Models lists visited models by decreasing probability (ties by code), at most limit of them; limit 0
+// lists all. Each costs a pass over the draws.
+func (r *Result) Models(limit int) []Model {
+	numbers := make([]int32, r.Draws()) // the model of each draw, as a position in models
+	known := map[string]int32{}
+	var models []Model
+	key := make([]byte, 4*r.Sites)
+	for d := range r.Draws() {
+		for s, outcome := range r.Codes(d) {
+			binary.BigEndian.PutUint32(key[4*s:], uint32(outcome))
+		}
+		n, ok := known[string(key)]
+		if !ok {
+			n = int32(len(models))
+			known[string(key)] = n
+			models = append(models, Model{Codes: slices.Clone(r.Codes(d))})
+		}
+		numbers[d] = n
+		models[n].Draws++
+	}
+	order := make([]int32, len(models))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		if models[a].Draws != models[b].Draws {
+			return models[b].Draws - models[a].Draws
+		}
+		return slices.Compare(models[a].Codes, models[b].Codes)
+	})
+	if limit > 0 && limit < len(order) {
+		order = order[:limit]
+	}
+	sorted := make([]Model, len(order))
+	for i, n := range order {
+		sorted[i] = models[n]
+		sorted[i].Summary = r.summariseIndicator(func(d int) bool { return numbers[d] == n })
+	}
+	return sorted
+}
+
+func (r *Result) summariseIndicator(f func(draw int) bool) Summary {
+	s := r.Summarise(func(d int) float64 {
+		if f(d) {
+			return 1
+		}
+		return 0
+	})
+	if s.SD == 0 {
+		chains := float64(r.Chains)
+		p := 0.5 / (chains + 1)
+		s.MCSE = math.Sqrt(p * (1 - p) / chains)
+	}
+	return s
+}

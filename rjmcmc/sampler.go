@@ -1,0 +1,296 @@
+package rjmcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// Run samples the target. The backend evaluates its graphs.
+//
+// When ctx is cancelled, Run stops after the move in progress and returns the error of ctx (wrapped)
+// with the draws so far, nil if burn-in had not ended. It also returns the draws along with an error
+// when more than MaxNonFinite of the proposals after burn-in had no finite log density.
+func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
+	s, err := newSampler(backend, target, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.density.close()
+	return s.run(ctx)
+}
+
+// population is one state per chain, row-major.
+type population struct {
+	sites, dim int
+	codes      []int32   // [C*S]
+	theta      []float64 // [C*D]
+	mask       []bool    // [C*D]
+	logDensity []float64 // [C]
+}
+
+func newPopulation(chains, sites, dim int) *population {
+	return &population{
+		sites: sites, dim: dim,
+		codes: make([]int32, chains*sites), theta: make([]float64, chains*dim),
+		mask: make([]bool, chains*dim), logDensity: make([]float64, chains),
+	}
+}
+
+func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
+	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
+}
+
+func (p *population) copyRow(dst *population, c int) {
+	code, theta, mask := dst.row(c)
+	fromCode, fromTheta, fromMask := p.row(c)
+	copy(code, fromCode)
+	copy(theta, fromTheta)
+	copy(mask, fromMask)
+	dst.logDensity[c] = p.logDensity[c]
+}
+
+// clearInactive writes 0 to the inactive coordinates of row c.
+func (p *population) clearInactive(c int) {
+	_, theta, mask := p.row(c)
+	for j, on := range mask {
+		if !on {
+			theta[j] = 0
+		}
+	}
+}
+
+// sampler is a run in progress.
+type sampler struct {
+	cfg     Config // resolved
+	space   space.Space
+	cards   []int
+	dim     int
+	density *density
+	births  birther
+
+	free   []int         // sites with at least two outcomes
+	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
+	paired []int         // sites in likes, ascending
+
+	rngs            []*rand.Rand // one per chain
+	state, proposal *population
+	scale           []int  // step size used by the move in progress, per chain
+	moved           []bool // whether the move in progress exists, per chain
+	noise           []float64
+
+	tuning  Tuning
+	adapter *adapter // nil after burn-in
+	info    Info
+}
+
+func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	sp := target.Space()
+	cards, dim := sp.Cards(), sp.Dim()
+	if err := space.CheckCards(cards); err != nil {
+		return nil, fmt.Errorf("rjmcmc: %w", err)
+	}
+	cfg = cfg.withDefaults(dim)
+	d, err := newDensity(backend, target, cfg.Chains, cfg.DType)
+	if err != nil {
+		return nil, err
+	}
+	s := &sampler{
+		cfg: cfg, space: sp, cards: cards, dim: dim, density: d,
+		likes: map[int][]int{},
+		rngs:  make([]*rand.Rand, cfg.Chains),
+		state: newPopulation(cfg.Chains, len(cards), dim), proposal: newPopulation(cfg.Chains, len(cards), dim),
+		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains), noise: make([]float64, dim),
+		tuning: newTuning(dim, cfg.InitScale, cfg.Joints > 0),
+	}
+	s.births = normalBirths{&s.tuning}
+	for c := range s.rngs {
+		s.rngs[c] = stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
+	}
+	for site, card := range cards {
+		if card > 1 {
+			s.free = append(s.free, site)
+			s.likes[card] = append(s.likes[card], site)
+		}
+	}
+	for _, site := range s.free {
+		if len(s.likes[cards[site]]) > 1 {
+			s.paired = append(s.paired, site)
+		}
+	}
+	if len(s.paired) == 0 {
+		s.cfg.Swaps = 0
+	}
+	return s, nil
+}
+
+func (s *sampler) run(ctx context.Context) (*Result, error) {
+	if err := s.initialise(); err != nil {
+		return nil, err
+	}
+	total := s.cfg.BurnIn + s.cfg.Iterations
+	s.adapter = newAdapter(&s.tuning, s.dim, s.cfg.BurnIn)
+	var result *Result
+	for t := 1; t <= total; t++ {
+		if t == s.cfg.BurnIn+1 {
+			s.adapter, s.info = nil, Info{}
+			result = newResult(s)
+		}
+		for move, times := range s.schedule(t) {
+			for range times {
+				if err := ctx.Err(); err != nil {
+					return s.finish(result, fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", t, total, err))
+				}
+				if err := s.step(Move(move)); err != nil {
+					return s.finish(result, err)
+				}
+			}
+		}
+		if s.adapter != nil {
+			s.adapter.endIteration(t, s.state.mask, s.state.theta)
+		} else if (t-s.cfg.BurnIn)%s.cfg.Thin == 0 {
+			result.record(s.state)
+		}
+		if s.cfg.Progress != nil {
+			s.cfg.Progress(Progress{Iteration: t, Total: total, BurnIn: t <= s.cfg.BurnIn, LogDensity: mean(s.state.logDensity)})
+		}
+	}
+	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
+		return s.finish(result, fmt.Errorf(
+			"rjmcmc: %.1f%% of the proposals had a log density that is NaN or +Inf, more than the %.1f%% allowed: the target is not defined everywhere the chains go",
+			100*share, 100*s.cfg.MaxNonFinite))
+	}
+	return s.finish(result, nil)
+}
+
+// settling is the share of burn-in without changes of model, in which the chains, spread over models, find the
+// place and width of their coordinates. Were they free to leave, they would abandon any coordinate whose posterior
+// lies far from its first guess before learning where that is.
+const settling = 0.25
+
+// schedule is the number of moves of each kind in iteration t.
+func (s *sampler) schedule(t int) [numMoves]int {
+	moves := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
+	if float64(t) <= settling*float64(s.cfg.BurnIn) {
+		moves[Jump], moves[Swap] = 0, 0
+	}
+	return moves
+}
+
+func (s *sampler) finish(result *Result, err error) (*Result, error) {
+	if result != nil {
+		result.Info = s.info
+		result.Tuning = s.tuning.clone()
+	}
+	return result, err
+}
+
+// step makes one move in every chain.
+func (s *sampler) step(move Move) error {
+	for c := range s.rngs {
+		s.moved[c], s.scale[c] = s.propose(move, c)
+	}
+	if err := s.density.eval(s.proposal.codes, s.proposal.theta, s.proposal.mask, s.proposal.logDensity); err != nil {
+		return err
+	}
+	for c, rng := range s.rngs {
+		if !s.moved[c] {
+			continue
+		}
+		s.info.Proposed[move]++
+		ratio := s.proposal.logDensity[c] - s.state.logDensity[c]
+		if math.IsNaN(ratio) || math.IsInf(ratio, 1) {
+			s.info.NonFinite++
+			ratio = math.Inf(-1)
+		} else if move == Jump || move == Swap {
+			ratio += s.logBirths(c)
+		}
+		if s.adapter != nil {
+			probability := math.Exp(min(0, ratio))
+			switch move {
+			case Walk:
+				s.adapter.walks.add(s.scale[c], probability)
+			case Joint:
+				s.adapter.joints.add(s.scale[c], probability)
+			}
+		}
+		if -rng.ExpFloat64() < ratio {
+			s.info.Accepted[move]++
+			s.proposal.copyRow(s.state, c)
+			s.state.clearInactive(c)
+		}
+	}
+	return nil
+}
+
+// Starting points.
+const (
+	startTries = 100
+	// startSites is about the largest number of sites that start away from outcome 0.
+	startSites = 16
+)
+
+// initialise draws starting points until every chain has a finite log density. The chains start
+// spread from sparse to dense: each moves its sites off outcome 0 with a probability of its own.
+// Retries shrink the values towards 0 and the models towards outcome 0.
+func (s *sampler) initialise() error {
+	spread := min(1, startSites/float64(len(s.cards)))
+	pending := make([]int, s.cfg.Chains)
+	for c := range pending {
+		pending[c] = c
+	}
+	shrink := 1.0
+	for range startTries {
+		for _, c := range pending {
+			rng := s.rngs[c]
+			code, theta, _ := s.proposal.row(c)
+			dense := rng.Float64() * spread * shrink
+			for site := range code {
+				code[site] = 0
+				if rng.Float64() < dense {
+					code[site] = int32(rng.IntN(s.cards[site]))
+				}
+			}
+			for j := range theta {
+				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
+			}
+		}
+		if err := s.density.eval(s.proposal.codes, s.proposal.theta, s.proposal.mask, s.proposal.logDensity); err != nil {
+			return err
+		}
+		pending = slices.DeleteFunc(pending, func(c int) bool {
+			l := s.proposal.logDensity[c]
+			return !math.IsNaN(l) && !math.IsInf(l, 0)
+		})
+		if len(pending) == 0 {
+			for c := range s.cfg.Chains {
+				s.proposal.copyRow(s.state, c)
+				s.state.clearInactive(c)
+			}
+			return nil
+		}
+		shrink *= 0.9
+	}
+	c := pending[0]
+	code, _, _ := s.proposal.row(c)
+	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
+		len(pending), s.cfg.Chains, startTries, c, s.proposal.logDensity[c], code)
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
