@@ -1,0 +1,82 @@
+package gradest
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// LeaveOneOut returns for each row the mean loss of the other rows: [B] -> [B]. Rows that are not
+// finite count in no mean; a row without any other has baseline 0. Since the draws are independent,
+// so are a row and its baseline, which needs no memory and no warm-up.
+func LeaveOneOut(loss *graph.Node) *graph.Node {
+	assertVector("gradest.LeaveOneOut", "loss", loss)
+	loss = graph.StopGradient(loss)
+	finite := graph.IsFinite(loss)
+	kept := graph.Where(finite, loss, graph.ZerosLike(loss))
+	one := graph.ConvertDType(finite, loss.DType())
+	others := graph.Sub(graph.ReduceAllSum(one), one) // [B]
+	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
+}
+
+// DefaultDecay is the decay of a [RunningMean] unless told otherwise: a memory of about ten steps.
+const DefaultDecay = 0.9
+
+// RunningMean is the exponential moving average of past losses as a baseline (appendix D.1). It
+// starts from zero and is corrected for that start, so that after t batches with means l_1 … l_t
+//
+//	mean_t = ∑ decay^(t−i) l_i / ∑ decay^(t−i)
+//
+// and the baseline for batch t is mean_(t−1), which does not contain batch t: a mean with the batch
+// in it depends on the draws it is subtracted from and biases the gradient.
+type RunningMean struct {
+	Decay float64 // in (0, 1); 0 means DefaultDecay
+}
+
+// Validate reports a decay outside 0 to 1.
+func (r RunningMean) Validate() error {
+	if !(r.Decay >= 0 && r.Decay < 1) {
+		return fmt.Errorf("gradest: decay of the running mean is %v, want 0 < decay < 1 (or 0 for %v)", r.Decay, DefaultDecay)
+	}
+	return nil
+}
+
+// Next returns the baseline for this batch, a scalar in the dtype of loss, 0 for the first batch, and
+// then takes the mean of the finite losses [B] of the batch into the average, which is kept as a
+// variable below the scope of ctx. A batch without a finite loss leaves the average as it was. Call it
+// once for each step.
+func (r RunningMean) Next(ctx *context.Context, loss *graph.Node) *graph.Node {
+	if err := r.Validate(); err != nil {
+		panic(err)
+	}
+	assertVector("gradest.RunningMean.Next", "loss", loss)
+	decay := r.Decay
+	if decay == 0 {
+		decay = DefaultDecay
+	}
+	// The moment ∑ (1−decay) decay^(t−i) l_i and the weight ∑ (1−decay) decay^(t−i) = 1 − decay^t
+	// decay side by side, so that their ratio is the corrected mean without counting steps.
+	scope := ctx.In("running_mean").Checked(false)
+	moment := scope.VariableWithValue("moment", 0.0).SetTrainable(false)
+	weight := scope.VariableWithValue("weight", 0.0).SetTrainable(false)
+
+	g := loss.Graph()
+	values := graph.StopGradient(graph.ConvertDType(loss, dtypes.Float64))
+	finite := graph.IsFinite(values)
+	count := graph.ReduceAllSum(graph.ConvertDType(finite, dtypes.Float64))
+	sum := graph.ReduceAllSum(graph.Where(finite, values, graph.ZerosLike(values)))
+	mean := graph.Div(sum, graph.MaxScalar(count, 1))
+	update := func(v *context.Variable, value *graph.Node) (before *graph.Node) {
+		before = v.ValueGraph(g)
+		after := graph.Add(graph.MulScalar(before, decay), graph.MulScalar(value, 1-decay))
+		v.SetValueGraph(graph.Where(graph.IsPositive(count), after, before))
+		return before
+	}
+	m, w := update(moment, mean), update(weight, graph.ScalarOne(g, dtypes.Float64))
+	// Before the first batch both are zero, and so is the baseline.
+	started := graph.IsPositive(w)
+	baseline := graph.Div(m, graph.Where(started, w, graph.ScalarOne(g, dtypes.Float64)))
+	return graph.ConvertDType(baseline, loss.DType())
+}

@@ -1,0 +1,182 @@
+package gradest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// Defaults of [InformationGain].
+const (
+	DefaultEpsilon  = 5e-3
+	DefaultHalvings = 20
+)
+
+// InformationGain bounds how fast q(m) may gain or lose information (appendix D.2): of the steps
+// ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
+// q by at most Epsilon, and no step when none does. Without such a bound q can settle on the models
+// whose parameters happen to be fitted first.
+type InformationGain struct {
+	Epsilon  float64 // ε of eq. 57 in nats; 0 means DefaultEpsilon
+	Halvings int     // the most halvings K to try; 0 means DefaultHalvings
+}
+
+// Validate reports a negative or non-finite bound and a number of halvings outside 0 to 1000.
+func (c InformationGain) Validate() error {
+	if !(c.Epsilon >= 0) || math.IsInf(c.Epsilon, 1) {
+		return fmt.Errorf("gradest: information gain bound is %v nats, want a positive number (or 0 for %v)", c.Epsilon, DefaultEpsilon)
+	}
+	if c.Halvings < 0 || c.Halvings > 1000 { // 2^-1000 is still a float64
+		return fmt.Errorf("gradest: %d halvings, want 1 to 1000 (or 0 for %d)", c.Halvings, DefaultHalvings)
+	}
+	return nil
+}
+
+// Scales returns 1, 1/2, …, 2^-Halvings, the fractions of a step that are tried.
+func (c InformationGain) Scales() []float64 {
+	if c.Halvings == 0 {
+		return powersOfHalf(DefaultHalvings + 1)
+	}
+	return powersOfHalf(c.Halvings + 1)
+}
+
+// powersOfHalf returns 1, 1/2, …, 2^-(n-1).
+func powersOfHalf(n int) []float64 {
+	powers := make([]float64, n)
+	for k := range powers {
+		powers[k] = math.Ldexp(1, -k)
+	}
+	return powers
+}
+
+// maxBlock is how many candidate logits Categorical holds at once.
+const maxBlock = 1 << 20
+
+// Categorical returns the fraction of step to take for the distribution with the given logits, from
+// exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be -Inf
+// where the step is finite. The candidates are worked out together, as rows [K+1, M], or in as many
+// rows at a time as keep memory near that of 2^20 numbers.
+func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
+	const where = "gradest.InformationGain.Categorical"
+	c.mustBeValid()
+	assertVector(where, "logits", logits)
+	assertBatch(where, "step", step, logits.Shape().Dim(0))
+	logits, step = graph.StopGradient(logits), graph.StopGradient(step)
+	g := logits.Graph()
+	scales := c.Scales()
+	rows := max(1, maxBlock/logits.Shape().Dim(0))
+	var entropies []*graph.Node
+	for start := 0; start < len(scales); start += rows {
+		block := scales[start:min(start+rows, len(scales))]
+		column := graph.InsertAxes(graph.ConstAsDType(g, logits.DType(), block), -1) // [rows, 1]
+		candidates := graph.Add(graph.InsertAxes(logits, 0), graph.Mul(column, graph.InsertAxes(step, 0)))
+		entropies = append(entropies, CategoricalEntropy(candidates))
+	}
+	return c.largest(CategoricalEntropy(logits), graph.Concatenate(entropies, 0))
+}
+
+// Network returns the fraction of the steps to take for a distribution whose log probabilities are
+// computed from variables: steps[i] is the proposed increment of variables[i], and logProb returns
+// log q [B] of one fixed batch drawn from q as it is now, computed from the current graph values of
+// the variables. The result is a float64 scalar.
+//
+// Entropies are estimated from that batch by importance weights ([ImportanceEntropy]). Each candidate
+// costs one evaluation of logProb, so keep Halvings small here: 6 already reaches 1/64 of the step.
+// The graph values of the variables are the same after the call as before.
+func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
+	c.mustBeValid()
+	if len(variables) != len(steps) {
+		panic(fmt.Errorf("gradest.InformationGain.Network: %d variables but %d steps", len(variables), len(steps)))
+	}
+	logQ := toFloat64(logProb())
+	current := graph.Neg(graph.ReduceAllMean(logQ))
+	var entropies []*graph.Node
+	for _, scale := range c.Scales() {
+		moved := toFloat64(moveVariables(variables, steps, scale, logProb))
+		entropies = append(entropies, ImportanceEntropy(logQ, moved))
+	}
+	return c.largest(current, graph.Stack(entropies, 0))
+}
+
+// moveVariables returns what fn computes with the variables moved by scale·steps.
+func moveVariables(variables []*context.Variable, steps []*graph.Node, scale float64, fn func() *graph.Node) *graph.Node {
+	before := make([]*graph.Node, len(variables))
+	for i, v := range variables {
+		before[i] = v.ValueGraph(steps[i].Graph())
+		v.SetValueGraph(graph.StopGradient(graph.Add(before[i], graph.MulScalar(steps[i], scale))))
+	}
+	defer func() {
+		for i, v := range variables {
+			v.SetValueGraph(before[i])
+		}
+	}()
+	return fn()
+}
+
+func (c InformationGain) mustBeValid() {
+	if err := c.Validate(); err != nil {
+		panic(err)
+	}
+}
+
+func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
+	epsilon := c.Epsilon
+	if epsilon == 0 {
+		epsilon = DefaultEpsilon
+	}
+	return LargestStep(current, candidates, graph.Scalar(current.Graph(), current.DType(), epsilon))
+}
+
+// LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon, or
+// 0 when there is none: entropy and epsilon scalars, candidates [K+1], all of one dtype. Candidates
+// that are NaN never pass.
+func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
+	const where = "gradest.LargestStep"
+	assertScalar(where, "entropy", entropy)
+	assertScalar(where, "epsilon", epsilon)
+	assertVector(where, "candidates", candidates)
+	scales := graph.ConstAsDType(entropy.Graph(), entropy.DType(), powersOfHalf(candidates.Shape().Dim(0)))
+	pass := graph.LessOrEqual(graph.Abs(graph.Sub(candidates, entropy)), epsilon)
+	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
+}
+
+// ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
+// 56): logQ and logQNew [N], log q and log q' of each drawn model -> scalar.
+//
+// The weights q'/q are formed from joint log probabilities, whatever the outcome counts of the
+// sites, and divided by their sum. So the error is proportional to the spread of log q' and not to
+// its size, which eq. 56 with weights divided by N does not have; at q' = q both are the same.
+//
+// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor 2: then
+// q' puts its mass where the sample cannot see it, and no estimate from the sample can be trusted.
+func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
+	const where = "gradest.ImportanceEntropy"
+	assertVector(where, "logQ", logQ)
+	assertBatch(where, "logQNew", logQNew, logQ.Shape().Dim(0))
+	logWeight := graph.Sub(logQNew, logQ)
+	peak := graph.ReduceAllMax(logWeight)
+	weight := graph.Exp(graph.Sub(logWeight, peak))
+	total := graph.ReduceAllSum(weight)
+	possible := graph.IsFinite(logQNew) // 0·log 0 = 0 for models that q' excludes
+	terms := graph.Mul(weight, graph.Where(possible, logQNew, graph.ZerosLike(logQNew)))
+	entropy := graph.Neg(graph.Div(graph.ReduceAllSum(terms), total))
+
+	logMean := graph.Add(peak, graph.Log(graph.DivScalar(total, float64(logQ.Shape().Dim(0)))))
+	trusted := graph.LessOrEqual(graph.Abs(logMean), graph.Scalar(logQ.Graph(), logQ.DType(), math.Ln2))
+	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
+}
+
+// Advance returns value + scale·step, or value itself to the bit, whatever the step holds, when scale
+// is 0: value and step of one shape, scale a scalar.
+func Advance(value, step, scale *graph.Node) *graph.Node {
+	assertScalar("gradest.Advance", "scale", scale)
+	moved := graph.Add(value, graph.Mul(graph.ConvertDType(scale, value.DType()), step))
+	return graph.Where(graph.IsPositive(scale), moved, value)
+}
+
+func toFloat64(x *graph.Node) *graph.Node {
+	return graph.StopGradient(graph.ConvertDType(x, dtypes.Float64))
+}

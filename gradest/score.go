@@ -1,0 +1,66 @@
+package gradest
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// ScoreFunction returns a scalar whose value is the mean loss and whose gradient is the estimate
+//
+//	mean over b of (loss_b − baseline_b) ∇ log q(m_b)
+//
+// of the gradient of the expected loss (eq. 18). loss is [B], logQ is [B] and carries the gradient,
+// baseline is [B] or a scalar; the result has the dtype of logQ. No gradient flows into loss or
+// baseline: what the loss owes to the parameters of q(θ|m) is a separate, pathwise, gradient.
+//
+// A row in which any of the three is not finite is left out of the value and of the gradient, and
+// nonFinite, an int32 scalar, counts such rows. When no row is left the value is NaN and the
+// gradient zero. A row is only left out cleanly if the gradient of its log q is finite too.
+//
+// The gradient is unbiased if baseline_b is independent of the draw b, given what is left out.
+func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *graph.Node) {
+	const where = "gradest.ScoreFunction"
+	assertVector(where, "loss", loss)
+	batch := loss.Shape().Dim(0)
+	assertBatch(where, "logQ", logQ, batch)
+	if !baseline.IsScalar() {
+		assertBatch(where, "baseline", baseline, batch)
+	}
+	loss = graph.StopGradient(graph.ConvertDType(loss, logQ.DType()))
+	baseline = graph.StopGradient(graph.ConvertDType(baseline, logQ.DType()))
+
+	value := graph.StopGradient(logQ)
+	advantage := graph.Sub(loss, baseline)
+	finite := graph.LogicalAnd(graph.IsFinite(advantage), graph.IsFinite(value))
+	count := graph.ReduceAllSum(graph.ConvertDType(finite, logQ.DType()))
+	zeros := graph.ZerosLike(logQ)
+
+	mean := graph.Div(graph.ReduceAllSum(graph.Where(finite, loss, zeros)), count)
+	weight := graph.Div(graph.Where(finite, advantage, zeros), graph.MaxScalar(count, 1))
+	// The difference is zero in value, and has the gradient of log q.
+	score := graph.Sub(graph.Where(finite, logQ, zeros), graph.Where(finite, value, zeros))
+	surrogate = graph.Add(mean, graph.ReduceAllSum(graph.Mul(weight, score)))
+	nonFinite = graph.ReduceAllSum(graph.ConvertDType(graph.LogicalNot(finite), dtypes.Int32))
+	return surrogate, nonFinite
+}
+
+func assertVector(where, name string, x *graph.Node) {
+	if x.Rank() != 1 || !x.DType().IsFloat() {
+		panic(fmt.Errorf("%s: want %s to be a vector [B] of floats, got %s", where, name, x.Shape()))
+	}
+}
+
+func assertBatch(where, name string, x *graph.Node, batch int) {
+	assertVector(where, name, x)
+	if x.Shape().Dim(0) != batch {
+		panic(fmt.Errorf("%s: want %s of length %d, got %s", where, name, batch, x.Shape()))
+	}
+}
+
+func assertScalar(where, name string, x *graph.Node) {
+	if !x.IsScalar() || !x.DType().IsFloat() {
+		panic(fmt.Errorf("%s: want %s to be a scalar float, got %s", where, name, x.Shape()))
+	}
+}
