@@ -188,12 +188,12 @@ func (p *ProductPlan[T]) splitTasks() {
 	panelWork := max(1, min(p.rowsPerTask, p.m)*p.k*p.kernels.width())
 	p.panelsPerTask = max(1, len(p.panels))
 	if wanted := (minTasks + p.rowTasks - 1) / max(1, p.rowTasks); wanted > 1 {
-		p.panelsPerTask = max(1, (len(p.panels)+wanted-1)/wanted, taskWork/panelWork)
+		p.panelsPerTask = max(1, min(len(p.panels), max((len(p.panels)+wanted-1)/wanted, taskWork/panelWork)))
 	}
 	p.colTasks = (len(p.panels) + p.panelsPerTask - 1) / p.panelsPerTask
 
 	p.shareB = p.k*p.n > localB
-	p.packA = min(p.panelsPerTask, len(p.panels)) >= minPanelsPackA && p.k >= minK
+	p.packA = p.panelsPerTask >= minPanelsPackA && p.k >= minK
 	p.panelsPerPacking = max(1, packingWork/max(1, p.k*p.kernels.width()))
 }
 
