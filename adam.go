@@ -1,0 +1,80 @@
+package vti
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// Decay rates and ε of Adam as Kingma and Ba (2015) give them.
+const (
+	adamBeta1   = 0.9
+	adamBeta2   = 0.999
+	adamEpsilon = 1e-8
+)
+
+// adamIncrements returns what Adam (Kingma and Ba 2015, algorithm 1) adds to each variable, and updates its moments, which live
+// beside the variable under the scope "adam". learningRate and step (counted from 1) are scalars. Where apply (a scalar
+// bool) is false the increments are zero and the moments stay.
+//
+// The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
+// read back from string-keyed settings.
+func adamIncrements(ctx *context.Context, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
+	increments := make([]*Node, len(variables))
+	for i, variable := range variables {
+		gradient := gradients[i]
+		g := gradient.Graph()
+		dtype := gradient.DType()
+		moments := ctx.InAbsPath("/adam" + variable.Scope()).Checked(false)
+		first := zeroVariable(moments, variable.Name()+".first", variable.Shape())
+		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
+
+		m, v := first.ValueGraph(g), second.ValueGraph(g)
+		newM := Add(MulScalar(m, adamBeta1), MulScalar(gradient, 1-adamBeta1))
+		newV := Add(MulScalar(v, adamBeta2), MulScalar(Square(gradient), 1-adamBeta2))
+		first.SetValueGraph(Where(apply, newM, m))
+		second.SetValueGraph(Where(apply, newV, v))
+
+		// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.
+		firstScale := ConvertDType(Div(learningRate, OneMinus(powerOf(adamBeta1, step))), dtype)
+		secondScale := ConvertDType(Sqrt(OneMinus(powerOf(adamBeta2, step))), dtype)
+		update := Div(Mul(newM, firstScale), AddScalar(Div(Sqrt(newV), secondScale), adamEpsilon))
+		increments[i] = Where(apply, Neg(update), ZerosLike(update))
+	}
+	return increments
+}
+
+// powerOf is base^exponent for a scalar node.
+func powerOf(base float64, exponent *Node) *Node {
+	return Exp(MulScalar(exponent, math.Log(base)))
+}
+
+// zeroVariable is a variable that starts at zero and that no gradient reaches.
+func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *context.Variable {
+	return ctx.WithInitializer(func(g *Graph, shape shapes.Shape) *Node { return Zeros(g, shape) }).
+		VariableWithShape(name, shape).SetTrainable(false)
+}
+
+// clipByGlobalNorm scales gradients so that their joint Euclidean norm is at most limit, and returns that
+// norm before scaling (float64 scalar; it is not finite exactly when some gradient is not).
+func clipByGlobalNorm(gradients []*Node, limit float64) (clipped []*Node, norm *Node) {
+	var total *Node
+	for _, gradient := range gradients {
+		sum := ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64)
+		if total == nil {
+			total = sum
+		} else {
+			total = Add(total, sum)
+		}
+	}
+	norm = Sqrt(total)
+	scale := Div(ScalarOne(norm.Graph(), dtypes.Float64), MaxScalar(DivScalar(norm, limit), 1))
+	clipped = make([]*Node, len(gradients))
+	for i, gradient := range gradients {
+		clipped[i] = Mul(gradient, ConvertDType(scale, gradient.DType()))
+	}
+	return clipped, norm
+}

@@ -1,0 +1,178 @@
+package vti
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Verdict says how far a certified answer can be believed.
+type Verdict int
+
+const (
+	// Failed: the importance weights are too heavy-tailed for any conclusion.
+	Failed Verdict = iota
+	// Doubtful: the answer may be right, but the weights do not show it.
+	Doubtful
+	// Trusted: the weights are well behaved and the errors small.
+	Trusted
+)
+
+// String returns "trusted", "doubtful" or "failed".
+func (v Verdict) String() string {
+	return [...]string{"failed", "doubtful", "trusted"}[v]
+}
+
+// Certificate is what importance weighting finds about a posterior: corrected model probabilities, evidences
+// with their errors, and whether to believe them.
+type Certificate struct {
+	Verdict Verdict
+	// Reasons say, when the verdict is not Trusted, what kept it from being so.
+	Reasons []string
+	// KHat is the Pareto shape of the pooled weights of all models and ESS their effective number among Draws.
+	KHat, ESS float64
+	Draws     int
+	// ModelsChecked is the number of models with an evidence estimate.
+	ModelsChecked int
+	// Complete tells whether that is every model of the space, each weighed on its own. Otherwise models were drawn from q(m) and weighed jointly.
+	Complete bool
+	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
+	LogEvidence, LogEvidenceSE float64
+	// NonFinite counts draws whose density was not finite; they weigh nothing.
+	NonFinite int
+	// Models are the estimates by model, the most probable first.
+	Models []ModelEstimate
+	// Sample is a weighted sample from the certified posterior.
+	Sample WeightedSample
+}
+
+// ModelEstimate is what is known of one model.
+type ModelEstimate struct {
+	// Code is the model.
+	Code []int32
+	// Q is its probability under q(m); Certified the probability after weighting, and SE its standard error.
+	Q, Certified, SE float64
+	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats. Both are NaN in an incomplete certificate.
+	LogEvidence, LogEvidenceSE float64
+	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to tell.
+	KHat float64
+	// Draws is the number of draws behind the estimate.
+	Draws int
+
+	stored []storedDraw
+}
+
+// WeightedSample are draws (m, θ) with weights that sum to one.
+type WeightedSample struct {
+	Codes  [][]int32
+	Theta  *mat.Dense // [N, D], 0 where inactive
+	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
+	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
+	Weight []float64
+}
+
+// Probability is the certified probability that the model satisfies event, with its standard error. In a complete
+// certificate the error comes from those of the evidences (delta method over independent models); otherwise from the weights.
+func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
+	if !c.Complete {
+		return c.Sample.probability(event)
+	}
+	for _, model := range c.Models {
+		if event(model.Code) {
+			probability += model.Certified
+		}
+	}
+	var variance float64
+	for _, model := range c.Models {
+		indicator := 0.0
+		if event(model.Code) {
+			indicator = 1
+		}
+		if term := model.Certified * (indicator - probability) * model.LogEvidenceSE; !math.IsNaN(term) {
+			variance += term * term
+		}
+	}
+	return probability, math.Sqrt(variance)
+}
+
+// probability is the self-normalised importance estimate of an event and its standard error.
+func (s *WeightedSample) probability(event func(code []int32) bool) (probability, se float64) {
+	inside := make([]bool, len(s.Codes))
+	for i, code := range s.Codes {
+		if inside[i] = event(code); inside[i] {
+			probability += s.Weight[i]
+		}
+	}
+	var variance float64
+	for i, weight := range s.Weight {
+		indicator := 0.0
+		if inside[i] {
+			indicator = 1
+		}
+		variance += weight * weight * (indicator - probability) * (indicator - probability)
+	}
+	return probability, math.Sqrt(variance)
+}
+
+// Limits of the verdict. Beyond reliableKHat importance sampling converges too slowly to be practical; beyond 1 the
+// weights have no mean (Vehtari et al. 2024).
+const (
+	reliableKHat    = 0.7
+	hopelessKHat    = 1.0
+	wantedESS       = 400
+	leastESS        = 50
+	wantedEventSE   = 0.02
+	hopelessEventSE = 0.1
+	badModelMass    = 0.05
+	nonFiniteShare  = 0.01
+)
+
+// judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's probability.
+func (c *Certificate) judge() {
+	c.Verdict = Trusted
+	lower := func(to Verdict, format string, args ...any) {
+		c.Verdict = min(c.Verdict, to)
+		c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case math.IsNaN(c.KHat) || c.KHat > hopelessKHat:
+		lower(Failed, "Pareto k̂ of the pooled weights is %.2f, above %.1f: their mean may not exist", c.KHat, hopelessKHat)
+	case c.KHat > reliableKHat:
+		lower(Doubtful, "Pareto k̂ of the pooled weights is %.2f, above %.1f", c.KHat, reliableKHat)
+	}
+	switch {
+	case !(c.ESS >= leastESS):
+		lower(Failed, "only %.0f effective draws of %d", c.ESS, c.Draws)
+	case c.ESS < wantedESS:
+		lower(Doubtful, "only %.0f effective draws of %d", c.ESS, c.Draws)
+	}
+	var badMass, worstSE float64
+	for _, model := range c.Models {
+		worstSE = math.Max(worstSE, model.SE)
+		if c.Complete && model.KHat > reliableKHat {
+			badMass += model.Certified
+		}
+	}
+	if badMass > badModelMass {
+		lower(Doubtful, "models with k̂ above %.1f hold %.0f%% of the probability", reliableKHat, 100*badMass)
+	}
+	switch {
+	case !(worstSE <= hopelessEventSE):
+		lower(Failed, "the standard error of a model probability is %.2g", worstSE)
+	case worstSE > wantedEventSE:
+		lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
+	}
+	if share := float64(c.NonFinite) / float64(max(c.Draws, 1)); share > nonFiniteShare {
+		lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
+	}
+}
+
+// sortModels orders by certified probability, the largest first; ties by code, so that the order is always the same.
+func (c *Certificate) sortModels() {
+	slices.SortFunc(c.Models, func(a, b ModelEstimate) int {
+		return cmp.Or(cmp.Compare(b.Certified, a.Certified), slices.Compare(a.Code, b.Code))
+	})
+}

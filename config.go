@@ -1,0 +1,145 @@
+package vti
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/cosmic"
+)
+
+// Context holds the variables of a fit by scope and name.
+type Context = context.Context
+
+// Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up to a
+// million models.
+type Config struct {
+	// Flow is the family of q(θ | m). Fit fills in Dim and Features, and Shift and LogScale when both are empty.
+	Flow cosmic.Config
+	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
+	Models ModelDistribution
+	// Steps is the number of training steps; 0 stands for 3,000.
+	Steps int
+	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
+	Batch int
+	// LearningRate is the largest step of Adam on the flow, reached after a short warm-up and then lowered to zero
+	// along a cosine; 0 stands for 0.003.
+	LearningRate float64
+	// ModelStep scales the step on q(m); 0 stands for 0.1.
+	ModelStep float64
+	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands for 0.01.
+	// +Inf turns the control off.
+	InformationGain float64
+	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
+	ClipNorm float64
+	// Seed is the root of every random stream.
+	Seed uint64
+	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or Float64.
+	DType dtypes.DType
+	// MaxNonFinite is the largest share of draws with a non-finite log density that is tolerated between two log
+	// points; above it Fit returns an error. 0 stands for 0.01.
+	MaxNonFinite float64
+
+	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
+	LogEvery int
+	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
+	Progress func(Info)
+	// Checkpoint names the file that holds the state of training; "" writes none.
+	Checkpoint string
+	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step is always stored.
+	CheckpointEvery int
+	// Resume continues from the state in Checkpoint instead of starting anew.
+	Resume bool
+}
+
+// Info is what a training run reports of itself. Averages are over the steps since the previous report.
+type Info struct {
+	Step, Steps int
+	// Loss is the average of log h + log q(m) − log p(m): an estimate of −ELBO, in nats (eq. 10).
+	Loss float64
+	// Entropy is that of q(m), in nats.
+	Entropy float64
+	// GradientNorm is the average norm of the flow's gradient before clipping.
+	GradientNorm float64
+	// NonFinite counts draws whose log density was not finite; they are left out of every average.
+	NonFinite int
+	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
+	SkippedSteps int
+	// Elapsed is the time since Fit was called, and StepsPerSecond the speed since the previous report.
+	Elapsed        time.Duration
+	StepsPerSecond float64
+}
+
+// Validate reports the first field that is out of its range.
+func (c Config) Validate() error {
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{
+		{"Steps", float64(c.Steps)}, {"Batch", float64(c.Batch)}, {"LearningRate", c.LearningRate}, {"ModelStep", c.ModelStep},
+		{"InformationGain", c.InformationGain}, {"ClipNorm", c.ClipNorm}, {"MaxNonFinite", c.MaxNonFinite},
+		{"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
+	} {
+		if field.value < 0 || math.IsNaN(field.value) {
+			return fmt.Errorf("vti.Config: %s must not be negative, found %g", field.name, field.value)
+		}
+	}
+	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
+		return fmt.Errorf("vti.Config: DType must be Float32 or Float64, found %s", c.DType)
+	}
+	if c.Resume && c.Checkpoint == "" {
+		return fmt.Errorf("vti.Config: Resume needs Checkpoint, the file to continue from")
+	}
+	return nil
+}
+
+// withDefaults returns the configuration with every zero replaced by what it stands for.
+func (c Config) withDefaults() Config {
+	setDefault(&c.Steps, 3000)
+	setDefault(&c.Batch, 1024)
+	setDefault(&c.LearningRate, 3e-3)
+	setDefault(&c.ModelStep, 0.1)
+	setDefault(&c.InformationGain, 0.01)
+	setDefault(&c.ClipNorm, 50)
+	setDefault(&c.DType, dtypes.Float32)
+	setDefault(&c.MaxNonFinite, 0.01)
+	setDefault(&c.LogEvery, 100)
+	setDefault(&c.CheckpointEvery, 500)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// settings are the fields that a resumed run must share with the interrupted one: all that the state after
+// a given step depends on.
+func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
+	flow := c.Flow
+	flow.Shift, flow.LogScale = nil, nil // starting values; the checkpoint holds the current ones
+	return json.Marshal(map[string]any{
+		"flow": flow, "models": fmt.Sprintf("%T", c.Models), "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
+		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
+		"dtype": c.DType.String(), "backend": backend,
+	})
+}
+
+// sortedKeys are the keys of all maps, once each, in order.
+func sortedKeys[V any](maps ...map[string]V) []string {
+	var keys []string
+	for _, m := range maps {
+		for key := range m {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -1,0 +1,8 @@
+// Package gpu decides where graphs run. It is the only package of the module that names a GoMLX
+// backend: every other package receives a *Device and never asks what is behind it.
+//
+//	device, err := gpu.Open(gpu.Auto)
+//	if err != nil { … }
+//	defer device.Close()
+//	exec, err := context.NewExec(device.Backend(), ctx, buildGraph)
+package gpu

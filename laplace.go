@@ -1,0 +1,196 @@
+package vti
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
+const laplaceMaxDim = 256
+
+// laplace finds a mode of log p(y, θ | m) of the model given by code and the curvature there. It returns the mode and the
+// logarithm of the conditional standard deviations, −½ log(−∂²/∂θ_j²): where a mean-field fit of that model
+// would centre and how wide it would be. Inactive coordinates get 0 and 0. ok is false when no mode with negative
+// curvature was found; the flow then starts from the reference.
+//
+// It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
+// gradient, all rows of a Hessian in one batch, in float64.
+func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shift, logScale []float64, ok bool, err error) {
+	dim := target.Space().Dim()
+	var active []int
+	for j, on := range mask {
+		if on {
+			active = append(active, j)
+		}
+	}
+	shift, logScale = make([]float64, dim), make([]float64, dim)
+	if len(active) == 0 || dim > laplaceMaxDim {
+		return shift, logScale, false, nil
+	}
+	rows := 2*len(active) + 1
+	evaluate, err := newGradientEvaluator(device, target, code, rows)
+	if err != nil {
+		return nil, nil, false, err
+	}
+
+	mode := make([]float64, dim)
+	points := mat.NewDense(rows, dim, nil)
+	hessian := mat.NewSymDense(len(active), nil)
+	damping := 1e-3
+	best := math.Inf(-1)
+	for range 100 {
+		spread(points, mode, active)
+		values, gradients, err := evaluate(points)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		best = values[0]
+		for a := range active {
+			for b := range a + 1 {
+				hessian.SetSym(a, b, -(hessianEntry(points, gradients, active, a, b)+hessianEntry(points, gradients, active, b, a))/2)
+			}
+		}
+		if !finite(best) || !finiteAll(hessian.RawSymmetric().Data) {
+			return shift, logScale, false, nil
+		}
+		step, usable := dampedStep(hessian, gradients.RawRowView(0), active, &damping)
+		if !usable {
+			return shift, logScale, false, nil
+		}
+		// Try the step at lengths 1, 1/2, 1/4, … in one batch and keep the best.
+		for i := range rows {
+			row := points.RawRowView(i)
+			copy(row, mode)
+			for a, j := range active {
+				row[j] += step[a] * math.Ldexp(1, -i)
+			}
+		}
+		values, _, err = evaluate(points)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		choice, improvement := -1, 0.0
+		for i, value := range values {
+			if finite(value) && value-best > improvement {
+				choice, improvement = i, value-best
+			}
+		}
+		if choice < 0 {
+			if damping > 1e8 {
+				break
+			}
+			damping *= 10
+			continue
+		}
+		copy(mode, points.RawRowView(choice))
+		damping = math.Max(damping/10, 1e-9)
+		if improvement < 1e-9*(1+math.Abs(best)) {
+			break
+		}
+	}
+	for a, j := range active {
+		curvature := hessian.At(a, a)
+		if !(curvature > 0) {
+			return make([]float64, dim), make([]float64, dim), false, nil
+		}
+		shift[j], logScale[j] = mode[j], -math.Log(curvature)/2
+	}
+	return shift, logScale, true, nil
+}
+
+// spread writes mode to the first row and mode ± h_j e_j to the following ones.
+func spread(points *mat.Dense, mode []float64, active []int) {
+	points.SetRow(0, mode)
+	for a, j := range active {
+		for side, sign := range []float64{1, -1} {
+			row := points.RawRowView(1 + 2*a + side)
+			copy(row, mode)
+			row[j] += sign * differenceStep(mode[j])
+		}
+	}
+}
+
+// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the scale of x.
+func differenceStep(x float64) float64 { return 6e-6 * math.Max(1, math.Abs(x)) }
+
+// hessianEntry is ∂²/∂θ_a∂θ_b by the central difference of the b-th gradient entry along a.
+func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 {
+	above, below := 1+2*a, 2+2*a
+	width := points.At(above, active[a]) - points.At(below, active[a])
+	return (gradients.At(above, active[b]) - gradients.At(below, active[b])) / width
+}
+
+// dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given upwards, that makes the matrix positive definite.
+func dampedStep(hessian *mat.SymDense, gradient []float64, active []int, damping *float64) (step []float64, ok bool) {
+	n := len(active)
+	right := mat.NewVecDense(n, nil)
+	for a, j := range active {
+		right.SetVec(a, gradient[j])
+	}
+	for ; *damping < 1e12; *damping *= 10 {
+		damped := mat.NewSymDense(n, nil)
+		damped.CopySym(hessian)
+		for a := range n {
+			damped.SetSym(a, a, hessian.At(a, a)+*damping*math.Max(math.Abs(hessian.At(a, a)), 1e-6))
+		}
+		var cholesky mat.Cholesky
+		if !cholesky.Factorize(damped) {
+			continue
+		}
+		solution := mat.NewVecDense(n, nil)
+		if err := cholesky.SolveVecTo(solution, right); err != nil {
+			continue // nearly singular: damp more
+		}
+		return solution.RawVector().Data, true
+	}
+	return nil, false
+}
+
+// newGradientEvaluator compiles log p(y, θ | m) and its gradient for rows values of θ under one model.
+func newGradientEvaluator(device *gpu.Device, target Target, code []int32, rows int) (func(points *mat.Dense) ([]float64, *mat.Dense, error), error) {
+	codes := make([]int32, 0, rows*len(code))
+	for range rows {
+		codes = append(codes, code...)
+	}
+	codesTensor := tensors.FromFlatDataAndDimensions(codes, rows, len(code))
+	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
+		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
+		return value, Gradient(ReduceAllSum(value), theta)[0]
+	})
+	if err != nil {
+		return nil, err
+	}
+	dim := target.Space().Dim()
+	return func(points *mat.Dense) ([]float64, *mat.Dense, error) {
+		theta := tensors.FromFlatDataAndDimensions(points.RawMatrix().Data, rows, dim)
+		outputs, err := callExec(func() ([]*tensors.Tensor, error) { return exec.Exec(codesTensor, theta) })
+		if err != nil {
+			return nil, nil, err
+		}
+		values, err := tensors.CopyFlatData[float64](outputs[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		gradient, err := tensors.CopyFlatData[float64](outputs[1])
+		if err != nil {
+			return nil, nil, err
+		}
+		return values, mat.NewDense(rows, dim, gradient), nil
+	}, nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func finiteAll(values []float64) bool {
+	for _, value := range values {
+		if !finite(value) {
+			return false
+		}
+	}
+	return true
+}

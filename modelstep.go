@@ -1,0 +1,57 @@
+package vti
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/modeldist"
+)
+
+// networkHalvings bounds the candidates for the step of a network q(m), each of which costs an evaluation of it.
+const networkHalvings = 6
+
+// updateModels takes the step on q(m) along gradients of its variables and returns the entropy of q(m) before the step, in nats.
+// codes [B,S] are this step's draws, logModel [B] their log q(m), step counts from 1.
+func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step *Node) *Node {
+	g := step.Graph()
+	cfg := &t.posterior.config
+	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
+	rate := learningRate(step, cfg.ModelStep, cfg.Steps)
+	scale := ScalarOne(g, dtypes.Float64)
+
+	if table, ok := cfg.Models.(*modeldist.Categorical); ok {
+		control.Halvings = gradest.DefaultHalvings
+		logits := table.Variable(ctx)
+		increment := tableStep(table.LogProbs(ctx, g), gradients[0], rate, cfg.Batch)
+		entropy := table.Entropy(ctx, g)
+		if !math.IsInf(cfg.InformationGain, 1) {
+			scale = control.Categorical(table.Logits(ctx, g), increment)
+		}
+		logits.SetValueGraph(gradest.Advance(logits.ValueGraph(g), increment, scale))
+		return entropy
+	}
+
+	entropy := Neg(ReduceAllMean(logModel))
+	clipped, norm := clipByGlobalNorm(gradients, cfg.ClipNorm)
+	increments := adamIncrements(ctx, variables, clipped, rate, step, IsFinite(norm))
+	if !math.IsInf(cfg.InformationGain, 1) {
+		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
+	}
+	for i, variable := range variables {
+		value := variable.ValueGraph(g)
+		variable.SetValueGraph(gradest.Advance(value, increments[i], ConvertDType(scale, value.DType())))
+	}
+	return entropy
+}
+
+// tableStep is the step on the logits of a table: against the gradient, divided by q(m) + 1/B. Dividing by q(m) alone would give the
+// natural gradient, under which every logit approaches its optimum at the same rate, however improbable its model; the 1/B
+// bounds what a single draw of a rare model can do. logProbs and gradient [M]. The scaling does not depend on
+// the draws, so the fixed points are those of the plain gradient.
+func tableStep(logProbs, gradient, rate *Node, batch int) *Node {
+	return Neg(Mul(rate, Div(gradient, AddScalar(Exp(logProbs), 1/float64(batch)))))
+}

@@ -1,0 +1,178 @@
+package vti
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are not safe for use by several
+// goroutines at once.
+type Posterior struct {
+	device    *gpu.Device
+	target    Target
+	config    Config
+	settings  json.RawMessage
+	flow      Flow
+	variables *context.Context
+	step      int
+
+	compiled map[string]*context.Exec
+}
+
+// Steps is the number of training steps behind the posterior.
+func (p *Posterior) Steps() int { return p.step }
+
+// Target is the posterior density that was approximated.
+func (p *Posterior) Target() Target { return p.target }
+
+// Sample draws n models and their parameters from q, with the seed of the configuration and the stream
+// name given: another name gives independent draws. An inactive coordinate of theta [n,D] is 0.
+// logQ[i] = log q(m_i) + log q(θ_i | m_i).
+func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	theta = mat.NewDense(max(n, 1), dim, nil)
+	for start := 0; start < n; start += batch {
+		batchCodes, z, err := p.draw(name, start/batch)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		draws, err := p.push(batchCodes, z)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		rows := make([]ModelEstimate, min(batch, n-start))
+		for i := range rows {
+			rows[i].Code = batchCodes[i*sites : (i+1)*sites : (i+1)*sites]
+			theta.SetRow(start+i, draws.theta[i*dim:(i+1)*dim])
+		}
+		logModel, err := p.logModel(rows)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for i, row := range rows {
+			codes = append(codes, row.Code)
+			logQ = append(logQ, logModel[i]+draws.logQ[i])
+		}
+	}
+	return codes, theta, logQ, nil
+}
+
+// draw returns batch number index of the named stream: codes [B*S] from q(m) and reference draws z [B*D].
+func (p *Posterior) draw(name string, index int) (codes []int32, z []float64, err error) {
+	random := stream.Rand(p.config.Seed, fmt.Sprintf("draw/%s/%d", name, index))
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	uniforms := make([]float64, batch*sites)
+	for i := range uniforms {
+		uniforms[i] = random.Float64()
+	}
+	outputs, err := p.run("draw", func(ctx *Context, uniforms *Node) []*Node {
+		return []*Node{p.config.Models.Sample(ctx.In(modelScope), uniforms)}
+	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))
+	if err != nil {
+		return nil, nil, err
+	}
+	z = make([]float64, batch*dim)
+	for i := range z {
+		z[i] = random.NormFloat64()
+	}
+	return tensors.MustCopyFlatData[int32](outputs[0]), z, nil
+}
+
+// LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its saturated
+// parameters, of which the inactive ones are ignored.
+func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	rows, columns := theta.Dims()
+	if rows != len(codes) || columns != dim {
+		return nil, fmt.Errorf("vti.LogProb: expected theta of %d rows (one per code) and %d columns, found %d and %d", len(codes), dim, rows, columns)
+	}
+	logQ := make([]float64, 0, rows)
+	for start := 0; start < rows; start += batch {
+		flatCodes, flatTheta := make([]int32, batch*sites), make([]float64, batch*dim)
+		for i := range min(batch, rows-start) {
+			if err := checkCode(p.target.Space(), codes[start+i]); err != nil {
+				return nil, fmt.Errorf("vti.LogProb: row %d: %w", start+i, err)
+			}
+			copy(flatCodes[i*sites:], codes[start+i])
+			copy(flatTheta[i*dim:], theta.RawRowView(start+i))
+		}
+		outputs, err := p.run("density", func(ctx *Context, codes, theta *Node) []*Node {
+			sp := p.target.Space()
+			mask, feats := sp.Mask(codes), space.Features(sp, codes, p.config.DType)
+			z, logDet := p.flow.ToBase(ctx.In(flowScope), mask, feats, ConvertDType(theta, p.config.DType))
+			logQ := Add(p.config.Models.LogProb(ctx.In(modelScope), codes), ConvertDType(logConditional(mask, z, logDet), dtypes.Float64))
+			return []*Node{logQ}
+		}, tensors.FromFlatDataAndDimensions(flatCodes, batch, sites), tensors.FromFlatDataAndDimensions(flatTheta, batch, dim))
+		if err != nil {
+			return nil, err
+		}
+		logQ = append(logQ, tensors.MustCopyFlatData[float64](outputs[0])[:min(batch, rows-start)]...)
+	}
+	return logQ, nil
+}
+
+// pushed are parameters drawn from the flow, with their densities.
+type pushed struct {
+	theta    []float64 // [B*D], 0 where inactive
+	logQ     []float64 // log q(θ | m) [B]
+	logJoint []float64 // log η(θ | m) [B]
+}
+
+// push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates both densities.
+func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	outputs, err := p.run("push", func(ctx *Context, codes, z *Node) []*Node {
+		sp := p.target.Space()
+		mask, feats := sp.Mask(codes), space.Features(sp, codes, p.config.DType)
+		theta, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, ConvertDType(z, p.config.DType))
+		theta = ConvertDType(Where(mask, theta, ZerosLike(theta)), dtypes.Float64)
+		return []*Node{theta, ConvertDType(logQ, dtypes.Float64), ConvertDType(logJoint, dtypes.Float64)}
+	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(z, batch, dim))
+	if err != nil {
+		return pushed{}, err
+	}
+	return pushed{
+		theta:    tensors.MustCopyFlatData[float64](outputs[0]),
+		logQ:     tensors.MustCopyFlatData[float64](outputs[1]),
+		logJoint: tensors.MustCopyFlatData[float64](outputs[2]),
+	}, nil
+}
+
+// pushGraph maps z through the flow: θ, log q(θ | m) and log η(θ | m), all of z's type.
+func pushGraph(ctx *Context, flow Flow, target Target, codes, mask, feats, z *Node) (theta, logQ, logJoint *Node) {
+	theta, logDet := flow.ToParams(ctx.In(flowScope), mask, feats, z)
+	return theta, logConditional(mask, z, logDet), target.LogJoint(codes, mask, theta)
+}
+
+// logConditional is log q(θ | m) = Σ_active log N(z; 0, 1) − logDet (eq. 5, active part). [B]
+func logConditional(mask, z, logDet *Node) *Node {
+	logNormal := AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))
+	return Sub(ReduceSum(Where(mask, logNormal, ZerosLike(z)), -1), logDet)
+}
+
+// run executes a graph over the posterior's variables, compiling it the first time its name is used.
+func (p *Posterior) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
+	exec, ok := p.compiled[name]
+	if !ok {
+		var err error
+		if exec, err = context.NewExecAny(p.device.Backend(), p.variables, graphFn); err != nil {
+			return nil, err
+		}
+		if p.compiled == nil {
+			p.compiled = map[string]*context.Exec{}
+		}
+		p.compiled[name] = exec
+	}
+	return callExec(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+}

@@ -1,0 +1,130 @@
+package vti
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// Scopes of the variables of a fit.
+const (
+	flowScope  = "flow"
+	modelScope = "models"
+	trainScope = "train"
+)
+
+// warmUpSteps is the number of steps over which the learning rate rises to its largest value: Adam's second
+// moments are too small before.
+const warmUpSteps = 50
+
+// stepGraph is one training step. It returns the running sums that counters reads.
+func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
+	cfg, target := &t.posterior.config, t.posterior.target
+	sp := target.Space()
+	sites, dim := len(sp.Cards()), sp.Dim()
+
+	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, sites))
+	codes := cfg.Models.Sample(ctx.In(modelScope), uniforms)
+	z := stream.Normal(ctx, g, cfg.Seed, "noise", shapes.Make(cfg.DType, cfg.Batch, dim))
+	mask, feats := sp.Mask(codes), space.Features(sp, codes, cfg.DType)
+
+	_, logQ, logJoint := pushGraph(ctx, t.posterior.flow, target, codes, mask, feats, z)
+	logH := Sub(logQ, logJoint)
+	logModel := cfg.Models.LogProb(ctx.In(modelScope), codes)
+	logPrior := ConvertDType(target.LogPrior(codes), dtypes.Float64)
+	loss := Add(ConvertDType(logH, dtypes.Float64), Sub(logModel, logPrior)) // eq. 10, per draw
+
+	// Both gradients come from one sweep: the score-function loss takes its rewards as constants, and the
+	// flow's loss does not contain the parameters of q(m).
+	flowLoss := finiteMean(toFloat64(logH))
+	scoreLoss, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logModel)
+	flowVariables := variablesIn(ctx, flowScope, g)
+	modelVariables := variablesIn(ctx, modelScope, g)
+	gradients := Gradient(Add(flowLoss, scoreLoss), valuesOf(g, append(flowVariables, modelVariables...))...)
+	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
+
+	stepVariable := ctx.InAbsPath("/"+trainScope).VariableWithValue("step", float64(0)).SetTrainable(false)
+	step := AddScalar(stepVariable.ValueGraph(g), 1)
+	stepVariable.SetValueGraph(step)
+	flowGradients, norm := clipByGlobalNorm(flowGradients, cfg.ClipNorm)
+	apply := IsFinite(norm)
+	for i, increment := range adamIncrements(ctx, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
+		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
+	}
+	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step)
+
+	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
+	total := Add(sums.ValueGraph(g), Stack([]*Node{
+		finiteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), entropy,
+	}, 0))
+	sums.SetValueGraph(total)
+	return total
+}
+
+// finiteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes through the others.
+func finiteMean(x *Node) *Node {
+	isFinite := IsFinite(StopGradient(x))
+	count := ReduceAllSum(ConvertDType(isFinite, x.DType()))
+	return Div(ReduceAllSum(Where(isFinite, x, ZerosLike(x))), MaxScalar(count, 1))
+}
+
+// toFloat64 converts to the type of densities that are compared or summed over models.
+func toFloat64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
+
+// learningRate rises linearly over the warm-up and then falls to zero along half a cosine. step is counted from 1.
+func learningRate(step *Node, largest float64, steps int) *Node {
+	warm := MinScalar(DivScalar(step, warmUpSteps), 1)
+	cosine := MulScalar(AddScalar(Cos(MulScalar(step, math.Pi/float64(steps+1))), 1), 0.5)
+	return MulScalar(Mul(warm, cosine), largest)
+}
+
+// variablesIn lists the trainable variables that graph g uses in and below a scope, in the order of their creation.
+func variablesIn(ctx *Context, scope string, g *Graph) []*context.Variable {
+	var variables []*context.Variable
+	for variable := range ctx.InAbsPath("/" + scope).IterVariablesInScope() {
+		if variable.Trainable && variable.InUseByGraph(g) {
+			variables = append(variables, variable)
+		}
+	}
+	return variables
+}
+
+func valuesOf(g *Graph, variables []*context.Variable) []*Node {
+	values := make([]*Node, len(variables))
+	for i, variable := range variables {
+		values[i] = variable.ValueGraph(g)
+	}
+	return values
+}
+
+// counters are sums over all steps so far. Sums, not averages, so that they need no reset and survive a restart.
+type counters struct {
+	loss, gradientNorm, nonFinite, skipped, entropy float64
+}
+
+const numCounters = 5
+
+// counters reads the running sums from the device.
+func (t *trainer) counters() (counters, error) {
+	variable := t.posterior.variables.GetVariableByScopeAndName("/"+trainScope, "sums")
+	if variable == nil || !variable.HasValue() {
+		return counters{}, nil
+	}
+	value, err := variable.Value()
+	if err != nil {
+		return counters{}, err
+	}
+	sums, err := tensors.CopyFlatData[float64](value)
+	if err != nil {
+		return counters{}, err
+	}
+	return counters{sums[0], sums[1], sums[2], sums[3], sums[4]}, nil
+}

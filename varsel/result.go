@@ -1,0 +1,136 @@
+package varsel
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if value := float64(n); math.IsNaN(value) || math.IsInf(value, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON implements json.Unmarshaler; null becomes NaN.
+func (n *Number) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(data, (*float64)(n))
+}
+
+// Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are
+// left out of its JSON.
+type Result struct {
+	Command      string             `json:"command"`
+	Version      string             `json:"version"`
+	Seed         *uint64            `json:"seed,omitempty"`
+	Backend      string             `json:"backend,omitempty"`
+	Data         DataSummary        `json:"data"`
+	Seconds      Seconds            `json:"seconds"`
+	Steps        int                `json:"steps,omitempty"`
+	Loss         *Number            `json:"loss,omitempty"` // estimate of −ELBO in nats: the mean over the last report
+	Certificate  *CertificateReport `json:"certificate,omitempty"`
+	Diagnostics  *ChainReport       `json:"diagnostics,omitempty"`
+	LogEvidence  *Number            `json:"log_evidence,omitempty"` // of all models together, in nats
+	LogEvidSE    *Number            `json:"log_evidence_se,omitempty"`
+	Inclusion    []Inclusion        `json:"inclusion"`
+	Models       []ModelReport      `json:"models"`
+	Coefficients []Coefficient      `json:"coefficients"`
+	RunDir       string             `json:"run_dir,omitempty"`
+}
+
+// DataSummary says what was analysed.
+type DataSummary struct {
+	Rows int `json:"rows"`
+	// Predictors are the selectable predictors, in the order of the bits of a model's code.
+	Predictors []string `json:"predictors"`
+}
+
+// Seconds are wall-clock times.
+type Seconds struct {
+	Train   float64 `json:"train"`
+	Certify float64 `json:"certify"`
+	Total   float64 `json:"total"`
+}
+
+// CertificateReport is the verdict of importance weighting.
+type CertificateReport struct {
+	Verdict       string   `json:"verdict"` // trusted, doubtful or failed
+	KHat          Number   `json:"khat"`
+	ESS           Number   `json:"ess"`
+	Draws         int      `json:"draws"`
+	ModelsChecked int      `json:"models_checked"`
+	Reasons       []string `json:"reasons,omitempty"`
+}
+
+// ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion indicators and the log density.
+type ChainReport struct {
+	Verdict    string `json:"verdict"` // trusted, doubtful or failed
+	Chains     int    `json:"chains"`
+	Iterations int    `json:"iterations"`
+	RHat       Number `json:"rhat"`
+	ESS        Number `json:"ess"`
+}
+
+// Inclusion is the posterior probability that a predictor is in the model.
+type Inclusion struct {
+	Name string `json:"name"`
+	// Q is the probability under q(m), Certified after importance weighting (or by enumeration or sampling), SE its standard error.
+	Q         *Number `json:"q,omitempty"`
+	Certified Number  `json:"certified"`
+	SE        Number  `json:"se"`
+	// RHat and ESS are the diagnostics of the indicator's chains.
+	RHat *Number `json:"rhat,omitempty"`
+	ESS  *Number `json:"ess,omitempty"`
+}
+
+// ModelReport is one model.
+type ModelReport struct {
+	Code          string  `json:"code"` // one bit per selectable predictor
+	Size          int     `json:"size"` // number of predictors in it
+	Q             *Number `json:"q,omitempty"`
+	Certified     Number  `json:"certified"`
+	SE            Number  `json:"se"`
+	LogEvidence   *Number `json:"log_evidence,omitempty"`
+	LogEvidenceSE *Number `json:"log_evidence_se,omitempty"`
+	KHat          *Number `json:"khat,omitempty"`
+}
+
+// Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero where it is out) and given that it is in.
+type Coefficient struct {
+	Name        string `json:"name"`
+	Mean        Number `json:"mean"`
+	SD          Number `json:"sd"`
+	Q025        Number `json:"q025"`
+	Q975        Number `json:"q975"`
+	MeanGivenIn Number `json:"mean_given_in"`
+	SDGivenIn   Number `json:"sd_given_in"`
+	Q025GivenIn Number `json:"q025_given_in"`
+	Q975GivenIn Number `json:"q975_given_in"`
+}
+
+// Limits of the list of models: all of them up to maxListedModels, else the best topModels.
+const (
+	maxListedModels = 4096
+	topModels       = 100
+)
+
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
+func (r *Result) ExitStatus() int {
+	if r.Certificate != nil && r.Certificate.Verdict == "failed" || r.Diagnostics != nil && r.Diagnostics.Verdict == "failed" {
+		return 3
+	}
+	return 0
+}
+
+func number(x float64) *Number {
+	n := Number(x)
+	return &n
+}

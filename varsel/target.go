@@ -1,0 +1,89 @@
+package varsel
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/space"
+)
+
+// Target is the posterior over subsets of predictors of a linear or generalised linear model, on the scale the flow works on. It
+// satisfies vti.Target and rjmcmc.Target.
+//
+// Coordinates are, in this order: the intercept if there is one, log σ if it is unknown, and the coefficients of the columns. Each has a
+// normal prior, independent of the others.
+type Target struct {
+	space      *space.Subsets
+	x          *mat.Dense // [n, D]; the column of log σ is zero
+	offset     []float64  // [n] or nil
+	likelihood likelihood
+	scale      int     // coordinate of log σ, or -1
+	logScale   float64 // log σ when it is known
+	mean, sd   []float64
+	prior      Prior
+}
+
+// Space is the set of subsets: one site per selectable predictor, in table order.
+func (t *Target) Space() space.Space { return t.space }
+
+// LogPrior is log p(m). [B,S] -> [B]
+func (t *Target) LogPrior(codes *Node) *Node { return t.prior.LogProb(codes) }
+
+// LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
+func (t *Target) LogJoint(_, mask, theta *Node) *Node {
+	active := Where(mask, theta, ZerosLike(theta))
+	rows, dim := t.x.Dims()
+	eta := Einsum("bd,nd->bn", active, constant(theta, t.x.RawMatrix().Data, rows, dim))
+	if t.offset != nil {
+		eta = Add(eta, constant(theta, t.offset, 1, rows))
+	}
+	return Add(t.likelihood.logDensity(eta, t.logScaleOf(active)), t.logNormalPrior(mask, theta))
+}
+
+// logScaleOf returns log σ of each row [B,1]: the coordinate that holds it, picked by a product with a unit vector, or the known value.
+func (t *Target) logScaleOf(active *Node) *Node {
+	batch, dim := active.Shape().Dimensions[0], active.Shape().Dimensions[1]
+	if t.scale < 0 {
+		return BroadcastToDims(constant(active, []float64{t.logScale}, 1, 1), batch, 1)
+	}
+	pick := make([]float64, dim)
+	pick[t.scale] = 1
+	return InsertAxes(ReduceSum(Mul(active, constant(active, pick, 1, dim)), -1), -1)
+}
+
+// logNormalPrior is Σ_active log N(θ_j; mean_j, sd_j²). [B]
+func (t *Target) logNormalPrior(mask, theta *Node) *Node {
+	dim := len(t.mean)
+	inverse, constants := make([]float64, dim), make([]float64, dim)
+	for j, sd := range t.sd {
+		inverse[j] = 1 / sd
+		constants[j] = -math.Log(sd) - halfLog2Pi
+	}
+	standard := Mul(Sub(theta, constant(theta, t.mean, 1, dim)), constant(theta, inverse, 1, dim))
+	logDensity := Add(MulScalar(Square(standard), -0.5), constant(theta, constants, 1, dim))
+	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
+}
+
+// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every coefficient vector: with the QR
+// decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and the cost of the likelihood no longer depends on n.
+func compressGaussian(x *mat.Dense, y []float64) (*mat.Dense, gaussian) {
+	n, dim := x.Dims()
+	if n <= dim+1 {
+		return x, gaussian{y: y, rows: n}
+	}
+	both := mat.NewDense(n, dim+1, nil)
+	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
+	both.SetCol(dim, y)
+	var qr mat.QR
+	qr.Factorize(both)
+	var r mat.Dense
+	qr.RTo(&r)
+	target := make([]float64, dim)
+	for i := range dim {
+		target[i] = r.At(i, dim)
+	}
+	residual := r.At(dim, dim)
+	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), gaussian{y: target, rows: n, residual: residual * residual}
+}
