@@ -1,0 +1,92 @@
+package cosmic
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// TestNamedSizes builds the paper's flows on its problem (8 coordinates, one-hot of 128 models) and counts
+// parameters. The MLP has those of the published network, 300,304; the autoregressive flows have the same
+// layers but learned end maps of 2·8 and, in the spline, a share of the outputs used for shift and scale.
+func TestNamedSizes(t *testing.T) {
+	const features, end = 128, 2 * 8
+	for _, c := range []struct {
+		cfg        Config
+		parameters int
+	}{
+		{DiagonalMLP(8, features), 300304 + end},
+		{Affine55(8, features), 77600 + end},
+		{Spline46(8, features), 14984176},
+	} {
+		s := newSubject(t, c.cfg)
+		exec, err := context.NewExec(s.backend, s.ctx, func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node {
+			_, logDet := s.flow.ToParams(ctx, mask, feats, z)
+			return logDet
+		})
+		require.NoError(t, err)
+		b := newBatch(1, 2, 8, features)
+		_, err = exec.Exec1(b.mask, b.feats, b.x)
+		require.NoError(t, err)
+		require.Equal(t, c.parameters, s.ctx.NumParameters(), "%v", c.cfg.Kind)
+	}
+}
+
+// TestConfig lists what New refuses.
+func TestConfig(t *testing.T) {
+	_, err := New(Config{Dim: 2})
+	require.NoError(t, err)
+	for message, spoil := range map[string]func(*Config){
+		"unknown Kind":                   func(c *Config) { c.Kind = 7 },
+		"Dim must be":                    func(c *Config) { c.Dim = 0 },
+		"Features must not":              func(c *Config) { c.Features = -1 },
+		"Layers must be":                 func(c *Config) { c.Layers = -1 },
+		"Blocks must be":                 func(c *Config) { c.Blocks = -1 },
+		"Hidden must be":                 func(c *Config) { c.Hidden = 1 },
+		"Bins must be in [2, 256]":       func(c *Config) { c.Bins = 1 },
+		"has no features to encode":      func(c *Config) { c.Features, c.Encoder = 0, []int{3} },
+		"Encoder[1] must be positive":    func(c *Config) { c.Encoder = []int{3, 0} },
+		"Shift has 1 values, expected":   func(c *Config) { c.Shift = []float64{1} },
+		"LogScale[1] is not finite: NaN": func(c *Config) { c.LogScale = []float64{1, math.NaN()} },
+	} {
+		cfg := Config{Dim: 2, Features: 1}
+		spoil(&cfg)
+		_, err := New(cfg)
+		require.ErrorContains(t, err, message)
+	}
+	require.Equal(t, []string{"Affine", "Spline", "Diagonal", "Kind(3)"},
+		[]string{Affine.String(), Spline.String(), Diagonal.String(), Kind(3).String()})
+}
+
+// TestWrongShapes checks that a graph built on wrong inputs is an error of Exec that says which.
+func TestWrongShapes(t *testing.T) {
+	flow, err := New(Config{Dim: 3, Features: 2})
+	require.NoError(t, err)
+	mask, feats, z := [][]bool{{true, false, true}}, [][]float64{{1, 0}}, [][]float64{{1, 2, 3}}
+	for _, c := range []struct {
+		message string
+		fn      func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node
+	}{
+		{"cosmic: ToParams: z or theta must be Float32 or Float64 [B, 3], got (Int32)[1 3]", func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node {
+			y, _ := flow.ToParams(ctx, mask, feats, graph.ConvertDType(z, dtypes.Int32))
+			return y
+		}},
+		{"cosmic: ToBase: mask must be Bool [1, 3], got (Float64)[1 3]", func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node {
+			y, _ := flow.ToBase(ctx, z, feats, z)
+			return y
+		}},
+		{"cosmic: ToParams: feats must be [1, 2], got nil", func(ctx *context.Context, mask, feats, z *graph.Node) *graph.Node {
+			y, _ := flow.ToParams(ctx, mask, nil, z)
+			return y
+		}},
+	} {
+		_, err := context.ExecOnce(testkit.Backend(t), context.New(), c.fn, mask, feats, z)
+		require.ErrorContains(t, err, c.message)
+	}
+}

@@ -1,0 +1,214 @@
+package made
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// dependence says which outputs of a network change with which inputs: D rows over the outputs of all heads, then
+// C rows for the columns of cond. It is read off gradients at random weights and a random point.
+func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
+	t.Helper()
+	cfg := n.cfg
+	ctx := context.New()
+	rng := stream.Rand(1, "dependence")
+	normal := func(cols int) [][]float64 {
+		rows := make([][]float64, 4)
+		for r := range rows {
+			rows[r] = make([]float64, cols)
+			for c := range rows[r] {
+				rows[r][c] = rng.NormFloat64()
+			}
+		}
+		return rows
+	}
+	randomise := false
+	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *context.Context, in []*graph.Node) []*graph.Node {
+		x := in[0]
+		wrt := []*graph.Node{x}
+		var cond *graph.Node
+		if cfg.Context > 0 {
+			cond = in[1]
+			wrt = append(wrt, cond)
+		}
+		outputs := n.Apply(ctx, x, cond)
+		if !randomise {
+			return outputs
+		}
+		all := graph.Concatenate(outputs, 1)
+		var grads []*graph.Node
+		for o := range all.Shape().Dim(1) {
+			unit := make([]float64, all.Shape().Dim(1))
+			unit[o] = 1
+			pick := graph.InsertAxes(graph.ConstAs(all, unit), 0)
+			grads = append(grads, graph.Gradient(graph.ReduceAllSum(graph.Mul(all, pick)), wrt...)...)
+		}
+		return grads
+	})
+	require.NoError(t, err)
+	args := []any{normal(cfg.Inputs)}
+	if cfg.Context > 0 {
+		args = append(args, normal(cfg.Context))
+	}
+	for _, out := range exec.MustExec(args...) { // creates the variables; heads start at zero
+		tensors.MustConstFlatData(out, func(flat []float64) {
+			for _, v := range flat {
+				require.Zero(t, v)
+			}
+		})
+	}
+	for v := range ctx.IterVariables() {
+		values := make([]float64, v.Shape().Size())
+		for i := range values {
+			values[i] = rng.NormFloat64()
+		}
+		v.MustSetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...))
+	}
+	exec.Finalize()
+	randomise = true
+	grads := exec.MustExec(args...)
+	nonzero := func(rows int, from, step int) [][]bool {
+		found := make([][]bool, rows)
+		for i := from; i < len(grads); i += step {
+			for j := range found {
+				any := false
+				for _, row := range grads[i].Value().([][]float64) {
+					any = any || row[j] != 0
+				}
+				found[j] = append(found[j], any)
+			}
+		}
+		return found
+	}
+	return nonzero(cfg.Inputs, 0, len(args)), nonzero(cfg.Context, 1, len(args))
+}
+
+// TestAutoregressive checks on gradients that outputs see exactly the inputs before their own, and all of cond.
+func TestAutoregressive(t *testing.T) {
+	for _, cfg := range []Config{
+		{Inputs: 1, Hidden: 4, Blocks: 1, Context: 2, Heads: [][]int{{2}}},
+		{Inputs: 1, Hidden: 1, Heads: [][]int{{1}}},
+		{Inputs: 2, Hidden: 16, Blocks: 2, Context: 3, Heads: [][]int{Repeat(2, 1), Repeat(2, 3)}},
+		{Inputs: 5, Hidden: 30, Blocks: 2, Context: 1, Heads: [][]int{{3, 2, 0, 1, 1}}, Activation: LeakyReLU},
+		{Inputs: 5, Hidden: 30, Blocks: 0, Heads: [][]int{Repeat(5, 1)}},
+	} {
+		t.Run(fmt.Sprintf("D=%d/blocks=%d/C=%d", cfg.Inputs, cfg.Blocks, cfg.Context), func(t *testing.T) {
+			n, err := New(cfg)
+			require.NoError(t, err)
+			onInput, onCond := dependence(t, n)
+			var input []int // of each output
+			for _, outputs := range cfg.Heads {
+				for i, count := range outputs {
+					for range count {
+						input = append(input, i)
+					}
+				}
+			}
+			for o, i := range input {
+				for j := range cfg.Inputs {
+					require.Equal(t, j < i, onInput[j][o], "output %d of input %d, input %d", o, i, j)
+				}
+				for c := range cfg.Context {
+					require.True(t, onCond[c][o], "output %d, cond %d", o, c)
+				}
+			}
+		})
+	}
+}
+
+// TestBrokenDegreesSeen shows that the test above can fail: degrees one too high let each output see its own input.
+func TestBrokenDegreesSeen(t *testing.T) {
+	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{Repeat(3, 1)}})
+	require.NoError(t, err)
+	in, head := n.inputMask(), n.headMask(Repeat(3, 1))
+	for k := range n.degrees {
+		n.degrees[k]++
+	}
+	require.False(t, paths(in, n.hiddenMask(), head, 1)[1][1])
+	require.True(t, paths(n.inputMask(), n.hiddenMask(), head, 1)[1][1])
+}
+
+// TestVariable checks that initial values depend on seed and name only, that another dtype is a
+// conversion of the same values, and that a wrong shape is an error.
+func TestVariable(t *testing.T) {
+	backend := testkit.Backend(t)
+	read := func(ctx *context.Context, seed uint64, name string, dtype dtypes.DType, dims ...int) ([]float64, error) {
+		exec, err := context.NewExec(backend, ctx, func(ctx *context.Context, x *graph.Node) *graph.Node {
+			v := Variable(ctx.In("here"), x.Graph(), seed, name, dtype, FanIn(4), dims...)
+			return graph.Reshape(graph.ConvertDType(v, dtypes.Float64), v.Shape().Size())
+		})
+		require.NoError(t, err)
+		out, err := exec.Exec1(0.)
+		if err != nil {
+			return nil, err
+		}
+		return out.Value().([]float64), nil
+	}
+	ctx := context.New()
+	a, err := read(ctx, 1, "a", dtypes.Float64, 2, 3)
+	require.NoError(t, err)
+	for _, v := range a {
+		require.True(t, -0.5 <= v && v < 0.5 && v != 0)
+	}
+	narrow, err := read(ctx, 1, "a", dtypes.Float32, 2, 3)
+	require.NoError(t, err)
+	require.InDeltaSlice(t, a, narrow, 1e-7)
+	require.Equal(t, 1, ctx.NumVariables())
+
+	other, err := read(ctx, 1, "b", dtypes.Float64, 2, 3)
+	require.NoError(t, err)
+	require.NotEqual(t, a, other)
+	again, err := read(context.New(), 1, "a", dtypes.Float64, 2, 3)
+	require.NoError(t, err)
+	require.Equal(t, a, again)
+	reseeded, err := read(context.New(), 2, "a", dtypes.Float64, 2, 3)
+	require.NoError(t, err)
+	require.NotEqual(t, a, reseeded)
+
+	_, err = read(ctx, 1, "a", dtypes.Float64, 3, 3)
+	require.ErrorContains(t, err, "/here/a has shape (Float64)[2 3], expected dimensions [3 3]")
+}
+
+// TestConfig lists what New refuses.
+func TestConfig(t *testing.T) {
+	good := Config{Inputs: 2, Hidden: 3, Heads: [][]int{{1, 1}}}
+	_, err := New(good)
+	require.NoError(t, err)
+	for message, spoil := range map[string]func(*Config){
+		"Inputs must be":            func(c *Config) { c.Inputs = 0 },
+		"Context must not":          func(c *Config) { c.Context = -1 },
+		"Hidden must be at least 2": func(c *Config) { c.Hidden = 1 },
+		"Blocks must not":           func(c *Config) { c.Blocks = -1 },
+		"unknown Activation":        func(c *Config) { c.Activation = 9 },
+		"Heads is empty":            func(c *Config) { c.Heads = nil },
+		"Heads[0] lists 1 inputs":   func(c *Config) { c.Heads = [][]int{{1}} },
+		"Heads[0][1] is negative":   func(c *Config) { c.Heads = [][]int{{1, -1}} },
+		"Heads[0] has no outputs":   func(c *Config) { c.Heads = [][]int{{0, 0}} },
+	} {
+		cfg := good
+		spoil(&cfg)
+		_, err := New(cfg)
+		require.ErrorContains(t, err, message)
+	}
+}
+
+// TestContextMismatch checks that a missing or unexpected cond is an error of Exec.
+func TestContextMismatch(t *testing.T) {
+	n, err := New(Config{Inputs: 2, Hidden: 4, Context: 3, Heads: [][]int{{1, 1}}})
+	require.NoError(t, err)
+	exec, err := context.NewExec(testkit.Backend(t), context.New(), func(ctx *context.Context, x *graph.Node) *graph.Node {
+		return n.Apply(ctx, x, nil)[0]
+	})
+	require.NoError(t, err)
+	_, err = exec.Exec([][]float64{{1, 2}})
+	require.ErrorContains(t, err, "needs a context [B, 3], got nil")
+}
