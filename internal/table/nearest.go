@@ -25,25 +25,31 @@ func suggest(name string, names []string) string {
 	}
 }
 
-// Nearest returns up to three of the names that look like name, best first: equal but for case,
-// or within an edit distance of a third of its length (at least one).
+// Nearest returns up to three of the names that look like name, best first: those equal but for
+// case or, when there are none, those within an edit distance of a third of its length (one for a
+// short name, nothing for a single character).
 func Nearest(name string, names []string) []string {
 	type candidate struct {
 		name     string
 		distance int
 	}
 	lower := strings.ToLower(name)
-	limit := max(1, len([]rune(name))/3)
+	limit := (len([]rune(name)) + 1) / 3
 	var found []candidate
 	for _, other := range names {
 		if d := editDistance(lower, strings.ToLower(other)); d <= limit {
+			if d == 0 {
+				limit = 0
+			}
 			found = append(found, candidate{other, d})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return a.distance - b.distance })
 	var near []string
 	for _, c := range found[:min(len(found), maxSuggestions)] {
-		near = append(near, c.name)
+		if c.distance <= limit {
+			near = append(near, c.name)
+		}
 	}
 	return near
 }

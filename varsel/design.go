@@ -1,0 +1,258 @@
+package varsel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/table"
+	"gonum.org/v1/gonum/mat"
+)
+
+// NAPolicy says what to do with rows that miss a cell.
+type NAPolicy int
+
+const (
+	// RefuseNA makes a missing cell in a used column an error.
+	RefuseNA NAPolicy = iota
+	// DropNA leaves out the rows that miss a cell in a used column.
+	DropNA
+)
+
+// String returns "refuse" or "drop".
+func (p NAPolicy) String() string {
+	switch p {
+	case RefuseNA:
+		return "refuse"
+	case DropNA:
+		return "drop"
+	}
+	return fmt.Sprintf("NAPolicy(%d)", int(p))
+}
+
+// PredictorGroup names columns that enter and leave a model together.
+type PredictorGroup struct {
+	Name    string
+	Columns []string
+}
+
+// DesignOptions says how the columns of a table are used. Every column that is not named here is
+// a selectable predictor.
+type DesignOptions struct {
+	// Target is the response column; it must be set.
+	Target string
+	// Likelihood decides which responses are valid and whether the response is scaled.
+	Likelihood LikelihoodKind
+	// Always names columns that are in every model.
+	Always []string
+	// Exclude names columns that are not used at all.
+	Exclude []string
+	// Groups names columns that enter and leave together.
+	Groups []PredictorGroup
+	// Factors names numeric columns whose values are labels.
+	Factors []string
+	// Offset names a numeric column added to the linear predictor as it is; "" for none.
+	Offset string
+	// NoStandardize keeps predictors and response as they are in the table.
+	NoStandardize bool
+	// NoIntercept leaves out the column of ones.
+	NoIntercept bool
+	// DropDegenerate leaves out constant and duplicated columns instead of refusing them.
+	DropDegenerate bool
+	// NA says what to do with rows that miss a cell in a used column.
+	NA NAPolicy
+}
+
+// Predictor is a selectable predictor: its coordinates enter and leave together.
+type Predictor struct {
+	// Name is the column's or the group's name.
+	Name string
+	// Coordinates index the columns of the design matrix.
+	Coordinates []int
+}
+
+// Dropped is a predictor column left out because it carries no information.
+type Dropped struct {
+	Name   string
+	Reason string
+}
+
+// Design is a data set ready for inference, on the working scale.
+type Design struct {
+	// Path and Fingerprint identify the file the data came from.
+	Path, Fingerprint string
+	// Target is the name of the response, Likelihood what it was checked against.
+	Target     string
+	Likelihood LikelihoodKind
+	// Levels are the two texts of a factor response, which stand for 0 and 1; nil otherwise.
+	Levels []string
+	// Y is the response [n]: for continuous likelihoods less the offset, then centred and scaled.
+	Y []float64
+	// Offset [n] is added to the linear predictor; nil when there is none, or when the likelihood
+	// is continuous, where subtracting it from the response is the same.
+	Offset []float64
+	// X is the design matrix [n, D].
+	X *mat.Dense
+	// Names are the names of the D columns: "(Intercept)", the table's, or "factor=level".
+	Names []string
+	// Always are the coordinates in every model, increasing.
+	Always []int
+	// Predictors are the G selectable predictors in table order.
+	Predictors []Predictor
+	// Scaling maps coefficients back to the scale of the table.
+	Scaling Scaling
+	// DroppedRows counts the rows left out by the DropNA policy.
+	DroppedRows int
+	// Dropped lists the columns left out as degenerate.
+	Dropped []Dropped
+}
+
+// InterceptName is the name of the column of ones.
+const InterceptName = "(Intercept)"
+
+// Rows returns n.
+func (d *Design) Rows() int { return len(d.Y) }
+
+// Dim returns D, the number of columns of the design matrix.
+func (d *Design) Dim() int { return len(d.Names) }
+
+// Groups returns the coordinates of each selectable predictor.
+func (d *Design) Groups() [][]int {
+	groups := make([][]int, len(d.Predictors))
+	for s, p := range d.Predictors {
+		groups[s] = p.Coordinates
+	}
+	return groups
+}
+
+// PredictorNames returns the names of the selectable predictors, in the order of a model's code.
+func (d *Design) PredictorNames() []string {
+	names := make([]string, len(d.Predictors))
+	for s, p := range d.Predictors {
+		names[s] = p.Name
+	}
+	return names
+}
+
+// LogJacobian returns −n log sd(y), which turns the log evidence of Y into the log evidence of the
+// response in its own units. It is zero when the response was not scaled.
+func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) }
+
+// NewDesign builds the design matrix and response from a table. Whatever is wrong with the data
+// or contradicts in the options is an error that names the column and, where there is one, the line.
+func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
+	layout, err := newLayout(t, opt)
+	if err != nil {
+		return nil, err
+	}
+	t, dropped, err := handleMissing(t, layout.used(opt), opt.NA)
+	if err != nil {
+		return nil, err
+	}
+	if t.Rows() < 2 {
+		return nil, fmt.Errorf("%s: expected at least two rows, found %d%s", t.Path, t.Rows(), afterDropping(dropped))
+	}
+	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
+	y, levels, err := response(t, opt.Target, opt.Likelihood)
+	if err != nil {
+		return nil, err
+	}
+	d.Levels = levels
+	offset, err := offsetColumn(t, opt.Offset)
+	if err != nil {
+		return nil, err
+	}
+	if offset != nil && opt.Likelihood.Continuous() {
+		for i := range y {
+			y[i] -= offset[i]
+		}
+		offset = nil
+	}
+	d.Offset = offset
+	predictors, err := layout.expand(t)
+	if err != nil {
+		return nil, err
+	}
+	predictors, d.Dropped, err = removeDegenerate(predictors, !opt.NoIntercept, opt.DropDegenerate)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
+	}
+	columns := d.arrange(predictors, !opt.NoIntercept, t.Rows())
+	if len(d.Predictors) == 0 {
+		return nil, fmt.Errorf("%s: no predictor is left to select from (%d columns, %d excluded, %d always in, %d dropped)",
+			t.Path, len(t.Names()), len(opt.Exclude), len(opt.Always), len(d.Dropped))
+	}
+	if err := d.scale(columns, y, opt); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
+	}
+	return d, nil
+}
+
+// arrange orders the columns (intercept, always, selectable) and records names and coordinates.
+func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []rawColumn {
+	var columns []rawColumn
+	if intercept {
+		columns = append(columns, rawColumn{InterceptName, slices.Repeat([]float64{1}, rows)})
+		d.Always = []int{0}
+	}
+	for _, always := range []bool{true, false} {
+		for _, p := range predictors {
+			if p.always != always {
+				continue
+			}
+			var coordinates []int
+			for _, c := range p.columns {
+				coordinates = append(coordinates, len(columns))
+				columns = append(columns, c)
+			}
+			if always {
+				d.Always = append(d.Always, coordinates...)
+			} else {
+				d.Predictors = append(d.Predictors, Predictor{p.name, coordinates})
+			}
+		}
+	}
+	for _, c := range columns {
+		d.Names = append(d.Names, c.name)
+	}
+	return columns
+}
+
+// handleMissing refuses or drops the rows that miss a cell in a used column.
+func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table, int, error) {
+	counts, err := t.Missing(used)
+	if err != nil || len(counts) == 0 {
+		return t, 0, err
+	}
+	if policy == DropNA {
+		return t.DropMissing(used)
+	}
+	parts := make([]string, len(counts))
+	for i, c := range counts {
+		parts[i] = fmt.Sprintf("%q %d", c.Column, c.Count)
+	}
+	return nil, 0, fmt.Errorf("%s: missing values in %d of %d used columns (of %d rows): %s; drop the rows (NA policy drop) or exclude the columns",
+		t.Path, len(counts), len(used), t.Rows(), strings.Join(parts, ", "))
+}
+
+func afterDropping(rows int) string {
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" after dropping %d with missing values", rows)
+}
+
+// offsetColumn returns the offset [n]; nil when name is empty.
+func offsetColumn(t *table.Table, name string) ([]float64, error) {
+	if name == "" {
+		return nil, nil
+	}
+	c, err := t.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("offset: %w", err)
+	}
+	if c.Kind != table.Numeric {
+		return nil, fmt.Errorf("%s: offset %q: expected numbers, found text (%q in %s)", t.Path, name, c.Text(0), t.Place(0))
+	}
+	return c.Values, nil
+}

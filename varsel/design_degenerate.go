@@ -1,0 +1,182 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Two columns are duplicates when the absolute correlation exceeds 1 − collinearTol; a column is
+// constant when its deviations from the mean are below constantTol of its size. Both are a
+// thousand times what rounding makes of exact relations.
+const (
+	collinearTol = 1e-12
+	constantTol  = 1e-13
+)
+
+// removeDegenerate finds the columns that are constant, or a duplicate of an earlier column up to
+// shift and scale (always-in columns count as earlier than selectable ones). It refuses them, or
+// drops them and lists them. A predictor without columns goes.
+//
+// Without an intercept one always-in constant column takes its place; without that too, columns
+// are compared without centring.
+func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPredictor, []Dropped, error) {
+	type place struct{ predictor, column int }
+	var places []place
+	for _, always := range []bool{true, false} {
+		for i, p := range predictors {
+			for j := range p.columns {
+				if p.always == always {
+					places = append(places, place{i, j})
+				}
+			}
+		}
+	}
+	at := func(p place) rawColumn { return predictors[p.predictor].columns[p.column] }
+	reasons := make(map[place]string)
+	level := intercept
+	var varying []place
+	for _, p := range places {
+		values := at(p).values
+		switch {
+		case !isConstant(values):
+			varying = append(varying, p)
+		case predictors[p.predictor].always && !level && values[0] != 0:
+			level = true // the table's own column of ones
+		case predictors[p.predictor].always && level:
+			reasons[p] = "is constant, like the intercept"
+		default:
+			reasons[p] = "is constant"
+		}
+	}
+	columns := make([][]float64, len(varying))
+	for k, p := range varying {
+		columns[k] = direction(at(p).values, level)
+	}
+	for k, original := range duplicates(columns) {
+		if original >= 0 {
+			reasons[varying[k]] = fmt.Sprintf("is %q up to shift and scale", at(varying[original]).name)
+			if !level {
+				reasons[varying[k]] = fmt.Sprintf("is %q up to scale", at(varying[original]).name)
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		return predictors, nil, nil
+	}
+	var dropped []Dropped
+	var kept []rawPredictor
+	for i, p := range predictors {
+		var columns []rawColumn
+		for j, c := range p.columns {
+			if reason, bad := reasons[place{i, j}]; bad {
+				dropped = append(dropped, Dropped{c.name, reason})
+			} else {
+				columns = append(columns, c)
+			}
+		}
+		if len(columns) > 0 {
+			kept = append(kept, rawPredictor{p.name, p.always, columns})
+		}
+	}
+	if drop {
+		return kept, dropped, nil
+	}
+	parts := make([]string, len(dropped))
+	for i, d := range dropped {
+		parts[i] = fmt.Sprintf("%q %s", d.Name, d.Reason)
+	}
+	return nil, nil, fmt.Errorf("predictors that carry no information: %s; exclude them or drop degenerate columns%s",
+		strings.Join(parts, "; "), onesHint(dropped, intercept))
+}
+
+// onesHint tells the owner of a table with its own column of ones how to use it.
+func onesHint(dropped []Dropped, intercept bool) string {
+	for _, d := range dropped {
+		if d.Reason == "is constant, like the intercept" {
+			return " (or leave out the intercept)"
+		}
+		if d.Reason == "is constant" && !intercept {
+			return " (a column of ones in place of the intercept must be always in)"
+		}
+	}
+	return ""
+}
+
+// isConstant reports whether all values are equal to rounding.
+func isConstant(values []float64) bool {
+	low, high := slices.Min(values), slices.Max(values)
+	return high-low <= constantTol*max(math.Abs(low), math.Abs(high))
+}
+
+// direction returns the column, centred if asked, with unit norm.
+func direction(values []float64, centre bool) []float64 {
+	out := slices.Clone(values)
+	scale := 0.0 // first to unit size, so that squares cannot overflow
+	for _, v := range out {
+		scale = max(scale, math.Abs(v))
+	}
+	var mean float64
+	for i := range out {
+		out[i] /= scale
+		mean += out[i] / float64(len(out))
+	}
+	if !centre {
+		mean = 0
+	}
+	var squares float64
+	for i := range out {
+		out[i] -= mean
+		squares += out[i] * out[i]
+	}
+	norm := math.Sqrt(squares)
+	for i := range out {
+		out[i] /= norm
+	}
+	return out
+}
+
+// duplicates returns for each unit vector the index of the first earlier one equal to it up to
+// sign, or -1.
+//
+// Equal vectors have equal projections on any direction, so only neighbours among the sorted
+// absolute projections are compared: O(D n + D log D) instead of O(D² n).
+func duplicates(columns [][]float64) []int {
+	original := make([]int, len(columns))
+	projection := make([]float64, len(columns))
+	order := make([]int, len(columns))
+	for k, column := range columns {
+		original[k], order[k] = -1, k
+		var norm float64
+		for i, v := range column {
+			w := math.Sin(float64(i+1)*1.7) + 0.3 // any fixed direction that no data set has
+			projection[k] += v * w
+			norm += w * w
+		}
+		projection[k] = math.Abs(projection[k]) / math.Sqrt(norm)
+	}
+	sort.SliceStable(order, func(a, b int) bool { return projection[order[a]] < projection[order[b]] })
+	// |u − v| = √(2 (1 − |r|)) bounds the distance of the projections.
+	reach := 1.1 * math.Sqrt(2*collinearTol)
+	for a, k := range order {
+		for _, m := range order[a+1:] {
+			if projection[m]-projection[k] > reach {
+				break
+			}
+			var r float64
+			for i, v := range columns[k] {
+				r += v * columns[m][i]
+			}
+			if 1-math.Abs(r) > collinearTol {
+				continue
+			}
+			first, later := min(k, m), max(k, m)
+			if original[later] < 0 || first < original[later] {
+				original[later] = first
+			}
+		}
+	}
+	return original
+}

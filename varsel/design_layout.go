@@ -1,0 +1,191 @@
+package varsel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// layout assigns every column of a table to its use.
+type layout struct {
+	blocks  []block
+	factors map[string]bool
+}
+
+// block is a predictor before its columns are expanded: a column, or a named group of them.
+type block struct {
+	name    string
+	columns []string
+	always  bool
+}
+
+// rawPredictor is a predictor with its numeric columns, not yet standardised.
+type rawPredictor struct {
+	name    string
+	always  bool
+	columns []rawColumn
+}
+
+type rawColumn struct {
+	name   string
+	values []float64
+}
+
+// newLayout checks that every named column exists and has one use, and orders the predictors as
+// their first columns stand in the table.
+func newLayout(t *table.Table, opt DesignOptions) (*layout, error) {
+	uses, err := columnUses(t, opt)
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{factors: make(map[string]bool)}
+	for _, name := range opt.Factors {
+		l.factors[name] = true
+	}
+	groupOf := make(map[string]int)
+	for g, group := range opt.Groups {
+		for _, name := range group.Columns {
+			groupOf[name] = g
+		}
+	}
+	placed := make([]bool, len(opt.Groups))
+	for _, name := range t.Names() {
+		g, grouped := groupOf[name]
+		switch use := uses[name]; {
+		case grouped && !placed[g]:
+			l.blocks = append(l.blocks, block{name: opt.Groups[g].Name, columns: opt.Groups[g].Columns})
+			placed[g] = true
+		case !grouped && (use == "" || use == "always"):
+			l.blocks = append(l.blocks, block{name: name, columns: []string{name}, always: use == "always"})
+		}
+	}
+	return l, checkPredictorNames(t, l.blocks)
+}
+
+// columnUses returns the use of every column named in the options, and refuses unknown columns and
+// columns with two uses.
+func columnUses(t *table.Table, opt DesignOptions) (map[string]string, error) {
+	if opt.Target == "" {
+		return nil, fmt.Errorf("%s: no target column was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
+	}
+	names := t.Names()
+	uses := make(map[string]string)
+	assign := func(name, use string) error {
+		if !slices.Contains(names, name) {
+			_, err := t.Lookup(name) // an error that suggests near names
+			return fmt.Errorf("%s: %w", use, err)
+		}
+		if before, ok := uses[name]; ok && before != use {
+			return fmt.Errorf("%s: column %q is named as %s and as %s; it can have one use", t.Path, name, before, use)
+		} else if ok {
+			return fmt.Errorf("%s: column %q is named twice as %s", t.Path, name, use)
+		}
+		uses[name] = use
+		return nil
+	}
+	named := [][2]string{{opt.Target, "target"}}
+	if opt.Offset != "" {
+		named = append(named, [2]string{opt.Offset, "offset"})
+	}
+	for _, name := range opt.Always {
+		named = append(named, [2]string{name, "always"})
+	}
+	for _, name := range opt.Exclude {
+		named = append(named, [2]string{name, "exclude"})
+	}
+	for _, group := range opt.Groups {
+		if group.Name == "" || len(group.Columns) == 0 {
+			return nil, fmt.Errorf("%s: group %q: expected a name and at least one column", t.Path, group.Name)
+		}
+		for _, name := range group.Columns {
+			named = append(named, [2]string{name, fmt.Sprintf("group %q", group.Name)})
+		}
+	}
+	for _, pair := range named {
+		if err := assign(pair[0], pair[1]); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range opt.Factors {
+		if !slices.Contains(names, name) {
+			_, err := t.Lookup(name)
+			return nil, fmt.Errorf("factor: %w", err)
+		}
+		if use := uses[name]; use == "target" || use == "offset" || use == "exclude" {
+			return nil, fmt.Errorf("%s: column %q is named as factor and as %s", t.Path, name, use)
+		}
+	}
+	return uses, nil
+}
+
+// checkPredictorNames refuses a group that has the name of another predictor.
+func checkPredictorNames(t *table.Table, blocks []block) error {
+	seen := make(map[string]bool)
+	for _, b := range blocks {
+		if seen[b.name] {
+			return fmt.Errorf("%s: two predictors are called %q; name the group differently", t.Path, b.name)
+		}
+		seen[b.name] = true
+	}
+	return nil
+}
+
+// used returns the columns whose cells matter.
+func (l *layout) used(opt DesignOptions) []string {
+	names := []string{opt.Target}
+	if opt.Offset != "" {
+		names = append(names, opt.Offset)
+	}
+	for _, b := range l.blocks {
+		names = append(names, b.columns...)
+	}
+	return names
+}
+
+// expand reads the columns of every predictor: numbers as they are, a factor as one 0/1 indicator
+// per level but the first.
+func (l *layout) expand(t *table.Table) ([]rawPredictor, error) {
+	predictors := make([]rawPredictor, len(l.blocks))
+	for i, b := range l.blocks {
+		predictors[i] = rawPredictor{name: b.name, always: b.always}
+		for _, name := range b.columns {
+			c, err := t.Lookup(name)
+			if err != nil {
+				return nil, err
+			}
+			if l.factors[name] {
+				c = c.AsFactor()
+			}
+			columns, err := numericColumns(t, c)
+			if err != nil {
+				return nil, err
+			}
+			predictors[i].columns = append(predictors[i].columns, columns...)
+		}
+	}
+	return predictors, nil
+}
+
+func numericColumns(t *table.Table, c *table.Column) ([]rawColumn, error) {
+	if c.Kind == table.Numeric {
+		return []rawColumn{{c.Name, c.Values}}, nil
+	}
+	if len(c.Levels) == t.Rows() && t.Rows() > 2 {
+		return nil, fmt.Errorf("%s: column %q: all %d rows hold different labels (first %q), so it looks like row names; exclude it", t.Path, c.Name, t.Rows(), c.Text(0))
+	}
+	if len(c.Levels) < 2 { // constant; removeDegenerate names it
+		return []rawColumn{{c.Name, make([]float64, t.Rows())}}, nil
+	}
+	columns := make([]rawColumn, len(c.Levels)-1)
+	for k := range columns {
+		columns[k] = rawColumn{c.Name + "=" + c.Levels[k+1], make([]float64, t.Rows())}
+	}
+	for row, code := range c.Codes {
+		if code > 0 {
+			columns[code-1].values[row] = 1
+		}
+	}
+	return columns, nil
+}

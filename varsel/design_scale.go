@@ -1,0 +1,128 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Scaling is the affine map from coefficients θ on the working scale to coefficients β on the scale
+// of the table. With x the columns of the table, y its response and o the offset,
+//
+//	working column j = (x_j − Mean_j) / SD_j,   working y = (y − o − YMean) / YSD,
+//	β_j = YSD θ_j / SD_j,   β_level = YSD θ_level / SD_level + (YMean − Σ_{j≠level} β_j Mean_j) / c,
+//
+// where level is the coordinate of the column that is constant (the intercept, or an always-in
+// column) and c its value.
+type Scaling struct {
+	// Mean and SD [D] are the centre and the divisor of each column: 0 and 1 where it was not touched.
+	Mean, SD []float64
+	// YMean and YSD are the centre and the divisor of the response: 0 and 1 where it was not touched.
+	YMean, YSD float64
+	// Level is the coordinate of the constant column, -1 when there is none.
+	Level int
+	// LevelValue is the value of the constant column.
+	LevelValue float64
+}
+
+// ToOriginal writes the coefficients on the scale of the table to dst and returns it. theta [D] holds
+// zero for every coordinate outside the model. dst may be theta; nil allocates.
+func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
+	if len(theta) != len(s.SD) || dst != nil && len(dst) != len(theta) {
+		panic(fmt.Sprintf("varsel: Scaling.ToOriginal: lengths %d and %d for %d coefficients", len(dst), len(theta), len(s.SD)))
+	}
+	if dst == nil {
+		dst = make([]float64, len(theta))
+	}
+	shift := s.YMean
+	for j, v := range theta {
+		dst[j] = s.YSD * v / s.SD[j]
+		shift -= dst[j] * s.Mean[j] // Mean of the level column is zero
+	}
+	if s.Level >= 0 {
+		dst[s.Level] += shift / s.LevelValue
+	}
+	return dst
+}
+
+// levelWeights returns w [D] and c with β_level = Σ_j w_j θ_j + c.
+func (s *Scaling) levelWeights() (w []float64, c float64) {
+	w = make([]float64, len(s.SD))
+	for j := range w {
+		w[j] = -s.YSD / s.SD[j] * s.Mean[j] / s.LevelValue
+	}
+	w[s.Level] = s.YSD / s.SD[s.Level]
+	return w, s.YMean / s.LevelValue
+}
+
+func (s *Scaling) logJacobian(rows int) float64 { return -float64(rows) * math.Log(s.YSD) }
+
+// newScaling is the map that changes nothing.
+func newScaling(dim int) Scaling {
+	s := Scaling{Mean: make([]float64, dim), SD: make([]float64, dim), YSD: 1, Level: -1}
+	for j := range s.SD {
+		s.SD[j] = 1
+	}
+	return s
+}
+
+// scale fills X, Y and Scaling.
+//
+// Columns are centred only when a constant column can take up the shift; without one they are
+// divided by their root mean square (n−1 denominator), and so is the response.
+func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) error {
+	d.Scaling = newScaling(len(columns))
+	for _, j := range d.Always {
+		if values := columns[j].values; isConstant(values) {
+			d.Scaling.Level, d.Scaling.LevelValue = j, values[0]
+			break
+		}
+	}
+	centre := d.Scaling.Level >= 0
+	d.X = mat.NewDense(len(y), len(columns), nil)
+	for j, c := range columns {
+		if !opt.NoStandardize && j != d.Scaling.Level {
+			mean, sd := centreAndSpread(c.values, centre)
+			if !usable(mean, sd) {
+				return fmt.Errorf("column %q: its spread is %v, too large or too small to standardise; rescale the column", c.name, sd)
+			}
+			d.Scaling.Mean[j], d.Scaling.SD[j] = mean, sd
+		}
+		for i, v := range c.values {
+			d.X.Set(i, j, (v-d.Scaling.Mean[j])/d.Scaling.SD[j])
+		}
+	}
+	if !opt.NoStandardize && opt.Likelihood.Continuous() {
+		mean, sd := centreAndSpread(y, centre)
+		if !usable(mean, sd) {
+			return fmt.Errorf("target %q: its spread is %v, too large or too small to standardise; rescale it", opt.Target, sd)
+		}
+		d.Scaling.YMean, d.Scaling.YSD = mean, sd
+	}
+	d.Y = make([]float64, len(y))
+	for i, v := range y {
+		d.Y[i] = (v - d.Scaling.YMean) / d.Scaling.YSD
+	}
+	return nil
+}
+
+// centreAndSpread returns mean and standard deviation, or zero and root mean square, with n−1
+// denominators.
+func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
+	if centre {
+		return stat.MeanStdDev(values, nil)
+	}
+	var squares float64
+	for _, v := range values {
+		squares += v * v
+	}
+	return 0, math.Sqrt(squares / float64(len(values)-1))
+}
+
+// usable reports whether dividing by sd keeps full precision.
+func usable(mean, sd float64) bool {
+	const tiny = 1e-150 // squares of smaller numbers lose digits
+	return sd > tiny && sd < 1/tiny && !math.IsInf(mean, 0) && !math.IsNaN(mean)
+}

@@ -1,0 +1,245 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/internal/table"
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+func parseTable(t require.TestingT, content string) *table.Table {
+	data, err := table.Parse("data.csv", []byte(content))
+	require.NoError(t, err)
+	return data
+}
+
+func readTable(t testing.TB, name string) *table.Table {
+	t.Helper()
+	data, err := table.ReadFile("../testdata/" + name)
+	require.NoError(t, err)
+	return data
+}
+
+func ExampleNewDesign() {
+	t, err := table.Parse("plants.csv", []byte("yield,soil,rain\n3,clay,1\n4,sand,2\n6,clay,4\n5,loam,3\n"))
+	if err != nil {
+		panic(err)
+	}
+	d, err := NewDesign(t, DesignOptions{Target: "yield"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Names)
+	fmt.Println(d.PredictorNames(), d.Groups(), d.Always)
+	// Output:
+	// [(Intercept) soil=loam soil=sand rain]
+	// [soil rain] [[1 2] [3]] [0]
+}
+
+// TestDesignLeastSquares: least squares on the working scale, mapped back, are the published fits.
+func TestDesignLeastSquares(t *testing.T) {
+	for name, test := range map[string]struct {
+		target string
+		want   []float64
+		tol    float64
+	}{
+		"diabetes.csv": {"y", []float64{152.133, -10.01, -239.82, 519.84, 324.39, -792.18, 476.75, 101.04, 177.06, 751.28, 67.63}, 0.006},
+		"hald.csv":     {"y", []float64{62.405, 1.5511, 0.5102, 0.1019, -0.1441}, 6e-4},
+	} {
+		for _, raw := range []bool{false, true} {
+			d, err := NewDesign(readTable(t, name), DesignOptions{Target: test.target, NoStandardize: raw})
+			require.NoError(t, err)
+			var theta mat.VecDense
+			require.NoError(t, theta.SolveVec(d.X, mat.NewVecDense(d.Rows(), d.Y)))
+			assert.InDeltaSlice(t, test.want, d.Scaling.ToOriginal(nil, theta.RawVector().Data), test.tol, "%s raw=%v", name, raw)
+		}
+	}
+}
+
+func TestDesignStandardises(t *testing.T) {
+	d, err := NewDesign(readTable(t, "biochemists.csv"), DesignOptions{Target: "art", Likelihood: PoissonLikelihood})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"(Intercept)", "fem=Women", "mar=Single", "kid5", "phd", "ment"}, d.Names)
+	for j := range d.Dim() {
+		column := mat.Col(nil, j, d.X)
+		mean, sd := centreAndSpread(column, true)
+		if j == 0 {
+			assert.Equal(t, 1.0, mean)
+			continue
+		}
+		assert.InDelta(t, 0, mean, 1e-13)
+		assert.InDelta(t, 1, sd, 1e-13)
+	}
+	assert.Equal(t, 1.0, d.Scaling.YSD, "counts are not scaled")
+	assert.Zero(t, d.LogJacobian())
+
+	d, err = NewDesign(readTable(t, "diabetes.csv"), DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	mean, sd := centreAndSpread(d.Y, true)
+	assert.InDelta(t, 0, mean, 1e-14)
+	assert.InDelta(t, 1, sd, 1e-14)
+	assert.InDelta(t, -442*math.Log(77.09300453299109), d.LogJacobian(), 1e-9)
+}
+
+// TestScalingKeepsFit: whatever the options, the fitted values on the table's scale are the fitted
+// values on the working scale, shifted and scaled like the response.
+func TestScalingKeepsFit(t *testing.T) {
+	const content = "ones,a,b,g,o,y\n2,1,10,u,.3,3\n2,2,14,v,.2,5\n2,4,13,w,.1,4\n2,8,11,u,0,9\n2,5,10,w,.7,1\n"
+	data := parseTable(t, content)
+	column := func(name string) []float64 {
+		if label, ok := strings.CutPrefix(name, "g="); ok {
+			c, err := data.Lookup("g")
+			require.NoError(t, err)
+			out := make([]float64, data.Rows())
+			for i := range out {
+				if c.Text(i) == label {
+					out[i] = 1
+				}
+			}
+			return out
+		}
+		c, err := data.Lookup(name)
+		require.NoError(t, err)
+		return c.Values
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		opt := DesignOptions{
+			Target: "y", NoStandardize: rapid.Bool().Draw(r, "raw"), NoIntercept: rapid.Bool().Draw(r, "no intercept"),
+			Likelihood: rapid.SampledFrom([]LikelihoodKind{StudentLikelihood, PoissonLikelihood}).Draw(r, "likelihood"),
+			Offset:     rapid.SampledFrom([]string{"", "o"}).Draw(r, "offset"),
+		}
+		if opt.Offset == "" {
+			opt.Exclude = []string{"o"}
+		}
+		if opt.NoIntercept && rapid.Bool().Draw(r, "own ones") {
+			opt.Always = []string{"ones"}
+		} else {
+			opt.Exclude = append(opt.Exclude, "ones")
+		}
+		d, err := NewDesign(data, opt)
+		require.NoError(r, err)
+		theta := make([]float64, d.Dim())
+		for j := range theta {
+			theta[j] = rapid.Float64Range(-3, 3).Draw(r, "theta")
+		}
+		beta := d.Scaling.ToOriginal(nil, theta)
+		for i := range d.Rows() {
+			var original float64
+			for j, name := range d.Names {
+				if name == InterceptName {
+					original += beta[j]
+				} else {
+					original += beta[j] * column(name)[i]
+				}
+			}
+			working := mat.Dot(d.X.RowView(i), mat.NewVecDense(d.Dim(), theta))
+			assert.InDelta(r, original, d.Scaling.YMean+d.Scaling.YSD*working, 1e-12)
+			y := column("y")[i]
+			if opt.Offset != "" && opt.Likelihood.Continuous() {
+				y -= column("o")[i]
+			}
+			assert.InDelta(r, y, d.Scaling.YMean+d.Scaling.YSD*d.Y[i], 1e-12)
+		}
+		if d.Scaling.Level >= 0 {
+			w, c := d.Scaling.levelWeights()
+			for j := range w {
+				c += w[j] * theta[j]
+			}
+			assert.InDelta(r, beta[d.Scaling.Level], c, 1e-12)
+		}
+		assert.Equal(r, opt.Offset != "" && !opt.Likelihood.Continuous(), d.Offset != nil)
+	})
+}
+
+func TestDesignLayout(t *testing.T) {
+	data := parseTable(t, "a,y,b,c,k,z,e\n1,0,2,5,1,9,1\n2,1,1,7,2,9,2\n4,1,5,1,3,8,2\n3,0,6,2,1,7,4\n5,0,6,2,2,7,5\n")
+	d, err := NewDesign(data, DesignOptions{
+		Target: "y", Likelihood: LogisticLikelihood, Always: []string{"c"}, Exclude: []string{"z"},
+		Groups: []PredictorGroup{{"pair", []string{"e", "b"}}}, Factors: []string{"k"},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"(Intercept)", "c", "a", "e", "b", "k=2", "k=3"}, d.Names)
+	assert.Equal(t, []int{0, 1}, d.Always)
+	assert.Equal(t, []Predictor{{"a", []int{2}}, {"pair", []int{3, 4}}, {"k", []int{5, 6}}}, d.Predictors)
+	assert.Nil(t, d.Levels)
+
+	factorTarget := parseTable(t, "a,y\n1,no\n2,yes\n4,no\n")
+	d, err = NewDesign(factorTarget, DesignOptions{Target: "y", Likelihood: LogisticLikelihood})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0, 1, 0}, d.Y)
+	assert.Equal(t, []string{"no", "yes"}, d.Levels)
+}
+
+func TestDesignMissing(t *testing.T) {
+	data := parseTable(t, "a,b,skip,y\n1,2,NA,1\nNA,3,1,2\n3,NA,1,3\n4,1,1,NA\n5,0,NA,4\n7,5,NA,2\n")
+	opt := DesignOptions{Target: "y", Exclude: []string{"skip"}}
+	_, err := NewDesign(data, opt)
+	require.EqualError(t, err, `data.csv: missing values in 3 of 3 used columns (of 6 rows): "y" 1, "a" 1, "b" 1; drop the rows (NA policy drop) or exclude the columns`)
+	opt.NA = DropNA
+	d, err := NewDesign(data, opt)
+	require.NoError(t, err)
+	assert.Equal(t, 3, d.DroppedRows)
+	assert.Equal(t, 3, d.Rows())
+
+	_, err = NewDesign(parseTable(t, "a,y\nNA,1\n2,2\nNA,3\n"), DesignOptions{Target: "y", NA: DropNA})
+	require.EqualError(t, err, "data.csv: expected at least two rows, found 1 after dropping 2 with missing values")
+}
+
+func TestDesignErrors(t *testing.T) {
+	const content = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n"
+	for name, test := range map[string]struct {
+		content string
+		opt     DesignOptions
+		want    string
+	}{
+		"no target":          {content, DesignOptions{}, "no target column was given; the columns are a, b, c, y"},
+		"unknown target":     {content, DesignOptions{Target: "Y"}, `target: data.csv: no column "Y"; the nearest is "y"`},
+		"unknown always":     {content, DesignOptions{Target: "y", Always: []string{"aa"}}, `always: data.csv: no column "aa"; the nearest`},
+		"unknown exclude":    {content, DesignOptions{Target: "y", Exclude: []string{"zz9"}}, `exclude: data.csv: no column "zz9"`},
+		"unknown in group":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"q"}}}}, `group "g": data.csv: no column "q"`},
+		"unknown offset":     {content, DesignOptions{Target: "y", Offset: "zz9"}, `offset: data.csv: no column`},
+		"unknown factor":     {content, DesignOptions{Target: "y", Factors: []string{"zz9"}}, `factor: data.csv: no column`},
+		"always and exclude": {content, DesignOptions{Target: "y", Always: []string{"a"}, Exclude: []string{"a"}}, `column "a" is named as always and as exclude`},
+		"target excluded":    {content, DesignOptions{Target: "y", Exclude: []string{"y"}}, `column "y" is named as target and as exclude`},
+		"two groups":         {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a"}}, {"h", []string{"a", "b"}}}}, `column "a" is named as group "g" and as group "h"`},
+		"twice in a group":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a", "a"}}}}, `column "a" is named twice`},
+		"empty group":        {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `expected a name and at least one column`},
+		"group name taken":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
+		"factor and target":  {content, DesignOptions{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
+		"text offset":        {content, DesignOptions{Target: "y", Offset: "c"}, `offset "c": expected numbers, found text ("u" in line 2)`},
+		"text target":        {content, DesignOptions{Target: "c"}, `target "c": a gaussian likelihood expects numbers, found text "u"`},
+		"bad cell":           {"a,y\n1,1\nx,2\n", DesignOptions{Target: "y"}, `line 3, column "a"`},
+		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
+		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "expected at least two rows, found 1"},
+		"constant target":    {"a,y\n1,2\n2,2\n", DesignOptions{Target: "y"}, `target "y" is 2 in every row`},
+		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: LogisticLikelihood}, `line 2: target "y": a logistic likelihood expects 0 or 1, found 3`},
+		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: LogisticLikelihood}, "found 3 labels (u, v, w, …)"},
+		"not a count":        {content, DesignOptions{Target: "y", Likelihood: PoissonLikelihood}, `line 3: target "y": a poisson likelihood expects a count (0, 1, 2, …), found 4.5`},
+		"negative count":     {"a,y\n1,2\n2,-1\n", DesignOptions{Target: "y", Likelihood: PoissonLikelihood}, "line 3: target"},
+		"row names":          {"id,a,y\np,1,2\nq,2,3\nr,4,1\n", DesignOptions{Target: "y"}, `column "id": all 3 rows hold different labels`},
+		"overflow":           {"a,b,y\n1e200,1,2\n-1e200,2,3\n3e200,4,1\n", DesignOptions{Target: "y"}, `column "a": its spread is`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewDesign(parseTable(t, test.content), test.opt)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestLikelihoodKind(t *testing.T) {
+	for k := GaussianLikelihood; k <= PoissonLikelihood; k++ {
+		parsed, err := ParseLikelihood(k.String())
+		require.NoError(t, err)
+		assert.Equal(t, k, parsed)
+	}
+	_, err := ParseLikelihood("normal")
+	require.ErrorContains(t, err, "expected gaussian, robust, student, logistic or poisson")
+	assert.Equal(t, "LikelihoodKind(9)", LikelihoodKind(9).String())
+	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
+}
