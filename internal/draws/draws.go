@@ -1,0 +1,260 @@
+package draws
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Format is a file format.
+type Format int
+
+// The formats.
+const (
+	Parquet Format = iota
+	CmdStanCSV
+)
+
+// String returns the name of the format.
+func (f Format) String() string {
+	switch f {
+	case Parquet:
+		return "Parquet"
+	case CmdStanCSV:
+		return "CmdStan CSV"
+	}
+	return fmt.Sprintf("Format(%d)", int(f))
+}
+
+// Kind says where draws come from.
+type Kind int
+
+// The kinds.
+const (
+	IID    Kind = iota // independent draws from an approximation of known density
+	Chains             // draws of Markov chains
+)
+
+// String returns the name of the kind, as the header of a file spells it.
+func (k Kind) String() string {
+	switch k {
+	case IID:
+		return "iid"
+	case Chains:
+		return "chains"
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// MarshalText spells the kind as String does; an unknown kind is an error.
+func (k Kind) MarshalText() ([]byte, error) {
+	if k != IID && k != Chains {
+		return nil, fmt.Errorf("unknown kind of draws %d", int(k))
+	}
+	return []byte(k.String()), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for _, known := range []Kind{IID, Chains} {
+		if string(text) == known.String() {
+			*k = known
+			return nil
+		}
+	}
+	return fmt.Errorf("kind of draws is %q, want %q or %q", text, IID, Chains)
+}
+
+// Header describes the draws of a file.
+type Header struct {
+	// Kind decides the columns of the log densities.
+	Kind Kind `json:"kind"`
+	// Cards is the number of outcomes of each of the S sites, at least one site.
+	Cards []int `json:"cards"`
+	// Sites names the sites; nil or S names.
+	Sites []string `json:"sites,omitempty"`
+	// Coordinates names the D coordinates.
+	Coordinates []string `json:"coordinates"`
+	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
+	Seed   uint64 `json:"seed"`
+	BurnIn int    `json:"burn_in,omitempty"`
+	Thin   int    `json:"thin,omitempty"`
+}
+
+// Validate reports the first inconsistency.
+func (h Header) Validate() error {
+	if h.Kind != IID && h.Kind != Chains {
+		return fmt.Errorf("unknown kind of draws %d", int(h.Kind))
+	}
+	if len(h.Cards) == 0 {
+		return errors.New("want at least one site, got none")
+	}
+	for s, card := range h.Cards {
+		if card < 1 || card > math.MaxInt32 {
+			return fmt.Errorf("site %d has %d outcomes, want 1 to %d", s+1, card, math.MaxInt32)
+		}
+	}
+	if h.Sites != nil && len(h.Sites) != len(h.Cards) {
+		return fmt.Errorf("%d names for %d sites", len(h.Sites), len(h.Cards))
+	}
+	return nil
+}
+
+// densities are the names of the columns before model__.
+func (h Header) densities() []string {
+	if h.Kind == Chains {
+		return []string{"lp__", "chain__"}
+	}
+	return []string{"log_p__", "log_q__"}
+}
+
+// columns are the names of all columns, in order.
+func (h Header) columns() []string {
+	names := append(h.densities(), "model__")
+	for s := range h.Cards {
+		names = append(names, "gamma."+strconv.Itoa(s+1))
+	}
+	for j := range h.Coordinates {
+		names = append(names, "beta."+strconv.Itoa(j+1))
+	}
+	return names
+}
+
+// model is the mixed-radix number of a code, NaN when numbers of that space do not all fit a float64.
+func (h Header) model(code []int32) float64 {
+	if !h.countable() {
+		return math.NaN()
+	}
+	index := 0
+	for s, outcome := range code {
+		index = index*h.Cards[s] + int(outcome)
+	}
+	return float64(index)
+}
+
+func (h Header) countable() bool {
+	count := 1
+	for _, card := range h.Cards {
+		if card > (1<<53)/count {
+			return false
+		}
+		count *= card
+	}
+	return true
+}
+
+// fileHeader is the header as files carry it.
+type fileHeader struct {
+	Version int `json:"version"`
+	Header
+}
+
+// version is that of the file layout.
+const version = 1
+
+func (h Header) marshal() (string, error) {
+	text, err := json.Marshal(fileHeader{version, h})
+	return string(text), err
+}
+
+func unmarshalHeader(text string) (Header, error) {
+	var h fileHeader
+	if err := json.Unmarshal([]byte(text), &h); err != nil {
+		return Header{}, fmt.Errorf("damaged header: %w", err)
+	}
+	if h.Version != version {
+		return Header{}, fmt.Errorf("layout version is %d, this program reads %d", h.Version, version)
+	}
+	if err := h.Validate(); err != nil {
+		return Header{}, fmt.Errorf("damaged header: %w", err)
+	}
+	return h.Header, nil
+}
+
+// Batch is a number N of draws.
+type Batch struct {
+	LogP  []float64 // [N]
+	LogQ  []float64 // [N]; nil for Chains
+	Chain []int32   // [N], from 1; nil for IID
+	Codes []int32   // [N*S] row-major
+	Theta []float64 // [N*D] row-major, 0 where inactive
+}
+
+// Len is N.
+func (b Batch) Len() int { return len(b.LogP) }
+
+// check panics unless the batch has the shapes that the header says; where names the caller.
+func (b Batch) check(where string, h Header) {
+	n := b.Len()
+	logQ, chain := n, 0
+	if h.Kind == Chains {
+		logQ, chain = 0, n
+	}
+	if len(b.LogQ) != logQ || len(b.Chain) != chain || len(b.Codes) != n*len(h.Cards) || len(b.Theta) != n*len(h.Coordinates) {
+		panic(fmt.Sprintf("%s: %d draws of kind %s with %d sites and %d coordinates want LogQ, Chain, Codes, Theta of lengths %d, %d, %d, %d, got %d, %d, %d, %d",
+			where, n, h.Kind, len(h.Cards), len(h.Coordinates), logQ, chain, n*len(h.Cards), n*len(h.Coordinates),
+			len(b.LogQ), len(b.Chain), len(b.Codes), len(b.Theta)))
+	}
+	for i, outcome := range b.Codes {
+		if s := i % len(h.Cards); outcome < 0 || int(outcome) >= h.Cards[s] {
+			panic(fmt.Sprintf("%s: site %d has outcome %d, want 0 to %d", where, s+1, outcome, h.Cards[s]-1))
+		}
+	}
+}
+
+// Draws is the content of a file.
+type Draws struct {
+	Header
+	Batch
+}
+
+// Code is the model of draw i, length S.
+func (d *Draws) Code(i int) []int32 { return d.Codes[i*len(d.Cards) : (i+1)*len(d.Cards)] }
+
+// Values are the parameters of draw i, length D.
+func (d *Draws) Values(i int) []float64 {
+	return d.Theta[i*len(d.Coordinates) : (i+1)*len(d.Coordinates)]
+}
+
+// appendRow adds a draw whose cells, in the order of the columns after the log densities, are given as numbers.
+func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
+	d.LogP = append(d.LogP, first)
+	if d.Kind == Chains {
+		chain := int32(second)
+		if float64(chain) != second || chain < 1 {
+			return fmt.Errorf("column chain__: want a whole number from 1, found %v", second)
+		}
+		d.Chain = append(d.Chain, chain)
+	} else {
+		d.LogQ = append(d.LogQ, second)
+	}
+	for s, card := range d.Cards {
+		outcome := int32(cells[s])
+		if float64(outcome) != cells[s] || outcome < 0 || int(outcome) >= card {
+			return fmt.Errorf("column gamma.%d: want a whole number from 0 to %d, found %v", s+1, card-1, cells[s])
+		}
+		d.Codes = append(d.Codes, outcome)
+	}
+	d.Theta = append(d.Theta, cells[len(d.Cards):]...)
+	if want := d.model(d.Code(d.Len() - 1)); want != model && !(math.IsNaN(want) && math.IsNaN(model)) {
+		return fmt.Errorf("column model__: the outcomes are those of model %v, found %v", want, model)
+	}
+	return nil
+}
+
+// equalColumns reports how found differs from the columns of the header.
+func (h Header) equalColumns(found []string) error {
+	want := h.columns()
+	if slices.Equal(want, found) {
+		return nil
+	}
+	for i := range min(len(want), len(found)) {
+		if want[i] != found[i] {
+			return fmt.Errorf("column %d: want %q, found %q", i+1, want[i], found[i])
+		}
+	}
+	return fmt.Errorf("want %d columns, found %d", len(want), len(found))
+}
