@@ -12,14 +12,14 @@ import (
 // Target is the posterior over subsets of predictors of a linear or generalised linear model, on the scale the flow works on. It
 // satisfies vti.Target and rjmcmc.Target.
 //
-// Coordinates are, in this order: the intercept if there is one, log σ if it is unknown, and the coefficients of the columns. Each has a
+// Coordinates are the columns of the design (the intercept first, if there is one) and then log σ if it is unknown. Each has a
 // normal prior, independent of the others.
 type Target struct {
 	space      *space.Subsets
 	x          *mat.Dense // [n, D]; the column of log σ is zero
 	offset     []float64  // [n] or nil
 	likelihood likelihood
-	scale      int     // coordinate of log σ, or -1
+	scale      int     // coordinate of log σ, or −1
 	logScale   float64 // log σ when it is known
 	mean, sd   []float64
 	prior      Prior

@@ -1,0 +1,88 @@
+package varsel
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/draws"
+)
+
+// writeTables writes result.json and the tables of a result to a run directory.
+func (r *Result) writeTables(dir string) error {
+	if err := writeJSON(filepath.Join(dir, ResultFile), r); err != nil {
+		return err
+	}
+	inclusion := [][]string{{"name", "q", "certified", "se"}}
+	for _, row := range r.Inclusion {
+		inclusion = append(inclusion, []string{row.Name, optional(row.Q), text(row.Certified), text(row.SE)})
+	}
+	models := [][]string{{"code", "size", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"}}
+	for _, row := range r.Models {
+		models = append(models, []string{
+			row.Code, strconv.Itoa(row.Size), optional(row.Q), text(row.Certified), text(row.SE),
+			optional(row.LogEvidence), optional(row.LogEvidenceSE), optional(row.KHat),
+		})
+	}
+	coefficients := [][]string{{"name", "mean", "sd", "q025", "q975", "mean_given_in", "sd_given_in", "q025_given_in", "q975_given_in"}}
+	for _, row := range r.Coefficients {
+		coefficients = append(coefficients, []string{
+			row.Name, text(row.Mean), text(row.SD), text(row.Q025), text(row.Q975),
+			text(row.MeanGivenIn), text(row.SDGivenIn), text(row.Q025GivenIn), text(row.Q975GivenIn),
+		})
+	}
+	for _, file := range []struct {
+		name string
+		rows [][]string
+	}{{"inclusion.csv", inclusion}, {"models.csv", models}, {"coefficients.csv", coefficients}} {
+		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(file.rows)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ResultFile is the name of the result in a run directory.
+const ResultFile = "result.json"
+
+// text writes a number as CSV cells show it: empty when it is not finite.
+func text(n Number) string {
+	encoded, err := n.MarshalJSON()
+	if err != nil || string(encoded) == "null" {
+		return ""
+	}
+	return string(encoded)
+}
+
+func optional(n *Number) string {
+	if n == nil {
+		return ""
+	}
+	return text(*n)
+}
+
+// Draws files in a run directory: the same draws in two formats.
+const (
+	DrawsParquet = "draws.parquet"
+	DrawsCSV     = "draws.csv"
+)
+
+// writeDraws writes posterior draws in both formats. header carries the settings of the sampler; what follows from the draws is filled in.
+func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
+	header.Cards, header.Sites, header.Coordinates = p.Target.space.Cards(), p.Design.PredictorNames(), d.Names
+	file := &draws.Draws{Header: header}
+	file.LogP, file.LogQ, file.Chain = d.LogP, d.LogQ, d.Chain
+	for i, code := range d.Codes {
+		file.Codes = append(file.Codes, code...)
+		file.Theta = append(file.Theta, d.Values.RawRowView(i)...)
+	}
+	return errors.Join(
+		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
+		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
+	)
+}

@@ -1,0 +1,210 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/space"
+)
+
+// Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y) for a continuous response,
+// of the link otherwise.
+const (
+	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(0, 10²) on the link scale
+	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
+)
+
+// ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with unknown noise and
+// everything else at its default.
+type ModelOptions struct {
+	Likelihood LikelihoodKind `json:"likelihood"`
+	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the response; 0 means unknown.
+	Sigma float64 `json:"sigma"`
+	// Sigma1, Sigma2 and Outlier are the two noise scales, in the units of the response, and the share of outliers of the robust likelihood; 0
+	// stands for the paper's 1, 10 and 0.1. With UnknownSigma1 only the ratio Sigma2/Sigma1 is used and σ1 is inferred.
+	Sigma1        float64 `json:"sigma1"`
+	Sigma2        float64 `json:"sigma2"`
+	Outlier       float64 `json:"outlier"`
+	UnknownSigma1 bool    `json:"unknown_sigma1"`
+	// Degrees are the degrees of freedom of the Student likelihood; 0 stands for 4.
+	Degrees float64 `json:"degrees"`
+	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for 1.5.
+	SlabScale float64 `json:"slab_scale"`
+	// Prior is the distribution over models.
+	Prior Prior `json:"prior"`
+}
+
+// withDefaults fills in what zeros stand for.
+func (o ModelOptions) withDefaults() ModelOptions {
+	for _, field := range []struct {
+		value    *float64
+		fallback float64
+	}{{&o.Sigma1, 1}, {&o.Sigma2, 10}, {&o.Outlier, 0.1}, {&o.Degrees, 4}, {&o.SlabScale, 1.5}} {
+		if *field.value == 0 {
+			*field.value = field.fallback
+		}
+	}
+	return o
+}
+
+// Validate reports the first option that is out of its range.
+func (o ModelOptions) Validate() error {
+	o = o.withDefaults()
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{{"sigma1", o.Sigma1}, {"sigma2", o.Sigma2}, {"degrees", o.Degrees}, {"slab-scale", o.SlabScale}} {
+		if !(field.value > 0) || math.IsInf(field.value, 1) {
+			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
+		}
+	}
+	if o.Sigma < 0 || math.IsNaN(o.Sigma) || math.IsInf(o.Sigma, 1) {
+		return fmt.Errorf("sigma: expected a positive number, found %g", o.Sigma)
+	}
+	if !(o.Outlier > 0 && o.Outlier < 1) {
+		return fmt.Errorf("outlier: expected a share strictly between 0 and 1, found %g", o.Outlier)
+	}
+	if o.Sigma != 0 && o.Likelihood != GaussianLikelihood && o.Likelihood != StudentLikelihood {
+		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
+	}
+	return o.Prior.Validate()
+}
+
+// Problem is a data set with a likelihood and priors: what every command of variable selection works on.
+type Problem struct {
+	Design *Design
+	Model  ModelOptions
+	// Target is the posterior on the working scale. Its log densities are those of the working response: add Design.LogJacobian for the response's own units.
+	Target *Target
+}
+
+// NewProblem turns a design into a posterior.
+func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
+	if err := model.Validate(); err != nil {
+		return nil, err
+	}
+	if design.Likelihood != model.Likelihood {
+		return nil, fmt.Errorf("varsel.NewProblem: the design was made for the %s likelihood, the model has %s", design.Likelihood, model.Likelihood)
+	}
+	model = model.withDefaults()
+	t := &Target{x: design.X, offset: design.Offset, scale: -1, prior: model.Prior}
+	t.mean, t.sd = coefficientPrior(design, model)
+	spread := 1.0
+	if design.Likelihood.Continuous() {
+		spread = responseSpread(design)
+	}
+	unit := design.Scaling.YSD // of the working response, in units of the table's
+	unknown := false
+	switch model.Likelihood {
+	case GaussianLikelihood:
+		var gauss gaussian
+		t.x, gauss = compressGaussian(design.X, design.Y)
+		t.likelihood, unknown, t.logScale = gauss, model.Sigma == 0, math.Log(model.Sigma/unit)
+	case StudentLikelihood:
+		t.likelihood, unknown, t.logScale = student{design.Y, model.Degrees}, model.Sigma == 0, math.Log(model.Sigma/unit)
+	case RobustLikelihood:
+		t.likelihood, unknown, t.logScale = robust{design.Y, model.Outlier, model.Sigma2 / model.Sigma1}, model.UnknownSigma1, math.Log(model.Sigma1/unit)
+	case LogisticLikelihood:
+		t.likelihood = logistic{design.Y}
+	case PoissonLikelihood:
+		t.likelihood = poisson{design.Y}
+	}
+	always := design.Always
+	if unknown {
+		t.scale = design.Dim()
+		t.x = withZeroColumn(t.x)
+		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, logScaleSD)
+		always = append(always[:len(always):len(always)], t.scale)
+	}
+	var err error
+	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
+		return nil, err
+	}
+	return &Problem{Design: design, Model: model, Target: t}, nil
+}
+
+// coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the slab for all but the intercept.
+func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
+	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
+	for j, name := range design.Names {
+		sd[j] = model.SlabScale
+		if name != InterceptName {
+			continue
+		}
+		sd[j] = interceptSD
+		if design.Likelihood.Continuous() {
+			mean[j], sd[j] = stat.Mean(design.Y, nil), interceptSD*responseSpread(design)
+		}
+	}
+	return mean, sd
+}
+
+// responseSpread is the standard deviation of the working response: 1 when it was standardised.
+func responseSpread(design *Design) float64 {
+	if spread := stat.StdDev(design.Y, nil); spread > 0 {
+		return spread
+	}
+	return 1 // a constant response says nothing of its unit
+}
+
+// withZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear predictor.
+func withZeroColumn(x *mat.Dense) *mat.Dense {
+	rows, columns := x.Dims()
+	wider := mat.NewDense(rows, columns+1, nil)
+	wider.Slice(0, rows, 0, columns).(*mat.Dense).Copy(x)
+	return wider
+}
+
+// UnknownScale tells whether log σ is inferred.
+func (p *Problem) UnknownScale() bool { return p.Target.scale >= 0 }
+
+// Priors describes likelihood and priors in one line each, in the units of the table.
+func (p *Problem) Priors() []string {
+	unit, scaled := p.Design.Scaling.YSD, "the coefficient of a predictor"
+	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 {
+		scaled = "the effect of one standard deviation of a predictor"
+	}
+	lines := []string{
+		"likelihood: " + p.likelihoodText(),
+		fmt.Sprintf("slab: %s ~ N(0, %.4g²)", scaled, p.Model.SlabScale*unit),
+	}
+	for j, name := range p.Design.Names {
+		if name == InterceptName {
+			where := ""
+			if p.Design.Likelihood.Continuous() || unit != 1 {
+				where = " (mean and 10 times the sd of the response)"
+			}
+			lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
+				p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
+		}
+	}
+	return append(lines, "models: "+p.Model.Prior.String())
+}
+
+// likelihoodText names the likelihood with its scales.
+func (p *Problem) likelihoodText() string {
+	unit := p.Design.Scaling.YSD
+	unknown := fmt.Sprintf("log σ ~ N(log %.4g, %g²)", responseSpread(p.Design)*unit, float64(logScaleSD))
+	switch p.Model.Likelihood {
+	case GaussianLikelihood:
+		if p.UnknownScale() {
+			return "gaussian, " + unknown
+		}
+		return fmt.Sprintf("gaussian, σ = %g", p.Model.Sigma)
+	case StudentLikelihood:
+		if p.UnknownScale() {
+			return fmt.Sprintf("student with %g degrees of freedom, %s", p.Model.Degrees, unknown)
+		}
+		return fmt.Sprintf("student with %g degrees of freedom, σ = %g", p.Model.Degrees, p.Model.Sigma)
+	case RobustLikelihood:
+		shares := fmt.Sprintf("robust, %g N(σ1) + %g N(σ2)", 1-p.Model.Outlier, p.Model.Outlier)
+		if p.UnknownScale() {
+			return fmt.Sprintf("%s, σ2 = %g σ1, %s", shares, p.Model.Sigma2/p.Model.Sigma1, unknown)
+		}
+		return fmt.Sprintf("%s, σ1 = %g, σ2 = %g", shares, p.Model.Sigma1, p.Model.Sigma2)
+	}
+	return p.Model.Likelihood.String()
+}

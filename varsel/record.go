@@ -1,0 +1,86 @@
+package varsel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/table"
+)
+
+// RecordFile is the name of the record in a run directory.
+const RecordFile = "run.json"
+
+// Record is everything that a run was asked for, with what is needed to repeat or continue it.
+type Record struct {
+	Command     string        `json:"command"`
+	Version     string        `json:"version"`
+	Started     time.Time     `json:"started"`
+	Finished    *time.Time    `json:"finished,omitempty"`
+	Data        string        `json:"data"`        // absolute path of the table
+	Fingerprint string        `json:"fingerprint"` // SHA-256 of the table
+	Backend     string        `json:"backend"`
+	Design      DesignOptions `json:"design"`
+	Model       ModelOptions  `json:"model"`
+	Flow        cosmic.Config `json:"flow"`
+	Steps       int           `json:"steps"`
+	Batch       int           `json:"batch"`
+	Seed        uint64        `json:"seed"`
+	Seconds     *Seconds      `json:"seconds,omitempty"`
+}
+
+// Write stores the record in a run directory.
+func (r *Record) Write(dir string) error {
+	return writeJSON(filepath.Join(dir, RecordFile), r)
+}
+
+// ReadRecord reads the record of a run directory.
+func ReadRecord(dir string) (*Record, error) {
+	path := filepath.Join(dir, RecordFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it holds no %s", dir, RecordFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var record Record
+	if err := json.Unmarshal(content, &record); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if record.Command == "" || record.Data == "" || record.Fingerprint == "" {
+		return nil, fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	}
+	return &record, nil
+}
+
+// Problem reads the data of the run again and rebuilds its posterior. A table that has changed since is an error.
+func (r *Record) Problem() (*Problem, error) {
+	data, err := table.ReadFile(r.Data)
+	if err != nil {
+		return nil, err
+	}
+	if data.Fingerprint != r.Fingerprint {
+		return nil, fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", r.Data, data.Fingerprint, r.Fingerprint)
+	}
+	design, err := NewDesign(data, r.Design)
+	if err != nil {
+		return nil, err
+	}
+	return NewProblem(design, r.Model)
+}
+
+func writeJSON(path string, value any) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(value)
+	})
+}

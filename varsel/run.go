@@ -1,0 +1,176 @@
+package varsel
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+)
+
+// Names of the files in a run directory.
+const (
+	PosteriorFile = "posterior.vti"
+	traceFile     = "trace.csv"
+)
+
+// RunConfig says how Run works.
+type RunConfig struct {
+	// Fit configures training. Run sets Checkpoint.
+	Fit vti.Config
+	// Certify configures certification.
+	Certify vti.CertifyConfig
+	// Dir is the run directory; it must exist.
+	Dir string
+}
+
+// Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run directory.
+//
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err(); Run with
+// Fit.Resume set continues from there.
+func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+	started := time.Now()
+	fit := cfg.Fit
+	fit.Checkpoint = filepath.Join(cfg.Dir, PosteriorFile)
+	lastStep := 0
+	if fit.Resume {
+		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
+		if errors.Is(err, os.ErrNotExist) {
+			fit.Resume = false // stopped before the first checkpoint: the same run starts again
+		} else if err != nil {
+			return nil, err
+		} else {
+			lastStep = info.Step
+		}
+	}
+	rows, err := openTrace(filepath.Join(cfg.Dir, traceFile), lastStep)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.close()
+	var last vti.Info
+	var traceErr error
+	fit.Progress = func(info vti.Info) {
+		last = info
+		traceErr = errors.Join(traceErr, rows.add(info))
+		if cfg.Fit.Progress != nil {
+			cfg.Fit.Progress(info)
+		}
+	}
+	posterior, err := vti.Fit(ctx, device, problem.Target, fit)
+	if err = errors.Join(err, traceErr); err != nil {
+		return nil, err
+	}
+	trained := time.Now()
+	certificate, err := posterior.Certify(ctx, cfg.Certify)
+	if err != nil {
+		return nil, err
+	}
+	certified := time.Now()
+
+	result := problem.newResult("varsel")
+	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
+	if last.Step > 0 {
+		result.Loss = number(last.Loss - problem.Design.LogJacobian())
+	}
+	problem.fillCertified(result, certificate)
+	sample := resample(certificate, fit.Seed)
+	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
+	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
+	if err := problem.writeDraws(cfg.Dir, draws.Header{Kind: draws.IID, Seed: fit.Seed}, posteriorDraws); err != nil {
+		return nil, err
+	}
+	result.Seconds = Seconds{
+		Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds(),
+	}
+	return result, result.writeTables(cfg.Dir)
+}
+
+// newResult starts a result with what does not depend on the method.
+func (p *Problem) newResult(command string) *Result {
+	return &Result{
+		Command: command, Version: vti.Version,
+		Data: DataSummary{Rows: p.Design.Rows(), Predictors: p.Design.PredictorNames()},
+	}
+}
+
+// fillCertified puts a certificate into the user's words.
+func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
+	jacobian := p.Design.LogJacobian()
+	result.Certificate = &CertificateReport{
+		Verdict: c.Verdict.String(), KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
+		ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+	}
+	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
+	for s, predictor := range p.Design.Predictors {
+		in := func(code []int32) bool { return code[s] == 1 }
+		certified, se := c.Probability(in)
+		q := 0.0
+		for _, model := range c.Models {
+			if in(model.Code) {
+				q += model.Q
+			}
+		}
+		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q), Certified: Number(certified), SE: Number(se)})
+	}
+	for _, model := range c.Models[:listed(len(c.Models))] {
+		result.Models = append(result.Models, ModelReport{
+			Code: codeText(model.Code), Size: codeSize(model.Code), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
+			LogEvidence: number(model.LogEvidence + jacobian), LogEvidenceSE: number(model.LogEvidenceSE), KHat: number(model.KHat),
+		})
+	}
+	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
+}
+
+// listed is how many of count models a result shows.
+func listed(count int) int {
+	if count > maxListedModels {
+		return topModels
+	}
+	return count
+}
+
+// codeText writes one bit per predictor.
+func codeText(code []int32) string {
+	text := make([]byte, len(code))
+	for i, bit := range code {
+		text[i] = '0' + byte(bit)
+	}
+	return string(text)
+}
+
+// codeSize counts the predictors in a model.
+func codeSize(code []int32) (size int) {
+	for _, bit := range code {
+		size += int(bit)
+	}
+	return size
+}
+
+// RunDir makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME. A folder that already holds a
+// run is refused: results are never overwritten.
+func RunDir(name, command string, now time.Time) (string, error) {
+	if name == "" {
+		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
+		name = base
+		for i := 2; exists(name); i++ {
+			name = fmt.Sprintf("%s-%d", base, i)
+		}
+	}
+	for _, file := range []string{RecordFile, PosteriorFile} {
+		if exists(filepath.Join(name, file)) {
+			return "", fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", name, file, name)
+		}
+	}
+	return name, os.MkdirAll(name, 0o755)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

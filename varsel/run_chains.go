@@ -1,0 +1,77 @@
+package varsel
+
+import (
+	gocontext "context"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// Limits of the verdict on chains: up to trustedRHat they agree, beyond failedRHat they have not found the same posterior (Vehtari et al. 2021).
+const (
+	trustedRHat = 1.01
+	failedRHat  = 1.1
+	trustedESS  = 400
+)
+
+// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir.
+func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
+	started := time.Now()
+	chains, err := rjmcmc.Run(ctx, device.Backend(), problem.Target, cfg)
+	if err != nil {
+		return nil, err
+	}
+	result := problem.newResult("rjmcmc varsel")
+	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
+	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Iterations: chains.Draws() / chains.Chains}
+	worst := chains.LogDensitySummary()
+	for s, predictor := range problem.Design.Predictors {
+		in := chains.Outcome(s, 1)
+		result.Inclusion = append(result.Inclusion, Inclusion{
+			Name: predictor.Name, Certified: Number(in.Mean), SE: Number(in.MCSE), RHat: number(in.RHat), ESS: number(in.ESS),
+		})
+		// An indicator that never changed has no R-hat: every chain says the same.
+		if in.RHat > worst.RHat {
+			worst.RHat = in.RHat
+		}
+		if in.ESS < worst.ESS {
+			worst.ESS = in.ESS
+		}
+	}
+	result.Diagnostics.RHat, result.Diagnostics.ESS = Number(worst.RHat), Number(worst.ESS)
+	switch {
+	case !(worst.RHat <= failedRHat):
+		result.Diagnostics.Verdict = "failed"
+	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS):
+		result.Diagnostics.Verdict = "doubtful"
+	}
+	for _, model := range chains.Models(maxListedModels) {
+		result.Models = append(result.Models, ModelReport{
+			Code: codeText(model.Codes), Size: codeSize(model.Codes), Certified: Number(model.Mean), SE: Number(model.MCSE),
+		})
+	}
+
+	n := chains.Draws()
+	codes, theta := make([][]int32, n), mat.NewDense(n, chains.Dim, nil)
+	for i := range n {
+		codes[i] = chains.Codes(i)
+		theta.SetRow(i, chains.Theta(i))
+	}
+	sample := problem.toOriginal(codes, theta)
+	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n))
+	sample.LogP = chains.LogDensity
+	for i := range n {
+		sample.Chain = append(sample.Chain, int32(i%chains.Chains)+1)
+	}
+	header := draws.Header{Kind: draws.Chains, Seed: cfg.Seed, BurnIn: max(cfg.BurnIn, 0), Thin: cfg.Thin}
+	if err := problem.writeDraws(dir, header, sample); err != nil {
+		return nil, err
+	}
+	result.Seconds.Total = time.Since(started).Seconds()
+	return result, result.writeTables(dir)
+}
