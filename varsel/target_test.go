@@ -1,0 +1,186 @@
+package varsel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// likelihoodCase is a likelihood with the density of one response computed in the plainest way.
+type likelihoodCase struct {
+	name   string
+	table  string
+	design DesignOptions
+	model  ModelOptions
+	naive  func(y, eta, sigma float64) float64
+}
+
+func likelihoodCases() []likelihoodCase {
+	normal := func(x, mean, sd float64) float64 { return distuv.Normal{Mu: mean, Sigma: sd}.Prob(x) }
+	return []likelihoodCase{
+		{"gaussian unknown", "hald.csv", DesignOptions{Target: "y"}, ModelOptions{},
+			func(y, eta, sigma float64) float64 { return math.Log(normal(y, eta, sigma)) }},
+		{"gaussian known, raw scale", "hald.csv", DesignOptions{Target: "y", NoStandardize: true}, ModelOptions{Sigma: 20},
+			func(y, eta, _ float64) float64 { return math.Log(normal(y, eta, 20)) }},
+		{"robust as in the paper", "robust_vs/high_1000.csv",
+			DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}}, ModelOptions{Likelihood: RobustLikelihood},
+			func(y, eta, _ float64) float64 { return math.Log(0.9*normal(y, eta, 1) + 0.1*normal(y, eta, 10)) }},
+		{"robust unknown", "hald.csv", DesignOptions{Target: "y"},
+			ModelOptions{Likelihood: RobustLikelihood, UnknownSigma1: true, Sigma2: 5, Outlier: 0.3},
+			func(y, eta, sigma float64) float64 {
+				return math.Log(0.7*normal(y, eta, sigma) + 0.3*normal(y, eta, 5*sigma))
+			}},
+		{"student unknown", "hald.csv", DesignOptions{Target: "y"}, ModelOptions{Likelihood: StudentLikelihood, Degrees: 3},
+			func(y, eta, sigma float64) float64 {
+				return distuv.StudentsT{Mu: eta, Sigma: sigma, Nu: 3}.LogProb(y)
+			}},
+		{"logistic", "pima.csv", DesignOptions{Target: "type"}, ModelOptions{Likelihood: LogisticLikelihood},
+			func(y, eta, _ float64) float64 {
+				p := 1 / (1 + math.Exp(-eta))
+				return y*math.Log(p) + (1-y)*math.Log(1-p)
+			}},
+		{"poisson", "biochemists.csv", DesignOptions{Target: "art"}, ModelOptions{Likelihood: PoissonLikelihood},
+			func(y, eta, _ float64) float64 { return distuv.Poisson{Lambda: math.Exp(eta)}.LogProb(y) }},
+	}
+}
+
+func (c likelihoodCase) problem(t *testing.T) *Problem {
+	t.Helper()
+	data, err := table.ReadFile("../testdata/" + c.table)
+	require.NoError(t, err)
+	c.design.Likelihood = c.model.Likelihood
+	design, err := NewDesign(data, c.design)
+	require.NoError(t, err)
+	problem, err := NewProblem(design, c.model)
+	require.NoError(t, err)
+	return problem
+}
+
+// Every log joint density agrees with sums over rows and coordinates written as plain loops in float64.
+func TestLogJointAgainstLoops(t *testing.T) {
+	for _, c := range likelihoodCases() {
+		t.Run(c.name, func(t *testing.T) {
+			p := c.problem(t)
+			const batch = 6
+			target := p.Target
+			dim, sites := target.space.Dim(), len(target.space.Cards())
+			random := stream.Rand(3, c.name)
+			codes, theta := make([]int32, batch*sites), make([]float64, batch*dim)
+			for i := range codes {
+				codes[i] = int32(random.IntN(2))
+			}
+			for i := range theta {
+				theta[i] = 0.5 * random.NormFloat64()
+			}
+			exec, err := NewExec(testkit.Backend(t), func(codes, theta *Node) *Node {
+				return target.LogJoint(codes, target.Space().Mask(codes), theta)
+			})
+			require.NoError(t, err)
+			outputs, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
+			require.NoError(t, err)
+			got := tensors.MustCopyFlatData[float64](outputs[0])
+			for b := range batch {
+				want := c.loops(p, codes[b*sites:(b+1)*sites], theta[b*dim:(b+1)*dim])
+				require.InEpsilon(t, want, got[b], 1e-10)
+			}
+		})
+	}
+}
+
+// loops is log p(y, θ | m) by definition, from the design rather than from the compressed target.
+func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total float64) {
+	mask := p.Target.space.MaskRow(code, nil)
+	for j, on := range mask {
+		if on {
+			total += distuv.Normal{Mu: p.Target.mean[j], Sigma: p.Target.sd[j]}.LogProb(theta[j])
+		}
+	}
+	sigma := 0.0
+	if p.UnknownScale() {
+		sigma = math.Exp(theta[p.Target.scale])
+	}
+	for i, y := range p.Design.Y {
+		eta := 0.0
+		for j := range p.Design.Names {
+			if mask[j] {
+				eta += theta[j] * p.Design.X.At(i, j)
+			}
+		}
+		total += c.naive(y, eta, sigma)
+	}
+	return total
+}
+
+// In float32, the type of training, densities agree with float64 to the precision that single rounding errors allow.
+func TestLogJointInFloat32(t *testing.T) {
+	for _, c := range likelihoodCases() {
+		p := c.problem(t)
+		dim := p.Target.space.Dim()
+		theta := make([]float64, dim)
+		for j := range theta {
+			theta[j] = p.Target.mean[j] + 0.1
+		}
+		codes := tensors.FromScalarAndDimensions(int32(1), 1, len(p.Target.space.Cards()))
+		exec, err := NewExec(testkit.Backend(t), func(codes, theta *Node) (*Node, *Node) {
+			mask := p.Target.Space().Mask(codes)
+			return p.Target.LogJoint(codes, mask, theta), p.Target.LogJoint(codes, mask, ConvertDType(theta, dtypes.Float32))
+		})
+		require.NoError(t, err)
+		outputs, err := exec.Exec(codes, tensors.FromFlatDataAndDimensions(theta, 1, dim))
+		require.NoError(t, err)
+		wide, narrow := tensors.MustCopyFlatData[float64](outputs[0])[0], tensors.MustCopyFlatData[float32](outputs[1])[0]
+		require.InEpsilon(t, wide, narrow, 2e-5, c.name)
+	}
+}
+
+func TestCompressedSumOfSquaresIsTheSame(t *testing.T) {
+	random := stream.Rand(5, "compress")
+	x, y := mat.NewDense(40, 3, nil), make([]float64, 40)
+	for i := range 40 {
+		for j := range 3 {
+			x.Set(i, j, random.NormFloat64())
+		}
+		y[i] = 3 * random.NormFloat64()
+	}
+	short, compressed := compressGaussian(x, y)
+	rows, _ := short.Dims()
+	require.Equal(t, 3, rows)
+	require.Equal(t, 40, compressed.rows)
+	sumOfSquares := func(x *mat.Dense, y, theta []float64) (total float64) {
+		for i, value := range y {
+			for j, coefficient := range theta {
+				value -= x.At(i, j) * coefficient
+			}
+			total += value * value
+		}
+		return total
+	}
+	for range 5 {
+		theta := []float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64()}
+		require.InDelta(t, sumOfSquares(x, y, theta), sumOfSquares(short, compressed.y, theta)+compressed.residual, 1e-10)
+	}
+}
+
+func TestModelOptionsAreChecked(t *testing.T) {
+	for message, options := range map[string]ModelOptions{
+		"sigma: expected a positive number":     {Sigma: -1},
+		"slab-scale: expected a positive":       {SlabScale: math.Inf(1)},
+		"outlier: expected a share strictly":    {Outlier: 1},
+		"the logistic likelihood has no such":   {Likelihood: LogisticLikelihood, Sigma: 1},
+		"degrees: expected a positive number":   {Degrees: -2},
+		"expected an inclusion probability str": {Prior: Prior{Kind: BernoulliPrior, Pi: 2}},
+	} {
+		require.ErrorContains(t, options.Validate(), message)
+	}
+	require.NoError(t, ModelOptions{}.Validate())
+}
