@@ -86,7 +86,7 @@ type span struct{ lo, hi int }
 const (
 	blockK       = 256     // terms of the sums that are added at once: a packed panel of B stays in the L1 cache
 	maxGap       = 8       // rows of zeros between two spans that are cheaper to multiply than to skip
-	taskWork     = 1 << 20 // multiply-adds that are worth a task
+	taskWork     = 1 << 19 // multiply-adds that are worth a task
 	localB       = 1 << 13 // elements of B up to which every task packs for itself
 	packingWork  = 1 << 16 // elements that a task of phase 0 packs
 	thenElements = 1 << 12 // elements of a piece given to Epilogue.Then
@@ -176,12 +176,13 @@ func anyTrue(mask []bool) bool {
 	return false
 }
 
-// splitTasks cuts C into blocks of about taskWork or of few tiles, first by rows.
+// splitTasks cuts C into blocks of taskWork or minTaskRows, whichever is more, first by rows.
 func (p *ProductPlan[T]) splitTasks() {
 	height := p.kernels.height()
 	rowTiles := (p.m + height - 1) / height
 	tileWork := max(1, height*p.k*p.n) // of a row of tiles
-	tiles := max(1, min(maxTaskTiles, taskWork/tileWork))
+	tiles := max(minTaskRows/height, taskWork/tileWork)
+	tiles = max(1, min(tiles, rowTiles))
 	p.rowsPerTask = tiles * height
 	p.rowTasks = (rowTiles + tiles - 1) / tiles
 
@@ -198,7 +199,7 @@ func (p *ProductPlan[T]) splitTasks() {
 }
 
 const (
-	maxTaskTiles   = 5  // tiles of C below each other in a task: few enough to share out evenly
+	minTaskRows    = 60 // rows of C in a task: their tiles share panels of B in the L1 cache
 	minTasks       = 8  // with fewer tasks, columns are split too
 	minPanelsPackA = 4  // panels that read a block of A from which on a copy pays
 	minK           = 32 // length of the sums from which on a copy of A pays

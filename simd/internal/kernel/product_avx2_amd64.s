@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile6x1AVX2F32(SB), $0-96
+// func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile6x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -15,6 +15,9 @@ TEXT ·tile6x1AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -25,83 +28,114 @@ tile:
 	VPXOR      Y5, Y5, Y5
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y5
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMASKMOVPS (R9), Y5, Y0
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y5, Y1
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y5, Y2
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y5, Y3
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y5, Y4
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y5, Y5
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y5
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+6, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y4
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y5, Y5
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	LEAQ (R9)(SI*2), R10
-	ADDQ SI, R10
-	MOVQ b+40(FP), R11
-	MOVQ k+8(FP), R12
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
 
 term:
-	VMOVUPS      (R11), Y6
-	VBROADCASTSS (R9), Y7
+	VMOVUPS      (R13), Y6
+	VBROADCASTSS (R11), Y7
 	VFMADD231PS  Y7, Y6, Y0
-	VBROADCASTSS (R9)(SI*1), Y7
+	VBROADCASTSS (R11)(SI*1), Y7
 	VFMADD231PS  Y7, Y6, Y1
-	VBROADCASTSS (R9)(SI*2), Y7
+	VBROADCASTSS (R11)(SI*2), Y7
 	VFMADD231PS  Y7, Y6, Y2
-	VBROADCASTSS (R10), Y7
+	VBROADCASTSS (R12), Y7
 	VFMADD231PS  Y7, Y6, Y3
-	VBROADCASTSS (R10)(SI*1), Y7
+	VBROADCASTSS (R12)(SI*1), Y7
 	VFMADD231PS  Y7, Y6, Y4
-	VBROADCASTSS (R10)(SI*2), Y7
+	VBROADCASTSS (R12)(SI*2), Y7
 	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         DI, R9
-	ADDQ         DI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y6
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMASKMOVPS   Y0, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPS   Y1, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPS   Y2, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPS   Y3, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPS   Y4, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPS   Y5, Y6, (R9)
-	IMUL3Q       $+6, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y6
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMASKMOVPS   Y0, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y1, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y2, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y3, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y4, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y5, Y6, (R11)
+	IMUL3Q       $+6, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -119,9 +153,9 @@ DATA lanes32<>+48(SB)/8, $0x0000000000000000
 DATA lanes32<>+56(SB)/8, $0x0000000000000000
 GLOBL lanes32<>(SB), RODATA|NOPTR, $64
 
-// func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile6x2AVX2F32(SB), $0-96
+// func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile6x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -132,6 +166,9 @@ TEXT ·tile6x2AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -148,102 +185,139 @@ tile:
 	VPXOR      Y11, Y11, Y11
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+8, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y11
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMOVUPS    (R9), Y0
-	VMASKMOVPS 32(R9), Y11, Y1
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y2
-	VMASKMOVPS 32(R9), Y11, Y3
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y4
-	VMASKMOVPS 32(R9), Y11, Y5
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y6
-	VMASKMOVPS 32(R9), Y11, Y7
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y8
-	VMASKMOVPS 32(R9), Y11, Y9
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y10
-	VMASKMOVPS 32(R9), Y11, Y11
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y11
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+6, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y4
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y6
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y7
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y8
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y9
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y10
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y11, Y11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	LEAQ (R9)(SI*2), R10
-	ADDQ SI, R10
-	MOVQ b+40(FP), R11
-	MOVQ k+8(FP), R12
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
 
 term:
-	VMOVUPS      (R11), Y12
-	VMOVUPS      32(R11), Y13
-	VBROADCASTSS (R9), Y14
+	VMOVUPS      (R13), Y12
+	VMOVUPS      32(R13), Y13
+	VBROADCASTSS (R11), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
-	VBROADCASTSS (R9)(SI*1), Y14
+	VBROADCASTSS (R11)(SI*1), Y14
 	VFMADD231PS  Y14, Y12, Y2
 	VFMADD231PS  Y14, Y13, Y3
-	VBROADCASTSS (R9)(SI*2), Y14
+	VBROADCASTSS (R11)(SI*2), Y14
 	VFMADD231PS  Y14, Y12, Y4
 	VFMADD231PS  Y14, Y13, Y5
-	VBROADCASTSS (R10), Y14
+	VBROADCASTSS (R12), Y14
 	VFMADD231PS  Y14, Y12, Y6
 	VFMADD231PS  Y14, Y13, Y7
-	VBROADCASTSS (R10)(SI*1), Y14
+	VBROADCASTSS (R12)(SI*1), Y14
 	VFMADD231PS  Y14, Y12, Y8
 	VFMADD231PS  Y14, Y13, Y9
-	VBROADCASTSS (R10)(SI*2), Y14
+	VBROADCASTSS (R12)(SI*2), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         DI, R9
-	ADDQ         DI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+8, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y12
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMOVUPS      Y0, (R9)
-	VMASKMOVPS   Y1, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPS      Y2, (R9)
-	VMASKMOVPS   Y3, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPS      Y4, (R9)
-	VMASKMOVPS   Y5, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPS      Y6, (R9)
-	VMASKMOVPS   Y7, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPS      Y8, (R9)
-	VMASKMOVPS   Y9, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPS      Y10, (R9)
-	VMASKMOVPS   Y11, Y12, 32(R9)
-	IMUL3Q       $+6, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y12
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Y0, (R11)
+	VMASKMOVPS   Y1, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y2, (R11)
+	VMASKMOVPS   Y3, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y4, (R11)
+	VMASKMOVPS   Y5, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y6, (R11)
+	VMASKMOVPS   Y7, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y8, (R11)
+	VMASKMOVPS   Y9, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y10, (R11)
+	VMASKMOVPS   Y11, Y12, 32(R11)
+	IMUL3Q       $+6, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -251,9 +325,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile2x1AVX2F32(SB), $0-96
+// func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile2x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -264,62 +338,80 @@ TEXT ·tile2x1AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y1
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMASKMOVPS (R9), Y1, Y0
-	ADDQ       R10, R9
-	VMASKMOVPS (R9), Y1, Y1
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y1, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y1, Y1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPS      (R10), Y2
-	VBROADCASTSS (R9), Y3
+	VMOVUPS      (R12), Y2
+	VBROADCASTSS (R11), Y3
 	VFMADD231PS  Y3, Y2, Y0
-	VBROADCASTSS (R9)(SI*1), Y3
+	VBROADCASTSS (R11)(SI*1), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y2
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMASKMOVPS   Y0, Y2, (R9)
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
 	ADDQ         R10, R9
-	VMASKMOVPS   Y1, Y2, (R9)
-	IMUL3Q       $+2, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, DX
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y2
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMASKMOVPS   Y0, Y2, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y1, Y2, (R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -327,9 +419,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile2x2AVX2F32(SB), $0-96
+// func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile2x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -340,6 +432,9 @@ TEXT ·tile2x2AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -348,63 +443,80 @@ tile:
 	VPXOR      Y3, Y3, Y3
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+8, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y3
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMOVUPS    (R9), Y0
-	VMASKMOVPS 32(R9), Y3, Y1
-	ADDQ       R10, R9
-	VMOVUPS    (R9), Y2
-	VMASKMOVPS 32(R9), Y3, Y3
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y3
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y3, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y3, Y3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPS      (R10), Y4
-	VMOVUPS      32(R10), Y5
-	VBROADCASTSS (R9), Y6
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R11), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
-	VBROADCASTSS (R9)(SI*1), Y6
+	VBROADCASTSS (R11)(SI*1), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+8, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y4
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMOVUPS      Y0, (R9)
-	VMASKMOVPS   Y1, Y4, 32(R9)
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
 	ADDQ         R10, R9
-	VMOVUPS      Y2, (R9)
-	VMASKMOVPS   Y3, Y4, 32(R9)
-	IMUL3Q       $+2, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, DX
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y4
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Y0, (R11)
+	VMASKMOVPS   Y1, Y4, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y2, (R11)
+	VMASKMOVPS   Y3, Y4, 32(R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -412,9 +524,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile1x1AVX2F32(SB), $0-96
+// func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile1x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -425,55 +537,69 @@ TEXT ·tile1x1AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y0
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMASKMOVPS (R9), Y0, Y0
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y0
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+1, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y0, Y0
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPS      (R10), Y1
-	VBROADCASTSS (R9), Y2
+	VMOVUPS      (R12), Y1
+	VBROADCASTSS (R11), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y1
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMASKMOVPS   Y0, Y1, (R9)
-	IMUL3Q       $+1, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMASKMOVPS   Y0, Y1, (R11)
+	IMUL3Q       $+1, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -481,9 +607,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile1x2AVX2F32(SB), $0-96
+// func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile1x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -494,60 +620,75 @@ TEXT ·tile1x2AVX2F32(SB), $0-96
 	SHLQ $0x02, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+8, R9
-	LEAQ       lanes32<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    32(R10)(R9*4), Y1
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x02, R10
-	VMOVUPS    (R9), Y0
-	VMASKMOVPS 32(R9), Y1, Y1
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	LEAQ       lanes32<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+1, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y1, Y1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPS      (R10), Y2
-	VMOVUPS      32(R10), Y3
-	VBROADCASTSS (R9), Y4
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R11), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+8, R9
-	LEAQ         lanes32<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPS      32(R10)(R9*4), Y2
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x02, R10
-	VMOVUPS      Y0, (R9)
-	VMASKMOVPS   Y1, Y2, 32(R9)
-	IMUL3Q       $+1, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	LEAQ         lanes32<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPS      32(R12)(R11*4), Y2
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Y0, (R11)
+	VMASKMOVPS   Y1, Y2, 32(R11)
+	IMUL3Q       $+1, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x02, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -555,9 +696,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile6x1AVX2F64(SB), $0-96
+// func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile6x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -568,6 +709,9 @@ TEXT ·tile6x1AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -578,83 +722,114 @@ tile:
 	VPXOR      Y5, Y5, Y5
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y5
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMASKMOVPD (R9), Y5, Y0
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y5, Y1
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y5, Y2
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y5, Y3
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y5, Y4
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y5, Y5
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y5
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+6, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y4
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y5, Y5
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	LEAQ (R9)(SI*2), R10
-	ADDQ SI, R10
-	MOVQ b+40(FP), R11
-	MOVQ k+8(FP), R12
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
 
 term:
-	VMOVUPD      (R11), Y6
-	VBROADCASTSD (R9), Y7
+	VMOVUPD      (R13), Y6
+	VBROADCASTSD (R11), Y7
 	VFMADD231PD  Y7, Y6, Y0
-	VBROADCASTSD (R9)(SI*1), Y7
+	VBROADCASTSD (R11)(SI*1), Y7
 	VFMADD231PD  Y7, Y6, Y1
-	VBROADCASTSD (R9)(SI*2), Y7
+	VBROADCASTSD (R11)(SI*2), Y7
 	VFMADD231PD  Y7, Y6, Y2
-	VBROADCASTSD (R10), Y7
+	VBROADCASTSD (R12), Y7
 	VFMADD231PD  Y7, Y6, Y3
-	VBROADCASTSD (R10)(SI*1), Y7
+	VBROADCASTSD (R12)(SI*1), Y7
 	VFMADD231PD  Y7, Y6, Y4
-	VBROADCASTSD (R10)(SI*2), Y7
+	VBROADCASTSD (R12)(SI*2), Y7
 	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         DI, R9
-	ADDQ         DI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y6
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMASKMOVPD   Y0, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPD   Y1, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPD   Y2, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPD   Y3, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPD   Y4, Y6, (R9)
-	ADDQ         R10, R9
-	VMASKMOVPD   Y5, Y6, (R9)
-	IMUL3Q       $+6, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y6
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMASKMOVPD   Y0, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y1, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y2, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y3, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y4, Y6, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y5, Y6, (R11)
+	IMUL3Q       $+6, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -672,9 +847,9 @@ DATA lanes64<>+48(SB)/8, $0x0000000000000000
 DATA lanes64<>+56(SB)/8, $0x0000000000000000
 GLOBL lanes64<>(SB), RODATA|NOPTR, $64
 
-// func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile6x2AVX2F64(SB), $0-96
+// func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile6x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -685,6 +860,9 @@ TEXT ·tile6x2AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -701,102 +879,139 @@ tile:
 	VPXOR      Y11, Y11, Y11
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+4, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y11
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y11, Y1
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y2
-	VMASKMOVPD 32(R9), Y11, Y3
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y4
-	VMASKMOVPD 32(R9), Y11, Y5
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y6
-	VMASKMOVPD 32(R9), Y11, Y7
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y8
-	VMASKMOVPD 32(R9), Y11, Y9
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y10
-	VMASKMOVPD 32(R9), Y11, Y11
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+4, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y11
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+6, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y4
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y6
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y7
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y8
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y9
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y10
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y11, Y11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	LEAQ (R9)(SI*2), R10
-	ADDQ SI, R10
-	MOVQ b+40(FP), R11
-	MOVQ k+8(FP), R12
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
 
 term:
-	VMOVUPD      (R11), Y12
-	VMOVUPD      32(R11), Y13
-	VBROADCASTSD (R9), Y14
+	VMOVUPD      (R13), Y12
+	VMOVUPD      32(R13), Y13
+	VBROADCASTSD (R11), Y14
 	VFMADD231PD  Y14, Y12, Y0
 	VFMADD231PD  Y14, Y13, Y1
-	VBROADCASTSD (R9)(SI*1), Y14
+	VBROADCASTSD (R11)(SI*1), Y14
 	VFMADD231PD  Y14, Y12, Y2
 	VFMADD231PD  Y14, Y13, Y3
-	VBROADCASTSD (R9)(SI*2), Y14
+	VBROADCASTSD (R11)(SI*2), Y14
 	VFMADD231PD  Y14, Y12, Y4
 	VFMADD231PD  Y14, Y13, Y5
-	VBROADCASTSD (R10), Y14
+	VBROADCASTSD (R12), Y14
 	VFMADD231PD  Y14, Y12, Y6
 	VFMADD231PD  Y14, Y13, Y7
-	VBROADCASTSD (R10)(SI*1), Y14
+	VBROADCASTSD (R12)(SI*1), Y14
 	VFMADD231PD  Y14, Y12, Y8
 	VFMADD231PD  Y14, Y13, Y9
-	VBROADCASTSD (R10)(SI*2), Y14
+	VBROADCASTSD (R12)(SI*2), Y14
 	VFMADD231PD  Y14, Y12, Y10
 	VFMADD231PD  Y14, Y13, Y11
-	ADDQ         DI, R9
-	ADDQ         DI, R10
-	ADDQ         R8, R11
-	DECQ         R12
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+4, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y12
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPD      Y2, (R9)
-	VMASKMOVPD   Y3, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPD      Y4, (R9)
-	VMASKMOVPD   Y5, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPD      Y6, (R9)
-	VMASKMOVPD   Y7, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPD      Y8, (R9)
-	VMASKMOVPD   Y9, Y12, 32(R9)
-	ADDQ         R10, R9
-	VMOVUPD      Y10, (R9)
-	VMASKMOVPD   Y11, Y12, 32(R9)
-	IMUL3Q       $+6, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+4, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y12
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   Y3, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y4, (R11)
+	VMASKMOVPD   Y5, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y6, (R11)
+	VMASKMOVPD   Y7, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y8, (R11)
+	VMASKMOVPD   Y9, Y12, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y10, (R11)
+	VMASKMOVPD   Y11, Y12, 32(R11)
+	IMUL3Q       $+6, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+6, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -804,9 +1019,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile2x1AVX2F64(SB), $0-96
+// func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile2x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -817,62 +1032,80 @@ TEXT ·tile2x1AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y1
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMASKMOVPD (R9), Y1, Y0
-	ADDQ       R10, R9
-	VMASKMOVPD (R9), Y1, Y1
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y1, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y1, Y1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPD      (R10), Y2
-	VBROADCASTSD (R9), Y3
+	VMOVUPD      (R12), Y2
+	VBROADCASTSD (R11), Y3
 	VFMADD231PD  Y3, Y2, Y0
-	VBROADCASTSD (R9)(SI*1), Y3
+	VBROADCASTSD (R11)(SI*1), Y3
 	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMASKMOVPD   Y0, Y2, (R9)
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
 	ADDQ         R10, R9
-	VMASKMOVPD   Y1, Y2, (R9)
-	IMUL3Q       $+2, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, DX
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y2
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMASKMOVPD   Y0, Y2, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y1, Y2, (R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -880,9 +1113,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile2x2AVX2F64(SB), $0-96
+// func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile2x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -893,6 +1126,9 @@ TEXT ·tile2x2AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
@@ -901,63 +1137,80 @@ tile:
 	VPXOR      Y3, Y3, Y3
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+4, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y3
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y3, Y1
-	ADDQ       R10, R9
-	VMOVUPD    (R9), Y2
-	VMASKMOVPD 32(R9), Y3, Y3
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+4, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y3
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y3, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y3, Y3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPD      (R10), Y4
-	VMOVUPD      32(R10), Y5
-	VBROADCASTSD (R9), Y6
+	VMOVUPD      (R12), Y4
+	VMOVUPD      32(R12), Y5
+	VBROADCASTSD (R11), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y1
-	VBROADCASTSD (R9)(SI*1), Y6
+	VBROADCASTSD (R11)(SI*1), Y6
 	VFMADD231PD  Y6, Y4, Y2
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
-	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+4, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y4
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y4, 32(R9)
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
 	ADDQ         R10, R9
-	VMOVUPD      Y2, (R9)
-	VMASKMOVPD   Y3, Y4, 32(R9)
-	IMUL3Q       $+2, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, DX
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+4, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y4
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y4, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   Y3, Y4, 32(R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+2, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -965,9 +1218,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile1x1AVX2F64(SB), $0-96
+// func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile1x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -978,55 +1231,69 @@ TEXT ·tile1x1AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+0, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y0
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMASKMOVPD (R9), Y0, Y0
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y0
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+1, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y0, Y0
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPD      (R10), Y1
-	VBROADCASTSD (R9), Y2
+	VMOVUPD      (R12), Y1
+	VBROADCASTSD (R11), Y2
 	VFMADD231PD  Y2, Y1, Y0
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+0, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y1
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMASKMOVPD   Y0, Y1, (R9)
-	IMUL3Q       $+1, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMASKMOVPD   Y0, Y1, (R11)
+	IMUL3Q       $+1, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX
@@ -1034,9 +1301,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·tile1x2AVX2F64(SB), $0-96
+// func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·tile1x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1047,60 +1314,75 @@ TEXT ·tile1x2AVX2F64(SB), $0-96
 	SHLQ $0x03, DI
 	MOVQ bRow+48(FP), R8
 	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
 
 tile:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
-	MOVQ       cols+88(FP), R9
-	SUBQ       $+4, R9
-	LEAQ       lanes64<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPD    32(R10)(R9*8), Y1
-	MOVQ       BX, R9
-	MOVQ       startRow+80(FP), R10
-	SHLQ       $0x03, R10
-	VMOVUPD    (R9), Y0
-	VMASKMOVPD 32(R9), Y1, Y1
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+4, R11
+	LEAQ       lanes64<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPD    32(R12)(R11*8), Y1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+1, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y1, Y1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
 
 add:
-	MOVQ CX, R9
-	MOVQ b+40(FP), R10
-	MOVQ k+8(FP), R11
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
 
 term:
-	VMOVUPD      (R10), Y2
-	VMOVUPD      32(R10), Y3
-	VBROADCASTSD (R9), Y4
+	VMOVUPD      (R12), Y2
+	VMOVUPD      32(R12), Y3
+	VBROADCASTSD (R11), Y4
 	VFMADD231PD  Y4, Y2, Y0
 	VFMADD231PD  Y4, Y3, Y1
-	ADDQ         DI, R9
-	ADDQ         R8, R10
-	DECQ         R11
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         cols+88(FP), R9
-	SUBQ         $+4, R9
-	LEAQ         lanes64<>+0(SB), R10
-	NEGQ         R9
-	VMOVUPD      32(R10)(R9*8), Y2
-	MOVQ         DX, R9
-	MOVQ         cRow+64(FP), R10
-	SHLQ         $0x03, R10
-	VMOVUPD      Y0, (R9)
-	VMASKMOVPD   Y1, Y2, 32(R9)
-	IMUL3Q       $+1, SI, R9
-	ADDQ         R9, CX
-	MOVQ         cRow+64(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, DX
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+4, R11
+	LEAQ         lanes64<>+0(SB), R12
+	NEGQ         R11
+	VMOVUPD      32(R12)(R11*8), Y2
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y2, 32(R11)
+	IMUL3Q       $+1, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, DX
 	TESTQ        BX, BX
 	JZ           next
-	MOVQ         startRow+80(FP), R9
-	SHLQ         $0x03, R9
-	IMUL3Q       $+1, R9, R9
-	ADDQ         R9, BX
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+1, R11, R11
+	ADDQ         R11, BX
 
 next:
 	DECQ AX

@@ -99,6 +99,10 @@ func (t *productTask[T]) addSpan(j int, s span, a *Matrix[T], lo int) {
 		aRow, aCol = t.row, s.lo-lo
 	}
 	b, bStride := t.panelRow(q, s.lo)
+	next := b
+	if j+1 < t.panelEnd {
+		next, _ = t.panelRow(&t.panels[j+1], s.lo)
+	}
 	height := t.kernels.height()
 	for row := t.row; row < t.rowEnd; {
 		end, needed := t.rowEnd, true
@@ -110,7 +114,7 @@ func (t *productTask[T]) addSpan(j int, s span, a *Matrix[T], lo int) {
 			end = min(end, t.rowEnd)
 		}
 		if needed {
-			t.addRows(q, row, end, s, a, row-aRow, aCol, b, bStride)
+			t.addRows(q, row, end, s, a, row-aRow, aCol, b, bStride, next)
 		} else if s.lo == q.begin {
 			t.clear(q, row, end, false)
 		}
@@ -123,7 +127,7 @@ func (t *productTask[T]) tileNeeded(row, j int) bool {
 }
 
 // addRows adds the terms of span s to rows row <= i < end of panel q. The elements of A start at (aRow, aCol) of a.
-func (t *productTask[T]) addRows(q *panel, row, end int, s span, a *Matrix[T], aRow, aCol int, b *T, bStride int) {
+func (t *productTask[T]) addRows(q *panel, row, end int, s span, a *Matrix[T], aRow, aCol int, b *T, bStride int, next *T) {
 	for _, k := range t.kernels.shapes {
 		tiles := (end - row) / k.rows
 		if tiles == 0 {
@@ -138,7 +142,7 @@ func (t *productTask[T]) addRows(q *panel, row, end int, s span, a *Matrix[T], a
 			}
 		}
 		k.run[q.width/t.kernels.lanes-1](tiles, s.hi-s.lo, a.from(aRow, aCol), a.RowStride, a.ColStride, b, bStride,
-			c, t.c.RowStride, start, startStride, q.cols)
+			c, t.c.RowStride, start, startStride, q.cols, next, (q.width+tiles-1)/tiles)
 		row += tiles * k.rows
 		aRow += tiles * k.rows
 	}

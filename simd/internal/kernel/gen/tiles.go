@@ -38,11 +38,13 @@ func (m *machine) tile(rows, vectors int) {
 	m.Function(m.symbol(fmt.Sprintf("tile%dx%d", rows, vectors)))
 	m.Doc(fmt.Sprintf("is a tileKernel for %d rows and %d columns.", rows, vectors*m.lanes()))
 	m.SignatureExpr(fmt.Sprintf("func(tiles, k int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow int, c *%[1]s, cRow int, "+
-		"start *%[1]s, startRow, cols int)", m.typ()))
+		"start *%[1]s, startRow, cols int, next *%[1]s, nextStep int)", m.typ()))
 	m.Pragma("noescape")
 
 	tiles, a, c, start := m.param("tiles"), m.param("a"), m.param("c"), m.param("start")
 	aRow, aCol, bRow := m.stride("aRow"), m.stride("aCol"), m.stride("bRow")
+
+	next, nextStep := m.param("next"), m.stride("nextStep")
 
 	m.Label("tile")
 	sums := make([][]vec, rows)
@@ -54,14 +56,18 @@ func (m *machine) tile(rows, vectors int) {
 	m.TESTQ(start, start)
 	m.JZ(operand.LabelRef("add"))
 	last := m.lastColumns(vectors)
+	ahead := m.copyOf(start)
+	m.advance(ahead, m.stride("startRow"), rows)
 	m.eachRow(start, "startRow", rows, func(i int, row gp) {
 		for v, sum := range sums[i] {
+			m.PREFETCHT0(m.at(ahead, v*m.lanes()))
 			if v == vectors-1 {
 				m.loadTail(m.at(row, v*m.lanes()), last, sum)
 			} else {
 				m.load(m.at(row, v*m.lanes()), sum)
 			}
 		}
+		m.ADDQ(m.stride("startRow"), ahead)
 	})
 
 	m.Label("add")
@@ -82,6 +88,8 @@ func (m *machine) tile(rows, vectors int) {
 	for _, g := range groups {
 		m.ADDQ(aCol, g)
 	}
+	m.PREFETCHT1(mem{Base: next})
+	m.ADDQ(nextStep, next)
 	m.ADDQ(bRow, b)
 	m.DECQ(k)
 	m.JNZ(operand.LabelRef("term"))
