@@ -147,10 +147,12 @@ func (c *Categorical) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node 
 // probability zero is never drawn.
 func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Categorical.Sample", uniforms, len(c.cards))
-	logits := graph.StopGradient(c.Logits(ctx, uniforms.Graph()))
+	logits := c.Logits(ctx, uniforms.Graph())
 	weights := graph.Exp(graph.Sub(logits, graph.ReduceAllMax(logits)))
 	u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), 1)
-	return space.Codes(c.cards, invertCDF(weights, u))
+	index := invertCDF(graph.InsertAxes(weights, 0), u)
+	// Without the mark, differentiating log q at these codes would look for a gradient of comparisons.
+	return graph.StopGradient(space.Codes(c.cards, index))
 }
 
 // logSumExp returns log ∑ exp x over all of x, of which some may be -Inf but not all.

@@ -33,3 +33,27 @@ func ExampleCategorical() {
 	fmt.Println(out[0].Value(), out[1].Value())
 	// Output: [[0 1] [1 0] [1 1]] [0.5 0.25 0.25]
 }
+
+// Sixty predictors make 2^60 models, too many to list. The start says that each predictor is out nine
+// times in ten.
+func ExampleAutoregressive() {
+	cards, prior := make([]int, 60), make([][]float64, 60)
+	for site := range cards {
+		cards[site] = 2
+		prior[site] = []float64{math.Log(0.9), math.Log(0.1)}
+	}
+	q, err := modeldist.NewAutoregressive(cards, modeldist.AutoregressiveConfig{SiteLogPrior: prior, Hidden: 64, Seed: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	backend, err := backends.NewWithConfig("go:ops_sequential")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	null := [][]int32{make([]int32, 60)}
+	logQ := context.MustExecOnce(backend, context.New(), q.LogProb, null)
+	fmt.Printf("log q of the null model: %.3f\n", logQ.Value().([]float64)[0])
+	// Output: log q of the null model: -6.322
+}

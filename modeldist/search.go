@@ -10,20 +10,20 @@ import (
 // levels, small enough that a row of children and its running sums are cheap.
 const maxFan = 32
 
-// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [M] float64, not
-// negative, and u [B] float64 in [0, 1) -> [B] int32.
+// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64, not
+// negative, and u [B] float64 in [0, 1) -> [B] int32. With R = 1 all u share one row of weights,
+// otherwise R = B and each u has its own.
 //
-// The weights are the leaves of a tree in which every node holds the sum of its children. Each u
-// walks down from the root, so the cost is O(M + B·fan·levels) and nothing of size B·M exists; sums
-// over a tree are also accurate to a few rounding errors whatever M is.
+// The weights of a row are the leaves of a tree in which every node holds the sum of its children.
+// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row nothing of size
+// B·M exists; sums over a tree are also accurate to a few rounding errors whatever M is.
 //
 // An outcome of weight zero is never returned, however sums are rounded and whatever u is: at each
 // node only children of positive weight are eligible, and when rounding leaves u beyond the last
 // running sum the last of them is taken.
 func invertCDF(weights, u *graph.Node) *graph.Node {
 	g := weights.Graph()
-	outcomes := weights.Shape().Dim(0)
-	batch := u.Shape().Dim(0)
+	rows, outcomes := weights.Shape().Dim(0), weights.Shape().Dim(1)
 	fan, levels := treeSize(outcomes)
 
 	leaves := fan
@@ -31,28 +31,33 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		leaves *= fan
 	}
 	if leaves > outcomes {
-		padding := graph.Zeros(g, shapes.Make(weights.DType(), leaves-outcomes))
-		weights = graph.Concatenate([]*graph.Node{weights, padding}, 0)
+		padding := graph.Zeros(g, shapes.Make(weights.DType(), rows, leaves-outcomes))
+		weights = graph.Concatenate([]*graph.Node{weights, padding}, 1)
 	}
-	children := make([]*graph.Node, levels) // children[l]: [fan^l, fan], a row for each node of level l
+	// children[l] is [R·fan^l, fan], a row for each node of level l; those of a tree are consecutive.
+	children := make([]*graph.Node, levels)
 	sums := weights
 	for level := levels - 1; level >= 0; level-- {
 		children[level] = graph.Reshape(sums, -1, fan)
 		sums = graph.ReduceSum(children[level], 1)
 	}
 
-	node := graph.Zeros(g, shapes.Make(dtypes.Int32, batch))
-	target := graph.Mul(u, graph.Reshape(sums)) // what is left of u·total inside the current node
+	node := graph.Zeros(g, shapes.Make(dtypes.Int32, u.Shape().Dim(0)))
+	if rows > 1 {
+		node = graph.Iota(g, node.Shape(), 0)
+	}
+	tree := node
+	target := graph.Mul(u, sums) // what is left of u·total inside the current node
 	runningSum := graph.ConvertDType(graph.UpperTriangular(g, fan), weights.DType())
-	for _, rows := range children {
-		row := graph.Gather(rows, graph.InsertAxes(node, -1)) // [B, fan]
+	for _, rowsOfLevel := range children {
+		row := graph.Gather(rowsOfLevel, graph.InsertAxes(node, -1)) // [B, fan]
 		running := graph.MatMul(row, runningSum)
 		child := firstBeyond(row, running, target)
 		before := graph.Mul(graph.OneHot(child, fan, row.DType()), graph.Sub(running, row))
 		target = graph.Sub(target, graph.ReduceSum(before, 1))
 		node = graph.Add(graph.MulScalar(node, fan), child)
 	}
-	return node
+	return graph.Sub(node, graph.MulScalar(tree, leaves))
 }
 
 // firstBeyond returns the first column with positive weight whose running sum exceeds the target, or

@@ -13,9 +13,31 @@ import (
 
 func invert(t testing.TB, weights, u []float64) []int32 {
 	t.Helper()
-	out, err := graph.ExecOnce(testkit.Backend(t), invertCDF, weights, u)
+	out, err := graph.ExecOnce(testkit.Backend(t), invertCDF, [][]float64{weights}, u)
 	require.NoError(t, err)
 	return out.Value().([]int32)
+}
+
+// A row of weights for each u gives what each row gives alone.
+func TestInvertCDFRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for _, m := range []int{1, 2, 10, 45, 1030} {
+		const batch = 20
+		rows, u := make([][]float64, batch), make([]float64, batch)
+		var want []int32
+		for b := range rows {
+			rows[b] = make([]float64, m)
+			for i := range rows[b] {
+				rows[b][i] = max(0, rng.NormFloat64())
+			}
+			rows[b][rng.IntN(m)] = 1
+			u[b] = rng.Float64()
+			want = append(want, invert(t, rows[b], u[b:b+1])...)
+		}
+		got, err := graph.ExecOnce(testkit.Backend(t), invertCDF, rows, u)
+		require.NoError(t, err)
+		require.Equal(t, want, got.Value())
+	}
 }
 
 // The oracle: a linear scan. Where rounding decides, that is within 1e-12 of a boundary between two
@@ -105,6 +127,6 @@ func BenchmarkInvertCDF(b *testing.B) {
 	}
 	exec := graph.MustNewExec(testkit.Backend(b), invertCDF)
 	for b.Loop() {
-		exec.MustExec(weights, u)
+		exec.MustExec([][]float64{weights}, u)
 	}
 }

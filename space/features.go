@@ -22,7 +22,11 @@ func FeatureDim(cards []int) int {
 // Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float
 // dtype. A site with two outcomes is its outcome, 0 or 1; any other site is one-hot.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
-	cards := s.Cards()
+	return FeaturesOf(s.Cards(), codes, dtype)
+}
+
+// FeaturesOf is [Features] for a space given by its outcome counts alone.
+func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	AssertCodes("space.Features", codes, len(cards))
 	// Feature c asks whether site sites[c] has outcome outcomes[c].
 	var sites, outcomes []int32
@@ -35,12 +39,13 @@ func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 			outcomes = append(outcomes, int32(outcome))
 		}
 	}
-	on := graph.Equal(takeColumns(codes, sites), graph.Const(codes.Graph(), [][]int32{outcomes}))
+	on := graph.Equal(TakeColumns(codes, sites), graph.Const(codes.Graph(), [][]int32{outcomes}))
 	return graph.ConvertDType(on, dtype)
 }
 
-// takeColumns returns the listed columns of x [B, N] as [B, len(columns)]; a column may repeat.
-func takeColumns(x *graph.Node, columns []int32) *graph.Node {
+// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)], x itself when they are all
+// its columns in order. A column may repeat.
+func TakeColumns(x *graph.Node, columns []int32) *graph.Node {
 	if isIdentity(columns, x.Shape().Dim(1)) {
 		return x
 	}

@@ -79,7 +79,7 @@ func (s *Subsets) Dim() int { return len(s.owner) }
 func (s *Subsets) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Subsets.Mask", codes, len(s.cards))
 	g := codes.Graph()
-	mask := graph.NotEqual(takeColumns(codes, s.owner), graph.Const(g, int32(0)))
+	mask := graph.NotEqual(TakeColumns(codes, s.owner), graph.Const(g, int32(0)))
 	if s.fixed {
 		mask = graph.LogicalOr(mask, graph.Const(g, [][]bool{s.always}))
 	}

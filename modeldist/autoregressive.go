@@ -1,0 +1,253 @@
+package modeldist
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/space"
+)
+
+// AutoregressiveConfig configures [NewAutoregressive]. The zero value starts from the uniform
+// distribution with a network sized for the space.
+type AutoregressiveConfig struct {
+	Hidden int // units in each layer; 0 means twice the network's inputs, between 64 and 1024
+	Blocks int // residual blocks; 0 means 2
+	// SiteLogPrior holds initial log weights of the outcomes of each site, which start independent:
+	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
+	// excludes an outcome for ever. Nil means all equal.
+	SiteLogPrior [][]float64
+	Seed         uint64       // root seed of the initial weights
+	DType        dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+}
+
+// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with all
+// conditionals from one residual masked network that has as many outputs for a site as the site has
+// outcomes (MADE+; paper section 3.2 and appendix F.8). Its memory grows with the number of sites and
+// not with that of models.
+//
+// The network reads the outcomes of earlier sites as [space.Features]. From its outputs on,
+// arithmetic is in float64.
+type Autoregressive struct {
+	cards  []int
+	inputs []int // cards as the network sees them: the outcome of the last site is no input to any other
+	net    *made.Network
+	dtype  dtypes.DType
+	groups []siteGroup
+	places []place // of each site
+}
+
+// siteGroup is the sites with the same number of outcomes, which share a head of the network.
+type siteGroup struct {
+	card    int
+	sites   []int32
+	initial [][]float64 // log weights [len(sites), card]; nil when all equal
+}
+
+// place says where a site's outputs are.
+type place struct{ group, slot int }
+
+// NewAutoregressive returns the autoregressive distribution over codes with the given outcome counts.
+// It refuses a space with a single model, sizes a network cannot have, and site log priors of the wrong
+// shape, with NaN or +Inf, or without any outcome left at a site.
+func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, error) {
+	if err := space.CheckCards(cards); err != nil {
+		return nil, err
+	}
+	if err := cfg.check(cards); err != nil {
+		return nil, err
+	}
+	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType}
+	a.inputs[len(cards)-1] = 2 // one feature, which the network never uses
+	if a.dtype == dtypes.InvalidDType {
+		a.dtype = dtypes.Float32
+	}
+	heads := a.groupSites(cfg.SiteLogPrior)
+	if len(heads) == 0 {
+		return nil, fmt.Errorf("modeldist: every site has one outcome: there is a single model and nothing to learn")
+	}
+	width := space.FeatureDim(a.inputs)
+	if cfg.Hidden == 0 {
+		cfg.Hidden = min(max(2*width, 64), 1024)
+	}
+	if cfg.Blocks == 0 {
+		cfg.Blocks = 2
+	}
+	net, err := made.New(made.Config{
+		Inputs: width, Hidden: cfg.Hidden, Blocks: cfg.Blocks, Heads: heads, Seed: cfg.Seed,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("modeldist: %w", err)
+	}
+	a.net = net
+	return a, nil
+}
+
+// groupSites fills groups and places, and returns the heads of the network, one for each group. The
+// outputs of a site belong to the first of its features, so they depend on earlier sites only.
+func (a *Autoregressive) groupSites(logPrior [][]float64) (heads [][]int) {
+	width := space.FeatureDim(a.inputs)
+	a.places = make([]place, len(a.cards))
+	head := map[int]int{} // outcome count -> group
+	feature := 0
+	for site, card := range a.cards {
+		if card > 1 { // else there is nothing to choose
+			h, ok := head[card]
+			if !ok {
+				h = len(a.groups)
+				head[card] = h
+				heads = append(heads, make([]int, width))
+				a.groups = append(a.groups, siteGroup{card: card})
+			}
+			group := &a.groups[h]
+			heads[h][feature] = group.outputs()
+			a.places[site] = place{h, len(group.sites)}
+			group.sites = append(group.sites, int32(site))
+			if logPrior != nil {
+				group.initial = append(group.initial, slices.Clone(logPrior[site]))
+			}
+		}
+		feature += space.FeatureDim(a.inputs[site : site+1])
+	}
+	return heads
+}
+
+func (c AutoregressiveConfig) check(cards []int) error {
+	if c.Hidden < 0 || c.Blocks < 0 {
+		return fmt.Errorf("modeldist: autoregressive network of %d units and %d blocks, want neither negative", c.Hidden, c.Blocks)
+	}
+	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
+		return fmt.Errorf("modeldist: autoregressive network of dtype %s, want Float32 or Float64", c.DType)
+	}
+	if c.SiteLogPrior == nil {
+		return nil
+	}
+	if len(c.SiteLogPrior) != len(cards) {
+		return fmt.Errorf("modeldist: site log prior has %d rows, the space has %d sites", len(c.SiteLogPrior), len(cards))
+	}
+	for site, row := range c.SiteLogPrior {
+		if len(row) != cards[site] {
+			return fmt.Errorf("modeldist: site log prior of site %d has %d values, want %d", site, len(row), cards[site])
+		}
+		for outcome, value := range row {
+			if math.IsNaN(value) || math.IsInf(value, 1) {
+				return fmt.Errorf("modeldist: site log prior of site %d, outcome %d is %v", site, outcome, value)
+			}
+		}
+		if math.IsInf(slices.Max(row), -1) {
+			return fmt.Errorf("modeldist: site log prior of site %d is -Inf for all outcomes", site)
+		}
+	}
+	return nil
+}
+
+// Cards returns the outcome counts of the sites. Callers must not change it.
+func (a *Autoregressive) Cards() []int { return a.cards }
+
+// LogProb returns log q of each code in one pass of the network: codes [B, S] int32 -> [B] float64, -Inf
+// for codes with an excluded outcome.
+func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
+	space.AssertCodes("modeldist.Autoregressive.LogProb", codes, len(a.cards))
+	g := codes.Graph()
+	outputs := a.bind(ctx, g).Outputs(a.features(codes))
+	var total *graph.Node
+	for h, group := range a.groups {
+		logProbs := logSoftmax(group.logits(outputs[h], group.initial)) // [B, n, K]
+		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
+		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
+		// A selection and not a product with 0 and 1: excluded outcomes have log probability -Inf.
+		sum := graph.ReduceSum(graph.Where(chosen, logProbs, graph.ZerosLike(logProbs)), 1, 2)
+		if total == nil {
+			total = sum
+		} else {
+			total = graph.Add(total, sum)
+		}
+	}
+	return total
+}
+
+// Sample draws codes site by site, each by inverting its conditional distribution: uniforms [B, S]
+// float64 -> codes [B, S] int32. It takes one pass of the network for each site. An outcome of
+// probability zero is never drawn.
+func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
+	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
+	g := uniforms.Graph()
+	batch, sites := uniforms.Shape().Dim(0), len(a.cards)
+	net := a.bind(ctx, g)
+	blank := func(n int) *graph.Node { return graph.Zeros(g, shapes.Make(dtypes.Int32, batch, n)) }
+	codes := blank(sites)
+	var drawn []*graph.Node // the columns of codes so far, [B, 1] each
+	for site, card := range a.cards {
+		if card == 1 {
+			drawn = append(drawn, blank(1))
+			continue
+		}
+		at := a.places[site]
+		logits := a.groups[at.group].slot(net.Outputs(a.features(codes))[at.group], at.slot) // [B, K]
+		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
+		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
+		drawn = append(drawn, graph.InsertAxes(invertCDF(weights, u), -1))
+		columns := slices.Clone(drawn)
+		if rest := sites - len(drawn); rest > 0 {
+			columns = append(columns, blank(rest))
+		}
+		codes = graph.Concatenate(columns, 1)
+	}
+	return graph.StopGradient(codes)
+}
+
+func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound {
+	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, nil)
+}
+
+// features is what the network reads: codes [B, S] -> [B, inputs].
+func (a *Autoregressive) features(codes *graph.Node) *graph.Node {
+	return space.FeaturesOf(a.inputs, codes, a.dtype)
+}
+
+// outputs is how many outputs of the network a site has: the log odds for two outcomes, otherwise a
+// logit for each outcome.
+func (s siteGroup) outputs() int {
+	if s.card == 2 {
+		return 1
+	}
+	return s.card
+}
+
+// logits turns outputs of the network for n sites of the group, [B, n·outputs], into logits of their
+// outcomes, [B, n, K] float64, to which initial [n, K] is added unless it is nil.
+func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node {
+	x := graph.ConvertDType(outputs, dtypes.Float64)
+	x = graph.Reshape(x, x.Shape().Dim(0), -1, s.outputs())
+	if s.card == 2 {
+		x = graph.Concatenate([]*graph.Node{graph.ZerosLike(x), x}, 2)
+	}
+	if initial != nil {
+		x = graph.Add(x, graph.InsertAxes(graph.Const(x.Graph(), initial), 0))
+	}
+	return x
+}
+
+// slot returns the logits [B, K] of one site of the group, from the outputs for all its sites.
+func (s siteGroup) slot(outputs *graph.Node, slot int) *graph.Node {
+	n := s.outputs()
+	own := graph.SliceAxis(outputs, 1, graph.AxisRange(slot*n, (slot+1)*n))
+	var initial [][]float64
+	if s.initial != nil {
+		initial = s.initial[slot : slot+1]
+	}
+	return graph.Squeeze(s.logits(own, initial), 1)
+}
+
+// logSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row; the
+// gradient stays finite.
+func logSoftmax(x *graph.Node) *graph.Node {
+	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
+	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))
+}
