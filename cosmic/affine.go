@@ -4,8 +4,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// maxLogScale bounds the log-scale of one layer. Layers compose and the map that ends the flow is unbounded, so
-// this limits no target; it keeps exp and its gradient finite for any input.
+// maxLogScale bounds the log-scale of one layer. Layers compose and the map that ends the flow is
+// unbounded, so this limits no target; it keeps exp and its gradient finite for any input.
 const maxLogScale = 4
 
 // softClamp maps the real line to (-maxLogScale, maxLogScale) with slope 1 at 0, where it is 0.

@@ -12,9 +12,10 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// TestNamedSizes builds the paper's flows on its problem (8 coordinates, one-hot of 128 models) and counts
-// parameters. The MLP has those of the published network, 300,304; the autoregressive flows have the same
-// layers but learned end maps of 2·8 and, in the spline, a share of the outputs used for shift and scale.
+// TestNamedSizes builds the paper's flows on its problem (8 coordinates, one-hot of 128 models) and
+// counts parameters. The MLP has those of the published network, 300,304; the autoregressive flows
+// have the same layers but learned end maps of 2·8 and, in the spline, a share of the outputs used
+// for shift and scale.
 func TestNamedSizes(t *testing.T) {
 	const features, end = 128, 2 * 8
 	for _, c := range []struct {

@@ -10,11 +10,11 @@
 //
 // P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: slot s
 // is moved by a monotone map τ_ρ whose parameters ρ come from the slots before it and from the
-// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of eq. 8. R_m reverses the
-// first d_m slots; where L is even a last R_m restores their order. E shifts and scales each active coordinate by
-// two numbers of its own, free of m: set them (Config.Shift, Config.LogScale) to the location and scale of the
-// posterior where those are roughly known. The Diagonal kind has one layer without permutation, whose
-// ρ depends on m alone.
+// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of
+// eq. 8. R_m reverses the first d_m slots; where L is even a last R_m restores their order. E shifts
+// and scales each active coordinate by two numbers of its own, free of m: set them (Config.Shift,
+// Config.LogScale) to the location and scale of the posterior where those are roughly known. The
+// Diagonal kind has one layer without permutation, whose ρ depends on m alone.
 //
 // Because inactive coordinates are last and are the identity, they are unchanged to the bit, nothing
 // depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.

@@ -12,7 +12,8 @@ import (
 )
 
 // Two models of three coordinates go through one flow, which starts as the affine map given by
-// Shift and LogScale. The second model does not use coordinate 1, so its value passes through and counts for nothing.
+// Shift and LogScale. The second model does not use coordinate 1, so its value passes through and
+// counts for nothing.
 func Example() {
 	flow, err := cosmic.New(cosmic.Config{
 		Dim:      3,

@@ -55,9 +55,9 @@ func New(cfg Config) (*Flow, error) {
 func (f *Flow) Config() Config { return f.cfg }
 
 // ToParams maps reference draws to parameters in one pass. mask [B, D] Bool marks the coordinates
-// the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0), z [B, D] is
-// Float32 or Float64 and sets the dtype of the results: theta [B, D], equal to z to the bit where mask is
-// false, and logDet [B] = log |det ∂θ/∂z| over the active coordinates.
+// the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0),
+// z [B, D] is Float32 or Float64 and sets the dtype of the results: theta [B, D], equal to z to the bit
+// where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active coordinates.
 //
 // Like every graph function it panics with an error value on inputs of a wrong shape or dtype.
 func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
@@ -65,9 +65,9 @@ func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta
 	return f.toParams(ctx.Checked(false), newPacking(mask), mask, feats, z)
 }
 
-// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], of
-// the map from z to θ. The layers are sequential in this direction: each takes Dim passes of its network,
-// unrolled in the graph.
+// ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], of the
+// map from z to θ. The layers are sequential in this direction: each takes Dim passes of its
+// network, unrolled in the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
 	return f.toBase(ctx.Checked(false), newPacking(mask), mask, feats, theta)
@@ -145,7 +145,8 @@ func (f *Flow) layers(ctx *context.Context, x, cond *graph.Node) []layer {
 	return layers
 }
 
-// condition returns what the layers are conditioned on: feats, encoded if the flow has an encoder; or nil.
+// condition returns what the layers are conditioned on: feats, encoded if the flow has an encoder;
+// or nil.
 func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.DType) *graph.Node {
 	if f.cfg.Features == 0 {
 		return nil

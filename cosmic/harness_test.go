@@ -67,9 +67,9 @@ func newSubject(t testing.TB, cfg Config) subject {
 	return subject{t, flow, context.New(), testkit.Backend(t)}
 }
 
-// randomise replaces every variable by normal draws: the zeros that make the flow start as the identity
-// would hide most mistakes. Draws have standard deviation scale, over √n for a matrix of n rows, which keeps
-// Jacobians well enough conditioned for the tolerances here.
+// randomise replaces every variable by normal draws: the zeros that make the flow start as the
+// identity would hide most mistakes. Draws have standard deviation scale, over √n for a matrix of n
+// rows, which keeps Jacobians well enough conditioned for the tolerances here.
 func (s subject) randomise(scale float64) subject {
 	s.t.Helper()
 	s.eval(s.flow.ToParams, dtypes.Float64, newBatch(1, 2, s.flow.cfg.Dim, s.flow.cfg.Features)) // creates them
@@ -88,7 +88,8 @@ func (s subject) randomise(scale float64) subject {
 	return s
 }
 
-// run executes a graph of b's three inputs, feats and x converted to dtype, and returns its outputs in Float64.
+// run executes a graph of b's three inputs, feats and x converted to dtype, and returns its outputs
+// in Float64.
 func (s subject) run(dtype dtypes.DType, b batch, fn func(ctx *context.Context, mask, feats, x *graph.Node) []*graph.Node) []*tensors.Tensor {
 	s.t.Helper()
 	exec, err := context.NewExec(s.backend, s.ctx, func(ctx *context.Context, in []*graph.Node) []*graph.Node {

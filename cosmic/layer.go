@@ -21,8 +21,8 @@ type univariate interface {
 	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)
 }
 
-// layer is one CoSMIC step in packed coordinates: ρ of slot s comes from the slots before it, and eq. 8, with its
-// 0/1 mask, is a selection.
+// layer is one CoSMIC step in packed coordinates: ρ of slot s comes from the slots before it, and
+// eq. 8, with its 0/1 mask, is a selection.
 type layer struct {
 	tau univariate
 	net *made.Bound
@@ -36,8 +36,8 @@ func (l layer) toParams(active, z *graph.Node) (theta, logSlope *graph.Node) {
 }
 
 // toBase inverts toParams. ρ of slot s needs the z of the slots before it, so it takes D passes,
-// each of which settles one slot. Slots not yet settled hold 0 rather than a guess, which might grow without
-// bound from pass to pass and reach others as 0·∞.
+// each of which settles one slot. Slots not yet settled hold 0 rather than a guess, which might
+// grow without bound from pass to pass and reach others as 0·∞.
 func (l layer) toBase(active, theta *graph.Node) (z, logSlope *graph.Node) {
 	zeros := graph.ZerosLike(theta)
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)

@@ -36,7 +36,8 @@ func alone(f *Flow, invert bool) graphFn {
 }
 
 // TestLayer checks one layer in packed coordinates: autoregressive among the active slots, whose
-// Jacobian is lower triangular with every entry below the diagonal in use; identity on the rest; logDet and inverse.
+// Jacobian is lower triangular with every entry below the diagonal in use; identity on the rest;
+// logDet and inverse.
 func TestLayer(t *testing.T) {
 	for _, cfg := range kinds() {
 		if cfg.Kind == Diagonal {

@@ -40,10 +40,12 @@ func newPacking(mask *graph.Node) packing {
 	}
 	slots := flat(graph.Where(mask, graph.AddScalar(rank, -1), graph.Add(used, graph.Sub(column, rank))))
 	active := graph.LessThan(column, used)
+	places := shapes.Make(dtypes.Int32, batch*dim)
+	held := graph.Scatter(slots, graph.Reshape(flat(column), batch*dim), places, false, true)
 	return packing{
 		active:   active,
 		slots:    slots,
-		order:    graph.Reshape(graph.Scatter(slots, graph.Reshape(flat(column), batch*dim), shapes.Make(dtypes.Int32, batch*dim), false, true), batch*dim, 1),
+		order:    graph.Reshape(held, batch*dim, 1),
 		reversal: flat(graph.Where(active, graph.AddScalar(graph.Sub(used, column), -1), column)),
 	}
 }

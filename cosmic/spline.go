@@ -13,9 +13,10 @@ const (
 	minBin = 1e-3
 )
 
-// spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound],
-// the identity outside, followed by affine: with identity tails alone the spline could not move mass beyond
-// its square. Its static point is ρ = 0: equal bins and unit slopes, then no shift and no scale.
+// spline is the monotone rational-quadratic spline of Durkan et al. (2019) on [-bound, bound], the
+// identity outside, followed by affine: with identity tails alone the spline could not move mass
+// beyond its square. Its static point is ρ = 0: equal bins and unit slopes, then no shift and no
+// scale.
 //
 // Identity tails rather than a spline on [0, 1] between a sigmoid and a logit: in float32 the
 // sigmoid rounds to 1 at 17 and keeps less than half its digits from 8 on, so the sandwich
@@ -78,8 +79,8 @@ func (s spline) slopes(rho, x *graph.Node) *graph.Node {
 	return graph.Exp(softClamp(graph.Reshape(rho, x.Shape().Dim(0), x.Shape().Dim(1), s.bins-1)))
 }
 
-// bin describes the bin that holds each coordinate, [B, D] each: its lower left corner, its sides, its mean slope
-// and the slopes at its ends.
+// bin describes the bin that holds each coordinate, [B, D] each: its lower left corner, its sides,
+// its mean slope and the slopes at its ends.
 type bin struct {
 	x0, y0, width, height, secant, d0, d1 *graph.Node
 }

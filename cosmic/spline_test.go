@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// naiveSpline is the rational-quadratic spline of Durkan et al. written as a loop over knots, with its slope.
+// naiveSpline is the rational-quadratic spline of Durkan et al. written as a loop over knots, with
+// its slope.
 func naiveSpline(widths, heights, slopes []float64, x float64) (y, slope float64) {
 	share := func(raw []float64) []float64 {
 		knots, sum := []float64{-5}, 0.
@@ -41,7 +42,8 @@ func naiveSpline(widths, heights, slopes []float64, x float64) (y, slope float64
 	return y, s * s * (d[k+1]*xi*xi + 2*s*xi*(1-xi) + d[k]*(1-xi)*(1-xi)) / (den * den)
 }
 
-// splineCase is one spline per row, applied to its own x: raw parameters and inputs as the graph wants them.
+// splineCase is one spline per row, applied to its own x: raw parameters and inputs as the graph
+// wants them.
 type splineCase struct{ widths, heights, slopes, shift, scale, x [][]float64 }
 
 func newSplineCase(rows, bins int, scale float64) splineCase {

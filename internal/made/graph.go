@@ -9,7 +9,8 @@ import (
 )
 
 // nearlyIdentity is the half-width of the initial values of the last layer of a residual block:
-// small enough that each block starts next to the identity, not zero so that both its layers learn at once.
+// small enough that each block starts next to the identity, not zero so that both its layers learn
+// at once.
 const nearlyIdentity = 1e-3
 
 // Bound is a network together with its weights and with everything that depends on cond alone, in

@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// dependence says which outputs of a network change with which inputs: D rows over the outputs of all heads, then
-// C rows for the columns of cond. It is read off gradients at random weights and a random point.
+// dependence says which outputs of a network change with which inputs: D rows over the outputs of
+// all heads, then C rows for the columns of cond. It is read off gradients at random weights and a
+// random point.
 func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	t.Helper()
 	cfg := n.cfg
@@ -92,7 +93,8 @@ func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 	return nonzero(cfg.Inputs, 0, len(args)), nonzero(cfg.Context, 1, len(args))
 }
 
-// TestAutoregressive checks on gradients that outputs see exactly the inputs before their own, and all of cond.
+// TestAutoregressive checks on gradients that outputs see exactly the inputs before their own, and
+// all of cond.
 func TestAutoregressive(t *testing.T) {
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 4, Blocks: 1, Context: 2, Heads: [][]int{{2}}},
@@ -125,7 +127,8 @@ func TestAutoregressive(t *testing.T) {
 	}
 }
 
-// TestBrokenDegreesSeen shows that the test above can fail: degrees one too high let each output see its own input.
+// TestBrokenDegreesSeen shows that the test above can fail: degrees one too high let each output
+// see its own input.
 func TestBrokenDegreesSeen(t *testing.T) {
 	n, err := New(Config{Inputs: 3, Hidden: 12, Blocks: 1, Heads: [][]int{Repeat(3, 1)}})
 	require.NoError(t, err)
