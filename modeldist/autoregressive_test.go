@@ -269,6 +269,11 @@ func TestLearnsTarget(t *testing.T) {
 				variation += math.Abs(math.Exp(got[i])-math.Exp(target[i])) / 2
 			}
 			require.Less(t, variation, 0.05)
+
+			// What was learnt is in the context alone: in another one the distribution starts afresh.
+			fresh := run(t, context.New(), c.q.LogProb, allCodes(cards))[0].([]float64)
+			require.InDelta(t, -math.Log(12), slices.Min(fresh), 1e-12)
+			require.InDelta(t, -math.Log(12), slices.Max(fresh), 1e-12)
 		})
 	}
 }
