@@ -46,8 +46,9 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 
 // Certify weighs draws of the flow by the target and returns corrected model probabilities, evidences and a verdict.
 //
-// q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / q(θ | m) do not: their mean is the
-// evidence Z_m whatever q is, as long as the weights' tail is light, which Pareto's k̂ tells. If the space has at most
+// q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do not, with r the flow's density
+// when its reference is widened (reference.go): their mean is the evidence Z_m whatever r is, as long as the weights' tail is
+// light, which Pareto's k̂ tells. If the space has at most
 // MaxModels models, each is weighed on its own and the result does not depend on q(m) at all.
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
@@ -109,8 +110,8 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig, count 
 
 // storedDraw is a draw that is kept for the weighted sample.
 type storedDraw struct {
-	theta          []float64
-	logQ, logJoint float64
+	theta                     []float64
+	logQ, logJoint, logWeight float64
 }
 
 // weigher draws parameters for models and appends log weights.
@@ -123,7 +124,7 @@ type weigher struct {
 	progress    func(done, total int)
 }
 
-// weigh appends allocation[i] log weights log η(θ | m) − log q(θ | m) for model i to weights[i], and keeps the draws if store is set.
+// weigh appends allocation[i] log weights log η(θ | m) − log r(θ | m) for model i to weights[i], and keeps the draws if store is set.
 func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]float64, store bool) error {
 	p := w.posterior
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
@@ -141,7 +142,7 @@ func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]fl
 			return err
 		}
 		for row, model := range owner {
-			logWeight := draws.logJoint[row] - draws.logQ[row]
+			logWeight := draws.logWeight(row)
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				w.nonFinite++
 				logWeight = math.Inf(-1)
@@ -149,7 +150,7 @@ func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]fl
 			if store {
 				models[model].stored = append(models[model].stored, storedDraw{
 					theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
-					logQ:  draws.logQ[row], logJoint: draws.logJoint[row],
+					logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeight,
 				})
 			}
 			weights[model] = append(weights[model], logWeight)
@@ -165,9 +166,7 @@ func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]fl
 		for range draws {
 			row := len(owner)
 			copy(codes[row*sites:], models[model].Code)
-			for j := range dim {
-				z[row*dim+j] = w.random.NormFloat64()
-			}
+			drawReference(w.random, z[row*dim:(row+1)*dim])
 			if owner = append(owner, model); len(owner) == batch {
 				if err := flush(); err != nil {
 					return err
@@ -291,10 +290,7 @@ func (c *Certificate) collect(dim int, logPrior []float64) {
 		model := &c.Models[i]
 		logWeights := make([]float64, len(model.stored))
 		for k, draw := range model.stored {
-			logWeights[k] = draw.logJoint - draw.logQ
-			if math.IsNaN(logWeights[k]) {
-				logWeights[k] = math.Inf(-1)
-			}
+			logWeights[k] = draw.logWeight
 		}
 		smoothed := psis.Smooth(logWeights).LogWeights
 		norm := logSumExp(smoothed)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
 
@@ -19,13 +20,17 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 	certificate := &Certificate{}
 	sample := &certificate.Sample
 	var logWeights, flat []float64
+	random, z := stream.Rand(p.config.Seed, "certify"), make([]float64, batch*dim)
 	for start := 0; start < cfg.Draws; start += batch {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
-		codes, z, err := p.draw("certify", start/batch)
+		codes, err := p.drawCodes(random)
 		if err != nil {
 			return nil, err
+		}
+		for row := range batch {
+			drawReference(random, z[row*dim:(row+1)*dim])
 		}
 		draws, err := p.push(codes, z)
 		if err != nil {
@@ -45,7 +50,7 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		}
 		for i, row := range rows {
 			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logP - logQ
+			logWeight := logPrior[i] - logModel[i] + draws.logWeight(i)
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				certificate.NonFinite++
 				logWeight = math.Inf(-1)

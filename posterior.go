@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -43,9 +44,14 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	theta = mat.NewDense(max(n, 1), dim, nil)
 	for start := 0; start < n; start += batch {
-		batchCodes, z, err := p.draw(name, start/batch)
+		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/batch))
+		batchCodes, err := p.drawCodes(random)
 		if err != nil {
 			return nil, nil, nil, err
+		}
+		z := make([]float64, batch*dim)
+		for i := range z {
+			z[i] = random.NormFloat64()
 		}
 		draws, err := p.push(batchCodes, z)
 		if err != nil {
@@ -68,10 +74,9 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 	return codes, theta, logQ, nil
 }
 
-// draw returns batch number index of the named stream: codes [B*S] from q(m) and reference draws z [B*D].
-func (p *Posterior) draw(name string, index int) (codes []int32, z []float64, err error) {
-	random := stream.Rand(p.config.Seed, fmt.Sprintf("draw/%s/%d", name, index))
-	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+// drawCodes draws one batch of models [B*S] from q(m).
+func (p *Posterior) drawCodes(random *rand.Rand) ([]int32, error) {
+	sites, batch := len(p.target.Space().Cards()), p.config.Batch
 	uniforms := make([]float64, batch*sites)
 	for i := range uniforms {
 		uniforms[i] = random.Float64()
@@ -80,13 +85,9 @@ func (p *Posterior) draw(name string, index int) (codes []int32, z []float64, er
 		return []*Node{p.config.Models.Sample(ctx.In(modelScope), uniforms)}
 	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	z = make([]float64, batch*dim)
-	for i := range z {
-		z[i] = random.NormFloat64()
-	}
-	return tensors.MustCopyFlatData[int32](outputs[0]), z, nil
+	return tensors.MustCopyFlatData[int32](outputs[0]), nil
 }
 
 // LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its saturated
@@ -127,6 +128,13 @@ type pushed struct {
 	theta    []float64 // [B*D], 0 where inactive
 	logQ     []float64 // log q(θ | m) [B]
 	logJoint []float64 // log η(θ | m) [B]
+	squares  []float64 // Σ z² over active coordinates [B]
+	active   []float64 // number of active coordinates [B]
+}
+
+// logWeight is log η(θ | m) − log r(θ | m) of a row whose z came from the wide reference, r being the density of θ then.
+func (d *pushed) logWeight(row int) float64 {
+	return d.logJoint[row] - d.logQ[row] - referenceLogRatio(d.squares[row], int(d.active[row]))
 }
 
 // push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates both densities.
@@ -136,8 +144,9 @@ func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
 		sp := p.target.Space()
 		mask, feats := sp.Mask(codes), space.Features(sp, codes, p.config.DType)
 		theta, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, ConvertDType(z, p.config.DType))
-		theta = ConvertDType(Where(mask, theta, ZerosLike(theta)), dtypes.Float64)
-		return []*Node{theta, ConvertDType(logQ, dtypes.Float64), ConvertDType(logJoint, dtypes.Float64)}
+		theta = Where(mask, theta, ZerosLike(theta))
+		used := ConvertDType(mask, dtypes.Float64)
+		return []*Node{toFloat64(theta), toFloat64(logQ), toFloat64(logJoint), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
 	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(z, batch, dim))
 	if err != nil {
 		return pushed{}, err
@@ -146,6 +155,8 @@ func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
 		theta:    tensors.MustCopyFlatData[float64](outputs[0]),
 		logQ:     tensors.MustCopyFlatData[float64](outputs[1]),
 		logJoint: tensors.MustCopyFlatData[float64](outputs[2]),
+		squares:  tensors.MustCopyFlatData[float64](outputs[3]),
+		active:   tensors.MustCopyFlatData[float64](outputs[4]),
 	}, nil
 }
 
