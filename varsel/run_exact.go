@@ -1,0 +1,67 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
+func (p *Problem) ExactProblem() (ExactProblem, error) {
+	if p.Model.Likelihood != GaussianLikelihood {
+		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
+	}
+	dim := p.Design.Dim()
+	exact := ExactProblem{
+		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
+		PriorMean: p.Target.mean[:dim], PriorSD: p.Target.sd[:dim], Prior: p.Model.Prior,
+		Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
+	}
+	if p.UnknownScale() {
+		exact.LogSigmaMean, exact.LogSigmaSD = p.Target.mean[p.Target.scale], p.Target.sd[p.Target.scale]
+	} else {
+		exact.Sigma = p.Model.Sigma / p.Design.Scaling.YSD
+	}
+	return exact, nil
+}
+
+// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number of models done. If dir is not empty the
+// tables are written there.
+func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
+	started := time.Now()
+	exact, err := problem.ExactProblem()
+	if err != nil {
+		return nil, err
+	}
+	exact.Progress = progress
+	answer, err := Exact(ctx, exact)
+	if err != nil {
+		return nil, err
+	}
+	result := problem.newResult("exact")
+	result.RunDir = dir
+	result.LogEvidence, result.LogEvidSE = number(answer.LogEvidence), number(0)
+	for s, predictor := range problem.Design.Predictors {
+		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
+	}
+	for _, model := range answer.Models {
+		result.Models = append(result.Models, ModelReport{
+			Code: codeText(model.Code), Size: model.Size, Certified: Number(model.Probability),
+			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
+		})
+	}
+	for j, c := range answer.Coefficients {
+		result.Coefficients = append(result.Coefficients, Coefficient{
+			Name: problem.Design.Names[j],
+			Mean: Number(c.Averaged.Mean), SD: Number(c.Averaged.SD), Q025: Number(c.Averaged.Q025), Q975: Number(c.Averaged.Q975),
+			MeanGivenIn: Number(c.GivenIn.Mean), SDGivenIn: Number(c.GivenIn.SD), Q025GivenIn: Number(c.GivenIn.Q025), Q975GivenIn: Number(c.GivenIn.Q975),
+		})
+	}
+	result.Seconds.Total = time.Since(started).Seconds()
+	if dir == "" {
+		return result, nil
+	}
+	return result, result.writeTables(dir)
+}
