@@ -1,0 +1,112 @@
+package simd
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/backends/notimplemented"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/pkg/errors"
+)
+
+// BackendName selects this backend: backends.NewWithConfig("simd"), or GOMLX_BACKEND=simd.
+const BackendName = "simd"
+
+func init() { backends.Register(BackendName, New) }
+
+// Backend runs GoMLX graphs on the CPU. Its methods, and those of what it creates, may be called from many goroutines.
+type Backend struct {
+	config    config
+	kernels   *kernels
+	pool      *pool
+	memory    memory
+	finalized atomic.Bool
+	observe   func(*program) // tests look at compiled programs
+}
+
+var _ backends.Backend = (*Backend)(nil)
+
+// New returns a backend configured by a comma-separated list of options, each optional:
+//
+//	isa=portable|avx2|avx512   instruction set; default: the best this CPU has
+//	threads=N                  goroutines that compute; default: GOMAXPROCS
+//	fuse=on|off                off runs every operation as a pass of its own, for debugging; default: on
+//
+// Results depend on isa (in the last bits) and never on threads.
+func New(options string) (backends.Backend, error) {
+	c, err := parseConfig(options)
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{config: c, kernels: kernelsOf(c.isa), pool: newPool(c.threads)}, nil
+}
+
+// Name returns "simd".
+func (b *Backend) Name() string { return BackendName }
+
+// String returns the same as Name.
+func (b *Backend) String() string { return BackendName }
+
+// Description names the instruction set and the number of threads.
+func (b *Backend) Description() string {
+	return fmt.Sprintf("simd: compiled, fused and vectorised CPU backend in Go (%s, %d threads)", b.config.isa, b.config.threads)
+}
+
+// NumDevices is 1: the CPU.
+func (b *Backend) NumDevices() int { return 1 }
+
+// DeviceDescription describes the only device.
+func (b *Backend) DeviceDescription(backends.DeviceNum) string { return "cpu" }
+
+// Capabilities lists the operations and element types supported.
+func (b *Backend) Capabilities() backends.Capabilities { return capabilities.Clone() }
+
+// Builder starts a new computation.
+func (b *Backend) Builder(name string) backends.Builder {
+	builder := &Builder{backend: b, name: name}
+	builder.ErrFn = func(op backends.OpType) error {
+		return errors.Wrapf(notimplemented.NotImplementedError, "simd: operation %s", op)
+	}
+	return builder
+}
+
+// Finalize stops the worker goroutines and drops pooled memory. The backend must not be used afterwards.
+func (b *Backend) Finalize() {
+	if b.finalized.CompareAndSwap(false, true) {
+		b.pool.close()
+		b.memory.drop()
+	}
+}
+
+// IsFinalized tells whether Finalize was called.
+func (b *Backend) IsFinalized() bool { return b.finalized.Load() }
+
+// supportedDTypes lists the element types, all with a fixed size of 1, 2, 4 or 8 bytes.
+var supportedDTypes = []dtypes.DType{
+	dtypes.Bool, dtypes.Int8, dtypes.Int16, dtypes.Int32, dtypes.Int64,
+	dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64, dtypes.Float32, dtypes.Float64,
+}
+
+// unsupportedOps lists the operations that return an error naming them; every other OpType is supported.
+var unsupportedOps = map[backends.OpType]bool{
+	backends.OpTypeInvalid: true, backends.OpTypeBroadcast: true,
+	backends.OpTypeBatchNormForInference: true, backends.OpTypeBatchNormForTraining: true, backends.OpTypeBatchNormGradient: true,
+	backends.OpTypeConvGeneral: true, backends.OpTypeFFT: true,
+	backends.OpTypeComplex: true, backends.OpTypeConj: true, backends.OpTypeImag: true, backends.OpTypeReal: true,
+	backends.OpTypeSelectAndScatterMax: true, backends.OpTypeSelectAndScatterMin: true, backends.OpTypeSelectAndScatterSum: true,
+	backends.OpTypeAllReduce: true, backends.OpTypeCollectiveBroadcast: true, backends.OpTypeAllGather: true,
+}
+
+var capabilities = func() backends.Capabilities {
+	c := backends.Capabilities{Operations: map[backends.OpType]bool{}, DTypes: map[dtypes.DType]bool{}}
+	for op := backends.OpTypeInvalid + 1; op < backends.OpTypeLast; op++ {
+		if !unsupportedOps[op] {
+			c.Operations[op] = true
+		}
+	}
+	for _, dtype := range supportedDTypes {
+		c.DTypes[dtype] = true
+	}
+	return c
+}()

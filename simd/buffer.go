@@ -1,0 +1,229 @@
+package simd
+
+import (
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/pkg/errors"
+)
+
+// Buffer is a dense row-major array in ordinary Go memory. Every buffer is "shared" in GoMLX's sense: BufferData gives
+// the very memory that executions read.
+type Buffer struct {
+	shape  shapes.Shape
+	block  *block
+	shared bool         // made by NewSharedBuffer: never reused by a donation
+	users  atomic.Int32 // executions reading it now; a donated buffer is reused only when it has no other user
+}
+
+// flat returns the elements as a slice of the Go type of the shape's dtype.
+func (b *Buffer) flat() any { return flatSlice(b.shape.DType, b.block.pointer(), b.shape.Size()) }
+
+// bytes returns the memory of the elements.
+func (b *Buffer) bytes() []byte {
+	return unsafe.Slice((*byte)(b.block.pointer()), b.shape.Size()*b.shape.DType.Size())
+}
+
+// block is memory without Go pointers, 8-byte aligned (page aligned when large).
+type block struct{ words []uint64 }
+
+func (b *block) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.words)) }
+
+// memory recycles blocks by size. Blocks that nobody asks for again are freed by the garbage collector.
+type memory struct{ pools sync.Map } // number of words -> *sync.Pool of *block
+
+// get returns a block of at least size bytes with arbitrary contents.
+func (m *memory) get(size int) *block {
+	words := max(1, (size+63)/64*8)
+	pool, ok := m.pools.Load(words)
+	if !ok {
+		pool, _ = m.pools.LoadOrStore(words, new(sync.Pool))
+	}
+	if b, ok := pool.(*sync.Pool).Get().(*block); ok {
+		return b
+	}
+	return &block{words: make([]uint64, words)}
+}
+
+func (m *memory) put(b *block) {
+	if pool, ok := m.pools.Load(len(b.words)); ok {
+		pool.(*sync.Pool).Put(b)
+	}
+}
+
+func (m *memory) drop() { m.pools.Clear() }
+
+// flatSlice views n elements at p as a slice of the Go type of dtype.
+func flatSlice(dtype dtypes.DType, p unsafe.Pointer, n int) any {
+	switch dtype {
+	case dtypes.Bool:
+		return unsafe.Slice((*bool)(p), n)
+	case dtypes.Int8:
+		return unsafe.Slice((*int8)(p), n)
+	case dtypes.Int16:
+		return unsafe.Slice((*int16)(p), n)
+	case dtypes.Int32:
+		return unsafe.Slice((*int32)(p), n)
+	case dtypes.Int64:
+		return unsafe.Slice((*int64)(p), n)
+	case dtypes.Uint8:
+		return unsafe.Slice((*uint8)(p), n)
+	case dtypes.Uint16:
+		return unsafe.Slice((*uint16)(p), n)
+	case dtypes.Uint32:
+		return unsafe.Slice((*uint32)(p), n)
+	case dtypes.Uint64:
+		return unsafe.Slice((*uint64)(p), n)
+	case dtypes.Float32:
+		return unsafe.Slice((*float32)(p), n)
+	case dtypes.Float64:
+		return unsafe.Slice((*float64)(p), n)
+	}
+	panic(errors.Errorf("simd: element type %s is not supported", dtype))
+}
+
+// flatBytes returns the memory of a slice of a supported element type.
+func flatBytes(flat any, dtype dtypes.DType) []byte {
+	v := reflect.ValueOf(flat)
+	return unsafe.Slice((*byte)(v.UnsafePointer()), v.Len()*dtype.Size())
+}
+
+// checkFlat returns the element type and length of a slice given by the user.
+func checkFlat(flat any) (dtypes.DType, int, error) {
+	t := reflect.TypeOf(flat)
+	if t == nil || t.Kind() != reflect.Slice {
+		return dtypes.InvalidDType, 0, errors.Errorf("expected a slice of numbers or bools, got %T", flat)
+	}
+	dtype := dtypes.FromGoType(t.Elem())
+	if !capabilities.DTypes[dtype] {
+		return dtypes.InvalidDType, 0, errors.Errorf("element type %s is not supported", t.Elem())
+	}
+	return dtype, reflect.ValueOf(flat).Len(), nil
+}
+
+func (b *Backend) newBuffer(shape shapes.Shape) *Buffer {
+	return &Buffer{shape: shape, block: b.memory.get(shape.Size() * shape.DType.Size())}
+}
+
+// asBuffer checks that a buffer is this backend's and still alive.
+func (b *Backend) asBuffer(buffer backends.Buffer) (*Buffer, error) {
+	buf, ok := buffer.(*Buffer)
+	switch {
+	case !ok || buf == nil:
+		return nil, errors.Errorf("simd: expected a buffer of this backend, got %T", buffer)
+	case buf.block == nil:
+		return nil, errors.Errorf("simd: buffer of shape %s was already finalized or donated", buf.shape)
+	case b.IsFinalized():
+		return nil, errors.Errorf("simd: backend was already finalized")
+	}
+	return buf, nil
+}
+
+func (b *Backend) checkNewBuffer(device backends.DeviceNum, shape shapes.Shape) error {
+	switch {
+	case b.IsFinalized():
+		return errors.Errorf("simd: backend was already finalized")
+	case device != 0:
+		return errors.Errorf("simd: expected device 0, the only one, got %d", device)
+	case !capabilities.DTypes[shape.DType]:
+		return errors.Errorf("simd: element type %s is not supported", shape.DType)
+	}
+	return nil
+}
+
+// BufferFinalize recycles the memory of buffer at once.
+func (b *Backend) BufferFinalize(buffer backends.Buffer) error {
+	buf, err := b.asBuffer(buffer)
+	if err != nil {
+		return err
+	}
+	b.memory.put(buf.block)
+	buf.block = nil
+	return nil
+}
+
+// BufferShape returns the shape of buffer.
+func (b *Backend) BufferShape(buffer backends.Buffer) (shapes.Shape, error) {
+	buf, err := b.asBuffer(buffer)
+	if err != nil {
+		return shapes.Invalid(), err
+	}
+	return buf.shape, nil
+}
+
+// BufferDeviceNum returns 0, the only device.
+func (b *Backend) BufferDeviceNum(buffer backends.Buffer) (backends.DeviceNum, error) {
+	_, err := b.asBuffer(buffer)
+	return 0, err
+}
+
+// BufferToFlatData copies buffer into flat, a slice of its Go type and of its size.
+func (b *Backend) BufferToFlatData(buffer backends.Buffer, flat any) error {
+	buf, err := b.asBuffer(buffer)
+	if err != nil {
+		return err
+	}
+	if err := matchFlat(flat, buf.shape); err != nil {
+		return errors.WithMessage(err, "simd: BufferToFlatData")
+	}
+	copy(flatBytes(flat, buf.shape.DType), buf.bytes())
+	return nil
+}
+
+// BufferFromFlatData returns a new buffer with a copy of flat.
+func (b *Backend) BufferFromFlatData(device backends.DeviceNum, flat any, shape shapes.Shape) (backends.Buffer, error) {
+	if err := b.checkNewBuffer(device, shape); err != nil {
+		return nil, err
+	}
+	if err := matchFlat(flat, shape); err != nil {
+		return nil, errors.WithMessage(err, "simd: BufferFromFlatData")
+	}
+	buf := b.newBuffer(shape.Clone())
+	copy(buf.bytes(), flatBytes(flat, shape.DType))
+	return buf, nil
+}
+
+func matchFlat(flat any, shape shapes.Shape) error {
+	dtype, n, err := checkFlat(flat)
+	if err != nil {
+		return err
+	}
+	if dtype != shape.DType || n != shape.Size() {
+		return errors.Errorf("expected %d elements of %s for shape %s, got %d of %s", shape.Size(), shape.DType, shape, n, dtype)
+	}
+	return nil
+}
+
+// HasSharedBuffers returns true: buffers are ordinary memory.
+func (b *Backend) HasSharedBuffers() bool { return true }
+
+// NewSharedBuffer returns a zeroed buffer together with its elements. Executions never reuse its memory, even when the
+// buffer is donated.
+func (b *Backend) NewSharedBuffer(device backends.DeviceNum, shape shapes.Shape) (backends.Buffer, any, error) {
+	if err := b.checkNewBuffer(device, shape); err != nil {
+		return nil, nil, err
+	}
+	buf := b.newBuffer(shape.Clone())
+	clear(buf.block.words)
+	buf.shared = true
+	return buf, buf.flat(), nil
+}
+
+// BufferData returns the elements of buffer, not a copy.
+func (b *Backend) BufferData(buffer backends.Buffer) (any, error) {
+	buf, err := b.asBuffer(buffer)
+	if err != nil {
+		return nil, err
+	}
+	return buf.flat(), nil
+}
+
+// BufferCopyToDevice always fails: there is one device.
+func (b *Backend) BufferCopyToDevice(backends.Buffer, backends.DeviceNum) (backends.Buffer, error) {
+	return nil, errors.Errorf("simd: expected a copy to another device, but there is only device 0")
+}

@@ -1,0 +1,175 @@
+package simd
+
+import (
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/backends/shapeinference"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/pkg/errors"
+)
+
+// withIndexAxis gives indices the last axis of size 1 that GoMLX leaves implicit when indexAxis is their rank.
+func (b *Builder) withIndexAxis(what string, indices *node, indexAxis int) (*node, error) {
+	if !indices.dtype.IsInt() {
+		return nil, errors.Errorf("simd: %s: expected integer indices, got %s", what, indices.shape())
+	}
+	if indexAxis < 0 || indexAxis > len(indices.dims) {
+		return nil, errors.Errorf("simd: %s: index axis %d is outside indices %s", what, indexAxis, indices.shape())
+	}
+	if indexAxis < len(indices.dims) {
+		return indices, nil
+	}
+	dims := append(slices.Clone(indices.dims), 1)
+	return b.add(backends.OpTypeReshape, shapes.Make(indices.dtype, dims...), nil, indices), nil
+}
+
+// Gather collects slices of operand at indices, clamped to lie inside.
+func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
+	offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes []int, indicesAreSorted bool) (backends.Op, error) {
+	in, err := b.check("Gather", operand, startIndices)
+	if err != nil {
+		return nil, err
+	}
+	indices, err := b.withIndexAxis("Gather", in[1], indexVectorAxis)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.IsSorted(offsetOutputAxes) {
+		return nil, errors.Errorf("simd: Gather: expected increasing offset axes, got %v", offsetOutputAxes)
+	}
+	shape, err := shapeinference.Gather(in[0].shape(), indices.shape(), min(indexVectorAxis, len(in[0].dims)),
+		offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes, indicesAreSorted)
+	if indexVectorAxis > len(in[0].dims) { // refused by shapeinference, which compares it with the wrong rank
+		shape, err = b.gatherShape(in[0], indices, indexVectorAxis, offsetOutputAxes, sliceSizes, collapsedSliceAxes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	attr := gatherAttr{indexAxis: indexVectorAxis, offsetAxes: slices.Clone(offsetOutputAxes),
+		collapsedAxes: slices.Clone(collapsedSliceAxes), startMap: slices.Clone(startIndexMap), sliceDims: slices.Clone(sliceSizes)}
+	return b.add(backends.OpTypeGather, shape, attr, in[0], indices), nil
+}
+
+// gatherShape merges the batch dimensions of indices and the slice dimensions that are not collapsed.
+func (b *Builder) gatherShape(operand, indices *node, indexAxis int, offsetAxes, sliceDims, collapsed []int) (shapes.Shape, error) {
+	batch := slices.Delete(slices.Clone(indices.dims), indexAxis, indexAxis+1)
+	if len(sliceDims) != len(operand.dims) || len(offsetAxes)+len(collapsed) != len(operand.dims) {
+		return shapes.Invalid(), errors.Errorf("simd: Gather: expected one slice size per axis of %s and %d offset axes, got %v and %v",
+			operand.shape(), len(operand.dims)-len(collapsed), sliceDims, offsetAxes)
+	}
+	var window []int
+	for axis, d := range sliceDims {
+		if d < 0 || d > operand.dims[axis] {
+			return shapes.Invalid(), errors.Errorf("simd: Gather: slice size %d does not fit axis %d of %s", d, axis, operand.shape())
+		}
+		if !slices.Contains(collapsed, axis) {
+			window = append(window, d)
+		}
+	}
+	dims := make([]int, 0, len(batch)+len(window))
+	for axis := range cap(dims) {
+		if slices.Contains(offsetAxes, axis) {
+			dims, window = append(dims, window[0]), window[1:]
+		} else {
+			dims, batch = append(dims, batch[0]), batch[1:]
+		}
+	}
+	return shapes.Make(operand.dtype, dims...), nil
+}
+
+func (b *Builder) scatter(op backends.OpType, operand, scatterIndices, updates backends.Op, indexVectorAxis int,
+	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int) (backends.Op, error) {
+	in, err := b.check(op.String(), operand, scatterIndices, updates)
+	if err != nil {
+		return nil, err
+	}
+	indices, err := b.withIndexAxis(op.String(), in[1], indexVectorAxis)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := shapeinference.ScatterOp(in[0].shape(), indices.shape(), in[2].shape(), indexVectorAxis,
+		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
+	if err != nil {
+		return nil, err
+	}
+	if in[0].dtype == dtypes.Bool {
+		return nil, errors.Errorf("simd: %s: expected numbers, got %s", op, in[0].shape())
+	}
+	attr := scatterAttr{indexAxis: indexVectorAxis, windowAxes: slices.Clone(updateWindowAxes),
+		insertedAxes: slices.Clone(insertedWindowAxes), operandAxes: slices.Clone(scatterAxesToOperandAxes)}
+	return b.add(op, shape, attr, in[0], indices, in[2]), nil
+}
+
+// ScatterSum adds updates to operand at indices; an update that reaches outside operand is skipped, as in XLA.
+func (b *Builder) ScatterSum(operand, scatterIndices, updates backends.Op, indexVectorAxis int,
+	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, _, _ bool) (backends.Op, error) {
+	return b.scatter(backends.OpTypeScatterSum, operand, scatterIndices, updates, indexVectorAxis,
+		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
+}
+
+// ScatterMax is ScatterSum with the larger of the two values instead of their sum.
+func (b *Builder) ScatterMax(operand, scatterIndices, updates backends.Op, indexVectorAxis int,
+	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, _, _ bool) (backends.Op, error) {
+	return b.scatter(backends.OpTypeScatterMax, operand, scatterIndices, updates, indexVectorAxis,
+		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
+}
+
+// ScatterMin is ScatterSum with the smaller of the two values instead of their sum.
+func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, indexVectorAxis int,
+	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, _, _ bool) (backends.Op, error) {
+	return b.scatter(backends.OpTypeScatterMin, operand, scatterIndices, updates, indexVectorAxis,
+		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
+}
+
+// checkStarts verifies one scalar integer index per axis of operand and returns operand, more..., indices...
+func (b *Builder) checkStarts(what string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
+	in, err := b.check(what, append(slices.Clone(operands), starts...)...)
+	if err != nil {
+		return nil, err
+	}
+	if len(starts) != len(in[0].dims) {
+		return nil, errors.Errorf("simd: %s: expected %d start indices for %s, got %d", what, len(in[0].dims), in[0].shape(), len(starts))
+	}
+	for _, s := range in[len(operands):] {
+		if len(s.dims) != 0 || !s.dtype.IsInt() {
+			return nil, errors.Errorf("simd: %s: expected scalar integer start indices, got %s", what, s.shape())
+		}
+	}
+	return in, nil
+}
+
+// DynamicSlice takes a slice of shape sliceDims at startIndices, clamped to lie inside operand.
+func (b *Builder) DynamicSlice(operand backends.Op, startIndices []backends.Op, sliceDims []int) (backends.Op, error) {
+	in, err := b.checkStarts("DynamicSlice", []backends.Op{operand}, startIndices)
+	if err != nil {
+		return nil, err
+	}
+	if len(sliceDims) != len(in[0].dims) {
+		return nil, errors.Errorf("simd: DynamicSlice: expected %d slice sizes for %s, got %v", len(in[0].dims), in[0].shape(), sliceDims)
+	}
+	for axis, d := range sliceDims {
+		if d < 0 || d > in[0].dims[axis] {
+			return nil, errors.Errorf("simd: DynamicSlice: slice size %d does not fit axis %d of %s", d, axis, in[0].shape())
+		}
+	}
+	return b.add(backends.OpTypeDynamicSlice, shapes.Make(in[0].dtype, slices.Clone(sliceDims)...), nil, in...), nil
+}
+
+// DynamicUpdateSlice overwrites operand with update at startIndices, clamped so that update lies inside.
+func (b *Builder) DynamicUpdateSlice(operand, update backends.Op, startIndices []backends.Op) (backends.Op, error) {
+	in, err := b.checkStarts("DynamicUpdateSlice", []backends.Op{operand, update}, startIndices)
+	if err != nil {
+		return nil, err
+	}
+	if in[0].dtype != in[1].dtype || len(in[0].dims) != len(in[1].dims) {
+		return nil, errors.Errorf("simd: DynamicUpdateSlice: update %s does not match operand %s", in[1].shape(), in[0].shape())
+	}
+	for axis, d := range in[1].dims {
+		if d > in[0].dims[axis] {
+			return nil, errors.Errorf("simd: DynamicUpdateSlice: update %s does not fit operand %s", in[1].shape(), in[0].shape())
+		}
+	}
+	return b.add(backends.OpTypeDynamicUpdateSlice, in[0].shape(), nil, in...), nil
+}

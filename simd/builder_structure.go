@@ -1,0 +1,189 @@
+package simd
+
+import (
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/backends/shapeinference"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/pkg/errors"
+)
+
+// Identity returns a new operation with the value of x.
+func (b *Builder) Identity(x backends.Op) (backends.Op, error) {
+	in, err := b.check("Identity", x)
+	if err != nil {
+		return nil, err
+	}
+	return b.add(backends.OpTypeIdentity, in[0].shape(), nil, in[0]), nil
+}
+
+// Iota counts from 0 along axis.
+func (b *Builder) Iota(shape shapes.Shape, axis int) (backends.Op, error) {
+	if _, err := b.check("Iota"); err != nil {
+		return nil, err
+	}
+	if err := checkDType("Iota", shape.DType); err != nil {
+		return nil, err
+	}
+	if shape.DType == dtypes.Bool || axis < 0 || axis >= shape.Rank() {
+		return nil, errors.Errorf("simd: Iota: expected numbers and an axis of shape %s, got axis %d", shape, axis)
+	}
+	return b.add(backends.OpTypeIota, shape.Clone(), axis), nil
+}
+
+// Reshape keeps the elements in order under new dimensions.
+func (b *Builder) Reshape(x backends.Op, dimensions ...int) (backends.Op, error) {
+	in, err := b.check("Reshape", x)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := shapeinference.ReshapeOp(in[0].shape(), dimensions)
+	if err != nil {
+		return nil, err
+	}
+	return b.add(backends.OpTypeReshape, shape.Clone(), nil, in[0]), nil
+}
+
+// Transpose puts axis permutation[a] of x at axis a.
+func (b *Builder) Transpose(x backends.Op, permutation ...int) (backends.Op, error) {
+	in, err := b.check("Transpose", x)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := shapeinference.TransposeOp(in[0].shape(), permutation)
+	if err != nil {
+		return nil, err
+	}
+	return b.add(backends.OpTypeTranspose, shape, slices.Clone(permutation), in[0]), nil
+}
+
+// BroadcastInDim repeats x to outputShape; axis a of x becomes axis broadcastAxes[a].
+func (b *Builder) BroadcastInDim(x backends.Op, outputShape shapes.Shape, broadcastAxes []int) (backends.Op, error) {
+	in, err := b.check("BroadcastInDim", x)
+	if err != nil {
+		return nil, err
+	}
+	if err := shapeinference.BroadcastInDimOp(in[0].shape(), outputShape, broadcastAxes); err != nil {
+		return nil, err
+	}
+	dims := slices.Clone(outputShape.Dimensions)
+	attr := broadcastAttr{dims: dims, axes: slices.Clone(broadcastAxes)}
+	return b.add(backends.OpTypeBroadcastInDim, shapes.Make(in[0].dtype, dims...), attr, in[0]), nil
+}
+
+// Slice takes elements starts, starts+strides, … below limits along every axis.
+func (b *Builder) Slice(x backends.Op, starts, limits, strides []int) (backends.Op, error) {
+	in, err := b.check("Slice", x)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(in[0].dims)
+	steps := slices.Clone(strides)
+	if len(steps) == 0 {
+		steps = slices.Repeat([]int{1}, rank)
+	}
+	if len(starts) != rank || len(limits) != rank || len(steps) != rank {
+		return nil, errors.Errorf("simd: Slice: expected %d starts, limits and strides for shape %s, got %d, %d and %d",
+			rank, in[0].shape(), len(starts), len(limits), len(steps))
+	}
+	dims := make([]int, rank)
+	for axis, d := range in[0].dims {
+		if starts[axis] < 0 || limits[axis] < starts[axis] || limits[axis] > d || steps[axis] < 1 {
+			return nil, errors.Errorf("simd: Slice: expected 0 ≤ start ≤ limit ≤ %d and stride ≥ 1 on axis %d of %s, got %d, %d and %d",
+				d, axis, in[0].shape(), starts[axis], limits[axis], steps[axis])
+		}
+		dims[axis] = (limits[axis] - starts[axis] + steps[axis] - 1) / steps[axis]
+	}
+	attr := sliceAttr{starts: slices.Clone(starts), limits: slices.Clone(limits), steps: steps}
+	return b.add(backends.OpTypeSlice, shapes.Make(in[0].dtype, dims...), attr, in[0]), nil
+}
+
+// Reverse reverses the order of elements along axes.
+func (b *Builder) Reverse(x backends.Op, axes ...int) (backends.Op, error) {
+	in, err := b.check("Reverse", x)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAxes("Reverse", in[0], axes); err != nil {
+		return nil, err
+	}
+	return b.add(backends.OpTypeReverse, in[0].shape(), slices.Clone(axes), in[0]), nil
+}
+
+// Concatenate joins operands along axis.
+func (b *Builder) Concatenate(axis int, operands ...backends.Op) (backends.Op, error) {
+	in, err := b.check("Concatenate", operands...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]shapes.Shape, len(in))
+	for i, n := range in {
+		all[i] = n.shape()
+	}
+	shape, err := shapeinference.ConcatenateOp(all, axis)
+	if err != nil {
+		return nil, err
+	}
+	if len(in) == 1 {
+		return b.add(backends.OpTypeIdentity, shape, nil, in[0]), nil
+	}
+	return b.add(backends.OpTypeConcatenate, shape, axis, in...), nil
+}
+
+// Pad puts fillValue before, after and between the elements of x; negative amounts before and after crop.
+func (b *Builder) Pad(x, fillValue backends.Op, axesConfig ...backends.PadAxis) (backends.Op, error) {
+	in, err := b.check("Pad", x, fillValue)
+	if err != nil {
+		return nil, err
+	}
+	rank := len(in[0].dims)
+	if len(in[1].dims) != 0 || in[1].dtype != in[0].dtype || len(axesConfig) > rank {
+		return nil, errors.Errorf("simd: Pad: expected a scalar fill value of type %s and at most %d axes, got %s and %d",
+			in[0].dtype, rank, in[1].shape(), len(axesConfig))
+	}
+	axes := make([]backends.PadAxis, rank)
+	copy(axes, axesConfig)
+	dims := make([]int, rank)
+	for axis, d := range in[0].dims {
+		p := axes[axis]
+		dims[axis] = p.Start + d + max(0, d-1)*p.Interior + p.End
+		if p.Interior < 0 || dims[axis] < 0 {
+			return nil, errors.Errorf("simd: Pad: padding %+v leaves no room on axis %d of %s", p, axis, in[0].shape())
+		}
+	}
+	return b.add(backends.OpTypePad, shapes.Make(in[0].dtype, dims...), padAttr{axes}, in...), nil
+}
+
+// Bitcast reinterprets the bits of x; a change of element size adds or removes a last axis.
+func (b *Builder) Bitcast(x backends.Op, dtype dtypes.DType) (backends.Op, error) {
+	in, err := b.check("Bitcast", x)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDType("Bitcast", dtype); err != nil {
+		return nil, err
+	}
+	from, to, dims := in[0].dtype.Size(), dtype.Size(), slices.Clone(in[0].dims)
+	switch {
+	case to > from:
+		last := len(dims) - 1
+		if last < 0 || dims[last] != to/from {
+			return nil, errors.Errorf("simd: Bitcast to %s: expected a last axis of size %d, got %s", dtype, to/from, in[0].shape())
+		}
+		dims = dims[:last]
+	case to < from:
+		dims = append(dims, from/to)
+	}
+	return b.add(backends.OpTypeBitcast, shapes.Make(dtype, dims...), nil, in[0]), nil
+}
+
+func checkAxes(what string, x *node, axes []int) error {
+	for i, axis := range axes {
+		if axis < 0 || axis >= len(x.dims) || slices.Contains(axes[:i], axis) {
+			return errors.Errorf("simd: %s: expected distinct axes of %s, got %v", what, x.shape(), axes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package simd
+
+import (
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/pkg/errors"
+)
+
+// compile turns what a builder recorded into an executable: it translates the nodes that outputs need into a graph of
+// views, element-wise operations and the rest (graph.go, simplify.go, contract.go, fold.go), groups them into units
+// (fuse.go), and lowers those to the steps of a program (lower.go).
+func compile(b *Builder, outputs []*node) (_ *executable, err error) {
+	defer func() { // a type that an operation does not support is found when its instruction is chosen
+		if r := recover(); r != nil {
+			cause, ok := r.(error)
+			if !ok {
+				panic(r)
+			}
+			err = errors.WithMessagef(cause, "simd: computation %q", b.name)
+		}
+	}()
+	g := &graph{backend: b.backend, equal: map[string]*node{}, folding: true}
+	translated := make([]*node, len(b.nodes))
+	for _, n := range reachable(b.nodes, outputs) {
+		inputs := make([]*node, len(n.inputs))
+		for i, in := range n.inputs {
+			inputs[i] = translated[in.id]
+		}
+		translated[n.id] = g.translate(n, inputs)
+	}
+	e := &executable{name: b.name}
+	for _, n := range b.inputs {
+		e.names = append(e.names, n.attr.(parameterAttr).name)
+		e.inputShapes = append(e.inputShapes, n.shape())
+	}
+	results := make([]*node, len(outputs))
+	taken := map[*node]bool{}
+	for i, n := range outputs {
+		e.outputShapes = append(e.outputShapes, shapes.Make(n.dtype, n.dims...))
+		results[i] = g.output(translated[n.id], taken)
+	}
+	e.program = lower(b.backend, g.live(results), results, b.inputs)
+	if observe := b.backend.observe; observe != nil {
+		observe(e.program)
+	}
+	return e, nil
+}
+
+// reachable returns the nodes that outputs need, in order: dead code ends here.
+func reachable(nodes, outputs []*node) []*node {
+	needed := make([]bool, len(nodes))
+	for _, n := range outputs {
+		needed[n.id] = true
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if needed[i] {
+			for _, in := range nodes[i].inputs {
+				needed[in.id] = true
+			}
+		}
+	}
+	var kept []*node
+	for i, n := range nodes {
+		if needed[i] {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// output returns a node that is computed and was not taken by another output: n itself, or a copy of it.
+func (g *graph) output(n *node, taken map[*node]bool) *node {
+	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
+		n = base // the same elements in the same order: only the shape differs, which the executable knows
+	}
+	if n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant || taken[n] {
+		n = &node{id: len(g.nodes), op: backends.OpTypeIdentity, dtype: n.dtype, dims: n.dims, inputs: []*node{n}}
+		g.nodes = append(g.nodes, n)
+	}
+	taken[n] = true
+	return n
+}

@@ -1,0 +1,198 @@
+package simd
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// copyStep assembles a result from parts of other arrays: concatenation, padding, dynamic slices and updates.
+type copyStep struct {
+	dst   int // value
+	elem  int // bytes of an element
+	size  int // elements of dst
+	fill  int // value whose one element fills dst first; -1: none
+	parts []copyPart
+}
+
+// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions.
+type copyPart struct {
+	src      int // value
+	from, to view
+	srcMoves *movingOffset // added to from.offset at run time
+	dstMoves *movingOffset
+}
+
+// movingOffset is where a dynamic slice starts: Σ strides[a]·clamp(start a, 0, limits[a]).
+type movingOffset struct {
+	starts          []*value
+	limits, strides []int
+}
+
+func (m *movingOffset) at(f *frame) int {
+	if m == nil {
+		return 0
+	}
+	offset := 0
+	for axis, v := range m.starts {
+		offset += m.strides[axis] * min(max(loadIndex(v.dtype, f.memory[v.id], 0), 0), m.limits[axis])
+	}
+	return offset
+}
+
+func (s *copyStep) run(f *frame) {
+	if s.fill >= 0 {
+		one := strided{view: view{dims: []int{s.size}, strides: []int{0}}, elem: s.elem}
+		one.fill(f.memory[s.dst], f.memory[s.fill], 0, s.size)
+	}
+	for i := range s.parts {
+		p := &s.parts[i]
+		from := unsafe.Add(f.memory[p.src], p.srcMoves.at(f)*s.elem)
+		to := unsafe.Add(f.memory[s.dst], p.dstMoves.at(f)*s.elem)
+		if from != to || p.srcMoves != nil || p.dstMoves != nil {
+			copyView(to, from, p.to, p.from, s.elem)
+		}
+	}
+}
+
+// copyView copies between two views of the same dimensions, of elements of elem bytes.
+func copyView(dst, src unsafe.Pointer, to, from view, elem int) {
+	to, from = collapsePair(to, from)
+	dst, src = unsafe.Add(dst, to.offset*elem), unsafe.Add(src, from.offset*elem)
+	copyAxes(dst, src, to.dims, to.strides, from.strides, elem)
+}
+
+func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int) {
+	switch {
+	case len(dims) == 0:
+		copy(elements[byte](dst, elem), elements[byte](src, elem))
+	case len(dims) == 1 && to[0] == 1 && from[0] == 1:
+		copy(elements[byte](dst, dims[0]*elem), elements[byte](src, dims[0]*elem))
+	default:
+		for i := range dims[0] {
+			copyAxes(unsafe.Add(dst, i*to[0]*elem), unsafe.Add(src, i*from[0]*elem), dims[1:], to[1:], from[1:], elem)
+		}
+	}
+}
+
+// collapsePair drops axes of size 1 and merges neighbours that both views walk with one stride.
+func collapsePair(a, b view) (view, view) {
+	x, y := view{offset: a.offset}, view{offset: b.offset}
+	for axis, d := range a.dims {
+		if d == 1 {
+			continue
+		}
+		sa, sb := a.strides[axis], b.strides[axis]
+		if last := len(x.dims) - 1; last >= 0 && x.strides[last] == sa*d && y.strides[last] == sb*d {
+			x.dims[last] *= d
+			x.strides[last], y.strides[last] = sa, sb
+			continue
+		}
+		x.dims = append(x.dims, d)
+		x.strides, y.strides = append(x.strides, sa), append(y.strides, sb)
+	}
+	y.dims = x.dims
+	return x, y
+}
+
+func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
+	dst := l.of[n.id]
+	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1}
+	return s, scheduled{step: s, writes: []*value{dst}}
+}
+
+func (l *lowering) lowerConcatenate(n *node) {
+	axis := n.attr.(int)
+	s, e := l.newCopy(n)
+	to := rowMajor(n.dims)
+	for _, in := range n.inputs {
+		src, from := l.operand(in)
+		part := to
+		part.dims = in.dims
+		to.offset += in.dims[axis] * to.strides[axis]
+		if in.size() == 0 {
+			continue
+		}
+		s.parts = append(s.parts, copyPart{src: src.id, from: from, to: part})
+		e.reads = append(e.reads, src)
+	}
+	l.emit(e)
+}
+
+func (l *lowering) lowerPad(n *node) {
+	s, e := l.newCopy(n)
+	src, from := l.operand(n.inputs[0])
+	fill, _ := l.operand(n.inputs[1])
+	e.reads = []*value{src, fill}
+	s.fill = fill.id
+	to := rowMajor(n.dims)
+	to.dims = make([]int, len(n.dims))
+	from = view{offset: from.offset, dims: to.dims, strides: from.strides}
+	strides := make([]int, len(n.dims))
+	for axis, p := range n.attr.(padAttr).axes {
+		step := p.Interior + 1
+		// Elements lo ≤ i < hi of the operand land at p.Start + i·step inside the result.
+		lo := max(0, (-p.Start+step-1)/step)
+		hi := min(n.inputs[0].dims[axis], (n.dims[axis]-p.Start+step-1)/step)
+		to.dims[axis] = max(0, hi-lo)
+		to.offset += (p.Start + lo*step) * to.strides[axis]
+		from.offset += lo * from.strides[axis]
+		strides[axis] = step * to.strides[axis]
+	}
+	to.strides = strides
+	if to.size() > 0 {
+		s.parts = []copyPart{{src: src.id, from: from, to: to}}
+	}
+	l.emit(e)
+}
+
+// lowerBitcast copies: the elements stay in place, only their type changes.
+func (l *lowering) lowerBitcast(n *node) {
+	s, e := l.newCopy(n)
+	src, _ := l.operand(n.inputs[0])
+	flat := rowMajor([]int{n.size()})
+	s.parts = []copyPart{{src: src.id, from: flat, to: flat}}
+	e.reads = []*value{src}
+	l.emit(e)
+}
+
+// moving describes the start of a slice of dims of an array of shape whole.
+func (l *lowering) moving(starts []*node, whole, dims []int) *movingOffset {
+	m := &movingOffset{strides: rowMajorStrides(whole)}
+	for axis, in := range starts {
+		v, _ := l.operand(in)
+		m.starts = append(m.starts, v)
+		m.limits = append(m.limits, whole[axis]-dims[axis])
+	}
+	return m
+}
+
+func (l *lowering) lowerDynamicSlice(n *node) {
+	s, e := l.newCopy(n)
+	src, _ := l.operand(n.inputs[0])
+	from := rowMajor(n.inputs[0].dims)
+	from.dims = n.dims
+	m := l.moving(n.inputs[1:], n.inputs[0].dims, n.dims)
+	s.parts = []copyPart{{src: src.id, from: from, to: rowMajor(n.dims), srcMoves: m}}
+	e.reads = append([]*value{src}, m.starts...)
+	l.emit(e)
+}
+
+func (l *lowering) lowerDynamicUpdateSlice(n *node) {
+	s, e := l.newCopy(n)
+	src, _ := l.operand(n.inputs[0])
+	update, _ := l.operand(n.inputs[1])
+	all := rowMajor([]int{n.size()})
+	s.parts = []copyPart{{src: src.id, from: all, to: all}} // nothing to do when the result takes over its memory
+	e.reads = append(e.reads, src, update)
+	if n.inputs[1].size() > 0 {
+		to := rowMajor(n.dims)
+		to.dims = n.inputs[1].dims
+		m := l.moving(n.inputs[2:], n.dims, to.dims)
+		s.parts = append(s.parts, copyPart{src: update.id, from: rowMajor(to.dims), to: to, dstMoves: m})
+		e.reads = append(e.reads, m.starts...)
+	}
+	if src != update && src.kind != constant && src.kind != output && !slices.Contains(e.reads[1:], src) {
+		e.reuse = []reuse{{result: l.of[n.id], operand: src}}
+	}
+	l.emit(e)
+}

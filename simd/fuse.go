@@ -1,0 +1,260 @@
+package simd
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/pkg/errors"
+)
+
+// unit is what one pass over memory computes: a group of element-wise operations and reductions over the same elements
+// in the same order, or one operation of another kind. Views belong to no unit.
+type unit struct {
+	nodes []*node // in topological order
+	fused bool    // a group
+	size  int     // elements of a group
+	cols  int     // a group with reductions is a matrix of rows of cols elements; 0: there is none
+	after []*unit // units that must run before, without duplicates
+	seen  int     // search that visited the unit last
+}
+
+// maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share the L1 cache.
+const maxGroup = 160
+
+// fuser distributes the nodes of a graph over units. A node joins the groups of its operands whenever no other unit
+// must run in between, so every intermediate result stays in the cache, and is stored only if another unit needs it.
+type fuser struct {
+	of     []*unit // of each node; nil for views, parameters and constants
+	search int
+}
+
+// fuse returns the units of nodes in an order in which they can run.
+func fuse(nodes []*node, enabled bool) []*unit {
+	f := &fuser{of: make([]*unit, len(nodes))}
+	for _, n := range nodes {
+		switch {
+		case n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant:
+		case isElementwise(n.op):
+			f.place(n, n.size(), 0, enabled)
+		case isReduction(n.op):
+			_, cols := reductionRows(n)
+			f.place(n, n.inputs[0].size(), cols, enabled)
+		default:
+			f.of[n.id] = &unit{nodes: []*node{n}, after: f.producers(n)}
+		}
+	}
+	return f.schedule(nodes)
+}
+
+// place puts an element-wise node or a reduction into the group of its operands, or into a new one. cols is 0 for
+// element-wise nodes.
+func (f *fuser) place(n *node, size, cols int, enabled bool) {
+	own := &unit{nodes: []*node{n}, fused: true, size: size, cols: cols, after: f.producers(n)}
+	f.of[n.id] = own
+	if !enabled {
+		return
+	}
+	for _, in := range n.inputs {
+		base, v := viewOf(in)
+		u := f.of[base.id]
+		if u == nil || u == own || !u.fused || !isElementwise(base.op) || u.size != size || !v.dense(size) {
+			continue
+		}
+		if merged := f.merge(u, own); merged != nil {
+			own = merged
+		}
+	}
+}
+
+// producers returns the units that compute the operands of n.
+func (f *fuser) producers(n *node) []*unit {
+	var units []*unit
+	for _, in := range n.inputs {
+		base, _ := viewOf(in)
+		if u := f.of[base.id]; u != nil && !slices.Contains(units, u) {
+			units = append(units, u)
+		}
+	}
+	return units
+}
+
+// merge joins two groups if that is possible, and returns nil if not.
+func (f *fuser) merge(a, b *unit) *unit {
+	if len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || f.mustSeparate(a, b) {
+		return nil
+	}
+	if len(a.nodes) < len(b.nodes) {
+		a, b = b, a
+	}
+	for _, n := range b.nodes {
+		f.of[n.id] = a
+	}
+	a.nodes = append(a.nodes, b.nodes...)
+	slices.SortFunc(a.nodes, func(x, y *node) int { return x.id - y.id })
+	a.cols = max(a.cols, b.cols)
+	a.after = nil
+	for _, n := range a.nodes {
+		for _, u := range f.producers(n) {
+			if u != a && !slices.Contains(a.after, u) {
+				a.after = append(a.after, u)
+			}
+		}
+	}
+	return a
+}
+
+// compatible tells whether reductions of two groups agree on the length of rows. Rows too long for a tile allow only
+// one kind of reduction; see tile.go.
+func compatible(a, b *unit) bool {
+	if a.size != b.size || a.cols != 0 && b.cols != 0 && a.cols != b.cols {
+		return false
+	}
+	kinds := 0
+	for _, n := range slices.Concat(a.nodes, b.nodes) {
+		if isReduction(n.op) {
+			kind, _ := reductionRows(n)
+			kinds |= 1 << kind
+		}
+	}
+	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
+}
+
+// mustSeparate tells whether a path leads from one group to the other through something outside both, or through a
+// broadcast or a reduction, which needs all of a group before the other can start.
+func (f *fuser) mustSeparate(a, b *unit) bool {
+	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
+		from, to := pair[0], pair[1]
+		for _, n := range from.nodes {
+			for _, in := range n.inputs {
+				base, v := viewOf(in)
+				if f.of[base.id] == to && (!isElementwise(base.op) || !v.dense(to.size) || from.size != to.size) {
+					return true
+				}
+			}
+		}
+		f.search++
+		for _, u := range from.after {
+			if u = f.current(u); u != to && u != from && f.reaches(u, to) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reaches tells whether u needs the results of target.
+func (f *fuser) reaches(u, target *unit) bool {
+	if u == target {
+		return true
+	}
+	if u.seen == f.search {
+		return false
+	}
+	u.seen = f.search
+	for _, before := range u.after {
+		if before = f.current(before); before != u && f.reaches(before, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// current is the group that u was merged into, or u itself.
+func (f *fuser) current(u *unit) *unit { return f.of[u.nodes[0].id] }
+
+// schedule orders units: each after those it needs, otherwise as their last nodes are ordered, so that results are used
+// soon after they are made.
+func (f *fuser) schedule(nodes []*node) []*unit {
+	waiting := map[*unit]int{}
+	next := map[*unit][]*unit{}
+	ready := &unitHeap{}
+	for _, n := range nodes {
+		u := f.of[n.id]
+		if u == nil || u.nodes[0] != n {
+			continue
+		}
+		var needs []*unit
+		for _, before := range u.after {
+			if before = f.current(before); before != u && !slices.Contains(needs, before) {
+				needs = append(needs, before)
+			}
+		}
+		u.after = needs
+		waiting[u] = len(needs)
+		for _, before := range needs {
+			next[before] = append(next[before], u)
+		}
+		if len(needs) == 0 {
+			heap.Push(ready, u)
+		}
+	}
+	var order []*unit
+	for ready.Len() > 0 {
+		u := heap.Pop(ready).(*unit)
+		order = append(order, u)
+		for _, after := range next[u] {
+			if waiting[after]--; waiting[after] == 0 {
+				heap.Push(ready, after)
+			}
+		}
+	}
+	return order
+}
+
+// unitHeap orders units by their last node.
+type unitHeap []*unit
+
+func (h unitHeap) last(i int) int     { return h[i].nodes[len(h[i].nodes)-1].id }
+func (h unitHeap) Len() int           { return len(h) }
+func (h unitHeap) Less(i, j int) bool { return h.last(i) < h.last(j) }
+func (h unitHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *unitHeap) Push(x any)        { *h = append(*h, x.(*unit)) }
+func (h *unitHeap) Pop() any {
+	old := *h
+	u := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return u
+}
+
+// reductionKind says which axis of the rows × cols elements of a group a reduction sums.
+type reductionKind int
+
+const (
+	alongRows   reductionKind = iota // one result per row
+	downColumns                      // one result per column
+)
+
+// reductionRows returns the kind of a reduction and the length of rows of its operand.
+func reductionRows(n *node) (reductionKind, int) {
+	kind, cols, ok := rowsOf(n.inputs[0].dims, n.attr.([]int))
+	if !ok {
+		panic(errors.Errorf("simd: internal: reduction over axes %v of %s", n.attr, n.inputs[0].shape()))
+	}
+	return kind, cols
+}
+
+// rowsOf returns the kind of a reduction of an array of shape dims over axes, and the length of rows. It is not ok when
+// the axes are neither the last nor the first ones.
+func rowsOf(dims, axes []int) (kind reductionKind, cols int, ok bool) {
+	var summed, kept []int // axes longer than 1
+	cols, keptSize := 1, 1
+	for axis, d := range dims {
+		switch {
+		case d == 1:
+		case slices.Contains(axes, axis):
+			summed = append(summed, axis)
+			cols *= d
+		default:
+			kept = append(kept, axis)
+			keptSize *= d
+		}
+	}
+	switch {
+	case len(kept) == 0 || len(summed) == 0 || kept[len(kept)-1] < summed[0]:
+		return alongRows, cols, true
+	case summed[len(summed)-1] < kept[0]:
+		return downColumns, keptSize, true
+	}
+	return 0, 0, false
+}

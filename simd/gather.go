@@ -1,0 +1,244 @@
+package simd
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+)
+
+// loadIndex returns element i of an integer array as an int.
+func loadIndex(dtype dtypes.DType, p unsafe.Pointer, i int) int {
+	switch dtype {
+	case dtypes.Int32:
+		return int(*(*int32)(at(p, dtype, i)))
+	case dtypes.Int64:
+		return int(*(*int64)(at(p, dtype, i)))
+	case dtypes.Int8:
+		return int(*(*int8)(at(p, dtype, i)))
+	case dtypes.Int16:
+		return int(*(*int16)(at(p, dtype, i)))
+	case dtypes.Uint8:
+		return int(*(*uint8)(at(p, dtype, i)))
+	case dtypes.Uint16:
+		return int(*(*uint16)(at(p, dtype, i)))
+	case dtypes.Uint32:
+		return int(*(*uint32)(at(p, dtype, i)))
+	default:
+		return int(min(*(*uint64)(at(p, dtype, i)), 1<<62))
+	}
+}
+
+// indexed describes what Gather and Scatter share: a batch of windows of one shape into an array (the operand), each at
+// a position read from an array of indices, and matched with a window of a second array (the batch of slices).
+type indexed struct {
+	array, indices, slices int // values
+	dtype                  dtypes.DType
+	elem                   int
+	count                  int   // windows
+	start                  view  // [count]: where the index vector of a window begins
+	depth, depthStride     int   // length of an index vector, and the distance of its numbers
+	axisStrides, limits    []int // of the axes that are indexed: stride in the array, last position that fits
+	batch                  view  // [count]: where the window begins in slices
+	window, windowSlices   view  // of the array, from the position on, and of slices, from the beginning on; collapsed
+	run                    int   // elements that follow each other in both: the last axis of the window, or 1
+	runs, runsSlices       view  // where runs begin
+}
+
+// newIndexed analyses an operation. windowAxes are the axes of slices that belong to the window; windowDims is its shape
+// in the array, with 1 along the axes collapsed, which have no axis in slices.
+func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, collapsed, indexedAxes, windowDims []int) indexed {
+	x := indexed{dtype: indices.dtype, elem: array.dtype.Size(), depth: len(indexedAxes)}
+	all := rowMajor(indices.dims)
+	x.depthStride = all.strides[indexAxis]
+	x.start = view{
+		dims:    slices.Delete(slices.Clone(all.dims), indexAxis, indexAxis+1),
+		strides: slices.Delete(slices.Clone(all.strides), indexAxis, indexAxis+1),
+	}
+	x.count = x.start.size()
+	x.start = x.start.collapse()
+
+	strides := rowMajorStrides(array.dims)
+	for _, axis := range indexedAxes {
+		x.axisStrides = append(x.axisStrides, strides[axis])
+		x.limits = append(x.limits, array.dims[axis]-windowDims[axis])
+	}
+	to := rowMajor(slicesNode.dims)
+	var whole, part view
+	next := 0
+	for axis, d := range windowDims {
+		if slices.Contains(collapsed, axis) {
+			continue
+		}
+		whole.dims, whole.strides = append(whole.dims, d), append(whole.strides, strides[axis])
+		part.dims, part.strides = append(part.dims, d), append(part.strides, to.strides[windowAxes[next]])
+		next++
+	}
+	x.window, x.windowSlices = collapsePair(whole, part)
+	x.run, x.runs, x.runsSlices = 1, x.window, x.windowSlices
+	if last := len(x.window.dims) - 1; last >= 0 && x.window.strides[last] == 1 && x.windowSlices.strides[last] == 1 {
+		x.run = x.window.dims[last]
+		x.runs = view{dims: x.window.dims[:last], strides: x.window.strides[:last]}
+		x.runsSlices = view{dims: x.window.dims[:last], strides: x.windowSlices.strides[:last]}
+	}
+	for axis, d := range slicesNode.dims {
+		if !slices.Contains(windowAxes, axis) {
+			x.batch.dims, x.batch.strides = append(x.batch.dims, d), append(x.batch.strides, to.strides[axis])
+		}
+	}
+	x.batch = x.batch.collapse()
+	return x
+}
+
+// position is where the window at the index vector that begins at element i starts in the array. With clamp it is moved
+// inside the array; otherwise a window that reaches outside is not ok.
+func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok bool) {
+	for d := range x.depth {
+		index := loadIndex(x.dtype, indices, i+d*x.depthStride)
+		if clamped := min(max(index, 0), x.limits[d]); clamped != index {
+			if !clamp {
+				return 0, false
+			}
+			index = clamped
+		}
+		p += index * x.axisStrides[d]
+	}
+	return p, true
+}
+
+// simple tells whether windows are single runs, in order in slices, with index vectors in order: then neither view
+// needs to be walked.
+func (x *indexed) simple() bool {
+	inOrder := func(v view, stride int) bool {
+		return len(v.dims) == 0 || len(v.dims) == 1 && v.strides[0] == stride
+	}
+	return len(x.runs.dims) == 0 && inOrder(x.batch, x.run) && inOrder(x.start, x.depth) && (x.depth <= 1 || x.depthStride == 1)
+}
+
+// gatherStep copies windows of an array to the batch of slices.
+type gatherStep struct {
+	indexed
+	span int // windows per task
+}
+
+func (l *lowering) lowerGather(n *node) {
+	attr := n.attr.(gatherAttr)
+	s := &gatherStep{indexed: newIndexed(n.inputs[0], n.inputs[1], n, attr.indexAxis, attr.offsetAxes, attr.collapsedAxes,
+		attr.startMap, attr.sliceDims)}
+	array, indices, out := l.of[n.inputs[0].id], l.of[n.inputs[1].id], l.of[n.id]
+	s.array, s.indices, s.slices = array.id, indices.id, out.id
+	s.span = max(1, gatherWork/max(1, n.size()/max(1, s.count)+4))
+	l.emit(scheduled{step: s, reads: []*value{array, indices}, writes: []*value{out}})
+}
+
+// gatherWork is the number of elements, and index vectors counted as several, that a task copies.
+const gatherWork = 1 << 14
+
+func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span) }
+
+func (s *gatherStep) task(f *frame, _, task, _ int) {
+	first, end := task*s.span, min((task+1)*s.span, s.count)
+	array, indices, out := f.memory[s.array], f.memory[s.indices], f.memory[s.slices]
+	if s.simple() && s.run1() && s.dtype == dtypes.Int32 {
+		switch s.elem {
+		case 4:
+			gatherElements[uint32](out, array, indices, first, end, s.axisStrides[0], s.limits[0])
+			return
+		case 8:
+			gatherElements[uint64](out, array, indices, first, end, s.axisStrides[0], s.limits[0])
+			return
+		}
+	}
+	bytes := s.indexed.run * s.elem
+	for i := first; i < end; i++ {
+		from, _ := s.position(indices, s.start.at(i), true)
+		to := s.batch.at(i)
+		if len(s.runs.dims) == 0 {
+			copy(elements[byte](unsafe.Add(out, to*s.elem), bytes), elements[byte](unsafe.Add(array, from*s.elem), bytes))
+			continue
+		}
+		copyAxes(unsafe.Add(out, to*s.elem), unsafe.Add(array, from*s.elem), s.window.dims, s.windowSlices.strides,
+			s.window.strides, s.elem)
+	}
+}
+
+// run1 tells whether windows are single elements chosen by one index.
+func (x *indexed) run1() bool { return x.run == 1 && x.depth == 1 }
+
+func gatherElements[T uint32 | uint64](out, array, indices unsafe.Pointer, first, end, stride, limit int) {
+	to, index := elements[T](out, end)[first:], elements[int32](indices, end)[first:]
+	from := elements[T](array, limit*stride+1)
+	for i := range to {
+		to[i] = from[min(max(int(index[i]), 0), limit)*stride]
+	}
+}
+
+// scatterStep combines the batch of slices into a copy of an array, in the order of the slices.
+type scatterStep struct {
+	indexed
+	operand int // value that the result starts as
+	bytes   int // of the result
+	combine tileFunc
+	add32   bool // the operation is a sum of float32
+}
+
+func (l *lowering) lowerScatter(n *node) {
+	attr := n.attr.(scatterAttr)
+	operand, indices, updates := n.inputs[0], n.inputs[1], n.inputs[2]
+	windowDims := slices.Repeat([]int{1}, len(n.dims))
+	next := 0
+	for axis := range n.dims {
+		if !slices.Contains(attr.insertedAxes, axis) {
+			windowDims[axis] = updates.dims[attr.windowAxes[next]]
+			next++
+		}
+	}
+	s := &scatterStep{indexed: newIndexed(operand, indices, updates, attr.indexAxis, attr.windowAxes, attr.insertedAxes,
+		attr.operandAxes, windowDims)}
+	op := map[backends.OpType]backends.OpType{backends.OpTypeScatterSum: backends.OpTypeAdd,
+		backends.OpTypeScatterMax: backends.OpTypeMax, backends.OpTypeScatterMin: backends.OpTypeMin}[n.op]
+	s.combine = l.backend.kernels.vectors[opType{op, n.dtype}]
+	s.add32 = op == backends.OpTypeAdd && n.dtype == dtypes.Float32
+	from, at, slicesValue, out := l.of[operand.id], l.of[indices.id], l.of[updates.id], l.of[n.id]
+	s.array, s.indices, s.slices, s.operand, s.bytes = out.id, at.id, slicesValue.id, from.id, out.bytes()
+	e := scheduled{step: s, reads: []*value{from, at, slicesValue}, writes: []*value{out}}
+	if from != at && from != slicesValue && from.kind != constant && from.kind != output {
+		e.reuse = []reuse{{result: out, operand: from}}
+	}
+	l.emit(e)
+}
+
+func (s *scatterStep) run(f *frame) {
+	array, indices, updates := f.memory[s.array], f.memory[s.indices], f.memory[s.slices]
+	if from := f.memory[s.operand]; from != array {
+		copy(elements[byte](array, s.bytes), elements[byte](from, s.bytes))
+	}
+	if s.count == 0 || s.indexed.run == 0 || s.window.size() == 0 {
+		return
+	}
+	if s.simple() && s.run1() && s.add32 && s.dtype == dtypes.Int32 {
+		scatterAdd(array, updates, indices, s.count, s.axisStrides[0], s.limits[0])
+		return
+	}
+	for i := range s.count {
+		to, ok := s.position(indices, s.start.at(i), false)
+		if !ok {
+			continue
+		}
+		from := s.batch.at(i)
+		for w := range s.runs.size() {
+			sum := unsafe.Add(array, (to+s.runs.at(w))*s.elem)
+			s.combine(sum, sum, unsafe.Add(updates, (from+s.runsSlices.at(w))*s.elem), nil, s.indexed.run)
+		}
+	}
+}
+
+func scatterAdd(array, updates, indices unsafe.Pointer, count, stride, limit int) {
+	sum, index := elements[float32](array, limit*stride+1), elements[int32](indices, count)
+	for i, x := range elements[float32](updates, count) {
+		if j := int(index[i]); j >= 0 && j <= limit {
+			sum[j*stride] += x
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package simd
+
+import (
+	"unsafe"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/pkg/errors"
+)
+
+// lowering turns units into the steps of a program.
+type lowering struct {
+	*program
+	of   []*value // of each node that is stored; nil for views and for what stays inside a group
+	uses []int    // of each node, by nodes and outputs
+	unit map[*node]*unit
+
+	outMask map[*node][]bool // elements of a product that are of interest, where not all are
+}
+
+// lower compiles nodes, which are what outputs need in topological order. Outputs are distinct nodes that are computed:
+// no parameters, constants or views. parameters lists all parameters of the computation in order.
+func lower(b *Backend, nodes, outputs, parameters []*node) *program {
+	l := &lowering{
+		program: &program{backend: b, parameters: make([]*value, len(parameters))},
+		of:      make([]*value, len(nodes)),
+		uses:    make([]int, len(nodes)),
+		unit:    map[*node]*unit{},
+	}
+	for _, n := range nodes {
+		for _, in := range n.inputs {
+			l.uses[in.id]++
+		}
+		switch n.op {
+		case backends.OpTypeParameter:
+			l.of[n.id] = l.newValue(n.dtype, n.size(), parameter)
+			l.parameters[n.attr.(parameterAttr).index] = l.of[n.id]
+		case backends.OpTypeConstant:
+			l.of[n.id] = l.newValue(n.dtype, n.size(), constant)
+			l.of[n.id].data = n.attr.(constantAttr).data
+		}
+	}
+	for _, n := range outputs {
+		l.uses[n.id]++
+		l.of[n.id] = l.newValue(n.dtype, n.size(), output)
+		l.outputs = append(l.outputs, l.of[n.id])
+	}
+	units := fuse(nodes, !b.config.unfused)
+	for _, u := range units {
+		for _, n := range u.nodes {
+			l.unit[n] = u
+		}
+	}
+	l.storeResults(nodes)
+	l.findOutMasks(nodes)
+	for _, u := range units {
+		if u.fused {
+			l.lowerGroup(u)
+		} else {
+			l.lowerNode(u.nodes[0])
+		}
+	}
+	l.planMemory()
+	return l.program
+}
+
+func (l *lowering) newValue(dtype dtypes.DType, size int, kind valueKind) *value {
+	v := &value{id: len(l.values), dtype: dtype, size: size, kind: kind, firstStep: -1, lastStep: -1}
+	l.values = append(l.values, v)
+	return v
+}
+
+// storeResults gives memory to what another unit reads: all but the intermediate results of groups.
+func (l *lowering) storeResults(nodes []*node) {
+	store := func(n *node) {
+		if l.of[n.id] == nil {
+			l.of[n.id] = l.newValue(n.dtype, n.size(), temporary)
+		}
+	}
+	for _, n := range nodes {
+		if n.op == opView {
+			continue
+		}
+		if u := l.unit[n]; u != nil && (!u.fused || isReduction(n.op)) {
+			store(n)
+		}
+		for _, in := range n.inputs {
+			base, v := viewOf(in)
+			if l.unit[base] != l.unit[n] || !v.dense(base.size()) {
+				store(base)
+			}
+		}
+	}
+}
+
+// emit appends a step.
+func (l *lowering) emit(s scheduled) {
+	l.steps = append(l.steps, s)
+}
+
+// operand returns the memory that n is a view of, and the view.
+func (l *lowering) operand(n *node) (*value, view) {
+	base, v := viewOf(n)
+	return l.of[base.id], v
+}
+
+// lowerNode emits the step of a node that is neither element-wise nor a reduction.
+func (l *lowering) lowerNode(n *node) {
+	if n.size() == 0 {
+		return
+	}
+	switch n.op {
+	case backends.OpTypeDotGeneral:
+		l.lowerProduct(n)
+	case backends.OpTypeConcatenate:
+		l.lowerConcatenate(n)
+	case backends.OpTypePad:
+		l.lowerPad(n)
+	case backends.OpTypeBitcast:
+		l.lowerBitcast(n)
+	case backends.OpTypeDynamicSlice:
+		l.lowerDynamicSlice(n)
+	case backends.OpTypeDynamicUpdateSlice:
+		l.lowerDynamicUpdateSlice(n)
+	case backends.OpTypeGather:
+		l.lowerGather(n)
+	case backends.OpTypeScatterSum, backends.OpTypeScatterMax, backends.OpTypeScatterMin:
+		l.lowerScatter(n)
+	case backends.OpTypeArgMinMax:
+		l.lowerArgMinMax(n)
+	case backends.OpTypeReduceWindow:
+		l.lowerReduceWindow(n)
+	case opRandomState, opRandomBits:
+		l.lowerRandom(n)
+	default:
+		panic(errors.Errorf("simd: internal: no step for operation %s", n.op))
+	}
+}
+
+// at is the address of element i of an array of dtype that starts at p.
+func at(p unsafe.Pointer, dtype dtypes.DType, i int) unsafe.Pointer {
+	return unsafe.Add(p, i*dtype.Size())
+}

@@ -1,0 +1,157 @@
+package simd
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/pkg/errors"
+)
+
+type signed interface{ int8 | int16 | int32 | int64 }
+type unsigned interface {
+	uint8 | uint16 | uint32 | uint64
+}
+type integer interface{ signed | unsigned }
+type float interface{ float32 | float64 }
+type number interface{ integer | float }
+
+// elements views n elements at p.
+func elements[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
+
+// loadNumber returns element i of an array of dtype at p as a float64; true is 1.
+func loadNumber(dtype dtypes.DType, p unsafe.Pointer, i int) float64 {
+	switch dtype {
+	case dtypes.Bool, dtypes.Uint8:
+		return float64(elements[uint8](p, i+1)[i])
+	case dtypes.Int8:
+		return float64(elements[int8](p, i+1)[i])
+	case dtypes.Int16:
+		return float64(elements[int16](p, i+1)[i])
+	case dtypes.Int32:
+		return float64(elements[int32](p, i+1)[i])
+	case dtypes.Int64:
+		return float64(elements[int64](p, i+1)[i])
+	case dtypes.Uint16:
+		return float64(elements[uint16](p, i+1)[i])
+	case dtypes.Uint32:
+		return float64(elements[uint32](p, i+1)[i])
+	case dtypes.Uint64:
+		return float64(elements[uint64](p, i+1)[i])
+	case dtypes.Float32:
+		return float64(elements[float32](p, i+1)[i])
+	case dtypes.Float64:
+		return elements[float64](p, i+1)[i]
+	}
+	panic(errors.Errorf("simd: element type %s is not supported", dtype))
+}
+
+// storeNumber writes value, which must be representable, as one element of dtype at p.
+func storeNumber(dtype dtypes.DType, p unsafe.Pointer, value float64) {
+	switch dtype {
+	case dtypes.Bool, dtypes.Uint8:
+		*(*uint8)(p) = uint8(int64(value))
+	case dtypes.Int8:
+		*(*int8)(p) = int8(int64(value))
+	case dtypes.Int16:
+		*(*int16)(p) = int16(int64(value))
+	case dtypes.Int32:
+		*(*int32)(p) = int32(int64(value))
+	case dtypes.Int64:
+		*(*int64)(p) = int64(value)
+	case dtypes.Uint16:
+		*(*uint16)(p) = uint16(int64(value))
+	case dtypes.Uint32:
+		*(*uint32)(p) = uint32(int64(value))
+	case dtypes.Uint64:
+		*(*uint64)(p) = uint64(value)
+	case dtypes.Float32:
+		*(*float32)(p) = float32(value)
+	case dtypes.Float64:
+		*(*float64)(p) = value
+	default:
+		panic(errors.Errorf("simd: element type %s is not supported", dtype))
+	}
+}
+
+// isNaN is true for the NaNs of floats and false for integers.
+func isNaN[T number](x T) bool { return x != x }
+
+// larger and smaller return NaN when an operand is NaN.
+func larger[T number](a, b T) T {
+	if a > b || isNaN(a) {
+		return a
+	}
+	return b
+}
+
+func smaller[T number](a, b T) T {
+	if a < b || isNaN(a) {
+		return a
+	}
+	return b
+}
+
+// totalOrder maps a float to an integer that orders −NaN < −Inf < … < −0 < +0 < … < +Inf < +NaN.
+func totalOrder[T float](x T) int64 {
+	switch x := any(x).(type) {
+	case float32:
+		bits := int32(math.Float32bits(x))
+		return int64(bits ^ (bits>>31)&math.MaxInt32)
+	default:
+		bits := int64(math.Float64bits(x.(float64)))
+		return bits ^ (bits>>63)&math.MaxInt64
+	}
+}
+
+// power is xʸ; an integer to a negative power is 0 unless x is 1 or −1.
+func power[T integer](x, y T) T {
+	if y < 0 {
+		switch {
+		case x == 1 || y%2 == 0 && x+1 == 0:
+			return 1
+		case x+1 == 0:
+			return x
+		}
+		return 0
+	}
+	result := T(1)
+	for ; y > 0; y >>= 1 {
+		if y&1 == 1 {
+			result *= x
+		}
+		x *= x
+	}
+	return result
+}
+
+// quotient is x/y, and all bits set when y is 0.
+func quotient[T integer](x, y T) T {
+	if y == 0 {
+		return ^T(0)
+	}
+	return x / y
+}
+
+// remainder is x%y with the sign of x, and x when y is 0.
+func remainder[T integer](x, y T) T {
+	if y == 0 {
+		return x
+	}
+	return x % y
+}
+
+// shiftCount turns a shift operand into a count, at least 64 when it is negative or too large.
+func shiftCount[T integer](y T) uint {
+	if y < 0 || y > 64 {
+		return 64
+	}
+	return uint(y)
+}
+
+// shiftRightLogical shifts in zeros whatever the sign of x.
+func shiftRightLogical[T integer](x, y T) T {
+	bits := uint(8 * unsafe.Sizeof(x))
+	mask := ^uint64(0) >> (64 - bits)
+	return T(uint64(x) & mask >> shiftCount(y))
+}

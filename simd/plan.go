@@ -1,0 +1,104 @@
+package simd
+
+import "slices"
+
+// arenaBlock is a stretch of the arena that one value, or several one after the other, live in.
+type arenaBlock struct {
+	size, offset int
+	first, last  int // steps
+}
+
+// arenaAlign keeps values on cache lines of their own.
+const arenaAlign = 64
+
+// planMemory finds how long every value lives and puts temporaries into one arena so that those that live at the same
+// time do not overlap.
+func (l *lowering) planMemory() {
+	for i, s := range l.steps {
+		for _, v := range s.writes {
+			if v.firstStep < 0 {
+				v.firstStep = i
+			}
+			v.lastStep = i
+		}
+		for _, v := range s.reads {
+			v.lastStep = i
+		}
+	}
+	l.planDonations()
+	l.place(l.blocks())
+}
+
+// blocks gives every temporary a block, that of an operand which ends where the temporary begins if the step allows.
+func (l *lowering) blocks() []*arenaBlock {
+	var blocks []*arenaBlock
+	for i, s := range l.steps {
+		for _, v := range s.writes {
+			if v.kind != temporary || v.firstStep != i || v.block != nil {
+				continue
+			}
+			for _, r := range s.reuse {
+				if o := r.operand; r.result == v && o.block != nil && o.lastStep == i && o.block.last == i {
+					v.block = o.block
+					v.block.last = v.lastStep
+					break
+				}
+			}
+			if v.block == nil {
+				v.block = &arenaBlock{size: (v.bytes() + arenaAlign - 1) / arenaAlign * arenaAlign, first: i, last: v.lastStep}
+				blocks = append(blocks, v.block)
+			}
+		}
+	}
+	return blocks
+}
+
+// place assigns offsets, largest blocks first, each at the lowest place that is free during its life.
+func (l *lowering) place(blocks []*arenaBlock) {
+	slices.SortStableFunc(blocks, func(a, b *arenaBlock) int { return b.size - a.size })
+	var placed []*arenaBlock // by offset
+	for _, b := range blocks {
+		offset := 0
+		for _, other := range placed {
+			if other.last < b.first || b.last < other.first {
+				continue
+			}
+			if other.offset >= offset+b.size {
+				break
+			}
+			offset = max(offset, other.offset+other.size)
+		}
+		b.offset = offset
+		l.arenaSize = max(l.arenaSize, offset+b.size)
+		at, _ := slices.BinarySearchFunc(placed, b, func(x, y *arenaBlock) int { return x.offset - y.offset })
+		placed = slices.Insert(placed, at, b)
+	}
+	for _, v := range l.values {
+		if v.block != nil {
+			v.offset = v.block.offset
+		}
+	}
+}
+
+// planDonations pairs each output with a parameter whose memory it can take over: one of the same size that is read for
+// the last time before the output is written, or in the same step if that step can work in place.
+func (l *lowering) planDonations() {
+	l.donations = make([]int, len(l.outputs))
+	taken := make([]bool, len(l.parameters))
+	for i, out := range l.outputs {
+		l.donations[i] = -1
+		if out.firstStep < 0 {
+			continue
+		}
+		for j, p := range l.parameters {
+			if p == nil || taken[j] || p.bytes() != out.bytes() || p.bytes() == 0 {
+				continue
+			}
+			inPlace := slices.ContainsFunc(l.steps[out.firstStep].reuse, func(r reuse) bool { return r.result == out && r.operand == p })
+			if p.lastStep < out.firstStep || p.lastStep == out.firstStep && inPlace {
+				l.donations[i], taken[j] = j, true
+				break
+			}
+		}
+	}
+}

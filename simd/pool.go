@@ -1,0 +1,207 @@
+package simd
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pool is a fixed set of goroutines that help the callers of Execute.
+//
+// A caller publishes a job, works on it itself until no task is left unclaimed, withdraws it, and waits for the helpers
+// that are still inside a task. Tasks are claimed from an atomic counter and never wait for anything, so a job ends even
+// if every helper is busy elsewhere: there is nothing to deadlock on. Which goroutine runs a task does not matter to its
+// result.
+type pool struct {
+	threads int // helpers and one caller
+
+	mu       sync.Mutex
+	jobs     []*job // published, oldest first
+	sleeping int
+	closed   bool
+
+	published atomic.Uint64 // counts jobs: idle helpers watch it for a while before they sleep
+	active    atomic.Int64  // callers inside Execute
+	wake      chan struct{}
+}
+
+// job is a number of independent tasks. It belongs to one caller, which may publish it again after wait.
+type job struct {
+	run     func(task, worker int) // worker < threads is not shared by concurrent calls of one job
+	tasks   int64
+	next    atomic.Int64 // next unclaimed task
+	helpers atomic.Int64 // inside work
+	parked  atomic.Bool  // the caller sleeps until helpers is 0
+	done    chan struct{}
+}
+
+func newJob() *job { return &job{done: make(chan struct{}, 1)} }
+
+// spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it sleeps: longer than
+// the usual gap between two parallel passes of a graph, short against a scheduler's time slice.
+const spinTime = 50 * time.Microsecond
+
+func newPool(threads int) *pool {
+	p := &pool{threads: threads, wake: make(chan struct{}, threads)}
+	for worker := 1; worker < threads; worker++ {
+		go p.help(worker)
+	}
+	return p
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	close(p.wake)
+}
+
+// run executes all tasks of j, on the calling goroutine as worker 0 and on idle helpers.
+func (p *pool) run(j *job, tasks int) {
+	if tasks <= 1 || p.threads == 1 {
+		for task := range tasks {
+			j.run(task, 0)
+		}
+		return
+	}
+	j.tasks = int64(tasks)
+	j.next.Store(0)
+	p.publish(j, min(tasks, p.threads)-1)
+	j.work(0)
+	p.withdraw(j)
+	j.wait()
+}
+
+func (p *pool) publish(j *job, helpers int) {
+	p.mu.Lock()
+	p.jobs = append(p.jobs, j)
+	wake := min(helpers, p.sleeping)
+	if p.closed {
+		wake = 0
+	}
+	p.sleeping -= wake
+	for range wake {
+		p.wake <- struct{}{} // never blocks: the channel holds a token per helper
+	}
+	p.mu.Unlock()
+	p.published.Add(1)
+}
+
+func (p *pool) withdraw(j *job) {
+	p.mu.Lock()
+	for i, other := range p.jobs {
+		if other == j {
+			last := len(p.jobs) - 1
+			copy(p.jobs[i:], p.jobs[i+1:])
+			p.jobs[last] = nil
+			p.jobs = p.jobs[:last]
+			break
+		}
+	}
+	p.mu.Unlock()
+}
+
+// work runs tasks until none is unclaimed.
+func (j *job) work(worker int) {
+	for {
+		task := j.next.Add(1) - 1
+		if task >= j.tasks {
+			return
+		}
+		j.run(int(task), worker)
+	}
+}
+
+// wait returns when no helper is inside a withdrawn job.
+func (j *job) wait() {
+	if j.helpers.Load() == 0 {
+		return
+	}
+	for start := time.Now(); time.Since(start) < spinTime; {
+		for range spinChecks {
+			if j.helpers.Load() == 0 {
+				return
+			}
+		}
+		runtime.Gosched()
+	}
+	j.parked.Store(true)
+	if j.helpers.Load() == 0 && j.parked.CompareAndSwap(true, false) {
+		return
+	}
+	<-j.done
+}
+
+// leave ends a helper's part in j and wakes the caller if it was the last one.
+func (j *job) leave() {
+	if j.helpers.Add(-1) == 0 && j.parked.CompareAndSwap(true, false) {
+		j.done <- struct{}{}
+	}
+}
+
+// spinChecks is the number of looks at a counter between two looks at the clock.
+const spinChecks = 64
+
+// help is the life of a helper.
+func (p *pool) help(worker int) {
+	for {
+		seen := p.published.Load()
+		if j := p.join(); j != nil {
+			j.work(worker)
+			j.leave()
+			continue
+		}
+		if p.watch(seen) {
+			continue
+		}
+		if !p.sleep() {
+			return
+		}
+	}
+}
+
+// join enters the oldest job with unclaimed tasks.
+func (p *pool) join() *job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range p.jobs {
+		if j.next.Load() < j.tasks {
+			j.helpers.Add(1)
+			return j
+		}
+	}
+	return nil
+}
+
+// watch waits a short time for a job to be published after seen.
+func (p *pool) watch(seen uint64) bool {
+	for start := time.Now(); p.active.Load() > 0 && time.Since(start) < spinTime; {
+		for range spinChecks {
+			if p.published.Load() != seen {
+				return true
+			}
+		}
+		runtime.Gosched()
+	}
+	return p.published.Load() != seen
+}
+
+// sleep waits for a token, and returns false when the pool is closed.
+func (p *pool) sleep() bool {
+	p.mu.Lock()
+	for _, j := range p.jobs {
+		if j.next.Load() < j.tasks { // published since the last look
+			p.mu.Unlock()
+			return true
+		}
+	}
+	if p.closed {
+		p.mu.Unlock()
+		return false
+	}
+	p.sleeping++
+	p.mu.Unlock()
+	_, open := <-p.wake
+	return open
+}

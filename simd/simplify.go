@@ -1,0 +1,164 @@
+package simd
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+)
+
+// elementwise adds an element-wise operation after broadcasting its inputs. It applies only rules that give the same
+// bits, −0 and NaN included, and computes what repeats along an axis once.
+func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, inputs ...*node) *node {
+	in := make([]*node, len(inputs))
+	for i, n := range inputs {
+		in[i] = g.broadcastTo(n, dims)
+	}
+	if n := g.identityRule(op, dtype, in); n != nil {
+		return n
+	}
+	if small := commonDims(dims, in); small != nil {
+		for i, n := range in {
+			base, v := viewOf(n)
+			v.dims = small
+			in[i] = g.seen(base, v)
+		}
+		n := g.elementwise(op, dtype, small, in...)
+		return g.broadcastTo(n, dims)
+	}
+	return g.add(op, dtype, dims, nil, in...)
+}
+
+// commonDims returns dims with 1 along the axes on which no input varies, or nil when there is none.
+func commonDims(dims []int, inputs []*node) []int {
+	if len(inputs) == 0 || product(dims) == 0 {
+		return nil
+	}
+	small := slices.Clone(dims)
+	for axis := range small {
+		varies := false
+		for _, n := range inputs {
+			varies = varies || n.op != opView || n.attr.(view).strides[axis] != 0
+		}
+		if !varies {
+			small[axis] = 1
+		}
+	}
+	if slices.Equal(small, dims) {
+		return nil
+	}
+	return small
+}
+
+// identityRule returns what an operation reduces to without computing, or nil.
+func (g *graph) identityRule(op backends.OpType, dtype dtypes.DType, in []*node) *node {
+	is := func(i int, value float64) bool {
+		c, ok := uniformConstant(in[i])
+		return ok && c == value
+	}
+	switch op {
+	case backends.OpTypeConvertDType:
+		if in[0].dtype == dtype {
+			return in[0]
+		}
+	case backends.OpTypeMul:
+		if is(0, 1) {
+			return in[1]
+		}
+		if is(1, 1) {
+			return in[0]
+		}
+	case backends.OpTypeDiv:
+		if is(1, 1) {
+			return in[0]
+		}
+	case backends.OpTypeSub:
+		if is(1, 0) && !negativeZero(in[1]) {
+			return in[0]
+		}
+	case backends.OpTypePow:
+		switch {
+		case !dtype.IsFloat():
+		case is(1, 1):
+			return in[0]
+		case is(1, 2):
+			return g.elementwise(backends.OpTypeMul, dtype, in[0].dims, in[0], in[0])
+		case is(1, -1):
+			return g.elementwise(backends.OpTypeDiv, dtype, in[0].dims, g.scalar(dtype, 1), in[0])
+		}
+	case backends.OpTypeNeg, backends.OpTypeLogicalNot, backends.OpTypeBitwiseNot:
+		if in[0].op == op {
+			return in[0].inputs[0]
+		}
+	case backends.OpTypeWhere:
+		if in[1] == in[2] {
+			return in[1]
+		}
+		if c, ok := uniformConstant(in[0]); ok {
+			if c != 0 {
+				return in[1]
+			}
+			return in[2]
+		}
+	}
+	return nil
+}
+
+// uniformConstant returns the value of a node all of whose elements are one constant, as a float64.
+func uniformConstant(n *node) (float64, bool) {
+	base, v := viewOf(n)
+	if base.op != backends.OpTypeConstant || !v.uniform() {
+		return 0, false
+	}
+	return loadNumber(base.dtype, base.attr.(constantAttr).data.pointer(), v.offset), true
+}
+
+func negativeZero(n *node) bool {
+	c, ok := uniformConstant(n)
+	return ok && c == 0 && 1/c < 0
+}
+
+// reduction adds a reduction of x along axes, in increasing order, to dimensions dims.
+func (g *graph) reduction(op backends.OpType, dims, axes []int, x *node) *node {
+	terms := 1
+	for _, axis := range axes {
+		terms *= x.dims[axis]
+	}
+	switch {
+	case terms == 1:
+		return g.reshaped(x, dims)
+	case terms == 0:
+		return g.broadcastTo(g.neutral(op, x.dtype), dims)
+	}
+	if op == backends.OpTypeReduceSum {
+		if n := g.contraction(dims, axes, x); n != nil {
+			return n
+		}
+	}
+	if _, _, ok := rowsOf(x.dims, axes); !ok { // read x in another order, so that the axes come last
+		kept := freeAxes(len(x.dims), axes, nil)
+		x = g.transposed(x, slices.Concat(kept, axes))
+		axes = iotaInts(len(x.dims))[len(kept):]
+	}
+	return g.add(op, x.dtype, dims, axes, x)
+}
+
+// neutral is the scalar that a reduction of no elements gives.
+func (g *graph) neutral(op backends.OpType, dtype dtypes.DType) *node {
+	switch op {
+	case backends.OpTypeReduceProduct, backends.OpTypeReduceLogicalAnd:
+		return g.scalar(dtype, 1)
+	case backends.OpTypeReduceBitwiseAnd:
+		return g.scalar(dtype, -1)
+	case backends.OpTypeReduceMax, backends.OpTypeReduceMin:
+		extreme := dtype.LowestValue()
+		if op == backends.OpTypeReduceMin {
+			extreme = dtype.HighestValue()
+		}
+		data := &block{words: make([]uint64, 1)}
+		reflect.NewAt(dtype.GoType(), data.pointer()).Elem().Set(reflect.ValueOf(extreme).Convert(dtype.GoType()))
+		return g.constant(dtype, nil, data)
+	}
+	return g.scalar(dtype, 0)
+}

@@ -1,0 +1,70 @@
+package simd
+
+import (
+	"unsafe"
+
+	"github.com/gomlx/gomlx/backends"
+)
+
+// windowStep reduces the elements under a moving window.
+type windowStep struct {
+	windowAttr
+	src, dst      int // values
+	in, out       view
+	neutral       *block
+	elem          int
+	combine, copy tileFunc
+	span          int // results per task
+}
+
+func (l *lowering) lowerReduceWindow(n *node) {
+	attr := n.attr.(windowAttr)
+	reduction := map[backends.ReduceOpType]backends.OpType{
+		backends.ReduceOpSum: backends.OpTypeReduceSum, backends.ReduceOpProduct: backends.OpTypeReduceProduct,
+		backends.ReduceOpMax: backends.OpTypeReduceMax, backends.ReduceOpMin: backends.OpTypeReduceMin,
+	}[attr.reduce]
+	src, dst := l.of[n.inputs[0].id], l.of[n.id]
+	start := (&graph{backend: l.backend, equal: map[string]*node{}}).neutral(reduction, n.dtype)
+	l.emit(scheduled{
+		step: &windowStep{windowAttr: attr, src: src.id, dst: dst.id, in: rowMajor(n.inputs[0].dims), out: rowMajor(n.dims),
+			neutral: start.attr.(constantAttr).data, elem: n.dtype.Size(),
+			combine: l.backend.kernels.vectors[opType{combines[reduction], n.dtype}],
+			copy:    l.backend.kernels.vectors[opType{backends.OpTypeIdentity, n.dtype}],
+			span:    max(1, gatherWork/product(attr.window))},
+		reads: []*value{src}, writes: []*value{dst},
+	})
+}
+
+func (s *windowStep) run(f *frame) { f.parallel(s, 0, (s.out.size()+s.span-1)/s.span) }
+
+func (s *windowStep) task(f *frame, _, task, _ int) {
+	src, dst := f.memory[s.src], f.memory[s.dst]
+	window := rowMajor(s.window)
+	for i := task * s.span; i < min((task+1)*s.span, s.out.size()); i++ {
+		result := unsafe.Add(dst, i*s.elem)
+		s.copy(result, s.neutral.pointer(), nil, nil, 1)
+		for w := range window.size() {
+			if from, ok := s.source(i, w); ok {
+				s.combine(result, result, unsafe.Add(src, from*s.elem), nil, 1)
+			}
+		}
+	}
+}
+
+// source is the element under position w of the window of result i; not ok outside the array and between its dilated
+// elements.
+func (s *windowStep) source(i, w int) (index int, ok bool) {
+	for axis := len(s.out.dims) - 1; axis >= 0; axis-- {
+		p := i%s.out.dims[axis]*s.steps[axis] + w%s.window[axis]*s.dilation[axis] - s.paddings[axis][0]
+		i /= s.out.dims[axis]
+		w /= s.window[axis]
+		if p < 0 || p%s.baseDilation[axis] != 0 {
+			return 0, false
+		}
+		if p /= s.baseDilation[axis]; p >= s.in.dims[axis] {
+			return 0, false
+		}
+		index += p * s.in.strides[axis]
+	}
+	return index, true
+}
