@@ -1,0 +1,127 @@
+package varsel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// naiveUnknown integrates the dense evidence over log σ by a trapezoid rule much finer and wider than
+// needed, and returns the moments of log σ too.
+func naiveUnknown(p *ExactProblem, code []int32) (logEvidence, mean, sd float64) {
+	const points = 3000
+	low, high := -7.0, 7.0
+	step := (high - low) / points
+	var logs, at []float64
+	best := math.Inf(-1)
+	for i := range points {
+		v := low + float64(i)*step
+		logZ, _, _ := naiveModel(p, p.active(code), math.Exp(v))
+		standard := (v - p.LogSigmaMean) / p.LogSigmaSD
+		logZ += -0.5*standard*standard - math.Log(p.LogSigmaSD) - halfLog2Pi + math.Log(step)
+		logs, at = append(logs, logZ), append(at, v)
+		best = max(best, logZ)
+	}
+	var total, first, second float64
+	for i, l := range logs {
+		w := math.Exp(l - best)
+		total += w
+		first += w * at[i]
+		second += w * at[i] * at[i]
+	}
+	mean = first / total
+	return best + math.Log(total) + p.LogConstant, mean, math.Sqrt(second/total - mean*mean)
+}
+
+// TestExactUnknownSigma compares each model with a fine quadrature of dense evidences, for as few as
+// two rows and for priors tight and wide.
+func TestExactUnknownSigma(t *testing.T) {
+	for _, test := range []struct {
+		rows int
+		sd   float64
+		tol  float64
+	}{{2, 1, 1e-7}, {6, 2, 1e-9}, {12, 0.3, 1e-9}, {40, 5, 1e-9}} {
+		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
+		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
+		r, err := Exact(context.Background(), p)
+		require.NoError(t, err)
+		require.Len(t, r.Models, 4)
+		var mean, covered float64
+		for _, m := range r.Models {
+			want, modelMean, _ := naiveUnknown(&p, m.Code)
+			assert.InDelta(t, want, m.LogEvidence, test.tol, "%d rows, model %v", test.rows, m.Code)
+			mean += m.Probability * modelMean
+			covered += m.Probability
+		}
+		assert.InDelta(t, 1, covered, 1e-12)
+		assert.InDelta(t, mean, r.LogSigmaMean, 1e-7)
+	}
+}
+
+// TestLogSigmaGridSpacing: half the spacing changes nothing, four times the spacing does.
+func TestLogSigmaGridSpacing(t *testing.T) {
+	d, err := NewDesign(readTable(t, "diabetes.csv"), DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	sds := make([]float64, d.Dim())
+	for j := range sds {
+		sds[j] = 1.5
+	}
+	p := ExactProblem{X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(), PriorSD: sds, LogSigmaSD: 3}
+	evidence := func(factor float64) float64 {
+		s := newExactSpace(&p)
+		g := newLogSigmaGrid(s, &p)
+		g.step *= factor
+		s.setGrid(g.points(), g.logWeights(&p))
+		sums, _, err := s.enumerate(context.Background(), &p)
+		require.NoError(t, err)
+		require.False(t, g.widen(sums.grid, sums.total))
+		return sums.ref + math.Log(sums.total)
+	}
+	want := evidence(0.5)
+	assert.InDelta(t, want, evidence(1), 1e-10)
+	assert.Greater(t, math.Abs(want-evidence(6)), 1e-6, "a coarse grid must show")
+}
+
+// TestLogSigmaGridWidens: a grid that misses the posterior grows until it does not.
+func TestLogSigmaGridWidens(t *testing.T) {
+	p := randomProblem(3, 20, [][]int{{1}, {2}}, 3)
+	p.Sigma, p.LogSigmaSD = 0, 2
+	s := newExactSpace(&p)
+	g := newLogSigmaGrid(s, &p)
+	s.setGrid(g.points(), g.logWeights(&p))
+	want, _, err := s.enumerate(context.Background(), &p)
+	require.NoError(t, err)
+	g.low, g.high = g.low+0.45*(g.high-g.low), g.low+0.6*(g.high-g.low)
+	rounds := 0
+	for {
+		s.setGrid(g.points(), g.logWeights(&p))
+		sums, _, err := s.enumerate(context.Background(), &p)
+		require.NoError(t, err)
+		if !g.widen(sums.grid, sums.total) {
+			assert.InDelta(t, want.ref+math.Log(want.total), sums.ref+math.Log(sums.total), 1e-10)
+			break
+		}
+		rounds++
+	}
+	assert.Positive(t, rounds)
+	assert.Less(t, rounds, 10)
+}
+
+// TestExactUnknownSigmaPerfectFit: a response that a model fits exactly has no lower end of σ but the
+// prior and the resolution of float64; the answer stays finite and finds the model.
+func TestExactUnknownSigmaPerfectFit(t *testing.T) {
+	p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
+	p.Sigma, p.LogSigmaSD = 0, 3
+	for i := range p.Y {
+		p.Y[i] = 2 + 3*p.X.At(i, 1)
+	}
+	r, err := Exact(context.Background(), p)
+	require.NoError(t, err)
+	assert.Equal(t, "[1 0]", fmt.Sprint(r.Models[0].Code))
+	assert.Greater(t, r.Inclusion[0], 0.999)
+	assert.InDelta(t, 3, r.Coefficients[1].GivenIn.Mean, 1e-3)
+}
