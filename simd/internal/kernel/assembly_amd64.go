@@ -2,6 +2,8 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
+//go:generate go run ./gen
+
 // best returns the best instruction set of this CPU, as far as the operating system saves its registers.
 func best() ISA {
 	x := &cpu.X86
@@ -14,5 +16,79 @@ func best() ISA {
 	return AVX512
 }
 
-func useAssembly32(*Vectors[float32], ISA) {}
-func useAssembly64(*Vectors[float64], ISA) {}
+// useAssembly32 replaces the kernels in v that isa has assembly for.
+func useAssembly32(v *Vectors[float32], isa ISA) {
+	switch isa {
+	case AVX2:
+		useAVX2F32(v)
+	case AVX512:
+		useAVX512F32(v)
+	}
+}
+
+// useAssembly64 is useAssembly32 for float64.
+func useAssembly64(v *Vectors[float64], isa ISA) {
+	switch isa {
+	case AVX2:
+		useAVX2F64(v)
+	case AVX512:
+		useAVX512F64(v)
+	}
+}
+
+// Assembly trusts the length of dst; the functions below check the others.
+
+func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
+	return func(dst, a []T) {
+		checkLength(len(dst), len(a))
+		f(dst, a)
+	}
+}
+
+func checkBinary[T Float](f func(dst, a, b []T)) func(dst, a, b []T) {
+	return func(dst, a, b []T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		f(dst, a, b)
+	}
+}
+
+func checkTernary[T Float](f func(dst, a, b, c []T)) func(dst, a, b, c []T) {
+	return func(dst, a, b, c []T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		checkLength(len(dst), len(c))
+		f(dst, a, b, c)
+	}
+}
+
+func checkScalar[T Float](f func(dst, a []T, s T)) func(dst, a []T, s T) {
+	return func(dst, a []T, s T) {
+		checkLength(len(dst), len(a))
+		f(dst, a, s)
+	}
+}
+
+func checkCompare[T Float](f func(dst []bool, a, b []T)) func(dst []bool, a, b []T) {
+	return func(dst []bool, a, b []T) {
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		f(dst, a, b)
+	}
+}
+
+func checkCompareScalar[T Float](f func(dst []bool, a []T, s T)) func(dst []bool, a []T, s T) {
+	return func(dst []bool, a []T, s T) {
+		checkLength(len(dst), len(a))
+		f(dst, a, s)
+	}
+}
+
+func checkSelect[T Float](f func(dst []T, cond []bool, a, b []T)) func(dst []T, cond []bool, a, b []T) {
+	return func(dst []T, cond []bool, a, b []T) {
+		checkLength(len(dst), len(cond))
+		checkLength(len(dst), len(a))
+		checkLength(len(dst), len(b))
+		f(dst, cond, a, b)
+	}
+}

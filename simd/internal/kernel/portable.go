@@ -39,9 +39,9 @@ func portableVectors[T Float]() *Vectors[T] {
 		Ceil:     unary(func(x T) T { return T(math.Ceil(float64(x))) }),
 		Round:    unary(func(x T) T { return T(math.RoundToEven(float64(x))) }),
 		Sign:     unary(sign[T]),
-		Exp:      unary(func(x T) T { return T(math.Exp(float64(x))) }),
+		Exp:      unary(func(x T) T { return T(exp(float64(x))) }),
 		Expm1:    unary(func(x T) T { return T(math.Expm1(float64(x))) }),
-		Log:      unary(func(x T) T { return T(math.Log(float64(x))) }),
+		Log:      unary(func(x T) T { return T(log(float64(x))) }),
 		Log1p:    unary(func(x T) T { return T(math.Log1p(float64(x))) }),
 		Tanh:     unary(func(x T) T { return T(math.Tanh(float64(x))) }),
 		Logistic: unary(func(x T) T { return T(logistic(float64(x))) }),
@@ -167,6 +167,23 @@ func sign[T Float](x T) T {
 		return x
 	}
 	return T(math.Copysign(1, float64(x)))
+}
+
+// exp is [math.Exp], which on some CPUs becomes infinite a little too early.
+func exp(x float64) float64 {
+	if x > 709 {
+		return math.Exp(x-1) * math.E
+	}
+	return math.Exp(x)
+}
+
+// log is [math.Log], which on some CPUs is wrong for denormal numbers.
+func log(x float64) float64 {
+	const normal, digits = 0x1p-1022, 54
+	if 0 < x && x < normal {
+		return math.Log(x*(1<<digits)) - digits*math.Ln2
+	}
+	return math.Log(x)
 }
 
 // logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on the left keeps its

@@ -1,7 +1,5 @@
 package kernel
 
-//go:generate go run ./gen
-
 func tileKernels32(isa ISA) *tileKernels[float32] {
 	type run = []tileKernel[float32]
 	switch isa {

@@ -2,62 +2,62 @@
 
 package kernel
 
-// is a tileKernel for 6 rows and 8 columns.
+// is a tileKernel for 6 rows and up to 8 columns.
 //
 //go:noescape
 func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 6 rows and 16 columns.
+// is a tileKernel for 6 rows and up to 16 columns.
 //
 //go:noescape
 func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and 8 columns.
+// is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
 func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and 16 columns.
+// is a tileKernel for 2 rows and up to 16 columns.
 //
 //go:noescape
 func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and 8 columns.
+// is a tileKernel for 1 rows and up to 8 columns.
 //
 //go:noescape
 func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and 16 columns.
+// is a tileKernel for 1 rows and up to 16 columns.
 //
 //go:noescape
 func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 6 rows and 4 columns.
+// is a tileKernel for 6 rows and up to 4 columns.
 //
 //go:noescape
 func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 6 rows and 8 columns.
+// is a tileKernel for 6 rows and up to 8 columns.
 //
 //go:noescape
 func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and 4 columns.
+// is a tileKernel for 2 rows and up to 4 columns.
 //
 //go:noescape
 func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and 8 columns.
+// is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
 func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and 4 columns.
+// is a tileKernel for 1 rows and up to 4 columns.
 //
 //go:noescape
 func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and 8 columns.
+// is a tileKernel for 1 rows and up to 8 columns.
 //
 //go:noescape
 func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)

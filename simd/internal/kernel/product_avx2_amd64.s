@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile6x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -20,19 +20,22 @@ TEXT ·tile6x1AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
-	VPXOR      Y4, Y4, Y4
-	VPXOR      Y5, Y5, Y5
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y5
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y5
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -107,9 +110,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y6
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y6
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -143,18 +149,18 @@ next:
 	VZEROUPPER
 	RET
 
-DATA lanes32<>+0(SB)/8, $0xffffffffffffffff
-DATA lanes32<>+8(SB)/8, $0xffffffffffffffff
-DATA lanes32<>+16(SB)/8, $0xffffffffffffffff
-DATA lanes32<>+24(SB)/8, $0xffffffffffffffff
-DATA lanes32<>+32(SB)/8, $0x0000000000000000
-DATA lanes32<>+40(SB)/8, $0x0000000000000000
-DATA lanes32<>+48(SB)/8, $0x0000000000000000
-DATA lanes32<>+56(SB)/8, $0x0000000000000000
-GLOBL lanes32<>(SB), RODATA|NOPTR, $64
+DATA lanesAVX2<>+0(SB)/8, $0xffffffffffffffff
+DATA lanesAVX2<>+8(SB)/8, $0xffffffffffffffff
+DATA lanesAVX2<>+16(SB)/8, $0xffffffffffffffff
+DATA lanesAVX2<>+24(SB)/8, $0xffffffffffffffff
+DATA lanesAVX2<>+32(SB)/8, $0x0000000000000000
+DATA lanesAVX2<>+40(SB)/8, $0x0000000000000000
+DATA lanesAVX2<>+48(SB)/8, $0x0000000000000000
+DATA lanesAVX2<>+56(SB)/8, $0x0000000000000000
+GLOBL lanesAVX2<>(SB), RODATA|NOPTR, $64
 
 // func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile6x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -171,25 +177,28 @@ TEXT ·tile6x2AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
-	VPXOR      Y4, Y4, Y4
-	VPXOR      Y5, Y5, Y5
-	VPXOR      Y6, Y6, Y6
-	VPXOR      Y7, Y7, Y7
-	VPXOR      Y8, Y8, Y8
-	VPXOR      Y9, Y9, Y9
-	VPXOR      Y10, Y10, Y10
-	VPXOR      Y11, Y11, Y11
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+8, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y11
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y11
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -283,9 +292,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+8, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y12
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y12
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -326,7 +338,7 @@ next:
 	RET
 
 // func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile2x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -343,15 +355,18 @@ TEXT ·tile2x1AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y1
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y1
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -391,9 +406,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y2
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y2
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -420,7 +438,7 @@ next:
 	RET
 
 // func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile2x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -437,17 +455,20 @@ TEXT ·tile2x2AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+8, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y3
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y3
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -494,9 +515,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+8, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y4
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y4
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -525,7 +549,7 @@ next:
 	RET
 
 // func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile1x1AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -542,14 +566,17 @@ TEXT ·tile1x1AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
+	VXORPS     Y0, Y0, Y0
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y0
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y0
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -581,9 +608,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y1
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y1
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -608,7 +638,7 @@ next:
 	RET
 
 // func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile1x2AVX2F32(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -625,15 +655,18 @@ TEXT ·tile1x2AVX2F32(SB), $0-112
 	SHLQ $0x02, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+8, R11
-	LEAQ       lanes32<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    32(R12)(R11*4), Y1
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y1
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x02, R12
@@ -669,9 +702,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+8, R11
-	LEAQ         lanes32<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPS      32(R12)(R11*4), Y2
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y2
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x02, R12
@@ -697,7 +733,7 @@ next:
 	RET
 
 // func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile6x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -714,19 +750,22 @@ TEXT ·tile6x1AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
-	VPXOR      Y4, Y4, Y4
-	VPXOR      Y5, Y5, Y5
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y5
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y5
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -801,9 +840,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y6
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y6
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12
@@ -837,18 +879,8 @@ next:
 	VZEROUPPER
 	RET
 
-DATA lanes64<>+0(SB)/8, $0xffffffffffffffff
-DATA lanes64<>+8(SB)/8, $0xffffffffffffffff
-DATA lanes64<>+16(SB)/8, $0xffffffffffffffff
-DATA lanes64<>+24(SB)/8, $0xffffffffffffffff
-DATA lanes64<>+32(SB)/8, $0x0000000000000000
-DATA lanes64<>+40(SB)/8, $0x0000000000000000
-DATA lanes64<>+48(SB)/8, $0x0000000000000000
-DATA lanes64<>+56(SB)/8, $0x0000000000000000
-GLOBL lanes64<>(SB), RODATA|NOPTR, $64
-
 // func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile6x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -865,25 +897,28 @@ TEXT ·tile6x2AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
-	VPXOR      Y4, Y4, Y4
-	VPXOR      Y5, Y5, Y5
-	VPXOR      Y6, Y6, Y6
-	VPXOR      Y7, Y7, Y7
-	VPXOR      Y8, Y8, Y8
-	VPXOR      Y9, Y9, Y9
-	VPXOR      Y10, Y10, Y10
-	VPXOR      Y11, Y11, Y11
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+4, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y11
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y11
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -977,9 +1012,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+4, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y12
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y12
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12
@@ -1020,7 +1058,7 @@ next:
 	RET
 
 // func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile2x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -1037,15 +1075,18 @@ TEXT ·tile2x1AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y1
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y1
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -1085,9 +1126,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y2
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y2
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12
@@ -1114,7 +1158,7 @@ next:
 	RET
 
 // func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile2x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -1131,17 +1175,20 @@ TEXT ·tile2x2AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
-	VPXOR      Y2, Y2, Y2
-	VPXOR      Y3, Y3, Y3
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+4, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y3
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y3
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -1188,9 +1235,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+4, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y4
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y4
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12
@@ -1219,7 +1269,7 @@ next:
 	RET
 
 // func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile1x1AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -1236,14 +1286,17 @@ TEXT ·tile1x1AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
+	VXORPD     Y0, Y0, Y0
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+0, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y0
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y0
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -1275,9 +1328,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+0, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y1
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y1
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12
@@ -1302,7 +1358,7 @@ next:
 	RET
 
 // func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile1x2AVX2F64(SB), $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
@@ -1319,15 +1375,18 @@ TEXT ·tile1x2AVX2F64(SB), $0-112
 	SHLQ $0x03, R10
 
 tile:
-	VPXOR      Y0, Y0, Y0
-	VPXOR      Y1, Y1, Y1
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
 	TESTQ      BX, BX
 	JZ         add
 	MOVQ       cols+88(FP), R11
 	SUBQ       $+4, R11
-	LEAQ       lanes64<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPD    32(R12)(R11*8), Y1
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y1
 	MOVQ       BX, R11
 	MOVQ       startRow+80(FP), R12
 	SHLQ       $0x03, R12
@@ -1363,9 +1422,12 @@ term:
 	JNZ          term
 	MOVQ         cols+88(FP), R11
 	SUBQ         $+4, R11
-	LEAQ         lanes64<>+0(SB), R12
-	NEGQ         R11
-	VMOVUPD      32(R12)(R11*8), Y2
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y2
 	MOVQ         DX, R11
 	MOVQ         cRow+64(FP), R12
 	SHLQ         $0x03, R12

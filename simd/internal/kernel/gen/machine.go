@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/bits"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -12,14 +14,13 @@ import (
 
 // isa is an instruction set to generate for.
 type isa struct {
-	name      string
-	bytes     int // of a vector register
-	registers int
+	name  string
+	bytes int // of a vector register
 }
 
 var (
-	avx2   = isa{name: "avx2", bytes: 32, registers: 16}
-	avx512 = isa{name: "avx512", bytes: 64, registers: 32}
+	avx2   = isa{name: "AVX2", bytes: 32}
+	avx512 = isa{name: "AVX512", bytes: 64}
 )
 
 // machine emits instructions for vectors of one element type on one instruction set. Its methods hide the differences
@@ -28,27 +29,27 @@ var (
 type machine struct {
 	*build.Context
 	isa
-	size      int // of an element: 4 for float32, 8 for float64
-	constants map[uint64]operand.Mem
+	size    int // of an element: 4 for float32, 8 for float64
+	globals map[string]mem
 }
 
 type (
 	vec  = reg.VecVirtual
+	gp   = reg.GPVirtual
 	op   = operand.Op
 	mem  = operand.Mem
-	gp   = reg.GPVirtual
 	imm  = operand.U8
-	emit = func(...op)
+	emit = func(...op) // the instructions of avo that exist in more than one form
+
+	// mask holds the result of a comparison: an opmask register on AVX-512, a vector of all ones or zeros on AVX2.
+	mask = reg.Register
 )
 
-func newMachine(ctx *build.Context, isa isa, size int) *machine {
-	return &machine{Context: ctx, isa: isa, size: size, constants: map[uint64]operand.Mem{}}
-}
-
-// forBoth calls f with a machine for float32 and one for float64.
+// forBoth calls f with a machine for float32 and with one for float64.
 func forBoth(ctx *build.Context, isa isa, f func(*machine)) {
-	f(newMachine(ctx, isa, 4))
-	f(newMachine(ctx, isa, 8))
+	globals := map[string]mem{}
+	f(&machine{ctx, isa, 4, globals})
+	f(&machine{ctx, isa, 8, globals})
 }
 
 func (m *machine) lanes() int   { return m.bytes / m.size }
@@ -58,9 +59,16 @@ func (m *machine) single() bool { return m.size == 4 }
 // typ is the Go type of an element.
 func (m *machine) typ() string { return fmt.Sprintf("float%d", 8*m.size) }
 
-// symbol makes the name of a function unique: addAVX2F32.
-func (m *machine) symbol(name string) string {
-	return fmt.Sprintf("%s%sF%d", name, map[bool]string{false: "AVX2", true: "AVX512"}[m.wide()], 8*m.size)
+// suffix ends the names of functions: AVX2F32.
+func (m *machine) suffix() string { return fmt.Sprintf("%sF%d", m.name, 8*m.size) }
+
+// function begins a function with the given parameters and results, in which T stands for the element type. It must
+// not let pointers escape.
+func (m *machine) function(name, doc, signature string) {
+	m.Function(name + m.suffix())
+	m.Doc(doc)
+	m.SignatureExpr("func" + strings.ReplaceAll(signature, "T", m.typ()))
+	m.Pragma("noescape")
 }
 
 // reg returns a fresh vector register.
@@ -87,6 +95,11 @@ func (m *machine) op(single, double emit, ops ...op) vec {
 	return r
 }
 
+// three adapts an instruction that avo knows with three operands only; two and four likewise.
+func three(f func(a, b, c op)) emit   { return func(ops ...op) { f(ops[0], ops[1], ops[2]) } }
+func two(f func(a, b op)) emit        { return func(ops ...op) { f(ops[0], ops[1]) } }
+func four(f func(a, b, c, d op)) emit { return func(ops ...op) { f(ops[0], ops[1], ops[2], ops[3]) } }
+
 // at is the element with the given index in memory that starts at base.
 func (m *machine) at(base reg.Register, element int) mem {
 	return mem{Base: base, Disp: element * m.size}
@@ -98,12 +111,9 @@ func (m *machine) param(name string) gp { return m.Load(m.Param(name), m.GP64())
 // stride loads a parameter that counts elements and returns it in bytes.
 func (m *machine) stride(name string) gp {
 	r := m.param(name)
-	m.SHLQ(imm(m.shift()), r)
+	m.SHLQ(imm(bits.TrailingZeros(uint(m.size))), r)
 	return r
 }
-
-// shift is log2 of the size of an element.
-func (m *machine) shift() uint64 { return uint64(math.Log2(float64(m.size))) }
 
 // copyOf returns a copy of a general register.
 func (m *machine) copyOf(r gp) gp {
@@ -112,76 +122,83 @@ func (m *machine) copyOf(r gp) gp {
 	return c
 }
 
-func (m *machine) zero() vec {
-	r := m.reg()
-	if m.wide() {
-		m.VPXORD(r, r, r)
-	} else {
-		m.VPXOR(r, r, r)
-	}
-	return r
+// jump is the label as an operand.
+func jump(label string) op { return operand.LabelRef(label) }
+
+// number returns a small constant as an operand.
+func number(n int) op { return operand.I32(n) }
+
+// end returns from a function.
+func (m *machine) end() {
+	m.VZEROUPPER()
+	m.RET()
 }
 
-func (m *machine) load(from mem, to vec) { m.do(m.VMOVUPS, m.VMOVUPD, from, to) }
-func (m *machine) store(x vec, to mem)   { m.do(m.VMOVUPS, m.VMOVUPD, x, to) }
-func (m *machine) spread(x mem) vec      { return m.op(m.VBROADCASTSS, m.VBROADCASTSD, x) }
-func (m *machine) addMul(acc, a, b vec)  { m.do(m.VFMADD231PS, m.VFMADD231PD, a, b, acc) }
-
-// tail says which lanes of a vector are in use: an opmask register on AVX-512, a vector of sign bits on AVX2.
-type tail reg.Register
-
-// firstLanes returns the tail of the first n lanes, 1 <= n <= lanes.
-func (m *machine) firstLanes(n gp) tail {
+// firstLanes returns the mask of the first n lanes; any n that is not negative will do.
+func (m *machine) firstLanes(n gp) mask {
 	if m.wide() {
-		bits, k := m.GP64(), m.K()
-		m.MOVQ(operand.I32(-1), bits)
-		m.BZHIQ(n, bits, bits)
-		m.KMOVW(bits.As32(), k)
+		ones, k := m.GP64(), m.K()
+		m.MOVQ(number(-1), ones)
+		count := m.copyOf(n)
+		limit := m.GP64()
+		m.MOVQ(number(m.lanes()), limit)
+		m.CMPQ(count, limit)
+		m.CMOVQGT(limit, count)
+		m.BZHIQ(count, ones, ones)
+		m.KMOVW(ones.As32(), k)
 		return k
 	}
 	table, index := m.GP64(), m.GP64()
-	m.LEAQ(m.laneTable(), table)
-	m.MOVQ(n, index)
+	m.MOVQ(number(m.lanes()), index)
+	m.CMPQ(n, index)
+	m.CMOVQLT(n, index)
 	m.NEGQ(index)
+	m.LEAQ(m.laneTable(), table)
 	return m.op(m.VMOVUPS, m.VMOVUPD, mem{Base: table, Index: index, Scale: uint8(m.size), Disp: m.bytes})
 }
 
 // laneTable is as many bytes of ones as a vector has, and then as many of zeros.
 func (m *machine) laneTable() mem {
-	const name = "lanes"
-	if g, ok := m.constants[0]; ok {
-		return g
-	}
-	g := m.StaticGlobal(fmt.Sprintf("%s%d", name, 8*m.size))
-	m.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range 2 * m.bytes / 8 {
-		bits := operand.U64(math.MaxUint64)
-		if i >= m.bytes/8 {
-			bits = 0
+	return m.global("lanes", func() {
+		for i := range 2 * m.bytes / 8 {
+			ones := operand.U64(math.MaxUint64)
+			if i >= m.bytes/8 {
+				ones = 0
+			}
+			m.AddDatum(8*i, ones)
 		}
-		m.AddDatum(8*i, bits)
+	})
+}
+
+// global returns read-only data that fill adds when the name is new in the file.
+func (m *machine) global(name string, fill func()) mem {
+	g, ok := m.globals[name]
+	if !ok {
+		g = m.StaticGlobal(name + m.name)
+		m.DataAttributes(attr.RODATA | attr.NOPTR)
+		fill()
+		m.globals[name] = g
 	}
-	m.constants[0] = g
 	return g
 }
 
-// loadTail loads the lanes of t, and zeros for the others, whose memory it does not touch.
-func (m *machine) loadTail(from mem, t tail, to vec) {
+func (m *machine) load(from mem, to vec) { m.do(m.VMOVUPS, m.VMOVUPD, from, to) }
+func (m *machine) store(x vec, to mem)   { m.do(m.VMOVUPS, m.VMOVUPD, x, to) }
+
+// loadLanes loads the lanes of k, and zeros for the others, whose memory it does not touch.
+func (m *machine) loadLanes(from mem, k mask, to vec) {
 	if m.wide() {
-		m.do(three(m.VMOVUPS_Z), three(m.VMOVUPD_Z), from, t, to)
+		m.do(three(m.VMOVUPS_Z), three(m.VMOVUPD_Z), from, k, to)
 	} else {
-		m.do(three(m.VMASKMOVPS), three(m.VMASKMOVPD), from, t, to)
+		m.do(three(m.VMASKMOVPS), three(m.VMASKMOVPD), from, k, to)
 	}
 }
 
-// storeTail stores the lanes of t and does not touch the memory of the others.
-func (m *machine) storeTail(x vec, to mem, t tail) {
+// storeLanes stores the lanes of k and does not touch the memory of the others.
+func (m *machine) storeLanes(x vec, k mask, to mem) {
 	if m.wide() {
-		m.do(m.VMOVUPS, m.VMOVUPD, x, t, to)
+		m.do(m.VMOVUPS, m.VMOVUPD, x, k, to)
 	} else {
-		m.do(three(m.VMASKMOVPS), three(m.VMASKMOVPD), x, t, to)
+		m.do(three(m.VMASKMOVPS), three(m.VMASKMOVPD), x, k, to)
 	}
 }
-
-// three adapts an instruction that avo knows with three operands only.
-func three(f func(a, b, c op)) emit { return func(ops ...op) { f(ops[0], ops[1], ops[2]) } }

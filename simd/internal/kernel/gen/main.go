@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/pass"
@@ -20,8 +21,10 @@ func main() {
 	dir := flag.String("dir", ".", "directory to write to")
 	flag.Parse()
 	for _, isa := range []isa{avx2, avx512} {
-		write(*dir, "product_"+isa.name, tiles(isa))
+		write(*dir, "product_"+strings.ToLower(isa.name), tiles(isa))
+		write(*dir, "vectors_"+strings.ToLower(isa.name), vectors(isa))
 	}
+	writeTables(*dir)
 }
 
 // write compiles what generate adds to a context, and writes the assembly and its declarations.

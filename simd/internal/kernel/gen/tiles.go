@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/operand"
 )
 
 // tileVectors is the width of a tile of C in vectors.
@@ -35,11 +34,9 @@ func tiles(isa isa) func(*build.Context) {
 // tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of A times a row of B
 // per turn. A is read element by element and therefore with any strides.
 func (m *machine) tile(rows, vectors int) {
-	m.Function(m.symbol(fmt.Sprintf("tile%dx%d", rows, vectors)))
-	m.Doc(fmt.Sprintf("is a tileKernel for %d rows and %d columns.", rows, vectors*m.lanes()))
-	m.SignatureExpr(fmt.Sprintf("func(tiles, k int, a *%[1]s, aRow, aCol int, b *%[1]s, bRow int, c *%[1]s, cRow int, "+
-		"start *%[1]s, startRow, cols int, next *%[1]s, nextStep int)", m.typ()))
-	m.Pragma("noescape")
+	m.function(fmt.Sprintf("tile%dx%d", rows, vectors),
+		fmt.Sprintf("is a tileKernel for %d rows and up to %d columns.", rows, vectors*m.lanes()),
+		"(tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int)")
 
 	tiles, a, c, start := m.param("tiles"), m.param("a"), m.param("c"), m.param("start")
 	aRow, aCol, bRow := m.stride("aRow"), m.stride("aCol"), m.stride("bRow")
@@ -54,7 +51,7 @@ func (m *machine) tile(rows, vectors int) {
 		}
 	}
 	m.TESTQ(start, start)
-	m.JZ(operand.LabelRef("add"))
+	m.JZ(jump("add"))
 	last := m.lastColumns(vectors)
 	ahead := m.copyOf(start)
 	m.advance(ahead, m.stride("startRow"), rows)
@@ -62,7 +59,7 @@ func (m *machine) tile(rows, vectors int) {
 		for v, sum := range sums[i] {
 			m.PREFETCHT0(m.at(ahead, v*m.lanes()))
 			if v == vectors-1 {
-				m.loadTail(m.at(row, v*m.lanes()), last, sum)
+				m.loadLanes(m.at(row, v*m.lanes()), last, sum)
 			} else {
 				m.load(m.at(row, v*m.lanes()), sum)
 			}
@@ -80,7 +77,7 @@ func (m *machine) tile(rows, vectors int) {
 		m.load(m.at(b, v*m.lanes()), row[v])
 	}
 	for i := range sums {
-		x := m.spread(groups.row(i, aRow))
+		x := m.broadcast(groups.row(i, aRow))
 		for v := range row {
 			m.addMul(sums[i][v], x, row[v])
 		}
@@ -92,13 +89,13 @@ func (m *machine) tile(rows, vectors int) {
 	m.ADDQ(nextStep, next)
 	m.ADDQ(bRow, b)
 	m.DECQ(k)
-	m.JNZ(operand.LabelRef("term"))
+	m.JNZ(jump("term"))
 
 	last = m.lastColumns(vectors)
 	m.eachRow(c, "cRow", rows, func(i int, row gp) {
 		for v, sum := range sums[i] {
 			if v == vectors-1 {
-				m.storeTail(sum, m.at(row, v*m.lanes()), last)
+				m.storeLanes(sum, last, m.at(row, v*m.lanes()))
 			} else {
 				m.store(sum, m.at(row, v*m.lanes()))
 			}
@@ -108,19 +105,18 @@ func (m *machine) tile(rows, vectors int) {
 	m.advance(a, aRow, rows)
 	m.advance(c, m.stride("cRow"), rows)
 	m.TESTQ(start, start)
-	m.JZ(operand.LabelRef("next"))
+	m.JZ(jump("next"))
 	m.advance(start, m.stride("startRow"), rows)
 	m.Label("next")
 	m.DECQ(tiles)
-	m.JNZ(operand.LabelRef("tile"))
-	m.VZEROUPPER()
-	m.RET()
+	m.JNZ(jump("tile"))
+	m.end()
 }
 
-// lastColumns returns the tail of the last vector of a tile.
-func (m *machine) lastColumns(vectors int) tail {
+// lastColumns returns the lanes in use of the last vector of a tile.
+func (m *machine) lastColumns(vectors int) mask {
 	cols := m.param("cols")
-	m.SUBQ(operand.I32((vectors-1)*m.lanes()), cols)
+	m.SUBQ(number((vectors-1)*m.lanes()), cols)
 	return m.firstLanes(cols)
 }
 
@@ -142,7 +138,7 @@ func (m *machine) rowGroups(base, stride gp, rows int) (g rowGroups) {
 	g = rowGroups{m.copyOf(base)}
 	for i := 3; i < rows; i += 3 {
 		next := m.GP64()
-		m.LEAQ(operand.Mem{Base: g[len(g)-1], Index: stride, Scale: 2}, next)
+		m.LEAQ(mem{Base: g[len(g)-1], Index: stride, Scale: 2}, next)
 		m.ADDQ(stride, next)
 		g = append(g, next)
 	}
@@ -160,6 +156,6 @@ func (g rowGroups) row(i int, stride gp) mem {
 // advance adds rows·stride to base.
 func (m *machine) advance(base, stride gp, rows int) {
 	step := m.GP64()
-	m.IMUL3Q(operand.I32(rows), stride, step)
+	m.IMUL3Q(number(rows), stride, step)
 	m.ADDQ(step, base)
 }

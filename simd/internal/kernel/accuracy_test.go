@@ -1,0 +1,171 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// maxUlps is the promised accuracy of the transcendental functions, in units in the last place.
+const maxUlps = 4
+
+// domains are where functions of one argument are tested: all but constant or infinite outside. Both ends are tested,
+// and numbers around each power of two within.
+var domains = map[string][2][2]float64{ // for float32 and float64
+	"Exp":      {{-105, 90}, {-747, 711}},
+	"Expm1":    {{-30, 90}, {-50, 711}},
+	"Log":      {{0, math.MaxFloat32}, {0, math.MaxFloat64}},
+	"Log1p":    {{-1, math.MaxFloat32}, {-1, math.MaxFloat64}},
+	"Tanh":     {{-12, 12}, {-25, 25}},
+	"Logistic": {{-105, 30}, {-747, 50}},
+	"Rsqrt":    {{0, math.MaxFloat32}, {0, math.MaxFloat64}},
+	"Sqrt":     {{0, math.MaxFloat32}, {0, math.MaxFloat64}},
+	"Erf":      {{-5, 5}, {-6.5, 6.5}},
+	"Sin":      {{-math.MaxFloat32, math.MaxFloat32}, {-1e9, 1e9}},
+	"Cos":      {{-math.MaxFloat32, math.MaxFloat32}, {-1e9, 1e9}},
+}
+
+// points returns arguments in the domain: uniform ones and ones with uniform logarithm.
+func points[T Float](rng *rand.Rand, lo, hi float64, count int) []T {
+	x := []T{T(lo), T(hi)}
+	least := math.Log(math.SmallestNonzeroFloat64)
+	if sizeOf[T]() == 4 {
+		least = math.Log(math.SmallestNonzeroFloat32)
+	}
+	for len(x) < count {
+		x = append(x, T(lo+(hi-lo)*rng.Float64()), T(1+rng.NormFloat64()*math.Pow(2, -10*rng.Float64())))
+		if size := math.Exp(least + (math.Log(hi)-least)*rng.Float64()); true {
+			x = append(x, T(math.Copysign(size, float64(rng.IntN(2))-0.5)))
+		}
+	}
+	inside := x[:0]
+	for _, y := range x {
+		if float64(y) > lo && float64(y) < hi {
+			inside = append(inside, y)
+		}
+	}
+	return inside
+}
+
+// ulps returns the distance of found from want in units in the last place of T at want.
+func ulps[T Float](found T, want *big.Float) float64 {
+	fraction, least, most := 23, -149, 128
+	if sizeOf[T]() == 8 {
+		fraction, least, most = 52, -1074, 1024
+	}
+	exponent := want.MantExp(nil) - 1
+	if exponent >= most && math.IsInf(float64(found), want.Sign()) {
+		return 0
+	}
+	if math.IsNaN(float64(found)) || math.IsInf(float64(found), 0) {
+		return math.Inf(1)
+	}
+	unit := max(exponent-fraction, least)
+	distance := new(big.Float).Sub(new(big.Float).SetPrec(oracleBits).SetFloat64(float64(found)), want)
+	ulps, _ := distance.SetMantExp(distance, -unit).Float64()
+	return math.Abs(ulps)
+}
+
+func TestAccuracy(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		for name := range domains {
+			t.Run("float32/"+name, func(t *testing.T) {
+				f := oracle32[name]
+				testAccuracy[float32](t, isa, name, 100_000, func(x float32) *big.Float { return big.NewFloat(f(float64(x))) })
+			})
+			if f := oracle64[name]; f != nil {
+				t.Run("float64/"+name, func(t *testing.T) {
+					testAccuracy[float64](t, isa, name, 1000, func(x float64) *big.Float { return f(toBig(x)) })
+				})
+			}
+		}
+	})
+}
+
+func testAccuracy[T Float](t *testing.T, isa ISA, name string, count int, oracle func(x T) *big.Float) {
+	f := unaryKernels(VectorsOf[T](isa))[name]
+	domain := domains[name][sizeOf[T]()/4-1]
+	x := points[T](rand.New(rand.NewPCG(9, 10)), domain[0], domain[1], count)
+	y := make([]T, len(x))
+	f(y, x)
+	worst, at := 0.0, 0
+	for i := range x {
+		if u := ulps(y[i], oracle(x[i])); u > worst {
+			worst, at = u, i
+		}
+	}
+	t.Logf("%.2f ulp at %v", worst, x[at])
+	if worst > maxUlps {
+		want, _ := oracle(x[at]).Float64()
+		t.Errorf("%g ulp at %v: want %v, found %v", worst, x[at], want, y[at])
+	}
+}
+
+// unaryKernels are the functions of one argument by their names.
+func unaryKernels[T Float](v *Vectors[T]) map[string]func(dst, a []T) {
+	return map[string]func(dst, a []T){
+		"Neg": v.Neg, "Abs": v.Abs, "Sqrt": v.Sqrt, "Rsqrt": v.Rsqrt, "Exp": v.Exp, "Expm1": v.Expm1, "Log": v.Log,
+		"Log1p": v.Log1p, "Tanh": v.Tanh, "Logistic": v.Logistic, "Erf": v.Erf, "Sin": v.Sin, "Cos": v.Cos,
+		"Floor": v.Floor, "Ceil": v.Ceil, "Round": v.Round, "Sign": v.Sign,
+	}
+}
+
+// exact are the functions whose results are the same on every instruction set.
+var exact = map[string]bool{"Neg": true, "Abs": true, "Sqrt": true, "Floor": true, "Ceil": true, "Round": true, "Sign": true}
+
+// specials are arguments with special results, and their neighbours.
+func specials[T Float]() []T {
+	least, normal, greatest := T(math.SmallestNonzeroFloat32), T(math.Ldexp(1, -126)), T(math.MaxFloat32)
+	if sizeOf[T]() == 8 {
+		smallest, largest := math.SmallestNonzeroFloat64, math.MaxFloat64
+		least, normal, greatest = T(smallest), T(math.Ldexp(1, -1022)), T(largest)
+	}
+	x := []T{0, least, 3 * least, normal - least, normal, normal * 1.5, 0.25, 0.5, 1, 1.5, 2, 2.5, 3, 8, 127, 1e4, 1e6, 1e30, greatest,
+		T(math.Inf(1))}
+	for _, y := range x[:len(x):len(x)] {
+		x = append(x, -y)
+	}
+	return append(x, T(math.NaN()))
+}
+
+// TestSpecials compares special arguments with package math: NaN, infinities, zeros with their signs, and denormal
+// numbers to the last digits.
+func TestSpecials(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		t.Run("float32", func(t *testing.T) { testSpecials[float32](t, isa) })
+		t.Run("float64", func(t *testing.T) { testSpecials[float64](t, isa) })
+	})
+}
+
+func testSpecials[T Float](t *testing.T, isa ISA) {
+	x := specials[T]()
+	found, want := make([]T, len(x)), make([]T, len(x))
+	portable := unaryKernels(portableVectors[T]())
+	for name, f := range unaryKernels(VectorsOf[T](isa)) {
+		f(found, x)
+		portable[name](want, x)
+		for i := range x {
+			requireSame(t, found[i], want[i], exact[name], fmt.Sprintf("%s(%v)", name, x[i]))
+		}
+	}
+}
+
+// requireSame compares two results: the same special value or sign of zero, and otherwise within maxUlps of each other,
+// or equal when exact.
+func requireSame[T Float](t *testing.T, found, want T, exact bool, what string) {
+	t.Helper()
+	switch {
+	case want != want:
+		require.True(t, found != found, "%s: want NaN, found %v", what, found)
+	case exact || want == 0 || math.IsInf(float64(want), 0):
+		require.True(t, found == want && math.Signbit(float64(found)) == math.Signbit(float64(want)),
+			"%s: want %v, found %v", what, want, found)
+	default:
+		u := ulps(found, big.NewFloat(float64(want)))
+		require.LessOrEqual(t, u, maxUlps+1.0, "%s: want %v, found %v", what, want, found)
+	}
+}

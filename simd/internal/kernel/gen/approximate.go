@@ -1,0 +1,90 @@
+package main
+
+import (
+	"math"
+	"math/big"
+)
+
+// precision of the computations that give coefficients, in bits.
+const precision = 512
+
+func number512(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
+
+func ratio(a, b int64) *big.Float {
+	return new(big.Float).SetPrec(precision).Quo(number512(float64(a)), number512(float64(b)))
+}
+
+func zero512() *big.Float { return new(big.Float).SetPrec(precision) }
+
+// fit returns the coefficients of the polynomial of the given degree that equals f at the Chebyshev nodes of lo <= x <= hi:
+// its greatest error is within a small factor of the least possible. Solved exactly enough to forget about rounding.
+func fit(degree int, lo, hi float64, f func(x *big.Float) *big.Float) []float64 {
+	n := degree + 1
+	rows := make([][]*big.Float, n) // of the equations Σ c[j]·x^j = f(x)
+	for i := range rows {
+		node := (lo+hi)/2 + (hi-lo)/2*math.Cos((float64(i)+0.5)*math.Pi/float64(n))
+		x, power := number512(node), number512(1)
+		for range n {
+			rows[i] = append(rows[i], power)
+			power = zero512().Mul(power, x)
+		}
+		rows[i] = append(rows[i], f(x))
+	}
+	for i := range rows {
+		for j := range rows {
+			if j == i {
+				continue
+			}
+			factor := zero512().Quo(rows[j][i], rows[i][i])
+			for k := i; k <= n; k++ {
+				rows[j][k] = zero512().Sub(rows[j][k], zero512().Mul(factor, rows[i][k]))
+			}
+		}
+	}
+	c := make([]float64, n)
+	for i := range c {
+		c[i], _ = zero512().Quo(rows[i][n], rows[i][i]).Float64()
+	}
+	return c
+}
+
+// series returns the function Σ c(k)·x^k, for |x| where it converges.
+func series(c func(k int64) *big.Float) func(x *big.Float) *big.Float {
+	return func(x *big.Float) *big.Float {
+		sum, power := zero512(), number512(1)
+		for k := int64(0); ; k++ {
+			term := zero512().Mul(c(k), power)
+			sum.Add(sum, term)
+			if k > 4 && (term.Sign() == 0 || term.MantExp(nil) < -precision) {
+				return sum
+			}
+			power = zero512().Mul(power, x)
+		}
+	}
+}
+
+// inverseFactorial returns 1/n!.
+func inverseFactorial(n int64) *big.Float {
+	f := new(big.Int).MulRange(1, n)
+	return zero512().Quo(number512(1), zero512().SetInt(f))
+}
+
+// sum returns Σ c[i] of a constant split by split.
+func split(digits string, bits ...uint) []float64 {
+	rest, _, err := big.ParseFloat(digits, 10, precision, big.ToNearestEven)
+	if err != nil {
+		panic(err)
+	}
+	var parts []float64
+	for _, b := range bits {
+		part, _ := new(big.Float).SetPrec(b).Set(rest).Float64()
+		parts = append(parts, part)
+		rest = zero512().Sub(rest, number512(part))
+	}
+	return parts
+}
+
+const (
+	digitsLn2 = "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996"
+	digitsPi  = "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342"
+)
