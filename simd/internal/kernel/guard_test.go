@@ -1,0 +1,219 @@
+//go:build unix
+
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// guarded is memory of which every access outside faults.
+type guarded struct {
+	bytes []byte
+}
+
+func newGuarded(t *testing.T) guarded {
+	t.Helper()
+	page := unix.Getpagesize()
+	all, err := unix.Mmap(-1, 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(all)) })
+	require.NoError(t, unix.Mprotect(all[:page], unix.PROT_NONE))
+	require.NoError(t, unix.Mprotect(all[2*page:], unix.PROT_NONE))
+	return guarded{all[page : 2*page]}
+}
+
+// slice returns n elements that begin offset elements behind the first one, or, atEnd, end offset elements before the
+// last one.
+func slice[E any](g guarded, n, offset int, atEnd bool) []E {
+	size := int(unsafe.Sizeof(*new(E)))
+	start := offset * size
+	if atEnd {
+		start = len(g.bytes) - (n+offset)*size
+	}
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*E)(unsafe.Pointer(&g.bytes[start])), n)
+}
+
+// operands are those of any kernel.
+type operands[T Float] struct {
+	dst, a, b, c []T
+	bools, cond  []bool
+	s            T
+}
+
+// kernels are all kernels of a table by their names.
+func kernels[T Float](v *Vectors[T]) map[string]func(x operands[T]) {
+	all := map[string]func(x operands[T]){
+		"Select": func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
+		"MulAdd": func(x operands[T]) { v.MulAdd(x.dst, x.a, x.b, x.c) },
+		"Fill":   func(x operands[T]) { v.Fill(x.dst, x.s) },
+	}
+	for name, f := range unaryKernels(v) {
+		all[name] = func(x operands[T]) { f(x.dst, x.a) }
+	}
+	for name, f := range map[string]func(dst, a, b []T){"Add": v.Add, "Sub": v.Sub, "Mul": v.Mul, "Div": v.Div,
+		"Min": v.Min, "Max": v.Max, "Pow": v.Pow} {
+		all[name] = func(x operands[T]) { f(x.dst, x.a, x.b) }
+	}
+	for name, f := range map[string]func(dst, a []T, s T){"AddScalar": v.AddScalar, "SubScalar": v.SubScalar,
+		"MulScalar": v.MulScalar, "DivScalar": v.DivScalar, "MinScalar": v.MinScalar, "MaxScalar": v.MaxScalar,
+		"ScalarSub": v.ScalarSub, "ScalarDiv": v.ScalarDiv} {
+		all[name] = func(x operands[T]) { f(x.dst, x.a, x.s) }
+	}
+	for name, f := range map[string]func(dst []bool, a, b []T){"Equal": v.Equal, "NotEqual": v.NotEqual, "Less": v.Less,
+		"LessEqual": v.LessEqual, "Greater": v.Greater, "GreaterEqual": v.GreaterEqual} {
+		all[name] = func(x operands[T]) { f(x.bools, x.a, x.b) }
+	}
+	for name, f := range map[string]func(dst []bool, a []T, s T){"EqualScalar": v.EqualScalar,
+		"NotEqualScalar": v.NotEqualScalar, "LessScalar": v.LessScalar, "LessEqualScalar": v.LessEqualScalar,
+		"GreaterScalar": v.GreaterScalar, "GreaterEqualScalar": v.GreaterEqualScalar} {
+		all[name] = func(x operands[T]) { f(x.bools, x.a, x.s) }
+	}
+	for name, f := range map[string]func(a []T) T{"Sum": v.Sum, "MaxOf": v.MaxOf, "MinOf": v.MinOf} {
+		all[name] = func(x operands[T]) {
+			if len(x.dst) > 0 {
+				x.dst[0] = f(x.a)
+			} else {
+				f(x.a)
+			}
+		}
+	}
+	return all
+}
+
+// TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded memory, in different
+// alignments, next to canaries. Results must be those of a call for each element alone, to the bit: neither position nor
+// alignment nor the other elements matter.
+func TestVectorsStayInside(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		t.Run("float32", func(t *testing.T) { testVectorsStayInside[float32](t, isa) })
+		t.Run("float64", func(t *testing.T) { testVectorsStayInside[float64](t, isa) })
+	})
+}
+
+func testVectorsStayInside[T Float](t *testing.T, isa ISA) {
+	const longest = 70
+	rng := rand.New(rand.NewPCG(11, 12))
+	memory := make([]guarded, 6)
+	for i := range memory {
+		memory[i] = newGuarded(t)
+	}
+	values := make([]T, 3*longest)
+	for i := range values {
+		values[i] = T(rng.NormFloat64() * 3)
+		if i%11 == 0 {
+			values[i] = specials[T]()[i/11]
+		}
+	}
+	for name, run := range kernels(VectorsOf[T](isa)) {
+		alone := operands[T]{make([]T, longest), values[:longest], values[longest : 2*longest], values[2*longest:],
+			make([]bool, longest), make([]bool, longest), 1.5}
+		for i := range longest {
+			alone.cond[i] = rng.IntN(2) == 0
+			x := alone
+			x.dst, x.a, x.b, x.c = alone.dst[i:i+1], alone.a[i:i+1], alone.b[i:i+1], alone.c[i:i+1]
+			x.bools, x.cond = alone.bools[i:i+1], alone.cond[i:i+1]
+			run(x)
+		}
+		reduction := name == "Sum" || name == "MaxOf" || name == "MinOf"
+		for n := range longest + 1 {
+			for _, offset := range []int{0, 1, 2, 7} {
+				for _, atEnd := range []bool{false, true} {
+					for _, m := range memory {
+						for i := range m.bytes {
+							m.bytes[i] = 0xa5
+						}
+					}
+					x := operands[T]{slice[T](memory[0], n, offset, atEnd), slice[T](memory[1], n, offset, atEnd),
+						slice[T](memory[2], n, offset/2, atEnd), slice[T](memory[3], n, 0, atEnd),
+						slice[bool](memory[4], n, offset, atEnd), slice[bool](memory[5], n, offset, atEnd), alone.s}
+					copy(x.a, alone.a)
+					copy(x.b, alone.b)
+					copy(x.c, alone.c)
+					copy(x.cond, alone.cond)
+					run(x)
+					where := fmt.Sprintf("%s, length %d, offset %d, at end %v", name, n, offset, atEnd)
+					if !reduction {
+						requireResults(t, x, alone, where)
+					}
+					clear(x.dst)
+					clear(x.bools)
+					requireCanaries(t, memory[0], n*sizeOf[T](), where)
+					requireCanaries(t, memory[4], n, where)
+				}
+			}
+		}
+	}
+}
+
+// requireResults compares the results of a call, in dst or in bools, with the expected ones.
+func requireResults[T Float](t *testing.T, x, want operands[T], where string) {
+	t.Helper()
+	written := len(x.bools) == 0 || *(*byte)(unsafe.Pointer(&x.bools[0])) == 0xa5
+	for i := range x.dst {
+		if written && !sameBits(x.dst[i], want.dst[i]) {
+			t.Fatalf("%s: element %d: want %v, found %v", where, i, want.dst[i], x.dst[i])
+		}
+		if b := *(*byte)(unsafe.Pointer(&x.bools[i])); !written && (b > 1 || x.bools[i] != want.bools[i]) {
+			t.Fatalf("%s: element %d: want %v, found byte %d", where, i, want.bools[i], b)
+		}
+	}
+}
+
+func sameBits[T Float](x, y T) bool {
+	return math.Float64bits(float64(x)) == math.Float64bits(float64(y)) || x != x && y != y
+}
+
+// requireCanaries checks that all bytes are canaries but for as many as the cleared ones.
+func requireCanaries(t *testing.T, g guarded, cleared int, where string) {
+	t.Helper()
+	changed := 0
+	for _, b := range g.bytes {
+		if b != 0xa5 {
+			changed++
+		}
+	}
+	if changed != cleared && changed != 0 {
+		t.Fatalf("%s: want %d bytes written, found %d", where, cleared, changed)
+	}
+}
+
+// TestProductsStayInside runs small products with all three matrices at both ends of guarded memory.
+func TestProductsStayInside(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		t.Run("float32", func(t *testing.T) { testProductsStayInside[float32](t, isa) })
+		t.Run("float64", func(t *testing.T) { testProductsStayInside[float64](t, isa) })
+	})
+}
+
+func testProductsStayInside[T Float](t *testing.T, isa ISA) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	memory := []guarded{newGuarded(t), newGuarded(t), newGuarded(t)}
+	for range 300 {
+		m, k, n := 1+rng.IntN(14), 1+rng.IntN(12), 1+rng.IntN(34)
+		if rng.IntN(3) == 0 {
+			n = 16 * (1 + rng.IntN(2)) // whole vectors, read in place
+		}
+		atEnd := rng.IntN(2) == 0
+		c := Dense(slice[T](memory[0], m*n, 0, atEnd), m, n)
+		a := Dense(slice[T](memory[1], m*k, 0, atEnd), m, k)
+		b := Dense(slice[T](memory[2], k*n, 0, atEnd), k, n)
+		for _, x := range [][]T{a.Data, b.Data} {
+			for i := range x {
+				x[i] = T(rng.NormFloat64())
+			}
+		}
+		p := NewProductPlan[T](isa, m, k, n, nil, nil)
+		runProduct(rng, p, c, a, b, false, nil)
+		requireProduct(t, c, Matrix[T]{}, newExactProduct(a, b), nil, fmt.Sprintf("%d %d %d", m, k, n))
+	}
+}

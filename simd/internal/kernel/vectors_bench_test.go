@@ -1,0 +1,45 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// BenchmarkExp measures exp on slices of 4,096 elements, which stay in the L1 or L2 cache, and of 1<<24.
+func BenchmarkExp(b *testing.B) {
+	for _, n := range []int{1 << 12, 1 << 24} {
+		benchmarkUnary[float32](b, "Exp", n)
+		benchmarkUnary[float64](b, "Exp", n)
+	}
+}
+
+// BenchmarkUnary measures every function of one argument on slices of 4,096 elements.
+func BenchmarkUnary(b *testing.B) {
+	for name := range unaryKernels(VectorsOf[float32](Portable)) {
+		b.Run(name, func(b *testing.B) {
+			benchmarkUnary[float32](b, name, 1<<12)
+			benchmarkUnary[float64](b, name, 1<<12)
+		})
+	}
+}
+
+func benchmarkUnary[T Float](b *testing.B, name string, n int) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	x, y := make([]T, n), make([]T, n)
+	for i := range x {
+		x[i] = T(rng.NormFloat64())
+		if domains[name][0][0] == 0 {
+			x[i] *= x[i]
+		}
+	}
+	for _, isa := range Available() {
+		f := unaryKernels(VectorsOf[T](isa))[name]
+		b.Run(fmt.Sprintf("float%d/%d/%v", 8*sizeOf[T](), n, isa), func(b *testing.B) {
+			for b.Loop() {
+				f(y, x)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "elements/ns")
+		})
+	}
+}
