@@ -47,6 +47,26 @@ func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 	return dst
 }
 
+// FromOriginal is the inverse of ToOriginal: it writes the coefficients on the working scale to dst and returns it. beta [D]
+// holds zero for every coordinate outside the model. dst may be beta; nil allocates.
+func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
+	if len(beta) != len(s.SD) || dst != nil && len(dst) != len(beta) {
+		panic(fmt.Sprintf("varsel: Scaling.FromOriginal: lengths %d and %d for %d coefficients", len(dst), len(beta), len(s.SD)))
+	}
+	if dst == nil {
+		dst = make([]float64, len(beta))
+	}
+	shift := s.YMean
+	for j, v := range beta {
+		dst[j] = v * s.SD[j] / s.YSD
+		shift -= v * s.Mean[j] // Mean of the level column is zero
+	}
+	if s.Level >= 0 {
+		dst[s.Level] -= shift / s.LevelValue * s.SD[s.Level] / s.YSD
+	}
+	return dst
+}
+
 // levelWeights returns w [D] and c with β_level = Σ_j w_j θ_j + c.
 func (s *Scaling) levelWeights() (w []float64, c float64) {
 	w = make([]float64, len(s.SD))

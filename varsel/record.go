@@ -26,12 +26,18 @@ type Record struct {
 	Finished    *time.Time    `json:"finished,omitempty"`
 	Data        string        `json:"data"`        // absolute path of the table
 	Fingerprint string        `json:"fingerprint"` // SHA-256 of the table
-	Backend     string        `json:"backend"`
+	Device      string        `json:"device"`  // cpu or go
+	Backend     string        `json:"backend"` // the name of its backend
 	Design      DesignOptions `json:"design"`
 	Model       ModelOptions  `json:"model"`
 	Flow        cosmic.Config `json:"flow"`
-	Steps       int           `json:"steps"`
-	Batch       int           `json:"batch"`
+	Models      ModelFamily   `json:"models"`
+	Steps       int           `json:"steps,omitempty"`
+	Batch       int           `json:"batch,omitempty"`
+	Chains      int           `json:"chains,omitempty"`
+	Iterations  int           `json:"iterations,omitempty"` // of every chain, after burn-in
+	BurnIn      int           `json:"burn_in,omitempty"`
+	Thin        int           `json:"thin,omitempty"`
 	Seed        uint64        `json:"seed"`
 	Seconds     *Seconds      `json:"seconds,omitempty"`
 }

@@ -1,0 +1,12 @@
+// Command vti says which predictors of a data table matter, and by how much.
+//
+//	vti varsel data.csv --target y                trains, certifies, prints the answer and keeps it in a run directory
+//	vti varsel --resume runs/varsel-…             continues a run that was stopped or killed
+//	vti exact data.csv --target y                 the same answer by going through every model (Gaussian likelihood)
+//	vti rjmcmc varsel data.csv --target y         the same by reversible-jump MCMC
+//	vti compare RUN_A RUN_B                       how far two runs agree
+//
+// Progress goes to standard error and the answer to standard output; with --json standard output is one JSON
+// object. The exit status is 0 for an answer (trusted or doubtful), 3 for one that is not to be believed, 2 for
+// bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1 for anything else.
+package main

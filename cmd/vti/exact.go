@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/varsel"
+)
+
+func (a *app) exactCommand() *cobra.Command {
+	var data dataFlags
+	var output outputFlags
+	cmd := &cobra.Command{
+		Use:   "exact TABLE --target COLUMN",
+		Short: "Select variables exactly, by going through every subset",
+		Long: `Computes the same answer as vti varsel, with the same priors, by going through every subset of the
+predictors. That is possible for the Gaussian likelihood with up to 25 predictors: given the noise
+scale each subset has a closed form, and an unknown noise scale is integrated numerically.`,
+		Example: `  vti exact testdata/diabetes.csv --target y
+  vti exact testdata/hald.csv --target y --sigma 2.5 --json`,
+		Args:              tableArgument,
+		ValidArgsFunction: completeTable,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var err error
+		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
+			return err
+		}
+		j, err := a.newJob(newRecord("exact", args[0], &data), output)
+		if err != nil {
+			return err
+		}
+		return j.enumerate(cmd.Context())
+	}
+	data.register(cmd)
+	output.register(cmd, false)
+	return cmd
+}
+
+// enumerate computes the exact answer.
+func (j *job) enumerate(ctx context.Context) error {
+	exact, err := j.problem.ExactProblem()
+	if err != nil {
+		return err
+	}
+	if err := exact.Validate(); err != nil {
+		return err
+	}
+	if err := j.start("exact"); err != nil {
+		return err
+	}
+	j.printProblem()
+	shown := j.progress()
+	result, err := varsel.RunExact(ctx, j.problem, func(done, total int) {
+		shown.line(fmt.Sprintf("model %d/%d", done, total), done == total)
+	}, j.dir)
+	shown.end()
+	if err != nil {
+		return j.stopped(err, false)
+	}
+	return j.finish(result)
+}

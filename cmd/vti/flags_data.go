@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/varsel"
+)
+
+// dataFlags say how the table is used, and which likelihood and priors it gets.
+type dataFlags struct {
+	design varsel.DesignOptions
+	model  varsel.ModelOptions
+
+	sigma, sigma1                  scale
+	sigma2, outlier, degrees, slab positive
+	groups                         []string
+}
+
+func (f *dataFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required)")
+	flags.StringSliceVar(&f.design.Always, "always", nil, "columns that are in every model, separated by commas")
+	flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
+	flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
+	flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
+	flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
+	flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
+	flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
+	flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, parseNA}, "na", "rows with missing values: refuse or drop")
+	flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
+
+	flags.VarP(parsed[varsel.LikelihoodKind]{&f.model.Likelihood, varsel.ParseLikelihood}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
+	flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
+	flags.Var(&f.sigma1, "sigma1", "robust: `scale` of the bulk, or unknown: then it is inferred and sigma2/sigma1 kept (default 1)")
+	flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
+	flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
+	flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
+	flags.Var(&f.slab, "slab-scale", "prior sd of a coefficient in the model, on standardised columns (default 1.5)")
+	flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π or betabinomial:a,b")
+
+	completeWith(cmd, "na", "refuse", "drop")
+	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
+	completeWith(cmd, "model-prior", "uniform", "bernoulli:0.2", "betabinomial:1,1")
+}
+
+// completeWith makes the shell suggest the values of a flag.
+func completeWith(cmd *cobra.Command, flag string, values ...string) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic("completeWith: " + err.Error()) // no such flag
+	}
+}
+
+// options returns what the flags ask for; flags that do not go together are an error.
+func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.ModelOptions, error) {
+	design, model := f.design, f.model
+	for flag, likelihood := range map[string]varsel.LikelihoodKind{
+		"sigma1": varsel.RobustLikelihood, "sigma2": varsel.RobustLikelihood, "outlier": varsel.RobustLikelihood, "df": varsel.StudentLikelihood,
+	} {
+		if flags.Changed(flag) && model.Likelihood != likelihood {
+			return design, model, fmt.Errorf("--%s is for --likelihood %s; this one is %s", flag, likelihood, model.Likelihood)
+		}
+	}
+	if flags.Changed("sigma") && model.Likelihood != varsel.GaussianLikelihood && model.Likelihood != varsel.StudentLikelihood {
+		return design, model, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
+	}
+	design.Likelihood = model.Likelihood
+	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.value, f.sigma1.value, f.sigma1.unknown
+	model.Sigma2, model.Outlier, model.Degrees, model.SlabScale = float64(f.sigma2), float64(f.outlier), float64(f.degrees), float64(f.slab)
+	for _, text := range f.groups {
+		group, err := parseGroup(text)
+		if err != nil {
+			return design, model, err
+		}
+		design.Groups = append(design.Groups, group)
+	}
+	return design, model, model.Validate()
+}
+
+// parseGroup reads NAME=COLUMN,COLUMN,…; a column whose name has a comma is quoted as in CSV.
+func parseGroup(text string) (varsel.PredictorGroup, error) {
+	name, list, found := strings.Cut(text, "=")
+	columns, err := csv.NewReader(strings.NewReader(list)).Read()
+	if !found || name == "" || err != nil {
+		return varsel.PredictorGroup{}, fmt.Errorf("--group %q: expected NAME=COLUMN,COLUMN,…", text)
+	}
+	return varsel.PredictorGroup{Name: name, Columns: columns}, nil
+}
+
+func parseNA(s string) (varsel.NAPolicy, error) {
+	for _, policy := range []varsel.NAPolicy{varsel.RefuseNA, varsel.DropNA} {
+		if s == policy.String() {
+			return policy, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown policy %q; expected refuse or drop", s)
+}

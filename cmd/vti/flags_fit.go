@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/varsel"
+)
+
+// Length of training by default: enough for every data set of testdata.
+const (
+	defaultSteps = 3000
+	defaultBatch = 1024
+)
+
+// fitFlags say how q(m, θ) is built and trained.
+type fitFlags struct {
+	flow                         flowName
+	layers, blocks, hidden, bins int
+	models                       varsel.ModelFamily
+	steps, batch                 int
+}
+
+func (f *fitFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.flow, f.steps, f.batch = flowName("affine"), defaultSteps, defaultBatch
+	flags.Var(parsed[flowName]{&f.flow, parseFlow}, "flow",
+		"family of q(θ | m): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper")
+	flags.Var(count{&f.layers, 1}, "layers", "flow: layers (default 5; diag 2)")
+	flags.Var(count{&f.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2)")
+	flags.Var(count{&f.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
+	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
+	flags.Var(parsed[varsel.ModelFamily]{&f.models, varsel.ParseModelFamily}, "models",
+		"family of q(m): table (up to 20 predictors), autoregressive (any number), or auto")
+	flags.Var(count{&f.steps, 1}, "steps", "training steps")
+	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
+	completeWith(cmd, "flow", flowNames()...)
+	completeWith(cmd, "models", "auto", "table", "autoregressive")
+}
+
+// flowName is a flow as the command line names it.
+type flowName string
+
+func (n flowName) String() string { return string(n) }
+
+// flows are the flows by name. Sizes that are zero are cosmic's defaults; its dimensions are filled in by the engine.
+var flows = []struct {
+	name   flowName
+	config cosmic.Config
+}{
+	{"affine", cosmic.Config{Kind: cosmic.Affine}},
+	{"spline", cosmic.Config{Kind: cosmic.Spline}},
+	{"diag", cosmic.Config{Kind: cosmic.Diagonal}},
+	{"affine-paper", cosmic.Affine55(0, 0)},
+	{"spline-paper", cosmic.Spline46(0, 0)},
+	{"diag-paper", cosmic.DiagonalMLP(0, 0)},
+}
+
+func flowNames() (names []string) {
+	for _, flow := range flows {
+		names = append(names, flow.name.String())
+	}
+	return names
+}
+
+func parseFlow(s string) (flowName, error) {
+	for _, flow := range flows {
+		if s == flow.name.String() {
+			return flow.name, nil
+		}
+	}
+	return "", fmt.Errorf("unknown flow %q; expected one of %q", s, flowNames())
+}
+
+// config returns the flow that the flags ask for. Sizes that the family does not have are refused.
+func (f *fitFlags) config(flags *pflag.FlagSet) (cosmic.Config, error) {
+	var config cosmic.Config
+	for _, flow := range flows {
+		if flow.name == f.flow {
+			config = flow.config
+		}
+	}
+	for _, size := range []struct {
+		flag  string
+		value int
+		field *int
+		used  bool
+	}{
+		{"layers", f.layers, &config.Layers, true},
+		{"blocks", f.blocks, &config.Blocks, config.Kind != cosmic.Diagonal},
+		{"hidden", f.hidden, &config.Hidden, true},
+		{"bins", f.bins, &config.Bins, config.Kind == cosmic.Spline},
+	} {
+		if !flags.Changed(size.flag) {
+			continue
+		}
+		if !size.used {
+			return config, fmt.Errorf("--%s is no size of --flow %s", size.flag, f.flow)
+		}
+		*size.field = size.value
+	}
+	check := config
+	check.Dim = 1 // known only with the data
+	return config, check.Validate()
+}

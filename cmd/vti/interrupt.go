@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// interruptible returns a context that the first Ctrl-C (or SIGTERM) cancels. The second one ends the process, as it would without us.
+func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	detach := context.AfterFunc(ctx, func() {
+		stop()
+		fmt.Fprintln(stderr, "\nvti: stopping after the step in progress; once more ends it at once")
+	})
+	return ctx, func() {
+		detach()
+		stop()
+	}
+}

@@ -1,0 +1,12 @@
+package main
+
+import (
+	"os"
+)
+
+func main() {
+	ctx, stop := interruptible(os.Stderr)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/transdim/vti/varsel"
+)
+
+// shownModels is how many models are printed; the files have more.
+const shownModels = 10
+
+// printResult prints an answer for a reader.
+func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
+	printVerdict(w, r)
+	printPredictors(w, problem, r)
+	printModels(w, r)
+	if r.LogEvidence != nil {
+		fmt.Fprintf(w, "log evidence of all models together: %s\n", plusMinus(r.LogEvidence, r.LogEvidSE, 3))
+	}
+	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
+	if r.Seconds.Train > 0 {
+		fmt.Fprintf(w, ": %s training (%d steps), %s certifying", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+	}
+	fmt.Fprintln(w)
+	printFiles(w, r)
+}
+
+// Advice that goes with a verdict.
+var verdictText = map[string]string{
+	"trusted":  "the probabilities below hold to within their standard errors.",
+	"doubtful": "the answer may be right, but the evidence for it is weak. More steps, --flow spline, or vti rjmcmc varsel would tell.",
+	"failed":   "do not use these numbers. Try more steps, --flow spline, or vti rjmcmc varsel.",
+}
+
+// printVerdict prints the certificate's or the chains' verdict with its reasons.
+func printVerdict(w io.Writer, r *varsel.Result) {
+	if c := r.Certificate; c != nil {
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), verdictText[c.Verdict])
+		for _, reason := range c.Reasons {
+			fmt.Fprintf(w, "  %s\n", reason)
+		}
+		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n\n", float64(c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+	}
+	if d := r.Diagnostics; d != nil {
+		text := verdictText[d.Verdict]
+		if d.Verdict != "trusted" {
+			text = "the chains are too short: give them more --iterations and --burn-in."
+		}
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
+		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Iterations)
+	}
+}
+
+// printPredictors prints a row per column of the design: the probability that its predictor is in the model, and its coefficient on the
+// scale of the table.
+func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
+	withQ := len(r.Inclusion) > 0 && r.Inclusion[0].Q != nil
+	table := &grid{}
+	add := func(name, q, certified string, rest ...string) {
+		cells := append([]string{name, q, certified}, rest...)
+		if !withQ {
+			cells = append(cells[:1], cells[2:]...)
+		}
+		for len(cells) > 0 && cells[len(cells)-1] == "" {
+			cells = cells[:len(cells)-1]
+		}
+		table.add(cells...)
+	}
+	fmt.Fprintln(w, "Predictors: probability to be in the model, and coefficient on the scale of the table")
+	add("", "by q", "certified", "mean", "sd", "<95% interval", "mean if in", "sd", "<95% interval")
+	owner := make(map[int]int) // coordinate -> predictor
+	for s, predictor := range problem.Design.Predictors {
+		for _, j := range predictor.Coordinates {
+			owner[j] = s
+		}
+	}
+	for j, c := range r.Coefficients {
+		numbers := []string{
+			short(c.Mean), short(c.SD), interval(c.Q025, c.Q975), short(c.MeanGivenIn), short(c.SDGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn),
+		}
+		s, selectable := owner[j]
+		if !selectable {
+			add(c.Name, "", "always", numbers[:3]...)
+			continue
+		}
+		predictor, inclusion := problem.Design.Predictors[s], r.Inclusion[s]
+		q, certified := "", plusMinus(&inclusion.Certified, &inclusion.SE, 4)
+		if inclusion.Q != nil {
+			q = fmt.Sprintf("%.4f", float64(*inclusion.Q))
+		}
+		if len(predictor.Coordinates) == 1 {
+			add(predictor.Name, q, certified, numbers...)
+			continue
+		}
+		if j == predictor.Coordinates[0] {
+			add(predictor.Name, q, certified)
+		}
+		add("  "+c.Name, "", "", numbers...)
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+// printModels prints the most probable models.
+func printModels(w io.Writer, r *varsel.Result) {
+	models := r.Models[:min(shownModels, len(r.Models))]
+	fmt.Fprintln(w, "Most probable models")
+	table := &grid{}
+	table.add("probability", "log evidence", "<predictors")
+	for _, model := range models {
+		evidence := ""
+		if model.LogEvidence != nil && finite(model.LogEvidence) {
+			evidence = plusMinus(model.LogEvidence, model.LogEvidenceSE, 3)
+		}
+		table.add(plusMinus(&model.Certified, &model.SE, 4), evidence, modelName(model.Code, r.Data.Predictors))
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+// modelName spells a model's code as its predictors.
+func modelName(code string, predictors []string) string {
+	var in []string
+	for s, bit := range code {
+		if bit == '1' {
+			in = append(in, predictors[s])
+		}
+	}
+	if len(in) == 0 {
+		return "(none)"
+	}
+	return strings.Join(in, " + ")
+}
+
+// printFiles says where everything is.
+func printFiles(w io.Writer, r *varsel.Result) {
+	fmt.Fprintf(w, "\n%s holds\n", r.RunDir)
+	files := &grid{}
+	files.add(varsel.RecordFile, "<the settings: what was asked for")
+	files.add(varsel.ResultFile, "all of this and more, as --json prints it")
+	files.add("*.csv", "the tables: inclusion, models, coefficients")
+	if r.Certificate != nil || r.Diagnostics != nil {
+		files.add(varsel.DrawsParquet, "posterior draws; "+varsel.DrawsCSV+" has the same as CmdStan writes them")
+	}
+	if r.Certificate != nil {
+		files.add(varsel.PosteriorFile, "the trained approximation")
+	}
+	files.print(w)
+}
+
+// short writes a number with four digits; "" when there is none.
+func short(n varsel.Number) string {
+	if !finite(&n) {
+		return ""
+	}
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.4g", float64(n))
+}
+
+func interval(low, high varsel.Number) string {
+	if !finite(&low) || !finite(&high) {
+		return ""
+	}
+	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
+}
+
+// plusMinus writes a number with its standard error, both with the given decimals; an exact number is alone.
+func plusMinus(value, se *varsel.Number, decimals int) string {
+	if !finite(value) {
+		return "?"
+	}
+	text := fmt.Sprintf("%.*f", decimals, float64(*value))
+	if finite(se) && *se != 0 {
+		text += fmt.Sprintf(" ± %.*f", decimals, float64(*se))
+	}
+	return text
+}
+
+func finite(n *varsel.Number) bool {
+	return n != nil && !math.IsNaN(float64(*n)) && !math.IsInf(float64(*n), 0)
+}

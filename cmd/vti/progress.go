@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/transdim/vti"
+)
+
+// Pauses between lines: on a terminal one line is rewritten, elsewhere each is kept.
+const (
+	terminalPause = 100 * time.Millisecond
+	plainPause    = 5 * time.Second
+)
+
+// progress shows what a long computation is doing. The zero value is silent.
+type progress struct {
+	w        io.Writer
+	terminal bool
+	last     time.Time // of the last line shown
+	open     bool      // a line on the terminal has no newline yet
+}
+
+func newProgress(w io.Writer) *progress {
+	file, ok := w.(*os.File)
+	terminal := false
+	if ok {
+		info, err := file.Stat()
+		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	}
+	return &progress{w: w, terminal: terminal}
+}
+
+// line shows a line unless the one before was shown just now; a final one is always shown.
+func (p *progress) line(text string, final bool) {
+	pause := plainPause
+	if p.terminal {
+		pause = terminalPause
+	}
+	now := time.Now()
+	if p.w == nil || !final && now.Sub(p.last) < pause {
+		return
+	}
+	p.last = now
+	if p.terminal {
+		const clearLine = "\r\x1b[K"
+		fmt.Fprint(p.w, clearLine, text)
+		p.open = true
+		return
+	}
+	fmt.Fprintln(p.w, text)
+}
+
+// end leaves the line.
+func (p *progress) end() {
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}
+
+func trainingLine(info vti.Info) string {
+	line := fmt.Sprintf("step %d/%d  loss %.3f  entropy of q(m) %.3f  %.3g steps/s", info.Step, info.Steps, info.Loss, info.Entropy, info.StepsPerSecond)
+	if info.StepsPerSecond > 0 && info.Step > 1 { // the first step includes compilation
+		line += "  " + timeText(float64(info.Steps-info.Step)/info.StepsPerSecond) + " left"
+	}
+	if info.NonFinite > 0 {
+		line += fmt.Sprintf("  (%d draws not finite)", info.NonFinite)
+	}
+	return line
+}
+
+// timeText rounds a time to what is worth reading.
+func timeText(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// pace tells the speed of work whose steps take about the same time each.
+type pace struct{ started time.Time }
+
+func newPace() pace { return pace{time.Now()} }
+
+// text is the average speed so far and the time left.
+func (p pace) text(done, total int) string {
+	rate := float64(done) / time.Since(p.started).Seconds()
+	return fmt.Sprintf("%.3g/s  %s left", rate, timeText(float64(total-done)/rate))
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+)
+
+// Exit statuses.
+const (
+	statusOK          = 0
+	statusFailure     = 1   // anything that is not one of the others
+	statusUsage       = 2   // bad usage or bad input; nothing was written
+	statusUntrusted   = 3   // there is an answer, and it is not to be believed
+	statusInterrupted = 130 // Ctrl-C
+)
+
+// app is what the commands share.
+type app struct {
+	stdout, stderr io.Writer
+	status         int // of the process when no error is returned
+}
+
+// failure is an error of something that was asked for correctly. All other errors of a command are the user's to mend.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// run executes one command line and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return a.status
+	}
+	fmt.Fprintf(stderr, "vti: %v\n", err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return statusInterrupted
+	case errors.As(err, new(failure)):
+		return statusFailure
+	}
+	return statusUsage
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vti",
+		Short: "Which predictors matter, by how much, and whether to trust the answer",
+		Long: `vti answers which predictors of a data table matter, and by how much.
+
+A model is a subset of the predictors. vti computes the posterior probability of every
+model, of every predictor to be in it, and the coefficients, on the scale of your table,
+and tells whether its own answer can be trusted.`,
+		Example:       "  vti varsel testdata/diabetes.csv --target y\n  vti varsel --help",
+		Version:       vti.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
+	})
+	root.SetVersionTemplate(versionText())
+	root.AddCommand(a.varselCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.versionCommand())
+	return root
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// positive is a flag that takes a finite number above zero.
+type positive float64
+
+func (v *positive) Set(s string) error {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(x > 0) || math.IsInf(x, 1) {
+		return fmt.Errorf("expected a positive number, found %q", s)
+	}
+	*v = positive(x)
+	return nil
+}
+
+func (v *positive) String() string {
+	if *v == 0 {
+		return "" // not given
+	}
+	return strconv.FormatFloat(float64(*v), 'g', -1, 64)
+}
+
+func (v *positive) Type() string { return "number" }
+
+// scale is a flag that takes a positive number or "unknown", which is zero.
+type scale struct {
+	value   float64
+	unknown bool
+}
+
+func (v *scale) Set(s string) error {
+	*v = scale{unknown: s == "unknown"}
+	if v.unknown {
+		return nil
+	}
+	if (*positive)(&v.value).Set(s) != nil {
+		return fmt.Errorf("expected a positive number or unknown, found %q", s)
+	}
+	return nil
+}
+
+func (v *scale) String() string {
+	if v.unknown {
+		return "unknown"
+	}
+	return (*positive)(&v.value).String()
+}
+
+func (v *scale) Type() string { return "number" }
+
+// count is a flag that takes a whole number of at least least.
+type count struct {
+	value *int
+	least int
+}
+
+func (v count) Set(s string) error {
+	x, err := strconv.Atoi(s)
+	if err != nil || x < v.least {
+		return fmt.Errorf("expected a whole number from %d, found %q", v.least, s)
+	}
+	*v.value = x
+	return nil
+}
+
+func (v count) String() string {
+	if v.value == nil || *v.value == 0 && v.least > 0 {
+		return "" // not given
+	}
+	return strconv.Itoa(*v.value)
+}
+
+func (v count) Type() string { return "count" }
+
+// parsed is a flag whose text a function of another package reads.
+type parsed[T fmt.Stringer] struct {
+	value *T
+	parse func(string) (T, error)
+}
+
+func (v parsed[T]) Set(s string) (err error) {
+	x, err := v.parse(s)
+	if err == nil {
+		*v.value = x
+	}
+	return err
+}
+
+func (v parsed[T]) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return (*v.value).String()
+}
+
+func (v parsed[T]) Type() string { return "name" }

@@ -1,0 +1,159 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+)
+
+// CrossEntropy is −mean log q_B(m, θ) over the draws of A: how well B's density covers what A found. It exceeds the entropy of A's
+// posterior by the divergence of B from it, so of two densities the better one has the smaller cross-entropy. The densities
+// are of the coordinates on B's working scale, where predictors and response are standardised (unless the run says
+// otherwise) and the noise is log σ; a change of units adds the same constant to every density.
+type CrossEntropy struct {
+	// Mean is in nats and SE its standard error, for chains from the spread between them.
+	Mean Number `json:"mean"`
+	SE   Number `json:"se"`
+	// OwnDraws is the same for B's own draws, for comparison: about the entropy of its posterior.
+	OwnDraws Number `json:"own_draws"`
+	// Draws is the number of draws used, and NonFinite how many of them had no finite density and are left out.
+	Draws     int `json:"draws"`
+	NonFinite int `json:"non_finite"`
+}
+
+// mostDraws bounds the work of a cross-entropy: one density costs a pass of the flow for each coordinate.
+const mostDraws = 10000
+
+// crossEntropy returns nil and a note when the runs do not have what it takes.
+func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
+	if !exists(filepath.Join(b.Dir, PosteriorFile)) {
+		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
+	}
+	drawsA, err := a.readDraws()
+	if err != nil {
+		return nil, "", err
+	}
+	if drawsA == nil {
+		return nil, "no cross-entropy: A has no draws (" + a.Record.Command + ")", nil
+	}
+	problem, err := b.Record.Problem()
+	if err != nil {
+		return nil, fmt.Sprintf("no cross-entropy: the data of B cannot be read again: %v", err), nil
+	}
+	if names := problem.coordinateNames(); !slices.Equal(names, drawsA.Coordinates) {
+		return nil, fmt.Sprintf("no cross-entropy: the parameters of A are %q, those of B %q", drawsA.Coordinates, names), nil
+	}
+	config, err := b.Record.FitConfig(problem)
+	if err != nil {
+		return nil, "", err
+	}
+	config.Checkpoint = filepath.Join(b.Dir, PosteriorFile)
+	kind, err := gpu.ParseKind(b.Record.Device)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", b.Dir, err)
+	}
+	device, err := gpu.Open(kind)
+	if err != nil {
+		return nil, "", err
+	}
+	defer device.Close()
+	posterior, err := vti.Load(device, problem.Target, config)
+	if err != nil {
+		return nil, "", err
+	}
+
+	codes, theta, chains := problem.fromOriginal(drawsA)
+	var logQ []float64
+	const chunk = 1024 // between looks at ctx
+	for start := 0; start < len(codes); start += chunk {
+		if err := ctx.Err(); err != nil {
+			return nil, "", fmt.Errorf("comparison stopped after %d of %d densities: %w", start, len(codes), err)
+		}
+		end := min(start+chunk, len(codes))
+		values, err := posterior.LogProb(codes[start:end], theta.Slice(start, end, 0, theta.RawMatrix().Cols).(*mat.Dense))
+		if err != nil {
+			return nil, "", err
+		}
+		logQ = append(logQ, values...)
+	}
+	result = negativeMean(logQ, chains)
+	drawsB, err := b.readDraws()
+	if err != nil {
+		return nil, "", err
+	}
+	result.OwnDraws = Number(math.NaN())
+	if drawsB != nil && len(drawsB.LogQ) > 0 {
+		result.OwnDraws = negativeMean(drawsB.LogQ, nil).Mean
+	}
+	return result, "", nil
+}
+
+// coordinateNames are the names of the parameters in files of draws.
+func (p *Problem) coordinateNames() []string {
+	names := slices.Clone(p.Design.Names)
+	if p.UnknownScale() {
+		names = append(names, ScaleName)
+	}
+	return names
+}
+
+// fromOriginal takes at most mostDraws draws, evenly spread, to the coordinates of the target: the inverse of what files of draws are written
+// with. chains numbers the chain of each draw; nil for independent draws.
+func (p *Problem) fromOriginal(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
+	n := min(d.Len(), mostDraws)
+	dim := p.Design.Dim()
+	theta = mat.NewDense(n, p.Target.Space().Dim(), nil)
+	for i := range n {
+		source := i * d.Len() / n
+		codes = append(codes, d.Code(source))
+		row, values := theta.RawRowView(i), d.Values(source)
+		p.Design.Scaling.FromOriginal(row[:dim], values[:dim])
+		if p.UnknownScale() {
+			row[p.Target.scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
+		}
+		if d.Chain != nil {
+			chains = append(chains, d.Chain[source])
+		}
+	}
+	return codes, theta, chains
+}
+
+// negativeMean is −mean of the finite values with its standard error. Draws of one chain are not independent, but chains are.
+func negativeMean(values []float64, chains []int32) *CrossEntropy {
+	result := &CrossEntropy{Draws: len(values)}
+	groups := len(values)
+	group := func(i int) int { return i }
+	if chains != nil {
+		groups = int(slices.Max(chains)) + 1 // chains count from 1; the empty group adds nothing
+		group = func(i int) int { return int(chains[i]) }
+	}
+	sums, counts := make([]float64, groups), make([]float64, groups)
+	var sum, count float64
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			result.NonFinite++
+			continue
+		}
+		sum, count = sum+v, count+1
+		sums[group(i)] += v
+		counts[group(i)]++
+	}
+	mean := sum / count
+	var squares, n float64
+	for g, total := range sums { // residuals of totals, so that groups of any size count right
+		if counts[g] > 0 {
+			residual := (total - counts[g]*mean) / count
+			squares, n = squares+residual*residual, n+1
+		}
+	}
+	result.Mean, result.SE = Number(-mean), Number(math.Sqrt(squares*n/(n-1)))
+	return result
+}
