@@ -32,7 +32,8 @@ type Certificate struct {
 	Verdict Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
 	Reasons []string
-	// KHat is the Pareto shape of the pooled weights of all models and ESS their effective number among Draws.
+	// KHat is the Pareto shape of the weights of all models together, each model counting by its probability, and ESS the effective number of
+	// the Draws.
 	KHat, ESS float64
 	Draws     int
 	// ModelsChecked is the number of models with an evidence estimate.
@@ -126,7 +127,7 @@ const (
 	leastESS        = 50
 	wantedEventSE   = 0.02
 	hopelessEventSE = 0.1
-	badModelMass    = 0.05
+	badModelMass    = 0.1
 	nonFiniteShare  = 0.01
 )
 

@@ -264,18 +264,32 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 	return best[:min(len(best), limit)]
 }
 
-// pool judges the weights of all models together: the draws came from the mixture that draws model m with
-// probability n_m / N, so their joint weights are p(m) w / (n_m / N).
+// pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came from the mixture that draws model m with
+// probability n_m / N, so their joint weights are p(m) w / (n_m / N). KHat is that of w / Z_m when models are drawn with their
+// certified probabilities, for which each model lends its first draws: a model matters to it as much as to the answer.
 func (c *Certificate) pool(weights [][]float64, logPrior []float64) {
-	var pooled []float64
+	joint := make([]float64, 0, c.Draws)
+	total := math.Inf(1) // draws that all models can lend their share of
 	for i, own := range weights {
 		shift := logPrior[i] - math.Log(float64(len(own)))
 		for _, weight := range own {
-			pooled = append(pooled, weight+shift)
+			joint = append(joint, weight+shift)
+		}
+		if c.Models[i].Certified > 1e-4 {
+			total = math.Min(total, float64(len(own))/c.Models[i].Certified)
 		}
 	}
-	result := psis.Smooth(pooled)
-	c.KHat, c.ESS = result.K, result.ESS
+	c.ESS = psis.Smooth(joint).ESS
+	relative := make([]float64, 0, c.Draws)
+	var owed float64
+	for i, own := range weights {
+		owed += total * c.Models[i].Certified
+		for _, weight := range own[:min(int(owed), len(own))] {
+			relative = append(relative, weight-c.Models[i].LogEvidence)
+			owed--
+		}
+	}
+	c.KHat = psis.Smooth(relative).K
 }
 
 // collect turns the stored draws into the weighted sample.

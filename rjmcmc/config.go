@@ -9,13 +9,14 @@ import (
 
 // Defaults of Config.
 const (
-	DefaultChains     = 256
+	DefaultChains     = 128
 	DefaultBurnIn     = 1000
 	DefaultIterations = 2000
 	DefaultThin       = 5
-	DefaultWalks      = 3
-	// MaxJointDim is the largest D for which Joint moves are on by default: they hold D × D matrices.
-	MaxJointDim = 256
+	DefaultJumps      = 2
+	DefaultSwaps      = 2
+	DefaultWalks      = 1
+	DefaultJoints     = 1
 )
 
 // Config says how long and how to sample. The zero value is ready for small problems.
@@ -30,9 +31,9 @@ type Config struct {
 	// Thin keeps every Thin-th iteration; 0 means DefaultThin. Draws take about (13 D + 4 S) bytes each.
 	Thin int
 
-	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the default
-	// (1, 1, DefaultWalks, and 1 up to MaxJointDim coordinates), negative none. Swaps are left out where no two sites have the
-	// same number of outcomes.
+	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the default,
+	// negative none. Swaps are left out where no two sites have the same number of outcomes, Joints by
+	// default above MaxQuadraticDim coordinates.
 	Jumps, Swaps, Walks, Joints int
 
 	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth
@@ -98,11 +99,11 @@ func (c Config) withDefaults(dim int) Config {
 	pick(&c.BurnIn, DefaultBurnIn)
 	pick(&c.Iterations, DefaultIterations)
 	pick(&c.Thin, DefaultThin)
-	pick(&c.Jumps, 1)
-	pick(&c.Swaps, 1)
+	pick(&c.Jumps, DefaultJumps)
+	pick(&c.Swaps, DefaultSwaps)
 	pick(&c.Walks, DefaultWalks)
-	joints := 1
-	if dim > MaxJointDim {
+	joints := DefaultJoints
+	if dim > MaxQuadraticDim {
 		joints = 0
 	}
 	pick(&c.Joints, joints)

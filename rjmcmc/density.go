@@ -26,45 +26,58 @@ type Target interface {
 
 // density evaluates a target for all chains at once.
 type density struct {
-	exec         *graph.Exec
-	codes, theta *tensors.Tensor // inputs, [C,S] int32 and [C,D] of dtype
-	dtype        dtypes.DType
+	maskExec, exec     *graph.Exec
+	codes, mask, theta *tensors.Tensor // inputs, [C,S] int32, [C,D] Bool and [C,D] of dtype
+	dtype              dtypes.DType
 }
 
 func newDensity(backend backends.Backend, target Target, chains int, dtype dtypes.DType) (*density, error) {
 	s := target.Space()
 	sites, dim := len(s.Cards()), s.Dim()
-	exec, err := graph.NewExec(backend, func(codes, theta *graph.Node) (mask, logDensity *graph.Node) {
-		mask = s.Mask(codes)
+	maskExec, err := graph.NewExec(backend, func(codes *graph.Node) *graph.Node {
+		mask := s.Mask(codes)
 		mask.AssertDims(chains, dim)
-		theta = graph.Where(mask, theta, graph.ZerosLike(theta))
+		return mask
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rjmcmc: preparing the graph of the space: %w", err)
+	}
+	exec, err := graph.NewExec(backend, func(codes, mask, theta *graph.Node) *graph.Node {
 		logPrior, logJoint := target.LogPrior(codes), target.LogJoint(codes, mask, theta)
 		logPrior.AssertDims(chains)
 		logJoint.AssertDims(chains)
 		wide := dtypes.Float64 // so that a large log prior does not cost digits of a float32 log joint
-		return mask, graph.Add(graph.ConvertDType(logPrior, wide), graph.ConvertDType(logJoint, wide))
+		return graph.Add(graph.ConvertDType(logPrior, wide), graph.ConvertDType(logJoint, wide))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rjmcmc: preparing the target's graph: %w", err)
 	}
 	return &density{
-		exec:  exec,
+		maskExec: maskExec, exec: exec,
 		codes: tensors.FromShape(shapes.Make(dtypes.Int32, chains, sites)),
+		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, chains, dim)),
 		theta: tensors.FromShape(shapes.Make(dtype, chains, dim)),
 		dtype: dtype,
 	}, nil
 }
 
-// eval fills mask [C*D] and logDensity [C] for codes [C*S] and theta [C*D], all row-major. Entries of
-// theta that the codes do not use are ignored.
-func (d *density) eval(codes []int32, theta []float64, mask []bool, logDensity []float64) (err error) {
-	defer func() { // a target's graph functions are code from outside, and may panic with anything
-		if r := recover(); r != nil {
-			err = fmt.Errorf("rjmcmc: building the target's graph: %v", r)
-		}
-	}()
+// masks fills mask [C*D] with the coordinates that codes [C*S] use, both row-major.
+func (d *density) masks(codes []int32, mask []bool) error {
 	if err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) }); err != nil {
-		return fmt.Errorf("rjmcmc: passing codes to the target: %w", err)
+		return fmt.Errorf("rjmcmc: passing codes to the space: %w", err)
+	}
+	return run("the mask of the space", d.maskExec, mask, d.codes)
+}
+
+// eval fills logDensity [C] for codes [C*S], their mask [C*D] and theta [C*D], row-major, theta 0 where
+// inactive.
+func (d *density) eval(codes []int32, mask []bool, theta, logDensity []float64) error {
+	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) })
+	if err == nil {
+		err = tensors.MutableFlatData(d.mask, func(flat []bool) { copy(flat, mask) })
+	}
+	if err != nil {
+		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
 	}
 	if d.dtype == dtypes.Float32 {
 		err = tensors.MutableFlatData(d.theta, func(flat []float32) {
@@ -78,23 +91,35 @@ func (d *density) eval(codes []int32, theta []float64, mask []bool, logDensity [
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing parameters to the target: %w", err)
 	}
-	outMask, outDensity, err := d.exec.Exec2(d.codes, d.theta)
+	return run("the target", d.exec, logDensity, d.codes, d.mask, d.theta)
+}
+
+// run evaluates a graph of one output and copies that to out; what names it in errors.
+func run[T dtypes.Supported](what string, exec *graph.Exec, out []T, inputs ...any) (err error) {
+	defer func() { // a target's graph functions are code from outside, and may panic with anything
+		if r := recover(); r != nil {
+			err = fmt.Errorf("rjmcmc: building the graph of %s: %v", what, r)
+		}
+	}()
+	result, err := exec.Exec1(inputs...)
 	if err != nil {
-		return fmt.Errorf("rjmcmc: evaluating the target: %w", err)
+		return fmt.Errorf("rjmcmc: evaluating %s: %w", what, err)
 	}
-	defer outMask.FinalizeAll()
-	defer outDensity.FinalizeAll()
-	if err := tensors.ConstFlatData(outMask, func(flat []bool) { copy(mask, flat) }); err != nil {
-		return fmt.Errorf("rjmcmc: reading the target's mask: %w", err)
+	err = tensors.ConstFlatData(result, func(flat []T) { copy(out, flat) })
+	if err == nil {
+		err = result.FinalizeAll()
 	}
-	if err := tensors.ConstFlatData(outDensity, func(flat []float64) { copy(logDensity, flat) }); err != nil {
-		return fmt.Errorf("rjmcmc: reading the target's log density: %w", err)
+	if err != nil {
+		return fmt.Errorf("rjmcmc: reading %s: %w", what, err)
 	}
 	return nil
 }
 
-// close releases what the compiled graph holds.
-func (d *density) close() { d.exec.Finalize() }
+// close releases what the compiled graphs hold.
+func (d *density) close() {
+	d.maskExec.Finalize()
+	d.exec.Finalize()
+}
 
 // round returns v as the density's float type holds it, so that the host's state is the one evaluated.
 func (d *density) round(v float64) float64 {

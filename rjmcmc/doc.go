@@ -10,19 +10,22 @@
 // decisions are made on the host, each chain from a random stream of its own, so a run depends only
 // on its seed and settings. One iteration is a fixed sequence of moves:
 //
-//	| move  | what it proposes                                       | accepted with min(1, ·) of                |
-//	| Jump  | another outcome of one site, both uniform              | π'/π · Π g_j(died) / Π g_j(born)          |
-//	| Swap  | exchange the differing outcomes of two like sites      | the same                                  |
-//	| Walk  | one active coordinate plus a normal step               | π'/π                                      |
-//	| Joint | all active coordinates plus a correlated normal step   | π'/π                                      |
+//	| move  | what it proposes                                       | accepted with min(1, ·) of            |
+//	| Jump  | another outcome of one site, both uniform              | π'/π · g(θ_K | R) / g(θ_J' | R)       |
+//	| Swap  | to exchange the differing outcomes of two like sites   | the same                              |
+//	| Walk  | one active coordinate plus a normal step               | π'/π                                  |
+//	| Joint | all active coordinates plus a correlated normal step   | π'/π                                  |
 //
-// A coordinate that a move switches on is drawn afresh from the normal density g_j, always; one that
-// it switches off pays g_j of the value it had. Keeping the old value of an inactive coordinate
-// for its next birth, without that ratio, is not a valid sampler.
+// A change of model keeps the coordinates R active, switches K off and J on. The values of J are drawn
+// afresh, always, from a normal density g(· | R), and those of K pay g of the value they had. Keeping the
+// old value of an inactive coordinate for its next birth, without that ratio, is not a valid sampler.
+// The kept coordinates give way by a linear map with Jacobian 1 ([Quadratic]), without which chains
+// do not move between models of collinear predictors.
 //
-// During burn-in the centres and widths of g_j, the step sizes and the step correlations adapt to the
-// whole population of chains; after it they are frozen, so that the kept draws come from one
-// fixed reversible kernel and the chains are independent.
+// During burn-in everything about the proposals adapts to the whole population of chains: g, the maps, step sizes
+// and step correlations, see [Tuning]. After burn-in they are frozen, so that the kept draws come from one
+// fixed reversible kernel and the chains are independent. The first quarter of burn-in does not change
+// models.
 //
 //	| here       | paper   | meaning                                        | shape            |
 //	| codes      | m       | outcomes of the sites                          | [S] per draw     |

@@ -2,7 +2,6 @@ package rjmcmc
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 )
 
@@ -33,62 +32,115 @@ func (m Move) String() string {
 	return fmt.Sprintf("move(%d)", int(m))
 }
 
-// birther draws the values of coordinates that a move switches on.
-type birther interface {
-	draw(rng *rand.Rand, coordinate int) float64
-	logDensity(coordinate int, value float64) float64
-}
-
-// normalBirths are the densities g_j of a Tuning.
-type normalBirths struct{ tuning *Tuning }
-
-func (b normalBirths) draw(rng *rand.Rand, j int) float64 {
-	return b.tuning.BirthMean[j] + b.tuning.BirthSD[j]*rng.NormFloat64()
-}
-
-func (b normalBirths) logDensity(j int, value float64) float64 {
-	u := (value - b.tuning.BirthMean[j]) / b.tuning.BirthSD[j]
-	return -0.5*u*u - math.Log(b.tuning.BirthSD[j]) - 0.5*math.Log(2*math.Pi)
-}
-
-// propose fills row c of the proposal with a move from row c of the state. false means that the move
-// does not exist from here and the chain stays; scale is the index of the step size used.
-func (s *sampler) propose(move Move, c int) (moved bool, scale int) {
-	rng := s.rngs[c]
-	code, theta, mask := s.proposal.row(c)
-	s.state.copyRow(s.proposal, c)
-	switch move {
-	case Jump:
-		moved = s.proposeJump(rng, code)
-	case Swap:
-		moved = s.proposeSwap(rng, code)
-	case Walk:
-		active := countTrue(mask)
-		if active == 0 {
-			return false, 0
-		}
-		scale = nthTrue(mask, rng.IntN(active))
-		theta[scale] = s.density.round(theta[scale] + s.tuning.WalkScale[scale]*rng.NormFloat64())
-		return true, scale
-	case Joint:
-		scale = countTrue(mask)
-		if scale == 0 {
-			return false, 0
-		}
-		s.proposeJoint(rng, theta, mask, s.tuning.JointScale[scale])
-		return true, scale
+// proposeCodes changes the model in row c of the proposal, a copy of the state. false means that the move
+// does not exist from here and the chain stays.
+func (s *sampler) proposeCodes(move Move, c int) bool {
+	code, _, _ := s.proposal.row(c)
+	if move == Jump {
+		return s.proposeJump(s.rngs[c], code)
 	}
-	if !moved {
-		return false, 0
-	}
-	// The graph knows which coordinates the new model uses: offer a fresh value for every one that the
-	// old model does not.
+	return s.proposeSwap(s.rngs[c], code)
+}
+
+// propagate proposes the values of row c under the model and mask that the proposal already has. It
+// returns log g(θ_K | R) − log g(θ_J' | R) of the coordinates that died and were born.
+func (s *sampler) propagate(c int) float64 {
+	_, theta, mask := s.proposal.row(c)
+	_, _, was := s.state.row(c)
+	kept, died, born := s.kept[:0], s.died[:0], s.born[:0]
 	for j, on := range mask {
-		if !on {
-			theta[j] = s.density.round(s.births.draw(rng, j))
+		switch {
+		case on && was[j]:
+			kept = append(kept, j)
+		case was[j]:
+			died = append(died, j)
+		case on:
+			born = append(born, j)
 		}
 	}
-	return true, 0
+	var factor []float64
+	if s.tuning.Quadratic != nil && len(died)+len(born) > 0 {
+		factor = s.tuning.Quadratic.factorise(kept)
+	}
+	var logRatio float64
+	if len(died) > 0 {
+		m := s.tuning.marginal(kept, died, factor)
+		values := gather(theta, died, s.values)
+		logRatio += m.logDensity(values)
+		m.apply(kept, theta, values, 1)
+		for _, j := range died {
+			theta[j] = 0
+		}
+	}
+	if len(born) > 0 {
+		m := s.tuning.marginal(kept, born, factor)
+		values := s.values[:len(born)]
+		m.draw(s.rngs[c], values)
+		for a, j := range born {
+			values[a] = s.density.round(values[a])
+			theta[j] = values[a]
+		}
+		logRatio -= m.logDensity(values)
+		m.apply(kept, theta, values, -1)
+	}
+	for _, j := range kept {
+		theta[j] = s.density.round(theta[j])
+	}
+	return logRatio
+}
+
+func gather(x []float64, at []int, dst []float64) []float64 {
+	for a, j := range at {
+		dst[a] = x[j]
+	}
+	return dst[:len(at)]
+}
+
+// proposeStep moves the values of row c within its model. false as for proposeCodes; scale is the index of
+// the step size used.
+func (s *sampler) proposeStep(move Move, c int) (scale int, moved bool) {
+	_, theta, mask := s.proposal.row(c)
+	rng := s.rngs[c]
+	active := s.kept[:0]
+	for j, on := range mask {
+		if on {
+			active = append(active, j)
+		}
+	}
+	if len(active) == 0 {
+		return 0, false
+	}
+	if move == Walk {
+		j := active[rng.IntN(len(active))]
+		theta[j] = s.density.round(theta[j] + s.tuning.WalkScale[j]*rng.NormFloat64())
+		return j, true
+	}
+	s.proposeJoint(rng, theta, active)
+	return len(active), true
+}
+
+// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or with
+// the spreads of births where Λ is unknown or not positive definite.
+func (s *sampler) proposeJoint(rng *rand.Rand, theta []float64, active []int) {
+	step := s.values[:len(active)]
+	for a := range step {
+		step[a] = rng.NormFloat64()
+	}
+	var factor []float64
+	if s.tuning.Quadratic != nil {
+		factor = s.tuning.Quadratic.factorise(active)
+	}
+	if factor != nil {
+		solveUpper(factor, step)
+	} else {
+		for a, j := range active {
+			step[a] *= s.tuning.BirthSD[j]
+		}
+	}
+	scale := s.tuning.JointScale[len(active)]
+	for a, j := range active {
+		theta[j] = s.density.round(theta[j] + scale*step[a])
+	}
 }
 
 // proposeJump changes one site, uniform among those with a choice, to another outcome, uniform among the
@@ -135,64 +187,6 @@ func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
 			return true
 		}
 		skip--
-	}
-	panic("unreachable")
-}
-
-// proposeJoint adds a normal step with covariance scale² (L Lᵀ) restricted to the active coordinates.
-func (s *sampler) proposeJoint(rng *rand.Rand, theta []float64, mask []bool, scale float64) {
-	d := s.dim
-	for j := range s.noise {
-		s.noise[j] = rng.NormFloat64()
-	}
-	for i, on := range mask {
-		if !on {
-			continue
-		}
-		var step float64
-		for j, l := range s.tuning.JointFactor[i*d : i*d+i+1] {
-			step += l * s.noise[j]
-		}
-		theta[i] = s.density.round(theta[i] + scale*step)
-	}
-}
-
-// logBirths is log Π g_j(died) − log Π g_j(born) of row c, from state to proposal.
-func (s *sampler) logBirths(c int) float64 {
-	_, from, was := s.state.row(c)
-	_, to, is := s.proposal.row(c)
-	var sum float64
-	for j := range was {
-		switch {
-		case was[j] && !is[j]:
-			sum += s.births.logDensity(j, from[j])
-		case is[j] && !was[j]:
-			sum -= s.births.logDensity(j, to[j])
-		}
-	}
-	return sum
-}
-
-func countTrue(mask []bool) int {
-	n := 0
-	for _, on := range mask {
-		if on {
-			n++
-		}
-	}
-	return n
-}
-
-// nthTrue is the position of the n-th true entry, from 0.
-func nthTrue(mask []bool, n int) int {
-	for j, on := range mask {
-		if !on {
-			continue
-		}
-		if n == 0 {
-			return j
-		}
-		n--
 	}
 	panic("unreachable")
 }

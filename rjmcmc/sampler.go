@@ -57,16 +57,6 @@ func (p *population) copyRow(dst *population, c int) {
 	dst.logDensity[c] = p.logDensity[c]
 }
 
-// clearInactive writes 0 to the inactive coordinates of row c.
-func (p *population) clearInactive(c int) {
-	_, theta, mask := p.row(c)
-	for j, on := range mask {
-		if !on {
-			theta[j] = 0
-		}
-	}
-}
-
 // sampler is a run in progress.
 type sampler struct {
 	cfg     Config // resolved
@@ -74,7 +64,8 @@ type sampler struct {
 	cards   []int
 	dim     int
 	density *density
-	births  birther
+	// transfer proposes the values of a chain whose model changes; propagate, but for tests of broken samplers.
+	transfer func(c int) float64
 
 	free   []int         // sites with at least two outcomes
 	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
@@ -82,9 +73,12 @@ type sampler struct {
 
 	rngs            []*rand.Rand // one per chain
 	state, proposal *population
-	scale           []int  // step size used by the move in progress, per chain
-	moved           []bool // whether the move in progress exists, per chain
-	noise           []float64
+	scale           []int     // step size used by the move in progress, per chain
+	moved           []bool    // whether the move in progress exists, per chain
+	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per chain
+
+	kept, died, born []int     // scratch for coordinates, capacity D
+	values           []float64 // scratch for their values, length D
 
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
@@ -110,10 +104,11 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		likes: map[int][]int{},
 		rngs:  make([]*rand.Rand, cfg.Chains),
 		state: newPopulation(cfg.Chains, len(cards), dim), proposal: newPopulation(cfg.Chains, len(cards), dim),
-		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains), noise: make([]float64, dim),
-		tuning: newTuning(dim, cfg.InitScale, cfg.Joints > 0),
+		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains), logRatio: make([]float64, cfg.Chains),
+		kept: make([]int, 0, dim), died: make([]int, 0, dim), born: make([]int, 0, dim), values: make([]float64, dim),
+		tuning: newTuning(dim, cfg.InitScale),
 	}
-	s.births = normalBirths{&s.tuning}
+	s.transfer = s.propagate
 	for c := range s.rngs {
 		s.rngs[c] = stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
 	}
@@ -178,10 +173,12 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 // lies far from its first guess before learning where that is.
 const settling = 0.25
 
-// schedule is the number of moves of each kind in iteration t.
+// schedule is the number of moves of each kind in iteration t. Settling chains walk instead of changing
+// model: walks are what the quadratic approximation is fitted to.
 func (s *sampler) schedule(t int) [numMoves]int {
 	moves := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
-	if float64(t) <= settling*float64(s.cfg.BurnIn) {
+	if moves[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {
+		moves[Walk] += moves[Jump] + moves[Swap]
 		moves[Jump], moves[Swap] = 0, 0
 	}
 	return moves
@@ -190,17 +187,42 @@ func (s *sampler) schedule(t int) [numMoves]int {
 func (s *sampler) finish(result *Result, err error) (*Result, error) {
 	if result != nil {
 		result.Info = s.info
-		result.Tuning = s.tuning.clone()
+		result.Tuning = s.tuning
 	}
 	return result, err
 }
 
+// propose fills the proposal of every chain with a move from its state.
+func (s *sampler) propose(move Move) error {
+	for c := range s.rngs {
+		s.state.copyRow(s.proposal, c)
+		s.logRatio[c] = 0
+		if move == Jump || move == Swap {
+			s.moved[c] = s.proposeCodes(move, c)
+		} else {
+			s.scale[c], s.moved[c] = s.proposeStep(move, c)
+		}
+	}
+	if move != Jump && move != Swap {
+		return nil
+	}
+	if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
+		return err
+	}
+	for c, moved := range s.moved {
+		if moved {
+			s.logRatio[c] = s.transfer(c)
+		}
+	}
+	return nil
+}
+
 // step makes one move in every chain.
 func (s *sampler) step(move Move) error {
-	for c := range s.rngs {
-		s.moved[c], s.scale[c] = s.propose(move, c)
+	if err := s.propose(move); err != nil {
+		return err
 	}
-	if err := s.density.eval(s.proposal.codes, s.proposal.theta, s.proposal.mask, s.proposal.logDensity); err != nil {
+	if err := s.density.eval(s.proposal.codes, s.proposal.mask, s.proposal.theta, s.proposal.logDensity); err != nil {
 		return err
 	}
 	for c, rng := range s.rngs {
@@ -208,35 +230,45 @@ func (s *sampler) step(move Move) error {
 			continue
 		}
 		s.info.Proposed[move]++
-		ratio := s.proposal.logDensity[c] - s.state.logDensity[c]
-		if math.IsNaN(ratio) || math.IsInf(ratio, 1) {
+		change := s.proposal.logDensity[c] - s.state.logDensity[c]
+		if math.IsNaN(change) || math.IsInf(change, 1) {
 			s.info.NonFinite++
-			ratio = math.Inf(-1)
-		} else if move == Jump || move == Swap {
-			ratio += s.logBirths(c)
+			change = math.Inf(-1)
 		}
+		logRatio := change + s.logRatio[c]
 		if s.adapter != nil {
-			probability := math.Exp(min(0, ratio))
-			switch move {
-			case Walk:
-				s.adapter.walks.add(s.scale[c], probability)
-			case Joint:
-				s.adapter.joints.add(s.scale[c], probability)
-			}
+			s.adapt(move, c, change)
 		}
-		if -rng.ExpFloat64() < ratio {
+		if -rng.ExpFloat64() < logRatio {
 			s.info.Accepted[move]++
 			s.proposal.copyRow(s.state, c)
-			s.state.clearInactive(c)
 		}
 	}
 	return nil
 }
 
+// adapt lets burn-in learn from a step within a model.
+func (s *sampler) adapt(move Move, c int, change float64) {
+	switch move {
+	case Walk:
+		j := s.scale[c]
+		s.adapter.walks.add(j, math.Exp(min(0, change)))
+		if s.adapter.fit != nil {
+			_, from, mask := s.state.row(c)
+			_, to, _ := s.proposal.row(c)
+			s.adapter.fit.observe(j, mask, from, to[j]-from[j], change)
+		}
+	case Joint:
+		s.adapter.joints.add(s.scale[c], math.Exp(min(0, change)))
+	}
+}
+
 // Starting points.
 const (
 	startTries = 100
-	// startSites is about the largest number of sites that start away from outcome 0.
+	// startSites is the number of sites up to which starts range from sparse to dense. In larger spaces they thin out, to
+	// at most startSites²/S sites: a start with many wrong predictors explains the data by accident,
+	// and no step that keeps most of them leads out.
 	startSites = 16
 )
 
@@ -244,7 +276,7 @@ const (
 // spread from sparse to dense: each moves its sites off outcome 0 with a probability of its own.
 // Retries shrink the values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
-	spread := min(1, startSites/float64(len(s.cards)))
+	sparsity := min(1, startSites/float64(len(s.cards)))
 	pending := make([]int, s.cfg.Chains)
 	for c := range pending {
 		pending[c] = c
@@ -254,7 +286,7 @@ func (s *sampler) initialise() error {
 		for _, c := range pending {
 			rng := s.rngs[c]
 			code, theta, _ := s.proposal.row(c)
-			dense := rng.Float64() * spread * shrink
+			dense := rng.Float64() * sparsity * sparsity * shrink
 			for site := range code {
 				code[site] = 0
 				if rng.Float64() < dense {
@@ -265,7 +297,15 @@ func (s *sampler) initialise() error {
 				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
 			}
 		}
-		if err := s.density.eval(s.proposal.codes, s.proposal.theta, s.proposal.mask, s.proposal.logDensity); err != nil {
+		if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
+			return err
+		}
+		for i, on := range s.proposal.mask {
+			if !on {
+				s.proposal.theta[i] = 0
+			}
+		}
+		if err := s.density.eval(s.proposal.codes, s.proposal.mask, s.proposal.theta, s.proposal.logDensity); err != nil {
 			return err
 		}
 		pending = slices.DeleteFunc(pending, func(c int) bool {
@@ -275,7 +315,6 @@ func (s *sampler) initialise() error {
 		if len(pending) == 0 {
 			for c := range s.cfg.Chains {
 				s.proposal.copyRow(s.state, c)
-				s.state.clearInactive(c)
 			}
 			return nil
 		}

@@ -3,30 +3,27 @@ package rjmcmc
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/mat"
 )
 
 // Tuning holds the proposals of a run. It changes during burn-in only.
 type Tuning struct {
-	// BirthMean and BirthSD are the normal density g_j that coordinate j is born from. [D]
+	// BirthMean and BirthSD are normal densities g_j of each coordinate, from the values it had in the
+	// population: births use them where Quadratic has no answer. [D]
 	BirthMean, BirthSD []float64
 	// WalkScale is the standard deviation of a Walk step of each coordinate. [D]
 	WalkScale []float64
 	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
-	// JointFactor is the lower triangular L, row-major, of the covariance L Lᵀ of Joint steps over all coordinates; the rows of
-	// the active ones give their joint marginal. [D*D], nil when there are no Joint moves.
-	JointFactor []float64
+	// Quadratic approximates the log density; nil before it is first fitted, and above MaxQuadraticDim coordinates.
+	Quadratic *Quadratic
 }
 
 // Settings of the adaptation.
 const (
 	walkTarget = 0.44 // optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
-	// birthInflation widens g_j beyond the population's spread: values outside g's bulk are slow to die.
+	// birthInflation widens births beyond the spread that was estimated: values outside their bulk are slow to die.
 	birthInflation = 1.2
 	priorDraws     = 5   // weight, in draws, of the previous value when a variance is renewed
-	priorPairs     = 20  // draws at which a correlation counts half
 	momentEvery    = 4   // iterations between looks at the population's moments
 	firstWindow    = 24  // iteration of the first renewal; windows double from there
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
@@ -38,7 +35,7 @@ func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(
 // gain is the Robbins-Monro step at the n-th update, n = 1, 2, ….
 func gain(n int) float64 { return math.Pow(float64(n), -0.6) }
 
-func newTuning(dim int, scale float64, joint bool) Tuning {
+func newTuning(dim int, scale float64) Tuning {
 	t := Tuning{
 		BirthMean:  make([]float64, dim),
 		BirthSD:    slices.Repeat([]float64{scale}, dim),
@@ -48,46 +45,30 @@ func newTuning(dim int, scale float64, joint bool) Tuning {
 	for k := range t.JointScale {
 		t.JointScale[k] = 2.38 / math.Sqrt(float64(max(k, 1)))
 	}
-	if joint {
-		t.JointFactor = make([]float64, dim*dim)
-		for j := range dim {
-			t.JointFactor[j*dim+j] = scale
-		}
-	}
 	return t
-}
-
-func (t Tuning) clone() Tuning {
-	return Tuning{
-		BirthMean: slices.Clone(t.BirthMean), BirthSD: slices.Clone(t.BirthSD), WalkScale: slices.Clone(t.WalkScale),
-		JointScale: slices.Clone(t.JointScale), JointFactor: slices.Clone(t.JointFactor),
-	}
 }
 
 // adapter renews a Tuning from the population of chains.
 type adapter struct {
 	tuning *Tuning
-	dim    int
 	next   int // iteration of the next renewal
 	last   int // no renewal after it
 
-	walks, joints rates
-
-	// Moments of the window: count and sums over chains where i and j are both active, entry i*dim+j.
-	// The diagonal alone is kept without Joint moves.
-	count, sum, square, product []float64
+	walks, joints      rates
+	count, sum, square []float64 // moments of the window about BirthMean, over chains where the coordinate is active. [D]
+	fit                *fit      // nil above MaxQuadraticDim
 }
 
 func newAdapter(t *Tuning, dim, burnIn int) *adapter {
-	size := dim
-	if t.JointFactor != nil {
-		size = dim * dim
-	}
-	return &adapter{
-		tuning: t, dim: dim, next: firstWindow, last: int(lastWindow * float64(burnIn)),
+	a := &adapter{
+		tuning: t, next: firstWindow, last: int(lastWindow * float64(burnIn)),
 		walks: newRates(dim), joints: newRates(dim + 1),
-		count: make([]float64, size), sum: make([]float64, size), square: make([]float64, size), product: make([]float64, size),
+		count: make([]float64, dim), sum: make([]float64, dim), square: make([]float64, dim),
 	}
+	if dim <= MaxQuadraticDim {
+		a.fit = newFit(dim)
+	}
+	return a
 }
 
 // rates collects the acceptance probabilities of one move, by scale index.
@@ -135,112 +116,36 @@ func (a *adapter) endIteration(t int, mask []bool, theta []float64) {
 }
 
 func (a *adapter) observe(mask []bool, theta []float64) {
-	d := a.dim
-	active := make([]int, 0, d)
-	for start := 0; start < len(mask); start += d {
-		active = active[:0]
-		for j, on := range mask[start : start+d] {
-			if on {
-				active = append(active, j)
-			}
-		}
-		row := theta[start : start+d]
-		if a.tuning.JointFactor == nil {
-			for _, j := range active {
-				a.count[j]++
-				a.sum[j] += row[j] - a.tuning.BirthMean[j]
-				a.square[j] += (row[j] - a.tuning.BirthMean[j]) * (row[j] - a.tuning.BirthMean[j])
-			}
-			continue
-		}
-		for _, i := range active {
-			x := row[i] - a.tuning.BirthMean[i] // a shift near the mean keeps the sums accurate
-			for _, j := range active {
-				at := i*d + j
-				a.count[at]++
-				a.sum[at] += x
-				a.square[at] += x * x
-				a.product[at] += x * (row[j] - a.tuning.BirthMean[j])
-			}
+	dim := len(a.count)
+	for i, on := range mask {
+		if on {
+			j := i % dim
+			x := theta[i] - a.tuning.BirthMean[j] // a shift near the mean keeps the sums accurate
+			a.count[j]++
+			a.sum[j] += x
+			a.square[j] += x * x
 		}
 	}
 }
 
-// renew replaces birth proposals and step covariance by the moments of the window, and empties it.
+// renew replaces what was estimated by the estimates of the window, and empties it.
 func (a *adapter) renew() {
-	d, t := a.dim, a.tuning
-	sd := make([]float64, d)
-	stride := 1
-	if t.JointFactor != nil {
-		stride = d + 1
-		a.renewFactor(sd)
-	}
-	for j := range d {
-		at := j * stride
-		n := a.count[at]
+	t := a.tuning
+	for j, n := range a.count {
 		if n == 0 {
 			continue // never active: nothing learnt
 		}
-		mean := a.sum[at] / n
-		variance := max(0, a.square[at]/n-mean*mean)
+		mean := a.sum[j] / n
+		variance := max(0, a.square[j]/n-mean*mean)
 		old := t.BirthSD[j] / birthInflation
 		t.BirthMean[j] += mean * n / (n + priorDraws)
 		t.BirthSD[j] = birthInflation * math.Sqrt((n*variance+priorDraws*old*old)/(n+priorDraws))
 	}
-	for _, s := range [][]float64{a.count, a.sum, a.square, a.product} {
-		clear(s)
+	clear(a.count)
+	clear(a.sum)
+	clear(a.square)
+	if a.fit != nil {
+		t.Quadratic = a.fit.solve(t)
+		a.fit = newFit(len(t.BirthMean))
 	}
-}
-
-// renewFactor sets L from pairwise correlations within the draws where both coordinates are active,
-// shrunk by their number, and marginal spreads. Pairwise estimates need not form a correlation
-// matrix; shrinking them towards the identity always ends in one.
-func (a *adapter) renewFactor(sd []float64) {
-	d, t := a.dim, a.tuning
-	correlation := mat.NewSymDense(d, nil)
-	for i := range d {
-		at := i*d + i
-		n := a.count[at]
-		old := t.BirthSD[i] / birthInflation
-		sd[i] = old
-		if n > 0 {
-			mean := a.sum[at] / n
-			sd[i] = math.Sqrt((max(0, a.square[at]-n*mean*mean) + priorDraws*old*old) / (n + priorDraws))
-		}
-		correlation.SetSym(i, i, 1)
-		for j := range i {
-			correlation.SetSym(i, j, a.correlation(i, j))
-		}
-	}
-	var cholesky mat.Cholesky
-	for !cholesky.Factorize(correlation) || cholesky.Cond() > 1e8 {
-		for i := range d {
-			for j := range i {
-				correlation.SetSym(i, j, 0.9*correlation.At(i, j))
-			}
-		}
-	}
-	var lower mat.TriDense
-	cholesky.LTo(&lower)
-	for i := range d {
-		for j := range i + 1 {
-			t.JointFactor[i*d+j] = sd[i] * lower.At(i, j)
-		}
-	}
-}
-
-func (a *adapter) correlation(i, j int) float64 {
-	at, ta := i*a.dim+j, j*a.dim+i
-	n := a.count[at]
-	if n < 2 {
-		return 0
-	}
-	covariance := a.product[at] - a.sum[at]*a.sum[ta]/n
-	vi := a.square[at] - a.sum[at]*a.sum[at]/n
-	vj := a.square[ta] - a.sum[ta]*a.sum[ta]/n
-	if vi <= 0 || vj <= 0 {
-		return 0
-	}
-	r := covariance / math.Sqrt(vi*vj) * n / (n + priorPairs)
-	return max(-1, min(1, r))
 }

@@ -61,7 +61,7 @@ type Pair struct {
 	SEA  Number `json:"se_a"`
 	B    Number `json:"b"`
 	SEB  Number `json:"se_b"`
-	// Difference is A − B, and Z that over the root of the summed squares of the standard errors: null when both are zero.
+	// Difference is A − B, and Z that over the root of the summed squares of the standard errors: null when both are zero, or one is not known.
 	Difference Number `json:"difference"`
 	Z          Number `json:"z"`
 }

@@ -15,12 +15,9 @@ const (
 	mostDisagreements = 10
 )
 
-// newPair compares two probabilities, of which either may be NaN: not known.
+// newPair compares two probabilities. NaN stands for a probability or a standard error that is not known.
 func newPair(a, seA, b, seB Number) Pair {
-	z := math.NaN()
-	if se := math.Hypot(float64(seA), float64(seB)); se > 0 {
-		z = float64(a-b) / se
-	}
+	z := float64(a-b) / math.Hypot(float64(seA), float64(seB))
 	return Pair{A: a, SEA: seA, B: b, SEB: seB, Difference: a - b, Z: Number(z)}
 }
 
@@ -35,10 +32,11 @@ type matched struct {
 func matchModels(a, b []ModelReport) matched {
 	m := matched{completeA: isComplete(a), completeB: isComplete(b)}
 	unlisted := func(complete bool) (probability, se Number) {
+		probability, se = Number(math.NaN()), Number(math.NaN())
 		if complete {
-			return 0, 0
+			probability = 0
 		}
-		return Number(math.NaN()), Number(math.NaN())
+		return probability, se
 	}
 	inB := make(map[string]ModelReport, len(b))
 	for _, model := range b {
@@ -124,13 +122,13 @@ func (m matched) divergence(reversed bool) Number {
 	return Number(sum)
 }
 
-// largest returns the pairs with the largest |Z|.
+// largest returns the pairs with the largest |Z|; those without come last.
 func largest(pairs []Pair) []Pair {
 	size := func(p Pair) float64 {
 		if z := math.Abs(float64(p.Z)); !math.IsNaN(z) {
 			return z
 		}
-		return math.Inf(1) // two answers without error that differ
+		return 0
 	}
 	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return !(math.Abs(float64(p.Difference)) >= leastDifference) })
 	slices.SortStableFunc(pairs, func(x, y Pair) int {

@@ -32,35 +32,35 @@ func (p NAPolicy) String() string {
 
 // PredictorGroup names columns that enter and leave a model together.
 type PredictorGroup struct {
-	Name    string
-	Columns []string
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
 }
 
 // DesignOptions says how the columns of a table are used. Every column that is not named here is
 // a selectable predictor.
 type DesignOptions struct {
 	// Target is the response column; it must be set.
-	Target string
+	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
-	Likelihood LikelihoodKind
+	Likelihood LikelihoodKind `json:"likelihood"`
 	// Always names columns that are in every model.
-	Always []string
+	Always []string `json:"always,omitempty"`
 	// Exclude names columns that are not used at all.
-	Exclude []string
+	Exclude []string `json:"exclude,omitempty"`
 	// Groups names columns that enter and leave together.
-	Groups []PredictorGroup
+	Groups []PredictorGroup `json:"groups,omitempty"`
 	// Factors names numeric columns whose values are labels.
-	Factors []string
+	Factors []string `json:"factors,omitempty"`
 	// Offset names a numeric column added to the linear predictor as it is; "" for none.
-	Offset string
+	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
-	NoStandardize bool
+	NoStandardize bool `json:"no_standardize,omitempty"`
 	// NoIntercept leaves out the column of ones.
-	NoIntercept bool
+	NoIntercept bool `json:"no_intercept,omitempty"`
 	// DropDegenerate leaves out constant and duplicated columns instead of refusing them.
-	DropDegenerate bool
+	DropDegenerate bool `json:"drop_degenerate,omitempty"`
 	// NA says what to do with rows that miss a cell in a used column.
-	NA NAPolicy
+	NA NAPolicy `json:"na"`
 }
 
 // Predictor is a selectable predictor: its coordinates enter and leave together.

@@ -4,13 +4,14 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	_ "gonum.org/v1/plot/vg/vgimg" // registers png
-	_ "gonum.org/v1/plot/vg/vgsvg" // registers svg
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
@@ -18,21 +19,23 @@ import (
 // Look of the figure.
 const (
 	figureSide  = 12 * vg.Centimeter
+	figureDPI   = 200
 	figureFloor = 1e-6 // smaller probabilities, and those of models that a run does not give, are drawn at the edge
 )
 
-// writeFigure draws the model probabilities of A and B against each other on logarithmic axes, with the diagonal where they agree.
+// writeFigure draws, as svg or png, the model probabilities of A and B against each other on logarithmic axes, with the diagonal where they agree.
 func (c *Comparison) writeFigure(path, format string) error {
 	p, err := c.figure()
 	if err != nil {
 		return err
 	}
-	image, err := p.WriterTo(figureSide, figureSide, format)
-	if err != nil {
-		return err
+	var canvas vg.CanvasWriterTo = vgsvg.New(figureSide, figureSide)
+	if format == "png" {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureSide, figureSide), vgimg.UseDPI(figureDPI))}
 	}
+	p.Draw(draw.New(canvas))
 	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := image.WriteTo(w)
+		_, err := canvas.WriteTo(w)
 		return err
 	})
 }
@@ -43,7 +46,7 @@ func (c *Comparison) figure() (*plot.Plot, error) {
 	p.Title.Text = "Model probabilities"
 	p.X.Label.Text, p.Y.Label.Text = "A: "+c.A.Command, "B: "+c.B.Command
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		axis.Scale, axis.Tick.Marker = plot.LogScale{}, powersOfTen(low)
 	}
 	diagonal, err := plotter.NewLine(plotter.XYs{{X: low, Y: low}, {X: 1, Y: 1}})
 	if err != nil {
@@ -60,6 +63,16 @@ func (c *Comparison) figure() (*plot.Plot, error) {
 	return p, nil
 }
 
+// powersOfTen labels the powers of ten from low to 1.
+func powersOfTen(low float64) plot.ConstantTicks {
+	var ticks plot.ConstantTicks
+	for exponent := int(math.Round(math.Log10(low))); exponent <= 0; exponent++ {
+		power := math.Pow10(exponent)
+		ticks = append(ticks, plot.Tick{Value: power, Label: strconv.FormatFloat(power, 'g', -1, 64)})
+	}
+	return ticks
+}
+
 // figurePoints are the points of the models with a probability above the floor in either run, and the power of ten where the axes begin.
 func figurePoints(models []Pair) (points plotter.XYs, low float64) {
 	smallest := 0.1
@@ -71,7 +84,7 @@ func figurePoints(models []Pair) (points plotter.XYs, low float64) {
 		points = append(points, plotter.XY{X: x, Y: y})
 		smallest = math.Min(smallest, math.Min(x, y))
 	}
-	low = math.Pow(10, math.Floor(math.Log10(smallest)+1e-9)) // 1e-6 itself stays
+	low = math.Pow10(int(math.Floor(math.Log10(smallest) + 1e-9))) // a power of ten itself stays
 	return points, low
 }
 

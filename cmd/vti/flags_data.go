@@ -32,7 +32,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
 	flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
 	flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
-	flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, parseNA}, "na", "rows with missing values: refuse or drop")
+	flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, varsel.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
 	flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 
 	flags.VarP(parsed[varsel.LikelihoodKind]{&f.model.Likelihood, varsel.ParseLikelihood}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
@@ -90,13 +90,4 @@ func parseGroup(text string) (varsel.PredictorGroup, error) {
 		return varsel.PredictorGroup{}, fmt.Errorf("--group %q: expected NAME=COLUMN,COLUMN,…", text)
 	}
 	return varsel.PredictorGroup{Name: name, Columns: columns}, nil
-}
-
-func parseNA(s string) (varsel.NAPolicy, error) {
-	for _, policy := range []varsel.NAPolicy{varsel.RefuseNA, varsel.DropNA} {
-		if s == policy.String() {
-			return policy, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown policy %q; expected refuse or drop", s)
 }

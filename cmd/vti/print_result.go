@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/varsel"
@@ -109,13 +110,18 @@ func printModels(w io.Writer, r *varsel.Result) {
 	models := r.Models[:min(shownModels, len(r.Models))]
 	fmt.Fprintln(w, "Most probable models")
 	table := &grid{}
-	table.add("probability", "log evidence", "<predictors")
+	withEvidence := slices.ContainsFunc(models, func(m varsel.ModelReport) bool { return finite(m.LogEvidence) })
+	if withEvidence {
+		table.add("probability", "log evidence", "<predictors")
+	} else {
+		table.add("probability", "<predictors")
+	}
 	for _, model := range models {
-		evidence := ""
-		if model.LogEvidence != nil && finite(model.LogEvidence) {
-			evidence = plusMinus(model.LogEvidence, model.LogEvidenceSE, 3)
+		cells := []string{plusMinus(&model.Certified, &model.SE, 4)}
+		if withEvidence {
+			cells = append(cells, plusMinus(model.LogEvidence, model.LogEvidenceSE, 3))
 		}
-		table.add(plusMinus(&model.Certified, &model.SE, 4), evidence, modelName(model.Code, r.Data.Predictors))
+		table.add(append(cells, modelName(model.Code, r.Data.Predictors))...)
 	}
 	table.print(w)
 	fmt.Fprintln(w)

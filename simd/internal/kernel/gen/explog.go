@@ -49,19 +49,24 @@ func (m *machine) exp(x vec) vec {
 	return m.scale(m.add(e.p, num(1)), e.n)
 }
 
-// expm1 = 2ⁿ·(p + (1 - 2⁻ⁿ)). It clips to where the result has become -1 or +Inf. The sign is that of x, also of zeros.
+// expm1 clips to where the result has become -1 or +Inf. The sign is that of x, also of zeros.
 func (m *machine) expm1(x vec) vec {
 	e := m.reduce(m.clip(x, either(m, -18.0, -38.0), either(m, 89.0, 710.0)))
-	inverse := m.powerOfTwo(m.sub(m.vector(m.magic()), e.n))
-	inverse = m.choose(m.compare(e.n, greater, num(m.fractionBits()+2)), num(0), inverse)
-	y := m.scale(m.add(e.p, m.sub(num(1), inverse)), e.n)
-	return m.or(y, m.sign(x))
+	// 2⁻ⁿ makes no difference from 1 where it is too small for powerOfTwo.
+	inverse := m.powerOfTwo(m.sub(m.vector(m.magic()), m.min(e.n, num(m.fractionBits()+2))))
+	return m.or(m.combineExpm1(e, inverse), m.sign(x))
+}
+
+// combineExpm1 returns exp(x) - 1 = 2ⁿ·(p + (1 - 2⁻ⁿ)), given 2⁻ⁿ.
+func (m *machine) combineExpm1(e reduced, inverse vec) vec {
+	return m.scale(m.add(e.p, m.sub(num(1), inverse)), e.n)
 }
 
 // tanh(|x|) = t/(t + 2) with t = exp(2|x|) - 1. It clips to where the result has become 1.
 func (m *machine) tanh(x vec) vec {
 	y := m.min(num(either(m, 10.0, 20.0)), m.abs(x))
-	t := m.expm1(m.add(y, y))
+	e := m.reduce(m.add(y, y))
+	t := m.combineExpm1(e, m.powerOfTwo(m.sub(m.vector(m.magic()), e.n)))
 	return m.or(m.div(t, m.add(t, num(2))), m.sign(x))
 }
 
