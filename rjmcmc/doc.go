@@ -27,6 +27,9 @@
 // fixed reversible kernel and the chains are independent. The first quarter of burn-in does not change
 // models.
 //
+// Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a set of
+// predictors that stand in for others: look at RHat and ESS before anything else.
+//
 //	| here       | paper   | meaning                                        | shape            |
 //	| codes      | m       | outcomes of the sites                          | [S] per draw     |
 //	| mask       | A(m)    | active coordinates                             | [D] per draw     |

@@ -1,0 +1,195 @@
+package rjmcmc
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// A change of model keeps the coordinates R active, switches off K and switches on J. Under the
+// quadratic approximation the kept ones have, given the others active with them,
+//
+//	θ_R | θ_X ~ N(Λ_RR⁻¹ (b_R − Λ_RX θ_X), Λ_RR⁻¹),  X = K before, J after,
+//
+// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, carries one conditional distribution into the other.
+// Its Jacobian is 1, it undoes itself when K and J change places, and θ_J' drawn from the approximate
+// marginal of θ_J in the new model makes the acceptance ratio the ratio of the two models' evidences, up to the error
+// of the approximation. Where predictors are collinear nothing less moves between models.
+
+// marginal is the normal distribution of coordinates X switched on beside kept coordinates R, and how R
+// gives way to them. It depends on R and X alone.
+type marginal struct {
+	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
+	mean   []float64 // [X]
+	factor []float64 // lower Cholesky factor of the covariance, [X*X]
+}
+
+// marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil: none).
+func (t *Tuning) marginal(kept, x []int, factor []float64) marginal {
+	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
+		if m, ok := t.Quadratic.marginal(kept, x, factor); ok {
+			return m
+		}
+	}
+	m := marginal{mean: make([]float64, len(x)), factor: make([]float64, len(x)*len(x))}
+	for a, j := range x {
+		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], t.BirthSD[j]
+	}
+	return m
+}
+
+// factorise returns the lower Cholesky factor of Λ over the given coordinates, nil when Λ is not positive definite there.
+func (q *Quadratic) factorise(coordinates []int) []float64 {
+	d, n := len(q.Linear), len(coordinates)
+	a := make([]float64, n*n)
+	for r, i := range coordinates {
+		for c, j := range coordinates[:r+1] {
+			a[r*n+c] = q.Precision[i*d+j]
+		}
+	}
+	if !cholesky(a, n) {
+		return nil
+	}
+	return a
+}
+
+// marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R), covariance S⁻¹, widened
+// by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
+func (q *Quadratic) marginal(kept, x []int, factor []float64) (m marginal, ok bool) {
+	d, n, k := len(q.Linear), len(x), len(kept)
+	m = marginal{mean: make([]float64, n), factor: make([]float64, n*n)}
+	m.shift = make([]float64, k*n)
+	column := make([]float64, k)
+	for a, j := range x {
+		for r, i := range kept {
+			column[r] = q.Precision[i*d+j]
+		}
+		solveLower(factor, column)
+		solveUpper(factor, column)
+		for r, v := range column {
+			m.shift[r*n+a] = v
+		}
+	}
+	schur := make([]float64, n*n)
+	for a, j := range x {
+		m.mean[a] = q.Linear[j]
+		for r, i := range kept {
+			m.mean[a] -= m.shift[r*n+a] * q.Linear[i]
+		}
+		for b, l := range x[:a+1] {
+			v := q.Precision[j*d+l]
+			for r, i := range kept {
+				v -= q.Precision[i*d+j] * m.shift[r*n+b]
+			}
+			schur[a*n+b] = v
+		}
+	}
+	if !cholesky(schur, n) {
+		return marginal{}, false
+	}
+	solveLower(schur, m.mean)
+	solveUpper(schur, m.mean)
+	inverse := make([]float64, n*n) // S⁻¹, symmetric
+	for a := range n {
+		row := inverse[a*n : (a+1)*n]
+		row[a] = 1
+		solveLower(schur, row)
+		solveUpper(schur, row)
+	}
+	for a := range n {
+		for b := range a + 1 {
+			v := inverse[a*n+b]
+			for c, j := range x {
+				v += inverse[a*n+c] * q.Excess[j] * inverse[c*n+b]
+			}
+			m.factor[a*n+b] = birthInflation * birthInflation * v
+		}
+	}
+	return m, cholesky(m.factor, n)
+}
+
+// draw fills values with a draw of X.
+func (m marginal) draw(rng *rand.Rand, values []float64) {
+	n := len(m.mean)
+	for a := range values {
+		values[a] = rng.NormFloat64()
+	}
+	for a := n - 1; a >= 0; a-- {
+		v := m.mean[a]
+		for b, l := range m.factor[a*n : a*n+a+1] {
+			v += l * values[b]
+		}
+		values[a] = v
+	}
+}
+
+// logDensity is that of values of X.
+func (m marginal) logDensity(values []float64) float64 {
+	n := len(m.mean)
+	u := make([]float64, n)
+	for a := range u {
+		u[a] = values[a] - m.mean[a]
+	}
+	solveLower(m.factor, u)
+	sum := -0.5 * float64(n) * math.Log(2*math.Pi)
+	for a, v := range u {
+		sum -= 0.5*v*v + math.Log(m.factor[a*n+a])
+	}
+	return sum
+}
+
+// apply adds sign · W_X values to theta over the kept coordinates.
+func (m marginal) apply(kept []int, theta, values []float64, sign float64) {
+	if m.shift == nil {
+		return
+	}
+	n := len(values)
+	for r, i := range kept {
+		for a, v := range values {
+			theta[i] += sign * m.shift[r*n+a] * v
+		}
+	}
+}
+
+// cholesky replaces the lower triangle of the n × n row-major a by its factor; false when a is not
+// positive definite. Pivots below 1e-10 of their diagonal entry count as zero.
+func cholesky(a []float64, n int) bool {
+	for i := range n {
+		for j := range i + 1 {
+			v := a[i*n+j]
+			for k := range j {
+				v -= a[i*n+k] * a[j*n+k]
+			}
+			if i != j {
+				a[i*n+j] = v / a[j*n+j]
+				continue
+			}
+			if !(v > 1e-10*a[i*n+i]) {
+				return false
+			}
+			a[i*n+i] = math.Sqrt(v)
+		}
+	}
+	return true
+}
+
+// solveLower replaces x by L⁻¹ x.
+func solveLower(l, x []float64) {
+	n := len(x)
+	for i := range x {
+		for k := range i {
+			x[i] -= l[i*n+k] * x[k]
+		}
+		x[i] /= l[i*n+i]
+	}
+}
+
+// solveUpper replaces x by L⁻ᵀ x.
+func solveUpper(l, x []float64) {
+	n := len(x)
+	for i := n - 1; i >= 0; i-- {
+		for k := i + 1; k < n; k++ {
+			x[i] -= l[k*n+i] * x[k]
+		}
+		x[i] /= l[i*n+i]
+	}
+}
