@@ -26,8 +26,8 @@ type Record struct {
 	Finished    *time.Time    `json:"finished,omitempty"`
 	Data        string        `json:"data"`        // absolute path of the table
 	Fingerprint string        `json:"fingerprint"` // SHA-256 of the table
-	Device      string        `json:"device"`  // cpu or go
-	Backend     string        `json:"backend"` // the name of its backend
+	Device      string        `json:"device"`      // cpu or go
+	Backend     string        `json:"backend"`     // the name of its backend
 	Design      DesignOptions `json:"design"`
 	Model       ModelOptions  `json:"model"`
 	Flow        cosmic.Config `json:"flow"`

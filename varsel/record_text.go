@@ -1,0 +1,42 @@
+package varsel
+
+import "fmt"
+
+// Choices are names in a record, as they are on the command line: readable, and safe from a change of their order.
+
+// MarshalText writes the name.
+func (k LikelihoodKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *LikelihoodKind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseLikelihood(string(text))
+	return err
+}
+
+// MarshalText writes what ParsePrior reads.
+func (p Prior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *Prior) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePrior(string(text))
+	return err
+}
+
+// ParseNAPolicy reads refuse or drop.
+func ParseNAPolicy(s string) (NAPolicy, error) {
+	for _, policy := range []NAPolicy{RefuseNA, DropNA} {
+		if s == policy.String() {
+			return policy, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown policy for missing values %q; expected refuse or drop", s)
+}
+
+// MarshalText writes the name.
+func (p NAPolicy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *NAPolicy) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseNAPolicy(string(text))
+	return err
+}
