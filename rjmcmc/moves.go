@@ -44,10 +44,11 @@ func (s *sampler) proposeCodes(move Move, c int) bool {
 
 // propagate proposes the values of row c under the model and mask that the proposal already has. It
 // returns log g(θ_K | R) − log g(θ_J' | R) of the coordinates that died and were born.
-func (s *sampler) propagate(c int) float64 {
+func (s *sampler) propagate(w *workspace, c int) float64 {
+	w.reset()
 	_, theta, mask := s.proposal.row(c)
 	_, _, was := s.state.row(c)
-	kept, died, born := s.kept[:0], s.died[:0], s.born[:0]
+	kept, died, born := w.kept[:0], w.died[:0], w.born[:0]
 	for j, on := range mask {
 		switch {
 		case on && was[j]:
@@ -58,23 +59,24 @@ func (s *sampler) propagate(c int) float64 {
 			born = append(born, j)
 		}
 	}
+	w.kept, w.died, w.born = kept, died, born // keep what they grew to
 	var factor []float64
 	if s.tuning.Quadratic != nil && len(died)+len(born) > 0 {
-		factor = s.tuning.Quadratic.factorise(kept)
+		factor = s.tuning.Quadratic.factorise(w, kept)
 	}
 	var logRatio float64
 	if len(died) > 0 {
-		m := s.tuning.marginal(kept, died, factor)
-		values := gather(theta, died, s.values)
+		m := s.tuning.marginal(w, kept, died, factor)
+		values := w.take(len(died))
+		for a, j := range died {
+			values[a], theta[j] = theta[j], 0
+		}
 		logRatio += m.logDensity(values)
 		m.apply(kept, theta, values, 1)
-		for _, j := range died {
-			theta[j] = 0
-		}
 	}
 	if len(born) > 0 {
-		m := s.tuning.marginal(kept, born, factor)
-		values := s.values[:len(born)]
+		m := s.tuning.marginal(w, kept, born, factor)
+		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
 			values[a] = s.density.round(values[a])
@@ -89,24 +91,19 @@ func (s *sampler) propagate(c int) float64 {
 	return logRatio
 }
 
-func gather(x []float64, at []int, dst []float64) []float64 {
-	for a, j := range at {
-		dst[a] = x[j]
-	}
-	return dst[:len(at)]
-}
-
 // proposeStep moves the values of row c within its model. false as for proposeCodes; scale is the index of
 // the step size used.
-func (s *sampler) proposeStep(move Move, c int) (scale int, moved bool) {
+func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved bool) {
+	w.reset()
 	_, theta, mask := s.proposal.row(c)
 	rng := s.rngs[c]
-	active := s.kept[:0]
+	active := w.kept[:0]
 	for j, on := range mask {
 		if on {
 			active = append(active, j)
 		}
 	}
+	w.kept = active
 	if len(active) == 0 {
 		return 0, false
 	}
@@ -115,20 +112,20 @@ func (s *sampler) proposeStep(move Move, c int) (scale int, moved bool) {
 		theta[j] = s.density.round(theta[j] + s.tuning.WalkScale[j]*rng.NormFloat64())
 		return j, true
 	}
-	s.proposeJoint(rng, theta, active)
+	s.proposeJoint(w, rng, theta, active)
 	return len(active), true
 }
 
 // proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or with
 // the spreads of births where Λ is unknown or not positive definite.
-func (s *sampler) proposeJoint(rng *rand.Rand, theta []float64, active []int) {
-	step := s.values[:len(active)]
+func (s *sampler) proposeJoint(w *workspace, rng *rand.Rand, theta []float64, active []int) {
+	step := w.take(len(active))
 	for a := range step {
 		step[a] = rng.NormFloat64()
 	}
 	var factor []float64
 	if s.tuning.Quadratic != nil {
-		factor = s.tuning.Quadratic.factorise(active)
+		factor = s.tuning.Quadratic.factorise(w, active)
 	}
 	if factor != nil {
 		solveUpper(factor, step)

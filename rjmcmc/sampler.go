@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/gomlx/gomlx/backends"
 
@@ -65,7 +67,7 @@ type sampler struct {
 	dim     int
 	density *density
 	// transfer proposes the values of a chain whose model changes; propagate, but for tests of broken samplers.
-	transfer func(c int) float64
+	transfer func(w *workspace, c int) float64
 
 	free   []int         // sites with at least two outcomes
 	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
@@ -77,8 +79,7 @@ type sampler struct {
 	moved           []bool    // whether the move in progress exists, per chain
 	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per chain
 
-	kept, died, born []int     // scratch for coordinates, capacity D
-	values           []float64 // scratch for their values, length D
+	workspaces []workspace // one per goroutine
 
 	tuning  Tuning
 	adapter *adapter // nil after burn-in
@@ -105,8 +106,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		rngs:  make([]*rand.Rand, cfg.Chains),
 		state: newPopulation(cfg.Chains, len(cards), dim), proposal: newPopulation(cfg.Chains, len(cards), dim),
 		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains), logRatio: make([]float64, cfg.Chains),
-		kept: make([]int, 0, dim), died: make([]int, 0, dim), born: make([]int, 0, dim), values: make([]float64, dim),
-		tuning: newTuning(dim, cfg.InitScale),
+		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), cfg.Chains/chainsPerGoroutine))),
+		tuning:     newTuning(dim, cfg.InitScale),
 	}
 	s.transfer = s.propagate
 	for c := range s.rngs {
@@ -192,28 +193,46 @@ func (s *sampler) finish(result *Result, err error) (*Result, error) {
 	return result, err
 }
 
+// chainsPerGoroutine is the least number of chains worth a goroutine.
+const chainsPerGoroutine = 32
+
+// eachChain calls f for every chain, from several goroutines. What f does with a chain must touch no other.
+func (s *sampler) eachChain(f func(w *workspace, c int)) {
+	workers := len(s.workspaces)
+	var wait sync.WaitGroup
+	for i := range s.workspaces {
+		wait.Go(func() {
+			for c := i * s.cfg.Chains / workers; c < (i+1)*s.cfg.Chains/workers; c++ {
+				f(&s.workspaces[i], c)
+			}
+		})
+	}
+	wait.Wait()
+}
+
 // propose fills the proposal of every chain with a move from its state.
 func (s *sampler) propose(move Move) error {
-	for c := range s.rngs {
+	changesModel := move == Jump || move == Swap
+	s.eachChain(func(w *workspace, c int) {
 		s.state.copyRow(s.proposal, c)
 		s.logRatio[c] = 0
-		if move == Jump || move == Swap {
+		if changesModel {
 			s.moved[c] = s.proposeCodes(move, c)
 		} else {
-			s.scale[c], s.moved[c] = s.proposeStep(move, c)
+			s.scale[c], s.moved[c] = s.proposeStep(w, move, c)
 		}
-	}
-	if move != Jump && move != Swap {
+	})
+	if !changesModel {
 		return nil
 	}
 	if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
 		return err
 	}
-	for c, moved := range s.moved {
-		if moved {
-			s.logRatio[c] = s.transfer(c)
+	s.eachChain(func(w *workspace, c int) {
+		if s.moved[c] {
+			s.logRatio[c] = s.transfer(w, c)
 		}
-	}
+	})
 	return nil
 }
 

@@ -132,16 +132,16 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 	l := correlatedLinear(t)
 	breakers := map[string]func(*sampler){
 		"proposal densities left out": func(s *sampler) {
-			s.transfer = func(c int) float64 {
-				s.propagate(c)
+			s.transfer = func(w *workspace, c int) float64 {
+				s.propagate(w, c)
 				return 0
 			}
 		},
 		"kept coordinates shift one way only": func(s *sampler) {
-			s.transfer = func(c int) float64 {
+			s.transfer = func(w *workspace, c int) float64 {
 				_, theta, mask := s.proposal.row(c)
 				_, from, was := s.state.row(c)
-				logRatio := s.propagate(c)
+				logRatio := s.propagate(w, c)
 				if countTrue(mask) < countTrue(was) {
 					for j := range theta {
 						if mask[j] && was[j] {
@@ -155,7 +155,7 @@ func TestBrokenTransfersAreCaught(t *testing.T) {
 		// A sampler on all coordinates at once that forgets to refresh the inactive ones.
 		"stale coefficients": func(s *sampler) {
 			last := make([]float64, len(s.state.theta))
-			s.transfer = func(c int) float64 {
+			s.transfer = func(w *workspace, c int) float64 {
 				_, theta, mask := s.proposal.row(c)
 				_, from, was := s.state.row(c)
 				stale := last[c*s.dim : (c+1)*s.dim]
@@ -301,13 +301,13 @@ func TestSameDrawsOnAnyNumberOfCores(t *testing.T) {
 	var results []*Result
 	for _, cores := range []int{1, 4} {
 		previous := runtime.GOMAXPROCS(cores)
-		r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 16, BurnIn: 50, Iterations: 50, Seed: 7})
+		r, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 4 * chainsPerGoroutine, BurnIn: 50, Iterations: 50, Seed: 7})
 		runtime.GOMAXPROCS(previous)
 		require.NoError(t, err)
 		results = append(results, r)
 	}
 	assert.Equal(t, results[0], results[1])
-	other, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 16, BurnIn: 50, Iterations: 50, Seed: 8})
+	other, err := Run(context.Background(), testkit.Backend(t), l, Config{Chains: 4 * chainsPerGoroutine, BurnIn: 50, Iterations: 50, Seed: 8})
 	require.NoError(t, err)
 	assert.NotEqual(t, results[0].LogDensity, other.LogDensity)
 }

@@ -21,16 +21,39 @@ type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
 	mean   []float64 // [X]
 	factor []float64 // lower Cholesky factor of the covariance, [X*X]
+	memory *workspace
+}
+
+// workspace is what one goroutine needs to work on one chain after another: lists of coordinates, and memory for
+// vectors and matrices that lasts until the next chain.
+type workspace struct {
+	kept, died, born []int
+	memory           []float64
+	used             int
+}
+
+// reset gives back all memory.
+func (w *workspace) reset() { w.used = 0 }
+
+// take returns n zeros.
+func (w *workspace) take(n int) []float64 {
+	if w.used+n > len(w.memory) {
+		w.memory, w.used = make([]float64, 2*len(w.memory)+n), 0 // earlier slices keep the old block
+	}
+	taken := w.memory[w.used : w.used+n : w.used+n]
+	w.used += n
+	clear(taken)
+	return taken
 }
 
 // marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil: none).
-func (t *Tuning) marginal(kept, x []int, factor []float64) marginal {
+func (t *Tuning) marginal(w *workspace, kept, x []int, factor []float64) marginal {
 	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
-		if m, ok := t.Quadratic.marginal(kept, x, factor); ok {
+		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
 			return m
 		}
 	}
-	m := marginal{mean: make([]float64, len(x)), factor: make([]float64, len(x)*len(x))}
+	m := marginal{mean: w.take(len(x)), factor: w.take(len(x) * len(x)), memory: w}
 	for a, j := range x {
 		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], t.BirthSD[j]
 	}
@@ -38,9 +61,9 @@ func (t *Tuning) marginal(kept, x []int, factor []float64) marginal {
 }
 
 // factorise returns the lower Cholesky factor of Λ over the given coordinates, nil when Λ is not positive definite there.
-func (q *Quadratic) factorise(coordinates []int) []float64 {
+func (q *Quadratic) factorise(w *workspace, coordinates []int) []float64 {
 	d, n := len(q.Linear), len(coordinates)
-	a := make([]float64, n*n)
+	a := w.take(n * n)
 	for r, i := range coordinates {
 		for c, j := range coordinates[:r+1] {
 			a[r*n+c] = q.Precision[i*d+j]
@@ -54,11 +77,10 @@ func (q *Quadratic) factorise(coordinates []int) []float64 {
 
 // marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R), covariance S⁻¹, widened
 // by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
-func (q *Quadratic) marginal(kept, x []int, factor []float64) (m marginal, ok bool) {
+func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
-	m = marginal{mean: make([]float64, n), factor: make([]float64, n*n)}
-	m.shift = make([]float64, k*n)
-	column := make([]float64, k)
+	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n), memory: w}
+	column := w.take(k)
 	for a, j := range x {
 		for r, i := range kept {
 			column[r] = q.Precision[i*d+j]
@@ -69,7 +91,7 @@ func (q *Quadratic) marginal(kept, x []int, factor []float64) (m marginal, ok bo
 			m.shift[r*n+a] = v
 		}
 	}
-	schur := make([]float64, n*n)
+	schur := w.take(n * n)
 	for a, j := range x {
 		m.mean[a] = q.Linear[j]
 		for r, i := range kept {
@@ -88,7 +110,7 @@ func (q *Quadratic) marginal(kept, x []int, factor []float64) (m marginal, ok bo
 	}
 	solveLower(schur, m.mean)
 	solveUpper(schur, m.mean)
-	inverse := make([]float64, n*n) // S⁻¹, symmetric
+	inverse := w.take(n * n) // S⁻¹, symmetric
 	for a := range n {
 		row := inverse[a*n : (a+1)*n]
 		row[a] = 1
@@ -125,7 +147,7 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 // logDensity is that of values of X.
 func (m marginal) logDensity(values []float64) float64 {
 	n := len(m.mean)
-	u := make([]float64, n)
+	u := m.memory.take(n)
 	for a := range u {
 		u[a] = values[a] - m.mean[a]
 	}

@@ -89,7 +89,8 @@ func TestMarginalAgainstDenseInverse(t *testing.T) {
 	q := correlatedLinear(t).quadratic()
 	q.Excess = []float64{0, 0.3, 0, 2, 0}
 	kept, x := []int{0, 2, 4}, []int{1, 3}
-	m, ok := q.marginal(kept, x, q.factorise(kept))
+	var w workspace
+	m, ok := q.marginal(&w, kept, x, q.factorise(&w, kept))
 	require.True(t, ok)
 
 	const d = 5
@@ -122,7 +123,8 @@ func TestMarginalAgainstDenseInverse(t *testing.T) {
 
 func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	q := correlatedLinear(t).quadratic()
-	m, ok := q.marginal([]int{0}, []int{1, 2}, q.factorise([]int{0}))
+	var w workspace
+	m, ok := q.marginal(&w, []int{0}, []int{1, 2}, q.factorise(&w, []int{0}))
 	require.True(t, ok)
 	// The mean of −log density over draws is the entropy log det L + log 2πe, for each of two dimensions half.
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -148,7 +150,8 @@ func TestTransferUndoesItself(t *testing.T) {
 	copy(s.state.mask, []bool{true, true, false, true, false})
 	s.state.copyRow(s.proposal, 0)
 	copy(s.proposal.mask, []bool{true, false, true, true, true}) // 1 dies; 2 and 4 are born; 0 and 3 stay
-	s.propagate(0)
+	var w workspace
+	s.propagate(&w, 0)
 	assert.Zero(t, s.proposal.theta[1])
 	for _, j := range []int{0, 2, 3, 4} {
 		assert.NotEqual(t, before[j], s.proposal.theta[j], "coordinate %d", j)
@@ -156,10 +159,10 @@ func TestTransferUndoesItself(t *testing.T) {
 
 	// Going back with the value that died returns the kept ones to where they were.
 	kept := []int{0, 3}
-	factor := s.tuning.Quadratic.factorise(kept)
+	factor := s.tuning.Quadratic.factorise(&w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
-	s.tuning.marginal(kept, []int{2, 4}, factor).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
-	s.tuning.marginal(kept, []int{1}, factor).apply(kept, theta, []float64{before[1]}, -1)
+	s.tuning.marginal(&w, kept, []int{2, 4}, factor).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
+	s.tuning.marginal(&w, kept, []int{1}, factor).apply(kept, theta, []float64{before[1]}, -1)
 	assert.InDelta(t, before[0], theta[0], 1e-12)
 	assert.InDelta(t, before[3], theta[3], 1e-12)
 }
@@ -170,13 +173,14 @@ func TestIndefiniteApproximationFallsBack(t *testing.T) {
 		Linear: make([]float64, 3), Excess: make([]float64, 3),
 		Precision: []float64{1, 2, 0, 2, 1, 0, 0, 0, 1}, // indefinite over the first two
 	}
-	assert.Nil(t, tuning.Quadratic.factorise([]int{0, 1}))
-	m := tuning.marginal([]int{0}, []int{1}, tuning.Quadratic.factorise([]int{0}))
+	var w workspace
+	assert.Nil(t, tuning.Quadratic.factorise(&w, []int{0, 1}))
+	m := tuning.marginal(&w, []int{0}, []int{1}, tuning.Quadratic.factorise(&w, []int{0}))
 	assert.Nil(t, m.shift)
 	assert.Equal(t, []float64{2}, m.factor)
-	m = tuning.marginal([]int{0}, []int{2}, tuning.Quadratic.factorise([]int{0}))
+	m = tuning.marginal(&w, []int{0}, []int{2}, tuning.Quadratic.factorise(&w, []int{0}))
 	assert.NotNil(t, m.shift)
-	m = tuning.marginal(nil, []int{2}, nil)
+	m = tuning.marginal(&w, nil, []int{2}, nil)
 	assert.NotNil(t, m.shift)
 	assert.InDelta(t, birthInflation, m.factor[0], 1e-12)
 }
