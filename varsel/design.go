@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,6 +77,12 @@ type Dropped struct {
 	Name   string
 	Reason string
 }
+
+// What [DesignOptions] can mend: with DropNA and with DropDegenerate.
+var (
+	ErrMissingValues = errors.New("missing values")
+	ErrDegenerate    = errors.New("predictors that carry no information")
+)
 
 // Design is a data set ready for inference, on the working scale.
 type Design struct {
@@ -231,8 +238,8 @@ func handleMissing(t *table.Table, used []string, policy NAPolicy) (*table.Table
 	for i, c := range counts {
 		parts[i] = fmt.Sprintf("%q %d", c.Column, c.Count)
 	}
-	return nil, 0, fmt.Errorf("%s: missing values in %d of %d used columns (of %d rows): %s; drop the rows (NA policy drop) or exclude the columns",
-		t.Path, len(counts), len(used), t.Rows(), strings.Join(parts, ", "))
+	return nil, 0, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s; drop the rows (NA policy drop) or exclude the columns",
+		t.Path, ErrMissingValues, len(counts), len(used), t.Rows(), strings.Join(parts, ", "))
 }
 
 func afterDropping(rows int) string {

@@ -88,8 +88,8 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 	for i, d := range dropped {
 		parts[i] = fmt.Sprintf("%q %s", d.Name, d.Reason)
 	}
-	return nil, nil, fmt.Errorf("predictors that carry no information: %s; exclude them or drop degenerate columns%s",
-		strings.Join(parts, "; "), onesHint(dropped, intercept))
+	return nil, nil, fmt.Errorf("%w: %s; exclude them or drop degenerate columns%s",
+		ErrDegenerate, strings.Join(parts, "; "), onesHint(dropped, intercept))
 }
 
 // onesHint tells the owner of a table with its own column of ones how to use it.

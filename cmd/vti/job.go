@@ -31,7 +31,12 @@ func (a *app) newJob(record *varsel.Record, output outputFlags) (*job, error) {
 		return nil, err
 	}
 	design, err := varsel.NewDesign(data, record.Design)
-	if err != nil {
+	switch {
+	case errors.Is(err, varsel.ErrMissingValues):
+		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
+	case errors.Is(err, varsel.ErrDegenerate):
+		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
+	case err != nil:
 		return nil, err
 	}
 	problem, err := varsel.NewProblem(design, record.Model)

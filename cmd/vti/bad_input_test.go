@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// good is a small table in order.
+const good = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n7,2,u,6\n"
+
+// wide is a table with more predictors than a table of q(m) can hold models.
+func wide() string {
+	var table strings.Builder
+	for j := range 30 {
+		fmt.Fprintf(&table, "x%d,", j)
+	}
+	table.WriteString("y\n")
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		for range 30 {
+			fmt.Fprintf(&table, "%.3f,", random.NormFloat64())
+		}
+		fmt.Fprintf(&table, "%.3f\n", random.NormFloat64())
+	}
+	return table.String()
+}
+
+// TestBadInput checks that bad input gets a clear error and status 2, and that nothing is written.
+func TestBadInput(t *testing.T) {
+	for name, test := range map[string]struct {
+		content, args string
+		want          []string // in the message
+	}{
+		"no such file":        {good, "nosuch.csv --target y", []string{"nosuch.csv: no such file"}},
+		"not a table":         {"\x7fELF\x02\x01\x00", "data.csv --target y", []string{"data.csv: not a table"}},
+		"empty":               {"", "data.csv --target y", []string{"the file is empty"}},
+		"no header":           {"1,2\n3,4\n5,7\n", "data.csv --target y", []string{"no header: line 1 holds only numbers"}},
+		"ragged row":          {"a,y\n1,2\n3\n4,5\n", "data.csv --target y", []string{"line 3: expected 2 cells as in the header, found 1"}},
+		"no target":           {good, "data.csv", []string{"no target column was given; the columns are a, b, c, y"}},
+		"missing target":      {"age,weight,height\n1,2,3\n2,3,5\n", "data.csv --target wieght", []string{`no column "wieght"`, `the nearest is "weight"`}},
+		"non-numeric cell":    {"a,y\n1,2\nx,3\n5,7\n", "data.csv --target y", []string{`line 3, column "a"`, `found "x"`}},
+		"constant predictor":  {"a,b,y\n1,2,3\n1,3,4\n1,5,9\n", "data.csv --target y", []string{`"a" is constant`, "--drop-degenerate leaves them out"}},
+		"duplicate predictor": {"a,b,y\n1,2,3\n2,4,4\n4,8,9\n", "data.csv --target y", []string{`"b" is "a" up to shift and scale`}},
+		"missing values":      {"a,b,y\nNA,2,3\n2,NA,4\nNA,8,9\n", "data.csv --target y", []string{"missing values in 2 of 3 used columns (of 3 rows)", `"a" 2`, `"b" 1`, "--na drop leaves these rows out"}},
+		"one row":             {"a,y\n1,2\n", "data.csv --target y", []string{"expected at least two rows, found 1"}},
+		"one row left":        {"a,y\n1,2\nNA,3\n", "data.csv --target y --na drop", []string{"found 1 after dropping 1"}},
+		"no predictors":       {"a,y\n1,2\n2,5\n", "data.csv --target y --exclude a", []string{"no predictor is left to select from"}},
+		"not a count":         {good, "data.csv --target y --likelihood poisson", []string{"line 3", "expects a count (0, 1, 2, …), found 4.5"}},
+		"not 0 or 1":          {good, "data.csv --target y --likelihood logistic", []string{"expects 0 or 1, found 3"}},
+		"too many models":     {wide(), "data.csv --target y --models table", []string{"30 predictors make 2^30 models", "at most 2^20", "autoregressive"}},
+		"unknown always":      {good, "data.csv --target y --always aa", []string{`always: data.csv: no column "aa"`}},
+		"bad group":           {good, "data.csv --target y --group ab", []string{`--group "ab": expected NAME=COLUMN,COLUMN`}},
+		"bad likelihood":      {good, "data.csv --target y --likelihood normal", []string{`unknown likelihood "normal"`, "expected gaussian, robust"}},
+		"bad prior":           {good, "data.csv --target y --model-prior bernoulli:2", []string{"strictly between 0 and 1"}},
+		"bad flow":            {good, "data.csv --target y --flow realnvp", []string{`unknown flow "realnvp"`}},
+		"bad na":              {good, "data.csv --target y --na maybe", []string{"expected refuse or drop"}},
+		"bad device":          {good, "data.csv --target y --device abacus", []string{`unknown device "abacus"`}},
+		"bad steps":           {good, "data.csv --target y --steps 0", []string{`--steps`, `expected a whole number from 1, found "0"`}},
+		"bad scale":           {good, "data.csv --target y --sigma -1", []string{"--sigma", `expected a positive number or unknown, found "-1"`}},
+		"bad slab":            {good, "data.csv --target y --slab-scale 0", []string{"--slab-scale", `expected a positive number, found "0"`}},
+		"bad outlier":         {good, "data.csv --target y --likelihood robust --outlier 1.5", []string{"outlier: expected a share strictly between 0 and 1"}},
+		"foreign flag":        {good, "data.csv --target y --sigma1 2", []string{"--sigma1 is for --likelihood robust"}},
+		"foreign sigma":       {good, "data.csv --target y --likelihood robust --sigma 2", []string{"--sigma is for --likelihood gaussian and student"}},
+		"foreign size":        {good, "data.csv --target y --bins 4", []string{"--bins is no size of --flow affine"}},
+		"unknown flag":        {good, "data.csv --tarrget y", []string{"unknown flag: --tarrget", "vti varsel --help"}},
+		"no table":            {good, "--target y", []string{"no table was given"}},
+		"two tables":          {good, "data.csv data.csv --target y", []string{"expected one table"}},
+		"out is taken":        {good, "data.csv --target y --out taken", []string{"taken already holds a run", "--resume taken"}},
+		"resume nothing":      {good, "--resume nowhere", []string{"nowhere is not a run directory: it holds no run.json"}},
+		"resume and out":      {good, "--resume taken --out other", []string{"taken"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			emptyDir(t, "data.csv", test.content)
+			require.NoError(t, os.Mkdir("taken", 0o755))
+			require.NoError(t, os.WriteFile("taken/run.json", []byte("{}"), 0o644))
+			before := entries(t)
+			got := vtiCommand(t, append([]string{"varsel"}, strings.Fields(test.args)...)...)
+			assert.Equal(t, statusUsage, got.status, got.stderr)
+			assert.Empty(t, got.stdout)
+			for _, want := range test.want {
+				assert.Contains(t, got.stderr, want)
+			}
+			assert.Equal(t, before, entries(t), "something was written")
+		})
+	}
+}
+
+func TestBadUsageOfOtherCommands(t *testing.T) {
+	for args, want := range map[string]string{
+		"exact data.csv --target c --likelihood logistic": "exact answers exist for the gaussian likelihood only, not for logistic",
+		"exact wide.csv --target y":                       "30 selectable predictors make 2^30 models; at most 2^25",
+		"exact data.csv --target y --steps 5":             "unknown flag: --steps",
+		"exact":                                           "no table was given",
+		"rjmcmc":                                          "expected a problem: vti rjmcmc varsel",
+		"rjmcmc dag data.csv":                             "unknown command",
+		"rjmcmc varsel nosuch.csv --target y":             "no such file",
+		"rjmcmc varsel data.csv --target y --chains 1":    "expected a whole number from 2",
+		"rjmcmc varsel data.csv --target y --thin 9999":   "keep no draw",
+		"compare":                 "expected two run directories, found 0",
+		"compare nowhere nowhere": "nowhere is not a run directory",
+		"varsle data.csv":         `unknown command "varsle"`,
+		"version now":             "unknown command",
+	} {
+		t.Run(args, func(t *testing.T) {
+			emptyDir(t, "data.csv", good)
+			require.NoError(t, os.WriteFile("wide.csv", []byte(wide()), 0o644))
+			before := entries(t)
+			got := vtiCommand(t, strings.Fields(args)...)
+			assert.Equal(t, statusUsage, got.status)
+			assert.Contains(t, got.stderr, want)
+			assert.Empty(t, got.stdout)
+			assert.Equal(t, before, entries(t), "something was written")
+		})
+	}
+}
+
+// TestDegenerateAndMissingDropped checks the two ways to mend a table, and that what was dropped is said.
+func TestDegenerateAndMissingDropped(t *testing.T) {
+	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
+	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")
+	assert.Contains(t, got.stdout, "data.csv: 4 rows, target y, 1 predictors to select from")
+	assert.Contains(t, got.stdout, "1 rows with missing values dropped")
+	assert.Contains(t, got.stdout, "k left out: it is constant")
+	assert.Contains(t, got.stdout, `b left out: it is "a" up to shift and scale`)
+	json := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--json")
+	assert.Contains(t, json.stderr, "k left out: it is constant")
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, args := range []string{"--help", "varsel --help", "exact --help", "rjmcmc varsel --help", "compare --help", ""} {
+		got := vtiCommand(t, strings.Fields(args)...)
+		assert.Equal(t, statusOK, got.status)
+		assert.Contains(t, got.stdout, "Examples:", args)
+		assert.Empty(t, got.stderr)
+	}
+	for _, args := range []string{"version", "--version"} {
+		got := vtiCommand(t, args)
+		assert.Equal(t, statusOK, got.status)
+		assert.Regexp(t, `^vti \d+\.\d+\.\d+ \(go`, got.stdout)
+	}
+	assert.Contains(t, vtiCommand(t, "completion", "bash").stdout, "bash completion")
+	assert.Contains(t, vtiCommand(t, "__complete", "varsel", "--flow", "").stdout, "affine-paper")
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mainVariable makes the test binary behave as vti itself, for tests that need a process to kill.
+const mainVariable = "VTI_TEST_RUN_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(mainVariable) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// outcome is what a command line leaves behind.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+// vtiCommand runs a command line in this process.
+func vtiCommand(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return vtiIn(context.Background(), t, args...)
+}
+
+func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status := run(ctx, args, &stdout, &stderr)
+	return outcome{status, stdout.String(), stderr.String()}
+}
+
+// mustRun runs a command line that has to succeed with one of the statuses of an answer: the tiny settings of tests do not always earn trust.
+func mustRun(t *testing.T, args ...string) outcome {
+	t.Helper()
+	got := vtiCommand(t, args...)
+	require.Contains(t, []int{statusOK, statusUntrusted}, got.status, got.stderr)
+	return got
+}
+
+// tiny are settings that train within a second.
+func tiny(args ...string) []string {
+	return append(args, "--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--quiet")
+}
+
+// testdata is the absolute path of a file in the repository's testdata, from any working directory.
+func testdata(t *testing.T, name string) string {
+	t.Helper()
+	return filepath.Join(sourceDir, "..", "..", "testdata", name)
+}
+
+// sourceDir is the directory of this package: where go test starts.
+var sourceDir = func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+// emptyDir makes a fresh working directory, and writes the given file there.
+func emptyDir(t *testing.T, name, content string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if name != "" {
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+}
+
+// entries are the names of everything in and below the working directory.
+func entries(t *testing.T) string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return strings.Join(names, "\n")
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// answer is the JSON contract, written down a second time: keys that it does not know fail its decoding.
+type answer struct {
+	Command string  `json:"command"`
+	Version string  `json:"version"`
+	Seed    *uint64 `json:"seed"`
+	Backend string  `json:"backend"`
+	Data    struct {
+		Rows       int      `json:"rows"`
+		Predictors []string `json:"predictors"`
+	} `json:"data"`
+	Seconds struct {
+		Train   float64 `json:"train"`
+		Certify float64 `json:"certify"`
+		Total   float64 `json:"total"`
+	} `json:"seconds"`
+	Steps       int      `json:"steps"`
+	Loss        *float64 `json:"loss"`
+	Certificate *struct {
+		Verdict       string   `json:"verdict"`
+		KHat          *float64 `json:"khat"`
+		ESS           *float64 `json:"ess"`
+		Draws         int      `json:"draws"`
+		ModelsChecked int      `json:"models_checked"`
+		Reasons       []string `json:"reasons"`
+	} `json:"certificate"`
+	Diagnostics *struct {
+		Verdict    string   `json:"verdict"`
+		Chains     int      `json:"chains"`
+		Iterations int      `json:"iterations"`
+		RHat       *float64 `json:"rhat"`
+		ESS        *float64 `json:"ess"`
+	} `json:"diagnostics"`
+	LogEvidence   *float64 `json:"log_evidence"`
+	LogEvidenceSE *float64 `json:"log_evidence_se"`
+	Inclusion     []struct {
+		Name      string   `json:"name"`
+		Q         *float64 `json:"q"`
+		Certified float64  `json:"certified"`
+		SE        *float64 `json:"se"`
+		RHat      *float64 `json:"rhat"`
+		ESS       *float64 `json:"ess"`
+	} `json:"inclusion"`
+	Models       []answerModel `json:"models"`
+	Coefficients []struct {
+		Name        string   `json:"name"`
+		Mean        *float64 `json:"mean"`
+		SD          *float64 `json:"sd"`
+		Q025        *float64 `json:"q025"`
+		Q975        *float64 `json:"q975"`
+		MeanGivenIn *float64 `json:"mean_given_in"`
+		SDGivenIn   *float64 `json:"sd_given_in"`
+		Q025GivenIn *float64 `json:"q025_given_in"`
+		Q975GivenIn *float64 `json:"q975_given_in"`
+	} `json:"coefficients"`
+	RunDir string `json:"run_dir"`
+}
+
+type answerModel struct {
+	Code          string   `json:"code"`
+	Size          int      `json:"size"`
+	Q             *float64 `json:"q"`
+	Certified     float64  `json:"certified"`
+	SE            *float64 `json:"se"`
+	LogEvidence   *float64 `json:"log_evidence"`
+	LogEvidenceSE *float64 `json:"log_evidence_se"`
+	KHat          *float64 `json:"khat"`
+}
+
+// decode reads exactly one JSON object.
+func decode(t *testing.T, text string) answer {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var a answer
+	require.NoError(t, decoder.Decode(&a))
+	rest, err := decoder.Token()
+	require.Error(t, err, "%v after the object", rest)
+	return a
+}
+
+// keys lists the keys of the object and of the first element of its lists, as "inclusion.name".
+func keys(t *testing.T, text string) []string {
+	t.Helper()
+	var object map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &object))
+	var found []string
+	for key, value := range object {
+		found = append(found, key)
+		if list, ok := value.([]any); ok && len(list) > 0 {
+			value = list[0]
+		}
+		if inner, ok := value.(map[string]any); ok {
+			for name := range inner {
+				found = append(found, key+"."+name)
+			}
+		}
+	}
+	return found
+}
+
+const (
+	commonKeys = `command version data data.rows data.predictors seconds seconds.train seconds.certify seconds.total
+		inclusion inclusion.name inclusion.certified inclusion.se models models.code models.size models.certified models.se
+		coefficients coefficients.name coefficients.mean coefficients.sd coefficients.q025 coefficients.q975 coefficients.mean_given_in run_dir`
+	varselKeys = `seed backend steps loss certificate certificate.verdict certificate.khat certificate.ess certificate.draws
+		certificate.models_checked inclusion.q models.q models.log_evidence models.log_evidence_se models.khat`
+	exactKeys  = `models.log_evidence models.log_evidence_se log_evidence`
+	chainsKeys = `seed backend diagnostics diagnostics.rhat diagnostics.ess inclusion.rhat inclusion.ess`
+)
+
+// TestJSONContract checks the object of each command: its keys, and that its parts belong together.
+func TestJSONContract(t *testing.T) {
+	emptyDir(t, "", "")
+	hald := testdata(t, "hald.csv")
+	for _, test := range []struct {
+		args []string
+		keys string
+	}{
+		{tiny("varsel", hald, "--target", "y", "--sigma", "2.5", "--seed", "7", "--json"), varselKeys},
+		{[]string{"exact", hald, "--target", "y", "--sigma", "2.5", "--json"}, exactKeys},
+		{[]string{"rjmcmc", "varsel", hald, "--target", "y", "--sigma", "2.5", "--seed", "7", "--json", "--chains", "16", "--iterations", "100", "--burn-in", "50"}, chainsKeys},
+	} {
+		t.Run(test.args[0], func(t *testing.T) {
+			got := mustRun(t, test.args...)
+			assert.Subset(t, keys(t, got.stdout), strings.Fields(commonKeys+" "+test.keys))
+			a := decode(t, got.stdout)
+			assert.Equal(t, 13, a.Data.Rows)
+			assert.Equal(t, []string{"x1", "x2", "x3", "x4"}, a.Data.Predictors)
+			require.Len(t, a.Inclusion, 4)
+			if a.Seed != nil {
+				assert.Equal(t, uint64(7), *a.Seed)
+			}
+			inclusion := make([]float64, 4)
+			var sum float64
+			for i, model := range a.Models {
+				require.Len(t, model.Code, 4)
+				assert.Equal(t, strings.Count(model.Code, "1"), model.Size)
+				if i > 0 {
+					assert.LessOrEqual(t, model.Certified, a.Models[i-1].Certified, "not sorted")
+				}
+				for s, bit := range model.Code {
+					if bit == '1' {
+						inclusion[s] += model.Certified
+					}
+				}
+				sum += model.Certified
+			}
+			assert.InDelta(t, 1, sum, 1e-9)
+			for s, predictor := range a.Inclusion {
+				assert.Equal(t, a.Data.Predictors[s], predictor.Name)
+				assert.InDelta(t, inclusion[s], predictor.Certified, 1e-9, "bits are not in the order of the predictors")
+			}
+			assert.Equal(t, "(Intercept)", a.Coefficients[0].Name)
+
+			stored, err := os.ReadFile(a.RunDir + "/result.json")
+			require.NoError(t, err)
+			assert.JSONEq(t, got.stdout, string(stored))
+			wanted := statusOK
+			if a.Certificate != nil && a.Certificate.Verdict == "failed" || a.Diagnostics != nil && a.Diagnostics.Verdict == "failed" {
+				wanted = statusUntrusted
+			}
+			assert.Equal(t, wanted, got.status)
+		})
+	}
+}
+
+// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main promise, at the size of a test.
+// The tolerance on probabilities is that of the certificate at its default precision, 0.01.
+func TestAnswersAgree(t *testing.T) {
+	emptyDir(t, "", "")
+	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}
+	exact := decode(t, mustRun(t, append([]string{"exact"}, data...)...).stdout)
+	trained := decode(t, mustRun(t, append([]string{"varsel", "--steps", "400", "--batch", "512"}, data...)...).stdout)
+	assert.Equal(t, "trusted", trained.Certificate.Verdict, trained.Certificate.Reasons)
+	var total float64
+	for _, model := range exact.Models {
+		i := slices.IndexFunc(trained.Models, func(m answerModel) bool {
+			return m.Code == model.Code
+		})
+		require.GreaterOrEqual(t, i, 0)
+		total += max(model.Certified-trained.Models[i].Certified, 0)
+	}
+	assert.Less(t, total, 0.02, "total variation")
+	for s, predictor := range exact.Inclusion {
+		assert.InDelta(t, predictor.Certified, trained.Inclusion[s].Certified, 0.01, predictor.Name)
+	}
+	for j, coefficient := range exact.Coefficients {
+		assert.InDelta(t, *coefficient.Mean, *trained.Coefficients[j].Mean, 0.05**coefficient.SD+1e-9, coefficient.Name)
+	}
+}
