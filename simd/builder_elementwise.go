@@ -1,6 +1,8 @@
 package simd
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/backends/shapeinference"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -44,7 +46,22 @@ func (b *Builder) binary(op backends.OpType, lhs, rhs backends.Op) (backends.Op,
 	if (op == backends.OpTypeMax || op == backends.OpTypeMin) && shape.DType == dtypes.Bool {
 		return nil, errors.Errorf("simd: %s: expected numbers, got bools", op)
 	}
-	return b.add(op, shape, nil, in[0], in[1]), nil
+	return b.addBinary(op, shape.DType, in), nil
+}
+
+// addBinary records a binary operation whose operands were found to broadcast: an axis of size 1 follows the other
+// operand, also when that is empty, which package shapeinference has wrong.
+func (b *Builder) addBinary(op backends.OpType, dtype dtypes.DType, in []*node) *node {
+	dims := slices.Clone(in[0].dims)
+	if len(dims) == 0 {
+		dims = slices.Clone(in[1].dims)
+	}
+	for axis, d := range in[1].dims {
+		if d != 1 {
+			dims[axis] = d
+		}
+	}
+	return b.add(op, shapes.Make(dtype, dims...), nil, in...)
 }
 
 // shift operations are not known to package shapeinference; they broadcast like the others.
@@ -57,7 +74,7 @@ func (b *Builder) shift(op backends.OpType, lhs, rhs backends.Op) (backends.Op, 
 	if err != nil {
 		return nil, errors.WithMessagef(err, "simd: %s", op)
 	}
-	return b.add(op, shape, nil, in[0], in[1]), nil
+	return b.addBinary(op, shape.DType, in), nil
 }
 
 func (b *Builder) compare(op backends.OpType, lhs, rhs backends.Op) (backends.Op, error) {
@@ -69,13 +86,10 @@ func (b *Builder) compare(op backends.OpType, lhs, rhs backends.Op) (backends.Op
 	if op == backends.OpTypeNotEqualTotalOrder { // missing in shapeinference's table
 		inferAs = backends.OpTypeEqualTotalOrder
 	}
-	shape, err := shapeinference.ComparisonOp(inferAs, in[0].shape(), in[1].shape())
-	if err != nil {
+	if _, err := shapeinference.ComparisonOp(inferAs, in[0].shape(), in[1].shape()); err != nil {
 		return nil, err
 	}
-	shape = shape.Clone()
-	shape.DType = dtypes.Bool
-	return b.add(op, shape, nil, in[0], in[1]), nil
+	return b.addBinary(op, dtypes.Bool, in), nil
 }
 
 // Where selects onTrue where condition holds, onFalse elsewhere; scalars are broadcast.

@@ -150,7 +150,7 @@ func (g *graph) neutral(op backends.OpType, dtype dtypes.DType) *node {
 	case backends.OpTypeReduceProduct, backends.OpTypeReduceLogicalAnd:
 		return g.scalar(dtype, 1)
 	case backends.OpTypeReduceBitwiseAnd:
-		return g.scalar(dtype, -1)
+		return g.constant(dtype, nil, &block{words: []uint64{^uint64(0)}})
 	case backends.OpTypeReduceMax, backends.OpTypeReduceMin:
 		extreme := dtype.LowestValue()
 		if op == backends.OpTypeReduceMin {
