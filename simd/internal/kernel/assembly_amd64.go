@@ -45,6 +45,22 @@ func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	}
 }
 
+// checkAngles completes the sine or cosine f, which returns angles that are too large for it unchanged.
+func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64) float64) func(dst, a []T) {
+	return func(dst, a []T) {
+		checkLength(len(dst), len(a))
+		f(dst, a)
+		if v.MaxOf(dst) <= 1 && v.MinOf(dst) >= -1 {
+			return
+		}
+		for i, x := range dst {
+			if !(-1 <= x && x <= 1) {
+				dst[i] = T(large(float64(x)))
+			}
+		}
+	}
+}
+
 func checkBinary[T Float](f func(dst, a, b []T)) func(dst, a, b []T) {
 	return func(dst, a, b []T) {
 		checkLength(len(dst), len(a))

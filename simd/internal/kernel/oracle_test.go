@@ -99,6 +99,28 @@ func bigPi() *big.Float {
 	return p.Sub(p, newBig().Mul(toBig(4), arctan(239)))
 }
 
+// bigSin is sin(x + quarter·π/2), by the series at the rest of the argument after multiples of π/2.
+func bigSin(x *big.Float, quarter int64) *big.Float {
+	half := bigPi()
+	half.Quo(half, toBig(2))
+	count := newBig().Quo(x, half)
+	n, _ := count.Add(count, toBig(math.Copysign(0.5, float64(x.Sign())))).Int(nil)
+	r := newBig().Sub(x, newBig().Mul(half, newBig().SetInt(n)))
+	turn := (new(big.Int).And(n, big.NewInt(3)).Int64() + quarter) % 4
+	sum, term := newBig(), toBig(1) // term = rᵏ/k!
+	for k := int64(0); term.Sign() != 0 && term.MantExp(nil) > -2*oracleBits; k++ {
+		if k%2 == 1-turn%2 { // odd powers are those of the sine, even ones of the cosine
+			if k/2%2 == turn/2 {
+				sum.Add(sum, term)
+			} else {
+				sum.Sub(sum, term)
+			}
+		}
+		term.Quo(term.Mul(term, r), toBig(float64(k+1)))
+	}
+	return sum
+}
+
 // oracle64 are the functions of a number, nearly exact.
 var oracle64 = map[string]func(x *big.Float) *big.Float{
 	"Exp":   bigExp,
@@ -115,6 +137,8 @@ var oracle64 = map[string]func(x *big.Float) *big.Float{
 	"Rsqrt": func(x *big.Float) *big.Float { return newBig().Quo(toBig(1), newBig().Sqrt(x)) },
 	"Sqrt":  func(x *big.Float) *big.Float { return newBig().Sqrt(x) },
 	"Erf":   bigErf,
+	"Sin":   func(x *big.Float) *big.Float { return bigSin(x, 0) },
+	"Cos":   func(x *big.Float) *big.Float { return bigSin(x, 1) },
 }
 
 // oracle32 are the functions in float64, whose errors are far below those of float32.

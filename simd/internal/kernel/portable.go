@@ -46,8 +46,8 @@ func portableVectors[T Float]() *Vectors[T] {
 		Tanh:     unary(func(x T) T { return T(math.Tanh(float64(x))) }),
 		Logistic: unary(func(x T) T { return T(logistic(float64(x))) }),
 		Erf:      unary(func(x T) T { return T(math.Erf(float64(x))) }),
-		Sin:      unary(func(x T) T { return T(math.Sin(float64(x))) }),
-		Cos:      unary(func(x T) T { return T(math.Cos(float64(x))) }),
+		Sin:      unary(func(x T) T { return T(sin(float64(x))) }),
+		Cos:      unary(func(x T) T { return T(cos(float64(x))) }),
 		Rsqrt:    unary(func(x T) T { return T(1 / math.Sqrt(float64(x))) }),
 
 		Equal:        compare(func(a, b T) bool { return a == b }),
@@ -184,6 +184,39 @@ func log(x float64) float64 {
 		return math.Log(x*(1<<digits)) - digits*math.Ln2
 	}
 	return math.Log(x)
+}
+
+// sin and cos reduce the angle themselves where [math.Sin] loses digits next to a multiple of π/2.
+func sin(x float64) float64 { return sinOfQuarter(x, 0) }
+func cos(x float64) float64 { return sinOfQuarter(x, 1) }
+
+// sinOfQuarter returns sin(x + quarter·π/2), quarter 0 or 1.
+func sinOfQuarter(x float64, quarter int) float64 {
+	const (
+		large = 0x1p29 // from here on package math reduces with as many digits of π as it takes
+		// The parts of π/2, each as a float64.
+		high = 0x1.921fb54442d18p+0
+		mid  = 0x1.1a62633145c07p-54
+		low  = -0x1.f1976b7ed8fbcp-110
+	)
+	n := 0.0
+	if size := math.Abs(x); math.Pi/4 < size && size < large {
+		n = math.RoundToEven(x * (2 / math.Pi))
+		x = math.FMA(-n, high, x) // exact
+		x = math.FMA(-n, mid, x)
+		x = math.FMA(-n, low, x)
+	}
+	var y float64
+	turn := int(n) + quarter
+	if turn%2 == 0 {
+		y = math.Sin(x)
+	} else {
+		y = math.Cos(x)
+	}
+	if turn&2 != 0 {
+		return -y
+	}
+	return y
 }
 
 // logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on the left keeps its

@@ -147,6 +147,21 @@ func tanhAVX2F32(dst []float32, a []float32)
 //go:noescape
 func logisticAVX2F32(dst []float32, a []float32)
 
+// computes dst = erf(a).
+//
+//go:noescape
+func erfAVX2F32(dst []float32, a []float32)
+
+// computes dst = sin(a).
+//
+//go:noescape
+func sinAVX2F32(dst []float32, a []float32)
+
+// computes dst = cos(a).
+//
+//go:noescape
+func cosAVX2F32(dst []float32, a []float32)
+
 // computes dst = equal(a, b).
 //
 //go:noescape
@@ -376,6 +391,21 @@ func tanhAVX2F64(dst []float64, a []float64)
 //
 //go:noescape
 func logisticAVX2F64(dst []float64, a []float64)
+
+// computes dst = erf(a).
+//
+//go:noescape
+func erfAVX2F64(dst []float64, a []float64)
+
+// computes dst = sin(a).
+//
+//go:noescape
+func sinAVX2F64(dst []float64, a []float64)
+
+// computes dst = cos(a).
+//
+//go:noescape
+func cosAVX2F64(dst []float64, a []float64)
 
 // computes dst = equal(a, b).
 //

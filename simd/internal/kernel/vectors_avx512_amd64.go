@@ -147,6 +147,21 @@ func tanhAVX512F32(dst []float32, a []float32)
 //go:noescape
 func logisticAVX512F32(dst []float32, a []float32)
 
+// computes dst = erf(a).
+//
+//go:noescape
+func erfAVX512F32(dst []float32, a []float32)
+
+// computes dst = sin(a).
+//
+//go:noescape
+func sinAVX512F32(dst []float32, a []float32)
+
+// computes dst = cos(a).
+//
+//go:noescape
+func cosAVX512F32(dst []float32, a []float32)
+
 // computes dst = equal(a, b).
 //
 //go:noescape
@@ -376,6 +391,21 @@ func tanhAVX512F64(dst []float64, a []float64)
 //
 //go:noescape
 func logisticAVX512F64(dst []float64, a []float64)
+
+// computes dst = erf(a).
+//
+//go:noescape
+func erfAVX512F64(dst []float64, a []float64)
+
+// computes dst = sin(a).
+//
+//go:noescape
+func sinAVX512F64(dst []float64, a []float64)
+
+// computes dst = cos(a).
+//
+//go:noescape
+func cosAVX512F64(dst []float64, a []float64)
 
 // computes dst = equal(a, b).
 //

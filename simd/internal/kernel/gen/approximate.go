@@ -23,6 +23,7 @@ func fit(degree int, lo, hi float64, f func(x *big.Float) *big.Float) []float64 
 	rows := make([][]*big.Float, n) // of the equations Σ c[j]·x^j = f(x)
 	for i := range rows {
 		node := (lo+hi)/2 + (hi-lo)/2*math.Cos((float64(i)+0.5)*math.Pi/float64(n))
+		node = float64(float32(node)) // on every CPU the same
 		x, power := number512(node), number512(1)
 		for range n {
 			rows[i] = append(rows[i], power)
@@ -69,12 +70,18 @@ func inverseFactorial(n int64) *big.Float {
 	return zero512().Quo(number512(1), zero512().SetInt(f))
 }
 
-// sum returns Σ c[i] of a constant split by split.
-func split(digits string, bits ...uint) []float64 {
-	rest, _, err := big.ParseFloat(digits, 10, precision, big.ToNearestEven)
+// constant parses digits.
+func constant(digits string) *big.Float {
+	x, _, err := big.ParseFloat(digits, 10, precision, big.ToNearestEven)
 	if err != nil {
 		panic(err)
 	}
+	return x
+}
+
+// split returns numbers of the given sizes in bits that add up to a constant.
+func split(digits string, bits ...uint) []float64 {
+	rest := constant(digits)
 	var parts []float64
 	for _, b := range bits {
 		part, _ := new(big.Float).SetPrec(b).Set(rest).Float64()
@@ -85,6 +92,7 @@ func split(digits string, bits ...uint) []float64 {
 }
 
 const (
-	digitsLn2 = "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996"
-	digitsPi  = "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342"
+	digitsLn2    = "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996"
+	digitsPi     = "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342"
+	digitsHalfPi = "1.570796326794896619231321691639751442098584699687552910487472296153908203143104499314017412671"
 )

@@ -32,9 +32,6 @@ func (m *machine) vector(x op) vec {
 
 // spread returns a fresh register with the bits in all lanes.
 func (m *machine) spread(bits uint64) vec {
-	if bits == 0 {
-		return m.zero()
-	}
 	return m.broadcast(m.global(fmt.Sprintf("c%d_%x", 8*m.size, bits), func() {
 		if m.single() {
 			m.AddDatum(0, operand.U32(bits))

@@ -15,6 +15,7 @@ type elementwise struct {
 	scalar  bool // whether there is an operand s, behind the slices
 	compare bool // whether the result is a []bool: f returns a mask then
 	unroll  int  // vectors per turn of the main loop; 0 for the default
+	only32  bool // whether there is no float64 kernel
 	f       func(m *machine, x []vec) op
 }
 
@@ -23,7 +24,9 @@ func vectors(isa isa) func(*build.Context) {
 	return func(ctx *build.Context) {
 		forBoth(ctx, isa, func(m *machine) {
 			for _, k := range elementwiseKernels() {
-				m.elementwise(k)
+				if m.single() || !k.only32 {
+					m.elementwise(k)
+				}
 			}
 			m.selectKernel()
 			m.fill()
@@ -75,6 +78,11 @@ func elementwiseKernels() []elementwise {
 		unary("Log1p", (*machine).log1p),
 		unary("Tanh", (*machine).tanh),
 		unary("Logistic", (*machine).logistic),
+		unary("Erf", (*machine).erf),
+		unary("Sin", (*machine).sin),
+		unary("Cos", (*machine).cos),
+		//		{field: "Pow", doc: "dst = pow(a, b)", inputs: 2, only32: true,
+		//			f: func(m *machine, x []vec) op { return m.pow(x[0], x[1]) }},
 	}
 	for _, c := range []struct {
 		field string
@@ -201,6 +209,8 @@ func (m *machine) elementwise(k elementwise) {
 func (k elementwise) tableEntry(m *machine) string {
 	check := map[int]string{1: "checkUnary", 2: "checkBinary", 3: "checkTernary"}[k.inputs]
 	switch {
+	case k.field == "Sin" || k.field == "Cos":
+		return fmt.Sprintf("v.%[1]s = checkAngles(%[2]s%[3]s, v, %[2]s)", k.field, lowerFirst(k.field), m.suffix())
 	case k.scalar && k.compare:
 		check = "checkCompareScalar"
 	case k.compare:

@@ -117,7 +117,8 @@ func (m *machine) logSum(x, c vec) vec {
 
 	s := m.div(f, m.add(f, num(2)))
 	z := m.mul(s, s)
-	limit := math.Pow((math.Sqrt2-1)/(math.Sqrt2+1), 2)
+	const greatest = (math.Sqrt2 - 1) / (math.Sqrt2 + 1) // the greatest s
+	const limit = greatest * greatest
 	q := fit(either(m, 3, 6), 0, limit, series(func(k int64) *big.Float { return ratio(2, 2*k+3) }))
 	h := m.mul(m.mul(f, f), num(0.5))
 	t := m.mulAdd(m.polynomial(z, q), z, h)

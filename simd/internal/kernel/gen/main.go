@@ -20,17 +20,22 @@ func main() {
 	log.SetPrefix("gen: ")
 	dir := flag.String("dir", ".", "directory to write to")
 	flag.Parse()
-	for _, isa := range []isa{avx2, avx512} {
-		write(*dir, "product_"+strings.ToLower(isa.name), tiles(isa))
-		write(*dir, "vectors_"+strings.ToLower(isa.name), vectors(isa))
-	}
-	writeTables(*dir)
+	generate(*dir)
 }
 
-// write compiles what generate adds to a context, and writes the assembly and its declarations.
-func write(dir, name string, generate func(*build.Context)) {
+// generate writes all files to dir.
+func generate(dir string) {
+	for _, isa := range []isa{avx2, avx512} {
+		write(dir, "product_"+strings.ToLower(isa.name), tiles(isa))
+		write(dir, "vectors_"+strings.ToLower(isa.name), vectors(isa))
+	}
+	writeTables(dir)
+}
+
+// write compiles what add puts into a context, and writes the assembly and its declarations.
+func write(dir, name string, add func(*build.Context)) {
 	ctx := build.NewContext()
-	generate(ctx)
+	add(ctx)
 	file, err := ctx.Result()
 	if err != nil {
 		build.LogError(log.Default(), err, 10)

@@ -18,7 +18,9 @@ func writeTables(dir string) {
 			m := &machine{isa: isa, size: size}
 			fmt.Fprintf(&text, "\nfunc use%s(v *Vectors[%s]) {\n", m.suffix(), m.typ())
 			for _, k := range elementwiseKernels() {
-				fmt.Fprintln(&text, k.tableEntry(m))
+				if m.single() || !k.only32 {
+					fmt.Fprintln(&text, k.tableEntry(m))
+				}
 			}
 			fmt.Fprintf(&text, "v.Select = checkSelect(select%s)\n", m.suffix())
 			for _, name := range []string{"Fill", "Sum", "MaxOf", "MinOf"} {

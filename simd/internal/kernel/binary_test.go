@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestBinary compares all kernels of two operands with the portable ones on all pairs of special values and on random
+// numbers: to the bit, but for powers, which get their own tolerance, and the sign of a NaN.
+func TestBinary(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		t.Run("float32", func(t *testing.T) { testBinary[float32](t, isa) })
+		t.Run("float64", func(t *testing.T) { testBinary[float64](t, isa) })
+	})
+}
+
+func testBinary[T Float](t *testing.T, isa ISA) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	var a, b []T
+	for _, x := range specials[T]() {
+		for _, y := range specials[T]() {
+			a, b = append(a, x), append(b, y)
+		}
+	}
+	for range 2000 {
+		a, b = append(a, T(rng.NormFloat64()*10)), append(b, T(math.Round(rng.NormFloat64()*10)/2))
+	}
+	n := len(a)
+	c, cond := make([]T, n), make([]bool, n)
+	for i := range n {
+		c[i], cond[i] = T(rng.NormFloat64()), rng.IntN(2) == 0
+	}
+	portable := kernels(portableVectors[T]())
+	for name, run := range kernels(VectorsOf[T](isa)) {
+		if _, unary := domains[name]; unary || name == "Sum" {
+			continue // tested with their own tolerances
+		}
+		for _, s := range []T{0, 2.5, T(math.NaN()), T(math.Inf(-1))} {
+			found := operands[T]{make([]T, n), a, b, c, make([]bool, n), cond, s}
+			want := operands[T]{make([]T, n), a, b, c, make([]bool, n), cond, s}
+			run(found)
+			portable[name](want)
+			for i := range n {
+				what := fmt.Sprintf("%s(%v, %v), s = %v", name, a[i], b[i], s)
+				if found.bools[i] != want.bools[i] {
+					t.Fatalf("%s: want %v, found %v", what, want.bools[i], found.bools[i])
+				}
+				if name == "MulAdd" {
+					want.dst[i] = fusedMulAdd(isa, a[i], b[i], c[i])
+				}
+				requireSame(t, found.dst[i], want.dst[i], name != "Pow", what)
+			}
+		}
+	}
+}
+
+// fusedMulAdd is a·b + c rounded once, but on Portable as Go computes it.
+func fusedMulAdd[T Float](isa ISA, a, b, c T) T {
+	switch {
+	case isa == Portable:
+		return a*b + c
+	case sizeOf[T]() == 8:
+		return T(math.FMA(float64(a), float64(b), float64(c)))
+	}
+	return roundedSum[T](float64(a)*float64(b), float64(c)) // the product is exact
+}
+
+// roundedSum is x + y rounded to T once: the sum in float64 is rounded to odd, then no rounding is in doubt.
+func roundedSum[T Float](x, y float64) T {
+	sum := x + y
+	part := sum - x
+	rest := (x - (sum - part)) + (y - part)
+	if bits := math.Float64bits(sum); rest != 0 && bits&1 == 0 && !math.IsInf(sum, 0) && rest == rest {
+		if (rest > 0) == (sum > 0) {
+			bits++
+		} else {
+			bits--
+		}
+		sum = math.Float64frombits(bits)
+	}
+	return T(sum)
+}
