@@ -186,14 +186,14 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// sin and cos reduce the angle themselves where [math.Sin] loses digits next to a multiple of π/2.
+// sin and cos reduce the angle themselves, because [math.Sin] loses digits next to multiples of π/2.
 func sin(x float64) float64 { return sinOfQuarter(x, 0) }
 func cos(x float64) float64 { return sinOfQuarter(x, 1) }
 
 // sinOfQuarter returns sin(x + quarter·π/2), quarter 0 or 1.
 func sinOfQuarter(x float64, quarter int) float64 {
 	const (
-		large = 0x1p29 // from here on package math reduces with as many digits of π as it takes
+		large = 0x1p45 // from here on n is not exact enough
 		// The parts of π/2, each as a float64.
 		high = 0x1.921fb54442d18p+0
 		mid  = 0x1.1a62633145c07p-54

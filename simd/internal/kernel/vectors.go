@@ -12,7 +12,7 @@ type Float interface{ float32 | float64 }
 // element depends on the values of the operands only, not on where in the slice it is.
 type Vectors[T Float] struct {
 	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are zeros.
-	// Pow has the special cases of [math.Pow].
+	// Pow has the special cases of [math.Pow], which also computes it for float64.
 	Add, Sub, Mul, Div, Min, Max, Pow func(dst, a, b []T)
 
 	// dst[i] = a[i] op s; the two Scalar… kernels compute s op a[i].
@@ -27,7 +27,9 @@ type Vectors[T Float] struct {
 	Neg, Abs, Sqrt, Floor, Ceil, Round, Sign func(dst, a []T)
 
 	// dst[i] = f(a[i]), at most 4 units in the last place from the exact value, with the limits and special cases of
-	// package math; denormal operands and results included. Logistic(x) = 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x).
+	// package math; denormal operands and results included. Logistic(x) = 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x). Angles of
+	// 2⁴⁵ or more are left to package math, which is less precise next to multiples of π/2. Sin and Cos are slow for
+	// slices with angles above 2¹⁷ (float32) or 2³⁰ (float64).
 	Exp, Expm1, Log, Log1p, Tanh, Logistic, Erf, Sin, Cos, Rsqrt func(dst, a []T)
 
 	// dst[i] = a[i] op b[i]; with a NaN all are false but NotEqual.
