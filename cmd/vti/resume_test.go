@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/varsel"
+)
+
+// long are settings with several checkpoints (one every 500 steps) that take a few seconds.
+func long(t *testing.T, out string) []string {
+	return []string{"varsel", testdata(t, "hald.csv"), "--target", "y", "--out", out, "--seed", "3", "--quiet",
+		"--steps", "3000", "--batch", "64", "--layers", "2", "--blocks", "1", "--hidden", "8"}
+}
+
+// start runs a command line in a process of its own.
+func start(t *testing.T, args []string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), mainVariable+"=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, &stderr
+}
+
+// waitFor waits until a file exists.
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}, time.Minute, time.Millisecond, path)
+}
+
+func readFile(t *testing.T, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(path...))
+	require.NoError(t, err)
+	return string(content)
+}
+
+// TestKilledRunsResume kills a run three times at random moments, resumes it each time, and compares what it ends with to a run left in
+// peace: the checkpoint byte for byte, and so the answer.
+func TestKilledRunsResume(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains twice")
+	}
+	emptyDir(t, "", "")
+	began := time.Now()
+	mustRun(t, long(t, "whole")...)
+	duration := time.Since(began)
+
+	args := long(t, "killed")
+	for range 3 {
+		cmd, _ := start(t, args)
+		waitFor(t, "killed/run.json")
+		pause := time.Duration(rand.Float64() * 0.6 * float64(duration))
+		time.Sleep(pause)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // killed, or finished before
+		t.Logf("killed after %v of %v", pause, duration)
+		args = []string{"varsel", "--resume", "killed", "--quiet"}
+	}
+	mustRun(t, args...)
+	assert.True(t, readFile(t, "whole", varsel.PosteriorFile) == readFile(t, "killed", varsel.PosteriorFile), "the checkpoints differ")
+	for _, name := range []string{"inclusion.csv", "models.csv", "coefficients.csv", "draws.csv"} {
+		assert.True(t, readFile(t, "whole", name) == readFile(t, "killed", name), "%s differs", name)
+	}
+}
+
+// TestInterrupt sends Ctrl-C to a process: it says how to go on and leaves a run that does.
+func TestInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains for a while")
+	}
+	emptyDir(t, "", "")
+	cmd, stderr := start(t, long(t, "run"))
+	waitFor(t, "run/posterior.vti")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() == statusOK || cmd.ProcessState.ExitCode() == statusUntrusted {
+		t.Skip("the run was over before the signal came")
+	}
+	assert.Equal(t, statusInterrupted, cmd.ProcessState.ExitCode(), stderr.String())
+	assert.Contains(t, stderr.String(), "stopping after the step in progress")
+	assert.Contains(t, stderr.String(), "to continue: vti varsel --resume run")
+	assert.NoFileExists(t, "run/result.json")
+	mustRun(t, "varsel", "--resume", "run", "--quiet")
+	assert.FileExists(t, "run/result.json")
+}
+
+// TestCancelled is the same within the process, for every command that computes.
+func TestCancelled(t *testing.T) {
+	emptyDir(t, "", "")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	hald := testdata(t, "hald.csv")
+	got := vtiIn(ctx, t, tiny("varsel", hald, "--target", "y", "--out", "run")...)
+	assert.Equal(t, statusInterrupted, got.status)
+	assert.Contains(t, got.stderr, "training stopped after 0 of 60 steps")
+	assert.Contains(t, got.stderr, "vti varsel --resume run")
+	for _, command := range []string{"exact", "rjmcmc varsel"} {
+		got = vtiIn(ctx, t, append(strings.Fields(command), hald, "--target", "y")...)
+		assert.Equal(t, statusInterrupted, got.status)
+		assert.Contains(t, got.stderr, "cannot be resumed")
+	}
+}
+
+// TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is refused, and untouched.
+func TestResumeRefuses(t *testing.T) {
+	emptyDir(t, "data.csv", "a,b,y\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
+	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "run")...)
+	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "other", "--seed", "1")...)
+	mustRun(t, "exact", "data.csv", "--target", "y", "--out", "exact", "--quiet")
+	record, posterior := readFile(t, "run/run.json"), readFile(t, "run/posterior.vti")
+	table := readFile(t, "data.csv")
+	write := func(name, content string) { require.NoError(t, os.WriteFile(name, []byte(content), 0o644)) }
+
+	for name, test := range map[string]struct {
+		damage func()
+		args   string
+		want   []string
+	}{
+		"no record":            {func() { require.NoError(t, os.Remove("run/run.json")) }, "run", []string{"run is not a run directory: it holds no run.json"}},
+		"damaged record":       {func() { write("run/run.json", record[:len(record)/2]) }, "run", []string{"run/run.json: damaged"}},
+		"foreign record":       {func() { write("run/run.json", `{"name": "package"}`) }, "run", []string{"not the record of a vti run"}},
+		"unknown likelihood":   {func() { write("run/run.json", strings.Replace(record, "gaussian", "cauchy", 1)) }, "run", []string{"run/run.json: damaged", "cauchy"}},
+		"truncated checkpoint": {func() { write("run/posterior.vti", posterior[:len(posterior)/2]) }, "run", []string{"run/posterior.vti: damaged checkpoint"}},
+		"damaged checkpoint": {func() {
+			write("run/posterior.vti", posterior[:300]+"x"+posterior[301:])
+		}, "run", []string{"run/posterior.vti: damaged checkpoint"}},
+		"not a checkpoint":   {func() { write("run/posterior.vti", "GIF89a") }, "run", []string{"not a vti checkpoint"}},
+		"foreign checkpoint": {func() { write("run/posterior.vti", readFile(t, "other/posterior.vti")) }, "run", []string{"written by a different run", "seed was 1 and is now 0"}},
+		"exact run":          {func() {}, "exact", []string{"exact is a run of vti exact, which cannot be resumed"}},
+		"changed table":      {func() { write("data.csv", strings.Replace(table, "4.5", "4.6", 1)) }, "run", []string{"data.csv has changed since the run started"}},
+		"table gone":         {func() { require.NoError(t, os.Remove("data.csv")) }, "run", []string{"no such file"}},
+		"contradictions": {func() {}, "run --steps 61 --seed 0 --likelihood student --always a --target y --flow affine-paper",
+			[]string{"run.json, which says otherwise than --steps 61, --likelihood student, --always [a], --flow affine-paper"}},
+		"another table":  {func() { write("copy.csv", table) }, "run copy.csv", []string{"says otherwise than the table copy.csv"}},
+		"another out":    {func() {}, "run --out elsewhere", []string{"--out elsewhere"}},
+		"another device": {func() {}, "run --device go", []string{"--device go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write("run/run.json", record)
+			write("run/posterior.vti", posterior)
+			write("data.csv", table)
+			test.damage()
+			before := entries(t)
+			got := vtiCommand(t, append([]string{"varsel", "--resume"}, strings.Fields(test.args)...)...)
+			assert.Equal(t, statusUsage, got.status)
+			assert.Empty(t, got.stdout)
+			for _, want := range test.want {
+				assert.Contains(t, got.stderr, want)
+			}
+			assert.Equal(t, before, entries(t))
+		})
+	}
+	write("run/run.json", record)
+	write("run/posterior.vti", posterior)
+	write("data.csv", table)
+	t.Run("agreeing flags are fine", func(t *testing.T) {
+		mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--layers", "2", "--json", "--quiet")
+	})
+}
