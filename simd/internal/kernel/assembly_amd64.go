@@ -108,3 +108,24 @@ func checkSelect[T Float](f func(dst []T, cond []bool, a, b []T)) func(dst []T, 
 		f(dst, cond, a, b)
 	}
 }
+
+// transposeBlocks is [Vectors.Transpose] with assembly for squares of n by n elements.
+func transposeBlocks[T Float](n int, squares func(dst *T, dstStride int, src *T, srcStride, rows, cols int)) func(
+	dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	return func(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+		if rows == 0 || cols == 0 {
+			return
+		}
+		_, _ = dst[(cols-1)*dstStride+rows-1], src[(rows-1)*srcStride+cols-1] // must exist
+		wholeRows, wholeCols := rows/n*n, cols/n*n
+		if wholeRows > 0 && wholeCols > 0 {
+			squares(&dst[0], dstStride, &src[0], srcStride, wholeRows, wholeCols)
+		}
+		if wholeCols < cols && wholeRows > 0 {
+			transposeRows(dst[wholeCols*dstStride:], dstStride, src[wholeCols:], srcStride, wholeRows, cols-wholeCols)
+		}
+		if wholeRows < rows {
+			transposeRows(dst[wholeRows:], dstStride, src[wholeRows*srcStride:], srcStride, rows-wholeRows, cols)
+		}
+	}
+}

@@ -217,3 +217,38 @@ func testProductsStayInside[T Float](t *testing.T, isa ISA) {
 		requireProduct(t, c, Matrix[T]{}, newExactProduct(a, b), nil, fmt.Sprintf("%d %d %d", m, k, n))
 	}
 }
+
+// TestTransposeStaysInside transposes between matrices at both ends of guarded memory.
+func TestTransposeStaysInside(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		t.Run("float32", func(t *testing.T) { testTransposeStaysInside[float32](t, isa) })
+		t.Run("float64", func(t *testing.T) { testTransposeStaysInside[float64](t, isa) })
+	})
+}
+
+func testTransposeStaysInside[T Float](t *testing.T, isa ISA) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	to, from := newGuarded(t), newGuarded(t)
+	for range 300 {
+		rows, cols := rng.IntN(19), rng.IntN(19)
+		dstStride, srcStride := rows+rng.IntN(3), cols+rng.IntN(3)
+		atEnd := rng.IntN(2) == 0
+		// The last rows of both end where the matrices do.
+		dst := slice[T](to, max(0, (cols-1)*dstStride+rows), 0, atEnd)
+		src := slice[T](from, max(0, (rows-1)*srcStride+cols), 0, atEnd)
+		for i := range src {
+			src[i] = T(rng.NormFloat64())
+		}
+		for i := range dst {
+			dst[i] = -7
+		}
+		VectorsOf[T](isa).Transpose(dst, dstStride, src, srcStride, rows, cols)
+		for k, x := range dst {
+			want := T(-7) // in a gap
+			if j, i := k/max(1, dstStride), k%max(1, dstStride); i < rows {
+				want = src[i*srcStride+j]
+			}
+			require.Equal(t, want, x, "[%d, %d], strides %d, %d, element %d", rows, cols, dstStride, srcStride, k)
+		}
+	}
+}

@@ -83,6 +83,8 @@ func portableVectors[T Float]() *Vectors[T] {
 			}
 		},
 
+		Transpose: transposeRows[T],
+
 		Sum: sum[T],
 		MaxOf: func(a []T) T {
 			m := T(math.Inf(-1))
@@ -144,6 +146,15 @@ func compareScalar[T Float](f func(a, s T) bool) func(dst []bool, a []T, s T) {
 		checkLength(len(dst), len(a))
 		for i, x := range a {
 			dst[i] = f(x, s)
+		}
+	}
+}
+
+// transposeRows is [Vectors.Transpose].
+func transposeRows[T Float](dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	for i := range rows {
+		for j, x := range src[i*srcStride:][:cols] {
+			dst[j*dstStride+i] = x
 		}
 	}
 }

@@ -27,14 +27,14 @@ func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
 		}
 		for _, spans := range q.spans {
 			for _, s := range spans {
-				packPanel(dst[q.packed-from:], b, q, s)
+				p.packPanel(dst[q.packed-from:], b, q, s)
 			}
 		}
 	}
 }
 
 // packPanel copies the rows of span s of panel q to dst [k, width].
-func packPanel[T Float](dst []T, b *Matrix[T], q *panel, s span) {
+func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
 	if b.ColStride == 1 {
 		for i := s.lo; i < s.hi; i++ {
 			row := dst[i*q.width:][:q.width]
@@ -46,11 +46,14 @@ func packPanel[T Float](dst []T, b *Matrix[T], q *panel, s span) {
 	for i := s.lo; i < s.hi; i++ {
 		clear(dst[i*q.width+q.cols : (i+1)*q.width])
 	}
+	columns, out := b.Data[s.lo*b.RowStride+q.col*b.ColStride:], dst[s.lo*q.width:]
+	if b.RowStride == 1 {
+		p.kernels.transpose(out, q.width, columns, b.ColStride, q.cols, s.hi-s.lo)
+		return
+	}
 	for j := range q.cols {
-		column := b.Data[s.lo*b.RowStride+(q.col+j)*b.ColStride:]
-		out := dst[s.lo*q.width+j:]
 		for i := range s.hi - s.lo {
-			out[i*q.width] = column[i*b.RowStride]
+			out[i*q.width+j] = columns[i*b.RowStride+j*b.ColStride]
 		}
 	}
 }

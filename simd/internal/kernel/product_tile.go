@@ -13,6 +13,8 @@ type tileKernel[T Float] func(tiles, k int, a *T, aRow, aCol int, b *T, bRow int
 type tileKernels[T Float] struct {
 	lanes  int            // elements of a vector
 	shapes []tileShape[T] // the full height first, the last one has one row
+	// transpose is that of Vectors.
+	transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 }
 
 // tileShape are the kernels for tiles of one height; run[v-1] is for v vectors of columns.
@@ -27,19 +29,21 @@ func (k *tileKernels[T]) width() int  { return k.lanes * len(k.shapes[0].run) }
 func sizeOf[T Float]() int { return int(unsafe.Sizeof(T(0))) }
 
 func tileKernelsOf[T Float](isa ISA) *tileKernels[T] {
-	var kernels any
+	var assembly any
 	if sizeOf[T]() == 4 {
-		kernels = tileKernels32(isa)
+		assembly = tileKernels32(isa)
 	} else {
-		kernels = tileKernels64(isa)
+		assembly = tileKernels64(isa)
 	}
-	if k := kernels.(*tileKernels[T]); k != nil {
-		return k
+	kernels := assembly.(*tileKernels[T])
+	if kernels == nil {
+		kernels = &tileKernels[T]{lanes: portableLanes, shapes: []tileShape[T]{
+			{4, []tileKernel[T]{portableTile4[T]}},
+			{1, []tileKernel[T]{portableTile1[T]}},
+		}}
 	}
-	return &tileKernels[T]{lanes: portableLanes, shapes: []tileShape[T]{
-		{4, []tileKernel[T]{portableTile4[T]}},
-		{1, []tileKernel[T]{portableTile1[T]}},
-	}}
+	kernels.transpose = VectorsOf[T](isa).Transpose
+	return kernels
 }
 
 // portableLanes is the width of a portable tile.

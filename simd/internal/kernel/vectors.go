@@ -44,6 +44,9 @@ type Vectors[T Float] struct {
 	// dst[i] = s.
 	Fill func(dst []T, s T)
 
+	// dst[j*dstStride+i] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must not overlap.
+	Transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
+
 	// Sum adds in one fixed order, the same on every instruction set: element i goes to partial sum i mod
 	// 256/sizeof(T), and the partial sums are added in pairs at distance 128/sizeof(T), 64/sizeof(T), …, 1.
 	// The sum of nothing is 0.

@@ -222,6 +222,11 @@ func greaterEqualAVX2F32(dst []bool, a []float32, b []float32)
 //go:noescape
 func greaterEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 
+// computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 8 and not 0.
+//
+//go:noescape
+func transposeAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+
 // computes dst = cond ? a : b.
 //
 //go:noescape
@@ -466,6 +471,11 @@ func greaterEqualAVX2F64(dst []bool, a []float64, b []float64)
 //
 //go:noescape
 func greaterEqualScalarAVX2F64(dst []bool, a []float64, s float64)
+
+// computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 4 and not 0.
+//
+//go:noescape
+func transposeAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
 
 // computes dst = cond ? a : b.
 //

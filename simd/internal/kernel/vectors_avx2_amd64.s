@@ -3308,6 +3308,86 @@ done:
 	VZEROUPPER
 	RET
 
+// func transposeAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+// Requires: AVX
+TEXT ·transposeAVX2F32(SB), $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ cols+40(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x02, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x02, SI
+
+column:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ rows+32(FP), R9
+
+square:
+	MOVQ        DI, R10
+	LEAQ        (R10)(SI*2), R11
+	ADDQ        SI, R11
+	LEAQ        (R11)(SI*2), R12
+	ADDQ        SI, R12
+	MOVQ        R8, R13
+	LEAQ        (R13)(BX*2), R14
+	ADDQ        BX, R14
+	LEAQ        (R14)(BX*2), R15
+	ADDQ        BX, R15
+	VMOVUPS     (R10), X0
+	VINSERTF128 $0x01, (R11)(SI*1), Y0, Y0
+	VMOVUPS     (R10)(SI*1), X1
+	VINSERTF128 $0x01, (R11)(SI*2), Y1, Y1
+	VMOVUPS     (R10)(SI*2), X2
+	VINSERTF128 $0x01, (R12), Y2, Y2
+	VMOVUPS     (R11), X3
+	VINSERTF128 $0x01, (R12)(SI*1), Y3, Y3
+	VUNPCKLPS   Y1, Y0, Y4
+	VUNPCKHPS   Y1, Y0, Y5
+	VUNPCKLPS   Y3, Y2, Y6
+	VUNPCKHPS   Y3, Y2, Y7
+	VUNPCKLPD   Y6, Y4, Y8
+	VMOVUPS     Y8, (R13)
+	VUNPCKHPD   Y6, Y4, Y4
+	VMOVUPS     Y4, (R13)(BX*1)
+	VUNPCKLPD   Y7, Y5, Y4
+	VMOVUPS     Y4, (R13)(BX*2)
+	VUNPCKHPD   Y7, Y5, Y4
+	VMOVUPS     Y4, (R14)
+	VMOVUPS     16(R10), X9
+	VINSERTF128 $0x01, 16(R11)(SI*1), Y9, Y9
+	VMOVUPS     16(R10)(SI*1), X10
+	VINSERTF128 $0x01, 16(R11)(SI*2), Y10, Y10
+	VMOVUPS     16(R10)(SI*2), X11
+	VINSERTF128 $0x01, 16(R12), Y11, Y11
+	VMOVUPS     16(R11), X12
+	VINSERTF128 $0x01, 16(R12)(SI*1), Y12, Y12
+	VUNPCKLPS   Y10, Y9, Y4
+	VUNPCKHPS   Y10, Y9, Y5
+	VUNPCKLPS   Y12, Y11, Y6
+	VUNPCKHPS   Y12, Y11, Y7
+	VUNPCKLPD   Y6, Y4, Y8
+	VMOVUPS     Y8, (R14)(BX*1)
+	VUNPCKHPD   Y6, Y4, Y4
+	VMOVUPS     Y4, (R14)(BX*2)
+	VUNPCKLPD   Y7, Y5, Y4
+	VMOVUPS     Y4, (R15)
+	VUNPCKHPD   Y7, Y5, Y4
+	VMOVUPS     Y4, (R15)(BX*1)
+	IMUL3Q      $+8, SI, R10
+	ADDQ        R10, DI
+	ADDQ        $+32, R8
+	SUBQ        $+8, R9
+	JNZ         square
+	ADDQ        $+32, CX
+	IMUL3Q      $+8, BX, DI
+	ADDQ        DI, AX
+	SUBQ        $+8, DX
+	JNZ         column
+	VZEROUPPER
+	RET
+
 // func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
 // Requires: AVX, AVX2, CMOV, SSE2
 TEXT ·selectAVX2F32(SB), $0-96
@@ -7263,6 +7343,58 @@ byte:
 	JMP  rest
 
 done:
+	VZEROUPPER
+	RET
+
+// func transposeAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
+// Requires: AVX
+TEXT ·transposeAVX2F64(SB), $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ cols+40(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x03, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x03, SI
+
+column:
+	MOVQ CX, DI
+	MOVQ AX, R8
+	MOVQ rows+32(FP), R9
+
+square:
+	MOVQ        DI, R10
+	LEAQ        (R10)(SI*2), R11
+	ADDQ        SI, R11
+	MOVQ        R8, R12
+	LEAQ        (R12)(BX*2), R13
+	ADDQ        BX, R13
+	VMOVUPD     (R10), X0
+	VINSERTF128 $0x01, (R10)(SI*2), Y0, Y0
+	VMOVUPD     (R10)(SI*1), X1
+	VINSERTF128 $0x01, (R11), Y1, Y1
+	VUNPCKLPD   Y1, Y0, Y2
+	VMOVUPD     Y2, (R12)
+	VUNPCKHPD   Y1, Y0, Y2
+	VMOVUPD     Y2, (R12)(BX*1)
+	VMOVUPD     16(R10), X3
+	VINSERTF128 $0x01, 16(R10)(SI*2), Y3, Y3
+	VMOVUPD     16(R10)(SI*1), X4
+	VINSERTF128 $0x01, 16(R11), Y4, Y4
+	VUNPCKLPD   Y4, Y3, Y2
+	VMOVUPD     Y2, (R12)(BX*2)
+	VUNPCKHPD   Y4, Y3, Y2
+	VMOVUPD     Y2, (R13)
+	IMUL3Q      $+4, SI, R10
+	ADDQ        R10, DI
+	ADDQ        $+32, R8
+	SUBQ        $+4, R9
+	JNZ         square
+	ADDQ        $+32, CX
+	IMUL3Q      $+4, BX, DI
+	ADDQ        DI, AX
+	SUBQ        $+4, DX
+	JNZ         column
 	VZEROUPPER
 	RET
 

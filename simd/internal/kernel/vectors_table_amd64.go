@@ -47,6 +47,7 @@ func useAVX2F32(v *Vectors[float32]) {
 	v.GreaterScalar = checkCompareScalar(greaterScalarAVX2F32)
 	v.GreaterEqual = checkCompare(greaterEqualAVX2F32)
 	v.GreaterEqualScalar = checkCompareScalar(greaterEqualScalarAVX2F32)
+	v.Transpose = transposeBlocks(8, transposeAVX2F32)
 	v.Select = checkSelect(selectAVX2F32)
 	v.Fill = fillAVX2F32
 	v.Sum = sumAVX2F32
@@ -99,6 +100,7 @@ func useAVX2F64(v *Vectors[float64]) {
 	v.GreaterScalar = checkCompareScalar(greaterScalarAVX2F64)
 	v.GreaterEqual = checkCompare(greaterEqualAVX2F64)
 	v.GreaterEqualScalar = checkCompareScalar(greaterEqualScalarAVX2F64)
+	v.Transpose = transposeBlocks(4, transposeAVX2F64)
 	v.Select = checkSelect(selectAVX2F64)
 	v.Fill = fillAVX2F64
 	v.Sum = sumAVX2F64
@@ -151,6 +153,7 @@ func useAVX512F32(v *Vectors[float32]) {
 	v.GreaterScalar = checkCompareScalar(greaterScalarAVX512F32)
 	v.GreaterEqual = checkCompare(greaterEqualAVX512F32)
 	v.GreaterEqualScalar = checkCompareScalar(greaterEqualScalarAVX512F32)
+	v.Transpose = transposeBlocks(8, transposeAVX2F32)
 	v.Select = checkSelect(selectAVX512F32)
 	v.Fill = fillAVX512F32
 	v.Sum = sumAVX512F32
@@ -203,6 +206,7 @@ func useAVX512F64(v *Vectors[float64]) {
 	v.GreaterScalar = checkCompareScalar(greaterScalarAVX512F64)
 	v.GreaterEqual = checkCompare(greaterEqualAVX512F64)
 	v.GreaterEqualScalar = checkCompareScalar(greaterEqualScalarAVX512F64)
+	v.Transpose = transposeBlocks(4, transposeAVX2F64)
 	v.Select = checkSelect(selectAVX512F64)
 	v.Fill = fillAVX512F64
 	v.Sum = sumAVX512F64

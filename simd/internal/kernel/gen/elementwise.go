@@ -28,6 +28,9 @@ func vectors(isa isa) func(*build.Context) {
 					m.elementwise(k)
 				}
 			}
+			if isa == avx2 {
+				m.transpose()
+			}
 			m.selectKernel()
 			m.fill()
 			m.sum()

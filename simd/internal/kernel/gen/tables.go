@@ -22,6 +22,7 @@ func writeTables(dir string) {
 					fmt.Fprintln(&text, k.tableEntry(m))
 				}
 			}
+			fmt.Fprintf(&text, "v.Transpose = transposeBlocks(%d, transposeAVX2F%d)\n", avx2.bytes/size, 8*size)
 			fmt.Fprintf(&text, "v.Select = checkSelect(select%s)\n", m.suffix())
 			for _, name := range []string{"Fill", "Sum", "MaxOf", "MinOf"} {
 				fmt.Fprintf(&text, "v.%s = %s%s\n", name, lowerFirst(name), m.suffix())
