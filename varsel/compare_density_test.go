@@ -1,0 +1,114 @@
+package varsel
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/table"
+)
+
+// TestFromOriginalInvertsToOriginal goes to the table's scale and back, for every way to scale a design.
+func TestFromOriginalInvertsToOriginal(t *testing.T) {
+	data, err := table.Parse("data.csv", []byte("one,a,b,y\n2,1,2,3\n2,2,50,4.5\n2,4,30,1\n2,5,10,7\n2,9,-7,6\n"))
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 1))
+	for name, opt := range map[string]DesignOptions{
+		"standardised":     {Target: "y", Exclude: []string{"one"}},
+		"own ones":         {Target: "y", Always: []string{"one"}, NoIntercept: true},
+		"as it is":         {Target: "y", Exclude: []string{"one"}, NoStandardize: true},
+		"without any ones": {Target: "y", Exclude: []string{"one"}, NoIntercept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			design, err := NewDesign(data, opt)
+			require.NoError(t, err)
+			theta := make([]float64, design.Dim())
+			for j := range theta {
+				theta[j] = random.NormFloat64()
+			}
+			beta := design.Scaling.ToOriginal(nil, theta)
+			assert.InDeltaSlice(t, theta, design.Scaling.FromOriginal(nil, beta), 1e-12)
+			assert.Panics(t, func() { design.Scaling.FromOriginal(nil, theta[1:]) })
+		})
+	}
+}
+
+// TestDrawsComeBack writes draws as files hold them and takes them back to the target's coordinates, log σ included.
+func TestDrawsComeBack(t *testing.T) {
+	data, err := table.Parse("data.csv", []byte("a,b,y\n1,2,3\n2,50,4.5\n4,30,1\n5,10,7\n9,-7,6\n"))
+	require.NoError(t, err)
+	design, err := NewDesign(data, DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	problem, err := NewProblem(design, ModelOptions{})
+	require.NoError(t, err)
+	codes := [][]int32{{1, 1}, {1, 0}, {0, 0}}
+	theta := mat.NewDense(3, 4, []float64{0.3, 1, -2, 0.1, -0.2, 0.5, 0, -1, 0.7, 0, 0, 2})
+	original := problem.toOriginal(codes, theta)
+	assert.Equal(t, problem.coordinateNames(), original.Names)
+	file := &draws.Draws{Header: draws.Header{Cards: []int{2, 2}, Coordinates: original.Names}}
+	file.LogP = make([]float64, 3)
+	for i, code := range codes {
+		file.Codes = append(file.Codes, code...)
+		file.Theta = append(file.Theta, original.Values.RawRowView(i)...)
+	}
+	back, found, chains := problem.fromOriginal(file)
+	assert.Equal(t, codes, back)
+	assert.Nil(t, chains)
+	assert.True(t, mat.EqualApprox(theta, found, 1e-12), "%v", mat.Formatted(found))
+}
+
+func TestNegativeMean(t *testing.T) {
+	values := []float64{1, 3, math.Inf(-1), 2, 6, math.NaN()}
+	independent := negativeMean(values, nil)
+	assert.Equal(t, Number(-3), independent.Mean)
+	assert.Equal(t, 2, independent.NonFinite)
+	assert.InDelta(t, math.Sqrt((4+0+1+9)/3.0/4), float64(independent.SE), 1e-12)
+
+	// Two chains with means 2 and 4: their difference is the whole error.
+	chains := negativeMean(values, []int32{1, 1, 1, 2, 2, 2})
+	assert.Equal(t, Number(-3), chains.Mean)
+	assert.InDelta(t, 1, float64(chains.SE), 1e-12)
+}
+
+func TestModelFamily(t *testing.T) {
+	for f := AutoFamily; f <= AutoregressiveFamily; f++ {
+		parsed, err := ParseModelFamily(f.String())
+		require.NoError(t, err)
+		assert.Equal(t, f, parsed)
+	}
+	_, err := ParseModelFamily("made")
+	require.ErrorContains(t, err, "expected auto, table or autoregressive")
+
+	names := make([]string, 24)
+	for j := range names {
+		names[j] = string(rune('a' + j))
+	}
+	random := rand.New(rand.NewPCG(3, 3))
+	rows := make([]string, 30)
+	for i := range rows {
+		cells := make([]string, 25)
+		for j := range cells {
+			cells[j] = text(Number(random.NormFloat64()))
+		}
+		rows[i] = strings.Join(cells, ",")
+	}
+	data, err := table.Parse("data.csv", []byte(strings.Join(names, ",")+",y\n"+strings.Join(rows, "\n")+"\n"))
+	require.NoError(t, err)
+	design, err := NewDesign(data, DesignOptions{Target: "y", NoIntercept: true})
+	require.NoError(t, err)
+	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: BernoulliPrior, Pi: 0.1}})
+	require.NoError(t, err)
+	_, err = problem.NewModels(TableFamily, 0)
+	require.EqualError(t, err, "24 predictors make 2^24 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
+	for _, family := range []ModelFamily{AutoFamily, AutoregressiveFamily} {
+		models, err := problem.NewModels(family, 0)
+		require.NoError(t, err)
+		assert.NotNil(t, models)
+	}
+}

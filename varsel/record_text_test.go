@@ -1,0 +1,33 @@
+package varsel
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRecordKeepsEveryChoice(t *testing.T) {
+	dir := t.TempDir()
+	record := &Record{
+		Command: "varsel", Data: "data.csv", Fingerprint: "00",
+		Design: DesignOptions{
+			Target: "y", Likelihood: PoissonLikelihood, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
+			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,
+		},
+		Model:  ModelOptions{Likelihood: PoissonLikelihood, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2}},
+		Models: AutoregressiveFamily, Steps: 10, Batch: 20, Seed: 1<<64 - 1,
+	}
+	require.NoError(t, record.Write(dir))
+	read, err := ReadRecord(dir)
+	require.NoError(t, err)
+	assert.Equal(t, record, read)
+
+	text, err := json.Marshal(record.Model)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"likelihood":"poisson"`)
+	assert.Error(t, json.Unmarshal([]byte(`{"likelihood":"cauchy"}`), &ModelOptions{}))
+	assert.Error(t, json.Unmarshal([]byte(`{"prior":"bernoulli:2"}`), &ModelOptions{}))
+	assert.Error(t, json.Unmarshal([]byte(`{"na":"maybe"}`), &DesignOptions{}))
+}
