@@ -54,46 +54,6 @@ func (s *copyStep) run(f *frame) {
 	}
 }
 
-// copyView copies between two views of the same dimensions, of elements of elem bytes.
-func copyView(dst, src unsafe.Pointer, to, from view, elem int) {
-	to, from = collapsePair(to, from)
-	dst, src = unsafe.Add(dst, to.offset*elem), unsafe.Add(src, from.offset*elem)
-	copyAxes(dst, src, to.dims, to.strides, from.strides, elem)
-}
-
-func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int) {
-	switch {
-	case len(dims) == 0:
-		copy(elements[byte](dst, elem), elements[byte](src, elem))
-	case len(dims) == 1 && to[0] == 1 && from[0] == 1:
-		copy(elements[byte](dst, dims[0]*elem), elements[byte](src, dims[0]*elem))
-	default:
-		for i := range dims[0] {
-			copyAxes(unsafe.Add(dst, i*to[0]*elem), unsafe.Add(src, i*from[0]*elem), dims[1:], to[1:], from[1:], elem)
-		}
-	}
-}
-
-// collapsePair drops axes of size 1 and merges neighbours that both views walk with one stride.
-func collapsePair(a, b view) (view, view) {
-	x, y := view{offset: a.offset}, view{offset: b.offset}
-	for axis, d := range a.dims {
-		if d == 1 {
-			continue
-		}
-		sa, sb := a.strides[axis], b.strides[axis]
-		if last := len(x.dims) - 1; last >= 0 && x.strides[last] == sa*d && y.strides[last] == sb*d {
-			x.dims[last] *= d
-			x.strides[last], y.strides[last] = sa, sb
-			continue
-		}
-		x.dims = append(x.dims, d)
-		x.strides, y.strides = append(x.strides, sa), append(y.strides, sb)
-	}
-	y.dims = x.dims
-	return x, y
-}
-
 func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
 	dst := l.of[n.id]
 	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1}

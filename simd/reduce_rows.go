@@ -30,26 +30,46 @@ func addRows[T any](k *kernels, dtype dtypes.DType, op backends.OpType, combine 
 const shortRow = 8
 
 func addFloatRows[T float](k *kernels, dtype dtypes.DType, v *kernel.Vectors[T]) {
-	k.rows[opType{backends.OpTypeReduceSum, dtype}] = floatRows(v.Sum, func(x, y T) T { return x + y })
-	k.rows[opType{backends.OpTypeReduceMax, dtype}] = floatRows(v.MaxOf, larger[T])
-	k.rows[opType{backends.OpTypeReduceMin, dtype}] = floatRows(v.MinOf, smaller[T])
+	k.rows[opType{backends.OpTypeReduceSum, dtype}] = floatRows(v.Sum, sumShortRows[T])
+	k.rows[opType{backends.OpTypeReduceMax, dtype}] = floatRows(v.MaxOf, combineShortRows(larger[T]))
+	k.rows[opType{backends.OpTypeReduceMin, dtype}] = floatRows(v.MinOf, combineShortRows(smaller[T]))
 	addRows(k, dtype, backends.OpTypeReduceProduct, func(x, y T) T { return x * y })
 }
 
-func floatRows[T float](long func([]T) T, combine func(x, y T) T) rowFunc {
+// floatRows reduces long rows by one function and short ones, all at once, by another.
+func floatRows[T float](long func([]T) T, short func(z, x []T, cols int)) rowFunc {
 	return func(dst, a unsafe.Pointer, rows, cols int) {
 		x, z := elements[T](a, rows*cols), elements[T](dst, rows)
+		if cols > shortRow {
+			for i := range z {
+				z[i] = long(x[i*cols : (i+1)*cols])
+			}
+			return
+		}
+		short(z, x, cols)
+	}
+}
+
+func sumShortRows[T float](z, x []T, cols int) {
+	for i := range z {
+		sum := x[0]
+		for _, y := range x[1:cols] {
+			sum += y
+		}
+		z[i] = sum
+		x = x[cols:]
+	}
+}
+
+func combineShortRows[T float](combine func(x, y T) T) func(z, x []T, cols int) {
+	return func(z, x []T, cols int) {
 		for i := range z {
-			row := x[i*cols : (i+1)*cols]
-			if cols > shortRow {
-				z[i] = long(row)
-				continue
+			best := x[0]
+			for _, y := range x[1:cols] {
+				best = combine(best, y)
 			}
-			sum := row[0]
-			for _, y := range row[1:] {
-				sum = combine(sum, y)
-			}
-			z[i] = sum
+			z[i] = best
+			x = x[cols:]
 		}
 	}
 }

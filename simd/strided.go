@@ -4,7 +4,7 @@ import (
 	"unsafe"
 )
 
-// strided reads or writes elements of 1, 2, 4 or 8 bytes in the order of a collapsed view.
+// strided reads elements of 1, 2, 4 or 8 bytes in the order of a collapsed view.
 type strided struct {
 	view
 	elem int // bytes of an element
@@ -29,49 +29,142 @@ func (s *strided) period() int {
 func (s *strided) fill(dst, src unsafe.Pointer, start, n int) {
 	switch s.elem {
 	case 1:
-		fillStrided((*uint8)(dst), (*uint8)(src), &s.view, start, n)
+		fillStrided((*uint8)(dst), src, &s.view, start, n)
 	case 2:
-		fillStrided((*uint16)(dst), (*uint16)(src), &s.view, start, n)
+		fillStrided((*uint16)(dst), src, &s.view, start, n)
 	case 4:
-		fillStrided((*uint32)(dst), (*uint32)(src), &s.view, start, n)
+		fillStrided((*uint32)(dst), src, &s.view, start, n)
 	default:
-		fillStrided((*uint64)(dst), (*uint64)(src), &s.view, start, n)
+		fillStrided((*uint64)(dst), src, &s.view, start, n)
 	}
 }
 
-func fillStrided[T uint8 | uint16 | uint32 | uint64](dst, src *T, v *view, start, n int) {
+// word stands for the elements of its size.
+type word interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+func fillStrided[T word](dst *T, src unsafe.Pointer, v *view, start, n int) {
 	size := int(unsafe.Sizeof(*dst))
 	out := unsafe.Slice(dst, n)
 	last := len(v.dims) - 1
 	if last < 0 {
-		fillRun(out, *(*T)(unsafe.Add(unsafe.Pointer(src), v.offset*size)))
+		fillRun(out, *(*T)(unsafe.Add(src, v.offset*size)))
 		return
 	}
-	inner, stride := v.dims[last], v.strides[last]
+	// One run of the innermost axis at a time; rows of the axis above follow each other at one distance.
+	inner, stride := v.dims[last], v.strides[last]*size
+	outer, step := 1, 0
+	if last > 0 {
+		outer, step = v.dims[last-1], v.strides[last-1]*size
+	}
 	for position := start; len(out) > 0; {
-		run := min(inner-position%inner, len(out))
-		from := (*T)(unsafe.Add(unsafe.Pointer(src), v.at(position)*size))
-		switch stride {
-		case 0:
-			fillRun(out[:run], *from)
-		case 1:
-			copy(out[:run], unsafe.Slice(from, run))
-		default:
-			p := unsafe.Pointer(from)
-			for i := range out[:run] {
-				out[i] = *(*T)(p)
-				if i+1 < run {
-					p = unsafe.Add(p, stride*size)
-				}
-			}
+		column := position % inner
+		row := position / inner % outer
+		from := v.at(position) * size
+		for ; row < outer && len(out) > 0; row++ {
+			run := min(inner-column, len(out))
+			fillRow(out[:run], unsafe.Add(src, from), stride, size)
+			out = out[run:]
+			position += run
+			from += step - column*stride
+			column = 0
 		}
-		out = out[run:]
-		position += run
 	}
 }
 
-func fillRun[T uint8 | uint16 | uint32 | uint64](out []T, x T) {
+// fillRow copies elements at a distance of stride bytes.
+func fillRow[T word](out []T, from unsafe.Pointer, stride, size int) {
+	switch stride {
+	case 0:
+		fillRun(out, *(*T)(from))
+	case size:
+		if len(out) < 16 { // a call of memmove costs more
+			for i := range out {
+				out[i] = *(*T)(unsafe.Add(from, i*size))
+			}
+			return
+		}
+		copy(out, unsafe.Slice((*T)(from), len(out)))
+	default:
+		for i := range out {
+			out[i] = *(*T)(unsafe.Add(from, i*stride))
+		}
+	}
+}
+
+func fillRun[T word](out []T, x T) {
 	for i := range out {
 		out[i] = x
 	}
+}
+
+// copyView copies between two views of the same dimensions, of elements of elem bytes.
+func copyView(dst, src unsafe.Pointer, to, from view, elem int) {
+	to, from = collapsePair(to, from)
+	copyAxes(unsafe.Add(dst, to.offset*elem), unsafe.Add(src, from.offset*elem), to.dims, to.strides, from.strides, elem)
+}
+
+// copyAxes copies elements of shape dims from and to places at the given strides.
+func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int) {
+	switch len(dims) {
+	case 0:
+		copyMatrix(dst, src, 1, 1, 0, 0, 0, 0, elem)
+	case 1:
+		copyMatrix(dst, src, 1, dims[0], 0, to[0], 0, from[0], elem)
+	case 2:
+		copyMatrix(dst, src, dims[0], dims[1], to[0], to[1], from[0], from[1], elem)
+	default:
+		for i := range dims[0] {
+			copyAxes(unsafe.Add(dst, i*to[0]*elem), unsafe.Add(src, i*from[0]*elem), dims[1:], to[1:], from[1:], elem)
+		}
+	}
+}
+
+// copyMatrix copies rows × cols elements; the strides of rows and columns are in elements.
+func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, fromCol, elem int) {
+	for i := range rows {
+		row, source := unsafe.Add(dst, i*toRow*elem), unsafe.Add(src, i*fromRow*elem)
+		if toCol == 1 && fromCol == 1 && cols >= 16 {
+			copy(elements[byte](row, cols*elem), elements[byte](source, cols*elem))
+			continue
+		}
+		switch elem {
+		case 1:
+			copyRow[uint8](row, source, cols, toCol, fromCol)
+		case 2:
+			copyRow[uint16](row, source, cols, 2*toCol, 2*fromCol)
+		case 4:
+			copyRow[uint32](row, source, cols, 4*toCol, 4*fromCol)
+		default:
+			copyRow[uint64](row, source, cols, 8*toCol, 8*fromCol)
+		}
+	}
+}
+
+// copyRow copies n elements between places at strides in bytes.
+func copyRow[T word](dst, src unsafe.Pointer, n, to, from int) {
+	for i := range n {
+		*(*T)(unsafe.Add(dst, i*to)) = *(*T)(unsafe.Add(src, i*from))
+	}
+}
+
+// collapsePair drops axes of size 1 and merges neighbours that both views walk with one stride.
+func collapsePair(a, b view) (view, view) {
+	x, y := view{offset: a.offset}, view{offset: b.offset}
+	for axis, d := range a.dims {
+		if d == 1 {
+			continue
+		}
+		sa, sb := a.strides[axis], b.strides[axis]
+		if last := len(x.dims) - 1; last >= 0 && x.strides[last] == sa*d && y.strides[last] == sb*d {
+			x.dims[last] *= d
+			x.strides[last], y.strides[last] = sa, sb
+			continue
+		}
+		x.dims = append(x.dims, d)
+		x.strides, y.strides = append(x.strides, sa), append(y.strides, sb)
+	}
+	y.dims = x.dims
+	return x, y
 }
