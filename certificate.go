@@ -32,8 +32,8 @@ type Certificate struct {
 	Verdict Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
 	Reasons []string
-	// KHat is the Pareto shape of the weights of all models together, each model counting by its probability, and ESS the effective number of
-	// the Draws.
+	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that together hold a tenth of
+	// the probability; in an incomplete certificate that of all weights together. ESS is the effective number of the Draws.
 	KHat, ESS float64
 	Draws     int
 	// ModelsChecked is the number of models with an evidence estimate.
@@ -140,9 +140,9 @@ func (c *Certificate) judge() {
 	}
 	switch {
 	case math.IsNaN(c.KHat) || c.KHat > hopelessKHat:
-		lower(Failed, "Pareto k̂ of the pooled weights is %.2f, above %.1f: their mean may not exist", c.KHat, hopelessKHat)
+		lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", c.KHat, hopelessKHat)
 	case c.KHat > reliableKHat:
-		lower(Doubtful, "Pareto k̂ of the pooled weights is %.2f, above %.1f", c.KHat, reliableKHat)
+		lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", c.KHat, reliableKHat)
 	}
 	switch {
 	case !(c.ESS >= leastESS):
@@ -150,15 +150,9 @@ func (c *Certificate) judge() {
 	case c.ESS < wantedESS:
 		lower(Doubtful, "only %.0f effective draws of %d", c.ESS, c.Draws)
 	}
-	var badMass, worstSE float64
+	var worstSE float64
 	for _, model := range c.Models {
 		worstSE = math.Max(worstSE, model.SE)
-		if c.Complete && model.KHat > reliableKHat {
-			badMass += model.Certified
-		}
-	}
-	if badMass > badModelMass {
-		lower(Doubtful, "models with k̂ above %.1f hold %.0f%% of the probability", reliableKHat, 100*badMass)
 	}
 	switch {
 	case !(worstSE <= hopelessEventSE):

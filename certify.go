@@ -1,10 +1,12 @@
 package vti
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -265,31 +267,29 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 }
 
 // pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came from the mixture that draws model m with
-// probability n_m / N, so their joint weights are p(m) w / (n_m / N). KHat is that of w / Z_m when models are drawn with their
-// certified probabilities, for which each model lends its first draws: a model matters to it as much as to the answer.
+// probability n_m / N, so their joint weights are p(m) w / (n_m / N). KHat is not that of the joint weights: of a mixture of many
+// well-behaved tails a generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of the probability only.
 func (c *Certificate) pool(weights [][]float64, logPrior []float64) {
 	joint := make([]float64, 0, c.Draws)
-	total := math.Inf(1) // draws that all models can lend their share of
 	for i, own := range weights {
 		shift := logPrior[i] - math.Log(float64(len(own)))
 		for _, weight := range own {
 			joint = append(joint, weight+shift)
 		}
-		if c.Models[i].Certified > 1e-4 {
-			total = math.Min(total, float64(len(own))/c.Models[i].Certified)
-		}
 	}
 	c.ESS = psis.Smooth(joint).ESS
-	relative := make([]float64, 0, c.Draws)
-	var owed float64
-	for i, own := range weights {
-		owed += total * c.Models[i].Certified
-		for _, weight := range own[:min(int(owed), len(own))] {
-			relative = append(relative, weight-c.Models[i].LogEvidence)
-			owed--
+	order := make([]int, len(c.Models))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Models[b].KHat, c.Models[a].KHat) })
+	exceeding := 0.0
+	for _, i := range order {
+		c.KHat = c.Models[i].KHat
+		if exceeding += c.Models[i].Certified; exceeding > badModelMass {
+			break
 		}
 	}
-	c.KHat = psis.Smooth(relative).K
 }
 
 // collect turns the stored draws into the weighted sample.
