@@ -12,6 +12,16 @@ func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32
 //go:noescape
 func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
+// is a tileKernel for 4 rows and up to 8 columns.
+//
+//go:noescape
+func tile4x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+
+// is a tileKernel for 4 rows and up to 16 columns.
+//
+//go:noescape
+func tile4x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+
 // is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
@@ -41,6 +51,16 @@ func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64
 //
 //go:noescape
 func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+
+// is a tileKernel for 4 rows and up to 4 columns.
+//
+//go:noescape
+func tile4x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+
+// is a tileKernel for 4 rows and up to 8 columns.
+//
+//go:noescape
+func tile4x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
 // is a tileKernel for 2 rows and up to 4 columns.
 //

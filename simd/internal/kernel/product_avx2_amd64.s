@@ -337,6 +337,277 @@ next:
 	VZEROUPPER
 	RET
 
+// func tile4x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile4x1AVX2F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y3
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+4, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y3, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y3, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y3, Y2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPS (R12), Y3, Y3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
+
+term:
+	VMOVUPS      (R13), Y4
+	VBROADCASTSS (R11), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (R11)(SI*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (R11)(SI*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (R12), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y4
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMASKMOVPS   Y0, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y1, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y2, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPS   Y3, Y4, (R11)
+	IMUL3Q       $+4, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile4x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile4x2AVX2F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	MOVQ       $+8, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPS    32(R11)(R12*4), Y7
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+4, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y7, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y7, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y4
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y7, Y5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Y6
+	PREFETCHT0 32(R11)
+	VMASKMOVPS 32(R12), Y7, Y7
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
+
+term:
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (R11)(SI*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (R11)(SI*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (R12), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	MOVQ         $+8, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPS      32(R11)(R12*4), Y8
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Y0, (R11)
+	VMASKMOVPS   Y1, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y2, (R11)
+	VMASKMOVPS   Y3, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y4, (R11)
+	VMASKMOVPS   Y5, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Y6, (R11)
+	VMASKMOVPS   Y7, Y8, 32(R11)
+	IMUL3Q       $+4, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
 // func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·tile2x1AVX2F32(SB), $0-112
@@ -1049,6 +1320,277 @@ term:
 	MOVQ         startRow+80(FP), R11
 	SHLQ         $0x03, R11
 	IMUL3Q       $+6, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile4x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile4x1AVX2F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y3
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+4, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y3, Y0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y3, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y3, Y2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMASKMOVPD (R12), Y3, Y3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
+
+term:
+	VMOVUPD      (R13), Y4
+	VBROADCASTSD (R11), Y5
+	VFMADD231PD  Y5, Y4, Y0
+	VBROADCASTSD (R11)(SI*1), Y5
+	VFMADD231PD  Y5, Y4, Y1
+	VBROADCASTSD (R11)(SI*2), Y5
+	VFMADD231PD  Y5, Y4, Y2
+	VBROADCASTSD (R12), Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y4
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMASKMOVPD   Y0, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y1, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y2, Y4, (R11)
+	ADDQ         R12, R11
+	VMASKMOVPD   Y3, Y4, (R11)
+	IMUL3Q       $+4, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile4x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·tile4x2AVX2F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+4, R11
+	MOVQ       $+4, R12
+	CMPQ       R11, R12
+	CMOVQLT    R11, R12
+	NEGQ       R12
+	LEAQ       lanesAVX2<>+0(SB), R11
+	VMOVUPD    32(R11)(R12*8), Y7
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+4, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y0
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y7, Y1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y2
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y7, Y3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y4
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y7, Y5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Y6
+	PREFETCHT0 32(R11)
+	VMASKMOVPD 32(R12), Y7, Y7
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	MOVQ b+40(FP), R13
+	MOVQ k+8(FP), R14
+
+term:
+	VMOVUPD      (R13), Y8
+	VMOVUPD      32(R13), Y9
+	VBROADCASTSD (R11), Y10
+	VFMADD231PD  Y10, Y8, Y0
+	VFMADD231PD  Y10, Y9, Y1
+	VBROADCASTSD (R11)(SI*1), Y10
+	VFMADD231PD  Y10, Y8, Y2
+	VFMADD231PD  Y10, Y9, Y3
+	VBROADCASTSD (R11)(SI*2), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y5
+	VBROADCASTSD (R12), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y7
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R13
+	DECQ         R14
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+4, R11
+	MOVQ         $+4, R12
+	CMPQ         R11, R12
+	CMOVQLT      R11, R12
+	NEGQ         R12
+	LEAQ         lanesAVX2<>+0(SB), R11
+	VMOVUPD      32(R11)(R12*8), Y8
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Y0, (R11)
+	VMASKMOVPD   Y1, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y2, (R11)
+	VMASKMOVPD   Y3, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y4, (R11)
+	VMASKMOVPD   Y5, Y8, 32(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Y6, (R11)
+	VMASKMOVPD   Y7, Y8, 32(R11)
+	IMUL3Q       $+4, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+4, R11, R11
 	ADDQ         R11, BX
 
 next:

@@ -499,6 +499,391 @@ next:
 	VZEROUPPER
 	RET
 
+// func tile8x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8x1AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+8, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z4
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z6
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z7
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	LEAQ (R12)(SI*2), R13
+	ADDQ SI, R13
+	MOVQ b+40(FP), R14
+	MOVQ k+8(FP), R15
+
+term:
+	VMOVUPS      (R14), Z8
+	VBROADCASTSS (R11), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (R11)(SI*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (R11)(SI*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (R12), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS (R12)(SI*1), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (R12)(SI*2), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (R13), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (R13)(SI*1), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R14
+	DECQ         R15
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z1, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z3, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z4, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z5, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z6, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z7, K1, (R11)
+	IMUL3Q       $+8, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile8x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8x2AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	VXORPS     Z6, Z6, Z6
+	VXORPS     Z7, Z7, Z7
+	VXORPS     Z8, Z8, Z8
+	VXORPS     Z9, Z9, Z9
+	VXORPS     Z10, Z10, Z10
+	VXORPS     Z11, Z11, Z11
+	VXORPS     Z12, Z12, Z12
+	VXORPS     Z13, Z13, Z13
+	VXORPS     Z14, Z14, Z14
+	VXORPS     Z15, Z15, Z15
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+16, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+8, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z4
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z6
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z7
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z8
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z9
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z10
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z11
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z12
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z13
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z14
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z15
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	LEAQ (R12)(SI*2), R13
+	ADDQ SI, R13
+	MOVQ b+40(FP), R14
+	MOVQ k+8(FP), R15
+
+term:
+	VMOVUPS      (R14), Z16
+	VMOVUPS      64(R14), Z17
+	VBROADCASTSS (R11), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (R11)(SI*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (R11)(SI*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (R12), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (R12)(SI*1), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (R12)(SI*2), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (R13), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (R13)(SI*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R14
+	DECQ         R15
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+16, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, (R11)
+	VMOVUPS      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, (R11)
+	VMOVUPS      Z3, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z6, (R11)
+	VMOVUPS      Z7, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z8, (R11)
+	VMOVUPS      Z9, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z10, (R11)
+	VMOVUPS      Z11, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z12, (R11)
+	VMOVUPS      Z13, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z14, (R11)
+	VMOVUPS      Z15, K1, 64(R11)
+	IMUL3Q       $+8, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
 // func tile4x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·tile4x1AVX512F32(SB), $0-112
@@ -762,6 +1147,455 @@ term:
 	MOVQ         startRow+80(FP), R11
 	SHLQ         $0x02, R11
 	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile3x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3x1AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+3, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z2
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPS      (R12), Z3
+	VBROADCASTSS (R11), Z4
+	VFMADD231PS  Z4, Z3, Z0
+	VBROADCASTSS (R11)(SI*1), Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS (R11)(SI*2), Z4
+	VFMADD231PS  Z4, Z3, Z2
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z1, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, K1, (R11)
+	IMUL3Q       $+3, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile3x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3x2AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	VXORPS     Z4, Z4, Z4
+	VXORPS     Z5, Z5, Z5
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+16, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+3, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z4
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z5
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPS      (R12), Z6
+	VMOVUPS      64(R12), Z7
+	VBROADCASTSS (R11), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (R11)(SI*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (R11)(SI*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+16, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, (R11)
+	VMOVUPS      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, (R11)
+	VMOVUPS      Z3, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z4, (R11)
+	VMOVUPS      Z5, K1, 64(R11)
+	IMUL3Q       $+3, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile2x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2x1AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPS      (R12), Z2
+	VBROADCASTSS (R11), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VBROADCASTSS (R11)(SI*1), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z1, K1, (R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile2x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2x2AVX512F32(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x02, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x02, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x02, R10
+
+tile:
+	VXORPS     Z0, Z0, Z0
+	VXORPS     Z1, Z1, Z1
+	VXORPS     Z2, Z2, Z2
+	VXORPS     Z3, Z3, Z3
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+16, R11
+	MOVQ       $-1, R12
+	MOVQ       $+16, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x02, R13
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x02, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPS    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPS.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x02, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPS      (R12), Z4
+	VMOVUPS      64(R12), Z5
+	VBROADCASTSS (R11), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (R11)(SI*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+16, R11
+	MOVQ         $-1, R12
+	MOVQ         $+16, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x02, R12
+	VMOVUPS      Z0, (R11)
+	VMOVUPS      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPS      Z2, (R11)
+	VMOVUPS      Z3, K1, 64(R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x02, R11
+	IMUL3Q       $+2, R11, R11
 	ADDQ         R11, BX
 
 next:
@@ -1453,6 +2287,391 @@ next:
 	VZEROUPPER
 	RET
 
+// func tile8x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8x1AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+8, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z2
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z4
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z6
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z7
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	LEAQ (R12)(SI*2), R13
+	ADDQ SI, R13
+	MOVQ b+40(FP), R14
+	MOVQ k+8(FP), R15
+
+term:
+	VMOVUPD      (R14), Z8
+	VBROADCASTSD (R11), Z9
+	VFMADD231PD  Z9, Z8, Z0
+	VBROADCASTSD (R11)(SI*1), Z9
+	VFMADD231PD  Z9, Z8, Z1
+	VBROADCASTSD (R11)(SI*2), Z9
+	VFMADD231PD  Z9, Z8, Z2
+	VBROADCASTSD (R12), Z9
+	VFMADD231PD  Z9, Z8, Z3
+	VBROADCASTSD (R12)(SI*1), Z9
+	VFMADD231PD  Z9, Z8, Z4
+	VBROADCASTSD (R12)(SI*2), Z9
+	VFMADD231PD  Z9, Z8, Z5
+	VBROADCASTSD (R13), Z9
+	VFMADD231PD  Z9, Z8, Z6
+	VBROADCASTSD (R13)(SI*1), Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R14
+	DECQ         R15
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z1, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z3, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z4, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z5, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z6, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z7, K1, (R11)
+	IMUL3Q       $+8, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile8x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile8x2AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	VXORPD     Z6, Z6, Z6
+	VXORPD     Z7, Z7, Z7
+	VXORPD     Z8, Z8, Z8
+	VXORPD     Z9, Z9, Z9
+	VXORPD     Z10, Z10, Z10
+	VXORPD     Z11, Z11, Z11
+	VXORPD     Z12, Z12, Z12
+	VXORPD     Z13, Z13, Z13
+	VXORPD     Z14, Z14, Z14
+	VXORPD     Z15, Z15, Z15
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+8, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z4
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z5
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z6
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z7
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z8
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z9
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z10
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z11
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z12
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z13
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z14
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z15
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	LEAQ (R11)(SI*2), R12
+	ADDQ SI, R12
+	LEAQ (R12)(SI*2), R13
+	ADDQ SI, R13
+	MOVQ b+40(FP), R14
+	MOVQ k+8(FP), R15
+
+term:
+	VMOVUPD      (R14), Z16
+	VMOVUPD      64(R14), Z17
+	VBROADCASTSD (R11), Z18
+	VFMADD231PD  Z18, Z16, Z0
+	VFMADD231PD  Z18, Z17, Z1
+	VBROADCASTSD (R11)(SI*1), Z18
+	VFMADD231PD  Z18, Z16, Z2
+	VFMADD231PD  Z18, Z17, Z3
+	VBROADCASTSD (R11)(SI*2), Z18
+	VFMADD231PD  Z18, Z16, Z4
+	VFMADD231PD  Z18, Z17, Z5
+	VBROADCASTSD (R12), Z18
+	VFMADD231PD  Z18, Z16, Z6
+	VFMADD231PD  Z18, Z17, Z7
+	VBROADCASTSD (R12)(SI*1), Z18
+	VFMADD231PD  Z18, Z16, Z8
+	VFMADD231PD  Z18, Z17, Z9
+	VBROADCASTSD (R12)(SI*2), Z18
+	VFMADD231PD  Z18, Z16, Z10
+	VFMADD231PD  Z18, Z17, Z11
+	VBROADCASTSD (R13), Z18
+	VFMADD231PD  Z18, Z16, Z12
+	VFMADD231PD  Z18, Z17, Z13
+	VBROADCASTSD (R13)(SI*1), Z18
+	VFMADD231PD  Z18, Z16, Z14
+	VFMADD231PD  Z18, Z17, Z15
+	ADDQ         DI, R11
+	ADDQ         DI, R12
+	ADDQ         DI, R13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R14
+	DECQ         R15
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, (R11)
+	VMOVUPD      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z3, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z6, (R11)
+	VMOVUPD      Z7, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z8, (R11)
+	VMOVUPD      Z9, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z10, (R11)
+	VMOVUPD      Z11, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z12, (R11)
+	VMOVUPD      Z13, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z14, (R11)
+	VMOVUPD      Z15, K1, 64(R11)
+	IMUL3Q       $+8, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+8, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
 // func tile4x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
 TEXT ·tile4x1AVX512F64(SB), $0-112
@@ -1716,6 +2935,455 @@ term:
 	MOVQ         startRow+80(FP), R11
 	SHLQ         $0x03, R11
 	IMUL3Q       $+4, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile3x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3x1AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+3, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z2
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPD      (R12), Z3
+	VBROADCASTSD (R11), Z4
+	VFMADD231PD  Z4, Z3, Z0
+	VBROADCASTSD (R11)(SI*1), Z4
+	VFMADD231PD  Z4, Z3, Z1
+	VBROADCASTSD (R11)(SI*2), Z4
+	VFMADD231PD  Z4, Z3, Z2
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z1, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, K1, (R11)
+	IMUL3Q       $+3, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile3x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile3x2AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	VXORPD     Z4, Z4, Z4
+	VXORPD     Z5, Z5, Z5
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+3, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z4
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z5
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPD      (R12), Z6
+	VMOVUPD      64(R12), Z7
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z8, Z6, Z0
+	VFMADD231PD  Z8, Z7, Z1
+	VBROADCASTSD (R11)(SI*1), Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z3
+	VBROADCASTSD (R11)(SI*2), Z8
+	VFMADD231PD  Z8, Z6, Z4
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, (R11)
+	VMOVUPD      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z3, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z4, (R11)
+	VMOVUPD      Z5, K1, 64(R11)
+	IMUL3Q       $+3, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+3, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile2x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2x1AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+0, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z0
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD.Z  (R12), K1, Z1
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPD      (R12), Z2
+	VBROADCASTSD (R11), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VBROADCASTSD (R11)(SI*1), Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+0, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, K1, (R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z1, K1, (R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, BX
+
+next:
+	DECQ AX
+	JNZ  tile
+	VZEROUPPER
+	RET
+
+// func tile2x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tile2x2AVX512F64(SB), $0-112
+	MOVQ tiles+0(FP), AX
+	MOVQ a+16(FP), CX
+	MOVQ c+56(FP), DX
+	MOVQ start+72(FP), BX
+	MOVQ aRow+24(FP), SI
+	SHLQ $0x03, SI
+	MOVQ aCol+32(FP), DI
+	SHLQ $0x03, DI
+	MOVQ bRow+48(FP), R8
+	SHLQ $0x03, R8
+	MOVQ next+96(FP), R9
+	MOVQ nextStep+104(FP), R10
+	SHLQ $0x03, R10
+
+tile:
+	VXORPD     Z0, Z0, Z0
+	VXORPD     Z1, Z1, Z1
+	VXORPD     Z2, Z2, Z2
+	VXORPD     Z3, Z3, Z3
+	TESTQ      BX, BX
+	JZ         add
+	MOVQ       cols+88(FP), R11
+	SUBQ       $+8, R11
+	MOVQ       $-1, R12
+	MOVQ       $+8, R13
+	CMPQ       R11, R13
+	CMOVQGT    R13, R11
+	BZHIQ      R11, R12, R12
+	KMOVW      R12, K1
+	MOVQ       BX, R11
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	IMUL3Q     $+2, R12, R12
+	ADDQ       R12, R11
+	MOVQ       BX, R12
+	MOVQ       startRow+80(FP), R13
+	SHLQ       $0x03, R13
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z0
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z1
+	MOVQ       startRow+80(FP), R14
+	SHLQ       $0x03, R14
+	ADDQ       R14, R11
+	ADDQ       R13, R12
+	PREFETCHT0 (R11)
+	VMOVUPD    (R12), Z2
+	PREFETCHT0 64(R11)
+	VMOVUPD.Z  64(R12), K1, Z3
+	MOVQ       startRow+80(FP), R12
+	SHLQ       $0x03, R12
+	ADDQ       R12, R11
+
+add:
+	MOVQ CX, R11
+	MOVQ b+40(FP), R12
+	MOVQ k+8(FP), R13
+
+term:
+	VMOVUPD      (R12), Z4
+	VMOVUPD      64(R12), Z5
+	VBROADCASTSD (R11), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z1
+	VBROADCASTSD (R11)(SI*1), Z6
+	VFMADD231PD  Z6, Z4, Z2
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         DI, R11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
+	ADDQ         R8, R12
+	DECQ         R13
+	JNZ          term
+	MOVQ         cols+88(FP), R11
+	SUBQ         $+8, R11
+	MOVQ         $-1, R12
+	MOVQ         $+8, R13
+	CMPQ         R11, R13
+	CMOVQGT      R13, R11
+	BZHIQ        R11, R12, R12
+	KMOVW        R12, K1
+	MOVQ         DX, R11
+	MOVQ         cRow+64(FP), R12
+	SHLQ         $0x03, R12
+	VMOVUPD      Z0, (R11)
+	VMOVUPD      Z1, K1, 64(R11)
+	ADDQ         R12, R11
+	VMOVUPD      Z2, (R11)
+	VMOVUPD      Z3, K1, 64(R11)
+	IMUL3Q       $+2, SI, R11
+	ADDQ         R11, CX
+	MOVQ         cRow+64(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
+	ADDQ         R11, DX
+	TESTQ        BX, BX
+	JZ           next
+	MOVQ         startRow+80(FP), R11
+	SHLQ         $0x03, R11
+	IMUL3Q       $+2, R11, R11
 	ADDQ         R11, BX
 
 next:

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// productSizes are [m, k]·[k, n]; the thin ones are layers of small networks on a batch of 1,024.
-var productSizes = [][3]int{{1024, 512, 512}, {1024, 1024, 1024}, {1024, 128, 128}, {1024, 64, 64}, {1024, 16, 16}, {1024, 7, 16}}
+// productSizes are [m, k]·[k, n]: layers of networks on a batch of 1,024, and gradients of such layers.
+var productSizes = [][3]int{{1024, 512, 512}, {1024, 1024, 1024}, {1024, 128, 128}, {1024, 64, 64}, {1024, 16, 16},
+	{1024, 7, 16}, {1024, 16, 248}, {512, 1024, 512}, {128, 1024, 128}, {64, 1024, 64}, {16, 1024, 16}, {7, 1024, 16}}
 
 func BenchmarkProduct(b *testing.B) {
 	benchmarkProduct[float32](b)

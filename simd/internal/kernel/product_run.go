@@ -84,39 +84,50 @@ func (t *productTask[T]) run() {
 				continue
 			}
 			for _, s := range q.spans[block] {
-				t.addSpan(j, s, &a, lo)
+				t.addSpan(j, s, a, lo)
 			}
 		}
 	}
 	t.finish()
 }
 
-// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts at column lo.
-func (t *productTask[T]) addSpan(j int, s span, a *Matrix[T], lo int) {
-	q := &t.panels[j]
-	aRow, aCol := 0, s.lo
+// strip is a span of a panel, ready to be multiplied.
+type strip[T Float] struct {
+	*panel
+	span
+	a          Matrix[T] // A or a packed block of it
+	aRow, aCol int       // which row of A is row 0 of a, which column of a is column lo of A
+	b, next    *T        // row lo of the panel of B, and what will be read after it
+	bStride    int
+}
+
+// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts at column first.
+func (t *productTask[T]) addSpan(j int, s span, a Matrix[T], first int) {
+	st := strip[T]{panel: &t.panels[j], span: s, a: a, aCol: s.lo}
 	if t.packA {
-		aRow, aCol = t.row, s.lo-lo
+		st.aRow, st.aCol = t.row, s.lo-first
 	}
-	b, bStride := t.panelRow(q, s.lo)
-	next := b
+	st.b, st.bStride = t.panelRow(st.panel, s.lo)
+	st.next = st.b
 	if j+1 < t.panelEnd {
-		next, _ = t.panelRow(&t.panels[j+1], s.lo)
+		st.next, _ = t.panelRow(&t.panels[j+1], s.lo)
+	}
+	if t.needed == nil {
+		t.addRows(&st, t.row, t.rowEnd)
+		return
 	}
 	height := t.kernels.height()
 	for row := t.row; row < t.rowEnd; {
-		end, needed := t.rowEnd, true
-		if t.needed != nil {
-			needed = t.tileNeeded(row, j)
-			for end = row + height; end < t.rowEnd && t.tileNeeded(end, j) == needed; {
-				end += height
-			}
-			end = min(end, t.rowEnd)
+		needed := t.tileNeeded(row, j)
+		end := row + height
+		for end < t.rowEnd && t.tileNeeded(end, j) == needed {
+			end += height
 		}
+		end = min(end, t.rowEnd)
 		if needed {
-			t.addRows(q, row, end, s, a, row-aRow, aCol, b, bStride, next)
-		} else if s.lo == q.begin {
-			t.clear(q, row, end, false)
+			t.addRows(&st, row, end)
+		} else if s.lo == st.begin {
+			t.clear(st.panel, row, end, false)
 		}
 		row = end
 	}
@@ -126,25 +137,24 @@ func (t *productTask[T]) tileNeeded(row, j int) bool {
 	return t.needed[row/t.kernels.height()*len(t.panels)+j]
 }
 
-// addRows adds the terms of span s to rows row <= i < end of panel q. The elements of A start at (aRow, aCol) of a.
-func (t *productTask[T]) addRows(q *panel, row, end int, s span, a *Matrix[T], aRow, aCol int, b *T, bStride int, next *T) {
+// addRows adds the terms of a strip to rows row <= i < end of C.
+func (t *productTask[T]) addRows(s *strip[T], row, end int) {
 	for _, k := range t.kernels.shapes {
 		tiles := (end - row) / k.rows
 		if tiles == 0 {
 			continue
 		}
-		c := t.c.from(row, q.col)
+		c := t.c.from(row, s.col)
 		start, startStride := c, t.c.RowStride
-		if s.lo == q.begin && !t.accumulate {
+		if s.lo == s.begin && !t.accumulate {
 			start, startStride = nil, 0
 			if t.epilogue.Bias != nil {
-				start = &t.epilogue.Bias[q.col]
+				start = &t.epilogue.Bias[s.col]
 			}
 		}
-		k.run[q.width/t.kernels.lanes-1](tiles, s.hi-s.lo, a.from(aRow, aCol), a.RowStride, a.ColStride, b, bStride,
-			c, t.c.RowStride, start, startStride, q.cols, next, (q.width+tiles-1)/tiles)
+		k.run[s.width/t.kernels.lanes-1](tiles, s.hi-s.lo, s.a.from(row-s.aRow, s.aCol), s.a.RowStride, s.a.ColStride,
+			s.b, s.bStride, c, t.c.RowStride, start, startStride, s.cols, s.next, (s.width+tiles-1)/tiles)
 		row += tiles * k.rows
-		aRow += tiles * k.rows
 	}
 }
 

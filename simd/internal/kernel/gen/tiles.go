@@ -10,12 +10,12 @@ import (
 const tileVectors = 2
 
 // tileHeights are the heights of tiles. The first is as large as the registers allow: besides the sums, tileVectors
-// registers hold a row of B, and one or two elements of A.
+// registers hold a row of B, and one or two elements of A. The others are for what is left of a matrix.
 func tileHeights(isa isa) []int {
 	if isa == avx512 {
-		return []int{12, 4, 1}
+		return []int{12, 8, 4, 3, 2, 1}
 	}
-	return []int{6, 2, 1}
+	return []int{6, 4, 2, 1}
 }
 
 // tiles generates the kernels of type tileKernel.
