@@ -71,11 +71,10 @@ func (b *Backend) Builder(name string) backends.Builder {
 	return builder
 }
 
-// Finalize stops the worker goroutines and drops pooled memory. The backend must not be used afterwards.
+// Finalize stops the worker goroutines. The backend must not be used afterwards.
 func (b *Backend) Finalize() {
 	if b.finalized.CompareAndSwap(false, true) {
 		b.pool.close()
-		b.memory.drop()
 	}
 }
 

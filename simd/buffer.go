@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"math/bits"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -34,29 +35,29 @@ type block struct{ words []uint64 }
 
 func (b *block) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.words)) }
 
-// memory recycles blocks by size. Blocks that nobody asks for again are freed by the garbage collector.
-type memory struct{ pools sync.Map } // number of words -> *sync.Pool of *block
+// memory recycles blocks by size class. Blocks that nobody asks for again are freed by the garbage collector.
+type memory struct{ classes [1024]sync.Pool }
+
+// sizeClass rounds a number of words up to one with four significant bits, at most an eighth more.
+func sizeClass(words int) (class, rounded int) {
+	shift := max(0, bits.Len(uint(words-1))-4)
+	leading := (words + 1<<shift - 1) >> shift
+	return shift<<4 + leading, leading << shift
+}
 
 // get returns a block of at least size bytes with arbitrary contents.
 func (m *memory) get(size int) *block {
-	words := max(1, (size+63)/64*8)
-	pool, ok := m.pools.Load(words)
-	if !ok {
-		pool, _ = m.pools.LoadOrStore(words, new(sync.Pool))
-	}
-	if b, ok := pool.(*sync.Pool).Get().(*block); ok {
+	class, words := sizeClass(max(1, (size+7)/8))
+	if b, ok := m.classes[class].Get().(*block); ok {
 		return b
 	}
 	return &block{words: make([]uint64, words)}
 }
 
 func (m *memory) put(b *block) {
-	if pool, ok := m.pools.Load(len(b.words)); ok {
-		pool.(*sync.Pool).Put(b)
-	}
+	class, _ := sizeClass(len(b.words))
+	m.classes[class].Put(b)
 }
-
-func (m *memory) drop() { m.pools.Clear() }
 
 // flatSlice views n elements at p as a slice of the Go type of dtype.
 func flatSlice(dtype dtypes.DType, p unsafe.Pointer, n int) any {

@@ -14,7 +14,7 @@ type copyStep struct {
 	parts []copyPart
 }
 
-// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions.
+// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions, collapsed together.
 type copyPart struct {
 	src      int // value
 	from, to view
@@ -49,7 +49,8 @@ func (s *copyStep) run(f *frame) {
 		from := unsafe.Add(f.memory[p.src], p.srcMoves.at(f)*s.elem)
 		to := unsafe.Add(f.memory[s.dst], p.dstMoves.at(f)*s.elem)
 		if from != to || p.srcMoves != nil || p.dstMoves != nil {
-			copyView(to, from, p.to, p.from, s.elem)
+			copyAxes(unsafe.Add(to, p.to.offset*s.elem), unsafe.Add(from, p.from.offset*s.elem), p.to.dims, p.to.strides,
+				p.from.strides, s.elem)
 		}
 	}
 }
@@ -58,6 +59,12 @@ func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
 	dst := l.of[n.id]
 	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1}
 	return s, scheduled{step: s, writes: []*value{dst}}
+}
+
+// add appends a part, simplified.
+func (s *copyStep) add(p copyPart) {
+	p.to, p.from = collapsePair(p.to, p.from)
+	s.parts = append(s.parts, p)
 }
 
 func (l *lowering) lowerConcatenate(n *node) {
@@ -72,7 +79,7 @@ func (l *lowering) lowerConcatenate(n *node) {
 		if in.size() == 0 {
 			continue
 		}
-		s.parts = append(s.parts, copyPart{src: src.id, from: from, to: part})
+		s.add(copyPart{src: src.id, from: from, to: part})
 		e.reads = append(e.reads, src)
 	}
 	l.emit(e)
@@ -100,7 +107,7 @@ func (l *lowering) lowerPad(n *node) {
 	}
 	to.strides = strides
 	if to.size() > 0 {
-		s.parts = []copyPart{{src: src.id, from: from, to: to}}
+		s.add(copyPart{src: src.id, from: from, to: to})
 	}
 	l.emit(e)
 }
@@ -110,7 +117,7 @@ func (l *lowering) lowerBitcast(n *node) {
 	s, e := l.newCopy(n)
 	src, _ := l.operand(n.inputs[0])
 	flat := rowMajor([]int{n.size()})
-	s.parts = []copyPart{{src: src.id, from: flat, to: flat}}
+	s.add(copyPart{src: src.id, from: flat, to: flat})
 	e.reads = []*value{src}
 	l.emit(e)
 }
@@ -132,7 +139,7 @@ func (l *lowering) lowerDynamicSlice(n *node) {
 	from := rowMajor(n.inputs[0].dims)
 	from.dims = n.dims
 	m := l.moving(n.inputs[1:], n.inputs[0].dims, n.dims)
-	s.parts = []copyPart{{src: src.id, from: from, to: rowMajor(n.dims), srcMoves: m}}
+	s.add(copyPart{src: src.id, from: from, to: rowMajor(n.dims), srcMoves: m})
 	e.reads = append([]*value{src}, m.starts...)
 	l.emit(e)
 }
@@ -142,13 +149,13 @@ func (l *lowering) lowerDynamicUpdateSlice(n *node) {
 	src, _ := l.operand(n.inputs[0])
 	update, _ := l.operand(n.inputs[1])
 	all := rowMajor([]int{n.size()})
-	s.parts = []copyPart{{src: src.id, from: all, to: all}} // nothing to do when the result takes over its memory
+	s.add(copyPart{src: src.id, from: all, to: all}) // nothing to do when the result takes over its memory
 	e.reads = append(e.reads, src, update)
 	if n.inputs[1].size() > 0 {
 		to := rowMajor(n.dims)
 		to.dims = n.inputs[1].dims
 		m := l.moving(n.inputs[2:], n.dims, to.dims)
-		s.parts = append(s.parts, copyPart{src: update.id, from: rowMajor(to.dims), to: to, dstMoves: m})
+		s.add(copyPart{src: update.id, from: rowMajor(to.dims), to: to, dstMoves: m})
 		e.reads = append(e.reads, m.starts...)
 	}
 	if src != update && src.kind != constant && src.kind != output && !slices.Contains(e.reads[1:], src) {

@@ -99,12 +99,6 @@ func fillRun[T word](out []T, x T) {
 	}
 }
 
-// copyView copies between two views of the same dimensions, of elements of elem bytes.
-func copyView(dst, src unsafe.Pointer, to, from view, elem int) {
-	to, from = collapsePair(to, from)
-	copyAxes(unsafe.Add(dst, to.offset*elem), unsafe.Add(src, from.offset*elem), to.dims, to.strides, from.strides, elem)
-}
-
 // copyAxes copies elements of shape dims from and to places at the given strides.
 func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int) {
 	switch len(dims) {
