@@ -21,7 +21,7 @@ const (
 
 // RunConfig says how Run works.
 type RunConfig struct {
-	// Fit configures training. Run sets Checkpoint.
+	// Fit configures training. Run sets Checkpoint. The loss that Progress hears of is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -53,10 +53,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	defer rows.close()
-	var last vti.Info
 	var traceErr error
 	fit.Progress = func(info vti.Info) {
-		last = info
+		info.Loss -= problem.Design.LogJacobian() // of the response in its own units, like every evidence
 		traceErr = errors.Join(traceErr, rows.add(info))
 		if cfg.Fit.Progress != nil {
 			cfg.Fit.Progress(info)
@@ -75,9 +74,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 
 	result := problem.newResult("varsel")
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
-	if last.Step > 0 {
-		result.Loss = number(last.Loss - problem.Design.LogJacobian())
-	}
+	result.Loss = number(rows.loss)
 	problem.fillCertified(result, certificate)
 	sample := resample(certificate, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
@@ -110,12 +107,7 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	for s, predictor := range p.Design.Predictors {
 		in := func(code []int32) bool { return code[s] == 1 }
 		certified, se := c.Probability(in)
-		q := 0.0
-		for _, model := range c.Models {
-			if in(model.Code) {
-				q += model.Q
-			}
-		}
+		q := probabilityUnderQ(c, in)
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q), Certified: Number(certified), SE: Number(se)})
 	}
 	for _, model := range c.Models[:listed(len(c.Models))] {
@@ -125,6 +117,24 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 		})
 	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
+}
+
+// probabilityUnderQ is the probability of event under q(m): a sum over all models, or the share of the draws from q(m) where they are not all there.
+func probabilityUnderQ(c *vti.Certificate, event func(code []int32) bool) (q float64) {
+	if c.Complete {
+		for _, model := range c.Models {
+			if event(model.Code) {
+				q += model.Q
+			}
+		}
+		return q
+	}
+	for _, code := range c.Sample.Codes {
+		if event(code) {
+			q++
+		}
+	}
+	return q / float64(len(c.Sample.Codes))
 }
 
 // listed is how many of count models a result shows.

@@ -52,9 +52,9 @@ func (j *job) enumerate(ctx context.Context) error {
 		return err
 	}
 	j.printProblem()
-	shown := j.progress()
+	shown, pace := j.progress(), newPace()
 	result, err := varsel.RunExact(ctx, j.problem, func(done, total int) {
-		shown.line(fmt.Sprintf("model %d/%d", done, total), done == total)
+		shown.line(fmt.Sprintf("model %d/%d  %s", done, total, pace.text(done, total)), done == total)
 	}, j.dir)
 	shown.end()
 	if err != nil {

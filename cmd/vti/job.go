@@ -44,6 +44,7 @@ func (a *app) newJob(record *varsel.Record, output outputFlags) (*job, error) {
 		return nil, err
 	}
 	record.Fingerprint = data.Fingerprint
+	record.Model = problem.Model // with its defaults: what they are may change
 	return &job{app: a, output: output, record: record, problem: problem}, nil
 }
 

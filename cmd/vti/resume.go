@@ -49,6 +49,15 @@ var recorded = map[string]func(r *varsel.Record) any{
 
 // contradictions lists the flags given whose value is not that of the record.
 func contradictions(flags *pflag.FlagSet, asked, record *varsel.Record) (list []string) {
+	// A family without sizes asks for no sizes.
+	for _, size := range [][2]*int{
+		{&asked.Flow.Layers, &record.Flow.Layers}, {&asked.Flow.Blocks, &record.Flow.Blocks},
+		{&asked.Flow.Hidden, &record.Flow.Hidden}, {&asked.Flow.Bins, &record.Flow.Bins},
+	} {
+		if *size[0] == 0 {
+			*size[0] = *size[1]
+		}
+	}
 	flags.Visit(func(flag *pflag.Flag) {
 		if of, ok := recorded[flag.Name]; ok && !reflect.DeepEqual(of(asked), of(record)) {
 			list = append(list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))

@@ -77,6 +77,9 @@ func TestKilledRunsResume(t *testing.T) {
 	}
 	mustRun(t, args...)
 	assert.True(t, readFile(t, "whole", varsel.PosteriorFile) == readFile(t, "killed", varsel.PosteriorFile), "the checkpoints differ")
+	whole, killed := decode(t, readFile(t, "whole/result.json")), decode(t, readFile(t, "killed/result.json"))
+	assert.NotNil(t, killed.Loss)
+	assert.InDelta(t, *whole.Loss, *killed.Loss, 0.5, "an average over the steps since the last report, which differ")
 	for _, name := range []string{"inclusion.csv", "models.csv", "coefficients.csv", "draws.csv"} {
 		assert.True(t, readFile(t, "whole", name) == readFile(t, "killed", name), "%s differs", name)
 	}
@@ -111,12 +114,12 @@ func TestCancelled(t *testing.T) {
 	hald := testdata(t, "hald.csv")
 	got := vtiIn(ctx, t, tiny("varsel", hald, "--target", "y", "--out", "run")...)
 	assert.Equal(t, statusInterrupted, got.status)
-	assert.Contains(t, got.stderr, "training stopped after 0 of 60 steps")
-	assert.Contains(t, got.stderr, "vti varsel --resume run")
+	assert.Contains(t, got.stderr, "training stopped after 0 of 60 steps\nto continue: vti varsel --resume run\n")
 	for _, command := range []string{"exact", "rjmcmc varsel"} {
 		got = vtiIn(ctx, t, append(strings.Fields(command), hald, "--target", "y")...)
 		assert.Equal(t, statusInterrupted, got.status)
-		assert.Contains(t, got.stderr, "cannot be resumed")
+		assert.Regexp(t, `stopped.*\n.*cannot be resumed`, got.stderr)
+		assert.NotContains(t, got.stderr, "context canceled")
 	}
 }
 
@@ -173,6 +176,7 @@ func TestResumeRefuses(t *testing.T) {
 	write("run/posterior.vti", posterior)
 	write("data.csv", table)
 	t.Run("agreeing flags are fine", func(t *testing.T) {
-		mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--layers", "2", "--json", "--quiet")
+		got := mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--flow", "affine", "--layers", "2", "--slab-scale", "1.5", "--json", "--quiet")
+		assert.NotNil(t, decode(t, got.stdout).Loss, "of the run's last report, although no step was left to take")
 	})
 }

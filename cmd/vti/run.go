@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,14 +43,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return a.status
 	}
-	fmt.Fprintf(stderr, "vti: %v\n", err)
+	text := err.Error()
+	status := statusUsage
 	switch {
 	case errors.Is(err, context.Canceled):
-		return statusInterrupted
+		status = statusInterrupted
+		// The user knows why.
+		text = strings.ReplaceAll(text, ": "+context.Canceled.Error(), "")
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "stopped")
 	case errors.As(err, new(failure)):
-		return statusFailure
+		status = statusFailure
 	}
-	return statusUsage
+	fmt.Fprintf(stderr, "vti: %s\n", text)
+	return status
 }
 
 func (a *app) rootCommand() *cobra.Command {

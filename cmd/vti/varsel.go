@@ -119,7 +119,6 @@ func (j *job) train(ctx context.Context, config vti.Config) error {
 	// A report costs a synchronisation: rare enough not to be felt, often enough for short runs.
 	config.LogEvery = min(max(config.Steps/50, 1), 100)
 	config.Progress = func(info vti.Info) {
-		info.Loss -= j.problem.Design.LogJacobian() // in the response's own units, like all that is printed later
 		shown.line(trainingLine(info), info.Step == info.Steps)
 	}
 	certify := vti.CertifyConfig{Progress: func(done, total int) {
