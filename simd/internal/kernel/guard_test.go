@@ -4,7 +4,6 @@ package kernel
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -41,53 +40,6 @@ func slice[E any](g guarded, n, offset int, atEnd bool) []E {
 		return nil
 	}
 	return unsafe.Slice((*E)(unsafe.Pointer(&g.bytes[start])), n)
-}
-
-// operands are those of any kernel.
-type operands[T Float] struct {
-	dst, a, b, c []T
-	bools, cond  []bool
-	s            T
-}
-
-// kernels are all kernels of a table by their names.
-func kernels[T Float](v *Vectors[T]) map[string]func(x operands[T]) {
-	all := map[string]func(x operands[T]){
-		"Select": func(x operands[T]) { v.Select(x.dst, x.cond, x.a, x.b) },
-		"MulAdd": func(x operands[T]) { v.MulAdd(x.dst, x.a, x.b, x.c) },
-		"Fill":   func(x operands[T]) { v.Fill(x.dst, x.s) },
-	}
-	for name, f := range unaryKernels(v) {
-		all[name] = func(x operands[T]) { f(x.dst, x.a) }
-	}
-	for name, f := range map[string]func(dst, a, b []T){"Add": v.Add, "Sub": v.Sub, "Mul": v.Mul, "Div": v.Div,
-		"Min": v.Min, "Max": v.Max, "Pow": v.Pow} {
-		all[name] = func(x operands[T]) { f(x.dst, x.a, x.b) }
-	}
-	for name, f := range map[string]func(dst, a []T, s T){"AddScalar": v.AddScalar, "SubScalar": v.SubScalar,
-		"MulScalar": v.MulScalar, "DivScalar": v.DivScalar, "MinScalar": v.MinScalar, "MaxScalar": v.MaxScalar,
-		"ScalarSub": v.ScalarSub, "ScalarDiv": v.ScalarDiv} {
-		all[name] = func(x operands[T]) { f(x.dst, x.a, x.s) }
-	}
-	for name, f := range map[string]func(dst []bool, a, b []T){"Equal": v.Equal, "NotEqual": v.NotEqual, "Less": v.Less,
-		"LessEqual": v.LessEqual, "Greater": v.Greater, "GreaterEqual": v.GreaterEqual} {
-		all[name] = func(x operands[T]) { f(x.bools, x.a, x.b) }
-	}
-	for name, f := range map[string]func(dst []bool, a []T, s T){"EqualScalar": v.EqualScalar,
-		"NotEqualScalar": v.NotEqualScalar, "LessScalar": v.LessScalar, "LessEqualScalar": v.LessEqualScalar,
-		"GreaterScalar": v.GreaterScalar, "GreaterEqualScalar": v.GreaterEqualScalar} {
-		all[name] = func(x operands[T]) { f(x.bools, x.a, x.s) }
-	}
-	for name, f := range map[string]func(a []T) T{"Sum": v.Sum, "MaxOf": v.MaxOf, "MinOf": v.MinOf} {
-		all[name] = func(x operands[T]) {
-			if len(x.dst) > 0 {
-				x.dst[0] = f(x.a)
-			} else {
-				f(x.a)
-			}
-		}
-	}
-	return all
 }
 
 // TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded memory, in different
@@ -167,10 +119,6 @@ func requireResults[T Float](t *testing.T, x, want operands[T], where string) {
 			t.Fatalf("%s: element %d: want %v, found byte %d", where, i, want.bools[i], b)
 		}
 	}
-}
-
-func sameBits[T Float](x, y T) bool {
-	return math.Float64bits(float64(x)) == math.Float64bits(float64(y)) || x != x && y != y
 }
 
 // requireCanaries checks that all bytes are canaries but for as many as the cleared ones.

@@ -246,7 +246,8 @@ func (p *ProductPlan[T]) Tasks(phase int) int {
 }
 
 // SharedScratch returns the number of elements of memory that all tasks of one product share, from the start of the
-// first phase to the end of the last. Their content before does not matter.
+// first phase to the end of the last. Their content before does not matter. The product is fastest when they start at a
+// multiple of 64 bytes.
 func (p *ProductPlan[T]) SharedScratch() int {
 	if !p.shareB || len(p.panels) == 0 {
 		return 0
@@ -255,8 +256,7 @@ func (p *ProductPlan[T]) SharedScratch() int {
 	return last.packed + p.k*last.width
 }
 
-// LocalScratch returns the number of elements of memory that a task needs for itself while it runs, the same for every
-// task. Their content before does not matter.
+// LocalScratch is SharedScratch for memory that a task needs for itself while it runs, as much for every task.
 func (p *ProductPlan[T]) LocalScratch() int {
 	size := p.localA()
 	if !p.shareB {
@@ -270,5 +270,6 @@ func (p *ProductPlan[T]) localA() int {
 	if !p.packA {
 		return 0
 	}
-	return p.rowsPerTask * min(p.k, blockK)
+	const line = 16 // elements; what follows stays aligned to cache lines
+	return (p.rowsPerTask*min(p.k, blockK) + line - 1) / line * line
 }

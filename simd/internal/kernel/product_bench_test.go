@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -35,6 +37,63 @@ func benchmarkProduct[T Float](b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkProductMasked measures 1024×512×512 with a triangular mask on B, as in a masked layer, and on C, as in the
+// gradient of its weights. The GFLOP/s count all terms, zeros included.
+func BenchmarkProductMasked(b *testing.B) {
+	const batch, width = 1024, 512
+	mask := make([]bool, width*width)
+	for i := range mask {
+		mask[i] = i/width <= i%width
+	}
+	x, w := newDense[float32](batch, width), newDense[float32](width, width)
+	run := func(name string, rhsMask, outMask []bool, c, a, y Matrix[float32]) {
+		b.Run(name, func(b *testing.B) {
+			p := NewProductPlan[float32](Detect(), a.Rows, a.Cols, y.Cols, rhsMask, outMask)
+			shared, local := make([]float32, p.SharedScratch()), make([]float32, p.LocalScratch())
+			for b.Loop() {
+				p.Run(c, a, y, false, nil, shared, local)
+			}
+			reportFlops(b, a.Rows, a.Cols, y.Cols)
+		})
+	}
+	out, gradient := newDense[float32](batch, width), newDense[float32](width, width)
+	run("forward/dense", nil, nil, out, x, w)
+	run("forward/masked", mask, nil, out, x, w)
+	run("gradient/dense", nil, nil, gradient, x.Transpose(), out)
+	run("gradient/masked", nil, mask, gradient, x.Transpose(), out)
+}
+
+// BenchmarkProductThreads measures 1024×512×512 on one and on two goroutines that take tasks in turn.
+func BenchmarkProductThreads(b *testing.B) {
+	const m, k, n = 1024, 512, 512
+	c, x, y := newDense[float32](m, n), newDense[float32](m, k), newDense[float32](k, n)
+	p := NewProductPlan[float32](Detect(), m, k, n, nil, nil)
+	shared := make([]float32, p.SharedScratch())
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprint(threads), func(b *testing.B) {
+			local := make([][]float32, threads)
+			for i := range local {
+				local[i] = make([]float32, p.LocalScratch())
+			}
+			for b.Loop() {
+				for phase := range p.Phases() {
+					var next atomic.Int64
+					var group sync.WaitGroup
+					for thread := range threads {
+						group.Go(func() {
+							for task := int(next.Add(1)) - 1; task < p.Tasks(phase); task = int(next.Add(1)) - 1 {
+								p.RunTask(phase, task, c, x, y, false, nil, shared, local[thread])
+							}
+						})
+					}
+					group.Wait()
+				}
+			}
+			reportFlops(b, m, k, n)
+		})
 	}
 }
 

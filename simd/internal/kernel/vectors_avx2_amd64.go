@@ -162,6 +162,11 @@ func sinAVX2F32(dst []float32, a []float32)
 //go:noescape
 func cosAVX2F32(dst []float32, a []float32)
 
+// computes dst = pow(a, b).
+//
+//go:noescape
+func powAVX2F32(dst []float32, a []float32, b []float32)
+
 // computes dst = equal(a, b).
 //
 //go:noescape

@@ -24,6 +24,29 @@ func BenchmarkUnary(b *testing.B) {
 	}
 }
 
+// BenchmarkKernels measures every kernel on slices of 4,096 elements with the best instruction set.
+func BenchmarkKernels(b *testing.B) {
+	benchmarkKernels[float32](b)
+	benchmarkKernels[float64](b)
+}
+
+func benchmarkKernels[T Float](b *testing.B) {
+	const n = 1 << 12
+	rng := rand.New(rand.NewPCG(23, 24))
+	x := operands[T]{make([]T, n), make([]T, n), make([]T, n), make([]T, n), make([]bool, n), make([]bool, n), 0.5}
+	for i := range n {
+		x.a[i], x.b[i], x.c[i], x.cond[i] = T(rng.Float64()), T(rng.Float64()), T(rng.Float64()), rng.IntN(2) == 0
+	}
+	for name, run := range kernels(VectorsOf[T](Detect())) {
+		b.Run(fmt.Sprintf("%s/float%d", name, 8*sizeOf[T]()), func(b *testing.B) {
+			for b.Loop() {
+				run(x)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "elements/ns")
+		})
+	}
+}
+
 func benchmarkUnary[T Float](b *testing.B, name string, n int) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	x, y := make([]T, n), make([]T, n)

@@ -32,6 +32,9 @@ func (m *machine) vector(x op) vec {
 
 // spread returns a fresh register with the bits in all lanes.
 func (m *machine) spread(bits uint64) vec {
+	if bits == 0 {
+		return m.zero()
+	}
 	return m.broadcast(m.global(fmt.Sprintf("c%d_%x", 8*m.size, bits), func() {
 		if m.single() {
 			m.AddDatum(0, operand.U32(bits))
@@ -161,7 +164,10 @@ func (m *machine) compare(x vec, p predicate, y op) mask {
 // choose returns yes where k, otherwise no.
 func (m *machine) choose(k mask, yes, no op) vec {
 	if m.wide() {
-		return m.op(m.VBLENDMPS, m.VBLENDMPD, m.vector(yes), m.vector(no), k)
+		// Not VBLENDMPS, whose result avo takes for an operand too: all results would be alive through the whole loop.
+		r := m.fresh(no)
+		m.do(m.VMOVAPS, m.VMOVAPD, m.vector(yes), k, r)
+		return r
 	}
 	return m.op(four(m.VBLENDVPS), four(m.VBLENDVPD), k, m.vector(yes), m.vector(no))
 }

@@ -84,8 +84,8 @@ func elementwiseKernels() []elementwise {
 		unary("Erf", (*machine).erf),
 		unary("Sin", (*machine).sin),
 		unary("Cos", (*machine).cos),
-		//		{field: "Pow", doc: "dst = pow(a, b)", inputs: 2, only32: true,
-		//			f: func(m *machine, x []vec) op { return m.pow(x[0], x[1]) }},
+		{field: "Pow", doc: "dst = pow(a, b)", inputs: 2, only32: true,
+			f: func(m *machine, x []vec) op { return m.pow(x[0], x[1]) }},
 	}
 	for _, c := range []struct {
 		field string
