@@ -3,12 +3,9 @@
 package varsel
 
 import (
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,9 +30,6 @@ type qualityCase struct {
 	oracle string // CSV with log evidences by model; empty: the closed form
 	flows  []string
 }
-
-// The paper's design: a column of ones of its own, nothing standardised.
-var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}}
 
 var allFlows = []string{"diag", "affine", "spline"}
 
@@ -97,13 +91,10 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	})
 	require.NoError(t, err)
 
-	var total, certifiedTV, trainedTV, divergence, evidenceError, inclusionError float64
-	for _, p := range truth.probability {
-		total += p
-	}
+	var certifiedTV, trainedTV, divergence, evidenceError, inclusionError float64
 	listed := 0.0
 	for i, model := range result.Models {
-		p := truth.probability[model.Code] / total
+		p := truth.probability[model.Code]
 		listed += p
 		certifiedTV += math.Abs(p-float64(model.Certified)) / 2
 		trainedTV += math.Abs(p-float64(*model.Q)) / 2
@@ -118,7 +109,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 		exact := 0.0
 		for code, p := range truth.probability {
 			if code[s] == '1' {
-				exact += p / total
+				exact += p
 			}
 		}
 		inclusionError = math.Max(inclusionError, math.Abs(exact-float64(inclusion.Certified)))
@@ -132,7 +123,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	require.Less(t, inclusionError, 0.02)
 }
 
-// truth are evidences and (unnormalised) probabilities by code.
+// truth are evidences and probabilities by code.
 type truth struct{ logEvidence, probability map[string]float64 }
 
 func (c qualityCase) truth(t *testing.T, problem *Problem) truth {
@@ -149,20 +140,7 @@ func (c qualityCase) truth(t *testing.T, problem *Problem) truth {
 		}
 		return known
 	}
-	file, err := os.Open("../testdata/" + c.oracle)
-	require.NoError(t, err)
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	require.NoError(t, err)
-	best := math.Inf(-1)
-	for _, row := range rows[1:] {
-		value, err := strconv.ParseFloat(row[1], 64)
-		require.NoError(t, err)
-		known.logEvidence[row[0]] = value
-		best = math.Max(best, value)
-	}
-	for code, value := range known.logEvidence {
-		known.probability[code] = math.Exp(value - best)
-	}
+	known.logEvidence = readEvidences(t, "../testdata/"+c.oracle)
+	known.probability = softmax(known.logEvidence)
 	return known
 }

@@ -1,0 +1,40 @@
+package varsel
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+)
+
+// BenchmarkTrainingStep times whole training steps on the paper's design (robust likelihood, n = 50, p = 7, batch 1,024): sampling,
+// likelihood, both gradients and both updates.
+func BenchmarkTrainingStep(b *testing.B) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(b, err)
+	defer device.Close()
+	for _, flow := range []struct {
+		name   string
+		config cosmic.Config
+	}{
+		{"diagonal", cosmic.DiagonalMLP(1, 1)},
+		{"affine55", cosmic.Affine55(1, 1)},
+		{"spline46", cosmic.Spline46(1, 1)},
+		{"default", cosmic.Config{}},
+	} {
+		b.Run(flow.name, func(b *testing.B) {
+			problem := paperProblem(b, "high")
+			cfg := vti.Config{Flow: flow.config, Steps: b.N + 1, LogEvery: b.N + 2, Seed: 1}
+			cfg.Progress = func(info vti.Info) {
+				if info.Step == 1 { // compiled and warm
+					b.ResetTimer()
+				}
+			}
+			_, err := vti.Fit(b.Context(), device, problem.Target, cfg)
+			require.NoError(b, err)
+		})
+	}
+}
