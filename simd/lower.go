@@ -15,7 +15,9 @@ type lowering struct {
 	uses []int    // of each node, by nodes and outputs
 	unit map[*node]*unit
 
-	outMask map[*node][]bool // elements of a product that are of interest, where not all are
+	outMask  map[*node][]bool  // elements of a product that are of interest, where not all are
+	patterns map[string][]bool // zeros of constants; see zeroPattern
+	plans    map[any]any       // plans of products by planKey
 }
 
 // lower compiles nodes, which are what outputs need in topological order. Outputs are distinct nodes that are computed:
@@ -26,6 +28,10 @@ func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 		of:      make([]*value, len(nodes)),
 		uses:    make([]int, len(nodes)),
 		unit:    map[*node]*unit{},
+
+		outMask:  map[*node][]bool{},
+		patterns: map[string][]bool{},
+		plans:    map[any]any{},
 	}
 	for _, n := range nodes {
 		for _, in := range n.inputs {

@@ -1,19 +1,22 @@
 package simd
 
 import (
+	"fmt"
+
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
 // constantMask returns which elements of n, a product of an array with a constant of zeros and ones, may be other than
-// 0, or nil when n is no such product or nothing is 0. Element i is that of row-major position i.
-func constantMask(n *node) []bool {
+// 0, or nil when n is no such product or nothing is 0. Element i is that of row-major position i of n after its axes are
+// rearranged by permutation.
+func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	base, v := viewOf(n)
 	if base.op != backends.OpTypeMul {
 		return nil
 	}
 	for _, factor := range base.inputs {
-		if mask := zeroPattern(factor, v); mask != nil {
+		if mask := l.zeroPattern(factor, v.transpose(permutation)); mask != nil {
 			return mask
 		}
 	}
@@ -21,18 +24,41 @@ func constantMask(n *node) []bool {
 }
 
 // zeroPattern tells which elements of factor, a constant of zeros and ones, are not 0, seen through v. It returns nil for
-// anything else, and when there are no zeros.
-func zeroPattern(factor *node, v view) []bool {
+// anything else, and when there are no zeros. Equal calls return the same slice.
+func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	constant, seen := viewOf(factor)
-	if constant.op != backends.OpTypeConstant || !zerosAndOnes(constant) {
+	if constant.op != backends.OpTypeConstant || !constant.dtype.IsFloat() {
 		return nil
 	}
-	mask, zeros := make([]bool, v.size()), 0
-	data := constant.attr.(constantAttr).data.pointer()
-	for i := range mask {
-		mask[i] = loadNumber(constant.dtype, data, seen.at(v.at(i))) != 0
-		if !mask[i] {
+	key := fmt.Sprint(constant.id, seen, v)
+	mask, ok := l.patterns[key]
+	if !ok {
+		elem := constant.dtype.Size()
+		dense, read := newBlock(factor.bytes()), newBlock(v.size()*elem)
+		first, second := newStrided(seen, elem), newStrided(v, elem)
+		first.fill(dense.pointer(), constant.attr.(constantAttr).data.pointer(), 0, factor.size())
+		second.fill(read.pointer(), dense.pointer(), 0, v.size())
+		if constant.dtype == dtypes.Float32 {
+			mask = maskOf(elements[float32](read.pointer(), v.size()))
+		} else {
+			mask = maskOf(elements[float64](read.pointer(), v.size()))
+		}
+		l.patterns[key] = mask
+	}
+	return mask
+}
+
+// maskOf tells which numbers are 1, if all others are 0 and there are some.
+func maskOf[T float](x []T) []bool {
+	mask, zeros := make([]bool, len(x)), 0
+	for i, y := range x {
+		switch y {
+		case 1:
+			mask[i] = true
+		case 0:
 			zeros++
+		default:
+			return nil
 		}
 	}
 	if zeros == 0 {
@@ -41,23 +67,9 @@ func zeroPattern(factor *node, v view) []bool {
 	return mask
 }
 
-func zerosAndOnes(constant *node) bool {
-	if constant.dtype != dtypes.Float32 && constant.dtype != dtypes.Float64 {
-		return false
-	}
-	data := constant.attr.(constantAttr).data.pointer()
-	for i := range constant.size() {
-		if x := loadNumber(constant.dtype, data, i); x != 0 && x != 1 {
-			return false
-		}
-	}
-	return true
-}
-
 // findOutMasks finds the products whose only use is a multiplication by a constant of zeros and ones: the elements under
 // a zero need not be computed. The gradient of a masked weight is one.
 func (l *lowering) findOutMasks(nodes []*node) {
-	l.outMask = map[*node][]bool{}
 	for _, n := range nodes {
 		if n.op != backends.OpTypeMul {
 			continue
@@ -67,7 +79,7 @@ func (l *lowering) findOutMasks(nodes []*node) {
 			if base.op != backends.OpTypeDotGeneral || base.attr.(int) != 0 || l.uses[base.id] != 1 || l.uses[in.id] != 1 || !v.dense(base.size()) {
 				continue
 			}
-			if mask := zeroPattern(n.inputs[1-i], rowMajor(n.dims)); mask != nil {
+			if mask := l.zeroPattern(n.inputs[1-i], rowMajor(n.dims)); mask != nil {
 				l.outMask[base] = mask
 			}
 		}

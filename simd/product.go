@@ -1,24 +1,47 @@
 package simd
 
 import (
+	"slices"
 	"unsafe"
 
+	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti/simd/internal/kernel"
 )
 
-// productStep multiplies a batch of matrices.
+// productStep multiplies a batch of matrices, C = A·B. A plan of the kernel covers the whole product, a band of its
+// rows, or a part of its sum:
+//   - whole: the plan's own tasks, in one phase or in two that share packed operands;
+//   - bands: products too small for the plan to split are cut into bands of rows, one task each;
+//   - parts: products with a small result and long sums are cut into parts of the sum, one task each, which are then
+//     added in order.
 type productStep[T float] struct {
-	plan         *kernel.ProductPlan[T]
 	lhs, rhs     matrixView
 	a, b, c      int // values
 	aSize, bSize int // elements
-	shared       int // value with packed operands, -1: none
+	m, k, n      int
+	split        productSplit
+	size         int                    // rows of a band, or terms of a part
+	pieces       int                    // bands or parts, 1 for a whole product
+	plan, last   *kernel.ProductPlan[T] // of all pieces but the last, and of the last one
+	add          func(dst, a, b []T)    // adds parts
+	shared       int                    // value with packed operands or parts, -1: none
 	sharedSize   int
-	local        int // elements of private scratch
-	m, n         int
 }
+
+type productSplit int
+
+const (
+	whole productSplit = iota
+	bands
+	parts
+)
+
+const (
+	bandWork = 1 << 17 // multiply-adds of a band or part: a few microseconds
+	maxParts = 64
+)
 
 // lowerProduct emits the step of a product.
 func (l *lowering) lowerProduct(n *node) {
@@ -34,21 +57,32 @@ func lowerProduct[T float](l *lowering, n *node) {
 	a, _ := l.operand(n.inputs[0])
 	b, _ := l.operand(n.inputs[1])
 	c := l.of[n.id]
-	split := func(in *node) int { return len(in.dims) - contracted(n) }
+	contract := (len(n.inputs[0].dims) + len(n.inputs[1].dims) - batch - len(n.dims)) / 2
+	split := func(in *node) int { return len(in.dims) - contract }
 	lhs, _ := matrixOf(n.inputs[0], batch, split(n.inputs[0]))
 	rhs, _ := matrixOf(n.inputs[1], batch, split(n.inputs[1]))
 	rhs.rows, rhs.cols, rhs.rowStride, rhs.colStride = rhs.cols, rhs.rows, rhs.colStride, rhs.rowStride
 	s := &productStep[T]{lhs: lhs, rhs: rhs, a: a.id, b: b.id, c: c.id, aSize: a.size, bSize: b.size, shared: -1,
-		m: lhs.rows, n: rhs.cols}
+		m: lhs.rows, k: lhs.cols, n: rhs.cols, pieces: 1}
 	var rhsMask []bool
 	if batch == 0 {
-		rhsMask = transposeMask(constantMask(n.inputs[1]), rhs.cols, rhs.rows)
+		axes := iotaInts(len(n.inputs[1].dims))
+		rhsMask = l.constantMask(n.inputs[1], slices.Concat(axes[split(n.inputs[1]):], axes[:split(n.inputs[1])]))
 	}
-	s.plan = kernel.NewProductPlan[T](l.backend.kernels.isa, s.m, lhs.cols, s.n, rhsMask, l.outMask[n])
-	s.local = s.plan.LocalScratch()
-	l.tileMemory = max(l.tileMemory, s.local*n.dtype.Size())
+	s.plan = planOf[T](l, s.m, s.k, s.n, rhsMask, l.outMask[n])
+	s.last = s.plan
+	s.choose(l, rhsMask, l.outMask[n])
+
 	e := scheduled{step: s, reads: []*value{a, b}, writes: []*value{c}}
-	if s.sharedSize = s.plan.SharedScratch(); s.sharedSize > 0 {
+	l.tileMemory = max(l.tileMemory, max(s.plan.LocalScratch(), s.last.LocalScratch())*n.dtype.Size())
+	switch s.split {
+	case whole:
+		s.sharedSize = s.plan.SharedScratch()
+	case parts:
+		s.sharedSize = s.pieces * s.m * s.n
+		s.add = addOf[T](l.backend.kernels)
+	}
+	if s.sharedSize > 0 {
 		shared := l.newValue(n.dtype, s.sharedSize, temporary)
 		s.shared = shared.id
 		e.writes = append(e.writes, shared)
@@ -56,39 +90,75 @@ func lowerProduct[T float](l *lowering, n *node) {
 	l.emit(e)
 }
 
-// contracted is the number of axes that a product sums over.
-func contracted(n *node) int {
-	batch := n.attr.(int)
-	return (len(n.inputs[0].dims) + len(n.inputs[1].dims) - batch - len(n.dims)) / 2
+// choose cuts a product into bands or parts if the plan alone would leave it to few tasks.
+func (s *productStep[T]) choose(l *lowering, rhsMask, outMask []bool) {
+	work := s.plan.Work()
+	if len(s.lhs.offsets) > 1 || s.plan.Tasks(s.plan.Phases()-1) > 2 || work < 2*bandWork {
+		return
+	}
+	count := min(work/bandWork, maxParts)
+	rows := (s.m/count + 63) / 64 * 64
+	terms := (s.k/count + 63) / 64 * 64
+	switch {
+	case rows < s.m && outMask == nil && s.plan.Phases() == 1:
+		s.split, s.size = bands, rows
+		s.pieces = (s.m + rows - 1) / rows
+		s.plan = planOf[T](l, rows, s.k, s.n, rhsMask, nil)
+		s.last = planOf[T](l, s.m-(s.pieces-1)*rows, s.k, s.n, rhsMask, nil)
+	case terms < s.k && rhsMask == nil && s.m*s.n <= s.k*8:
+		s.split, s.size = parts, terms
+		s.pieces = (s.k + terms - 1) / terms
+		s.plan = planOf[T](l, s.m, terms, s.n, nil, outMask)
+		s.last = planOf[T](l, s.m, s.k-(s.pieces-1)*terms, s.n, nil, outMask)
+	}
+	if s.split != whole && (s.plan.Phases() > 1 || s.last.Phases() > 1) {
+		s.split, s.pieces = whole, 1
+		s.plan = planOf[T](l, s.m, s.k, s.n, rhsMask, outMask)
+		s.last = s.plan
+	}
 }
 
-// transposeMask turns a mask [rows, cols] into one [cols, rows].
-func transposeMask(mask []bool, rows, cols int) []bool {
-	if mask == nil {
-		return nil
+// planKey identifies a plan; masks that are the same slice are equal.
+type planKey struct {
+	dtype         dtypes.DType
+	m, k, n       int
+	rhsMask, mask *bool
+}
+
+// planOf returns the plan of a product, made once per program.
+func planOf[T float](l *lowering, m, k, n int, rhsMask, outMask []bool) *kernel.ProductPlan[T] {
+	key := planKey{dtypes.FromGenericsType[T](), m, k, n, unsafe.SliceData(rhsMask), unsafe.SliceData(outMask)}
+	if p, ok := l.plans[key]; ok {
+		return p.(*kernel.ProductPlan[T])
 	}
-	t := make([]bool, len(mask))
-	for i := range rows {
-		for j := range cols {
-			t[j*rows+i] = mask[i*cols+j]
-		}
-	}
-	return t
+	p := kernel.NewProductPlan[T](l.backend.kernels.isa, m, k, n, rhsMask, outMask)
+	l.plans[key] = p
+	return p
 }
 
 func (s *productStep[T]) run(f *frame) {
-	tasks := s.plan.Tasks(s.plan.Phases() - 1)
-	if s.plan.Phases() == 1 {
-		f.parallel(s, 0, len(s.lhs.offsets)*tasks)
-		return
-	}
-	for i := range s.lhs.offsets { // phase numbers carry the matrix of the batch
-		f.parallel(s, 2*i, s.plan.Tasks(0))
-		f.parallel(s, 2*i+1, tasks)
+	switch {
+	case s.split != whole:
+		f.parallel(s, 0, s.pieces)
+		if s.split == parts {
+			s.addParts(f)
+		}
+	case s.plan.Phases() == 1:
+		f.parallel(s, 0, len(s.lhs.offsets)*s.plan.Tasks(0))
+	default:
+		for i := range s.lhs.offsets { // the number of the phase carries that of the matrix
+			f.parallel(s, 2*i, s.plan.Tasks(0))
+			f.parallel(s, 2*i+1, s.plan.Tasks(1))
+		}
 	}
 }
 
 func (s *productStep[T]) task(f *frame, phase, task, worker int) {
+	local := f.workers[worker].registers
+	if s.split != whole {
+		s.piece(f, task, local)
+		return
+	}
 	matrix := phase / 2
 	if s.plan.Phases() == 1 {
 		tasks := s.plan.Tasks(0)
@@ -100,14 +170,58 @@ func (s *productStep[T]) task(f *frame, phase, task, worker int) {
 	if s.shared >= 0 {
 		shared = elements[T](f.memory[s.shared], s.sharedSize)
 	}
-	local := elements[T](f.workers[worker].registers, s.local)
-	a := matrixIn(elements[T](f.memory[s.a], s.aSize), &s.lhs, matrix)
-	b := matrixIn(elements[T](f.memory[s.b], s.bSize), &s.rhs, matrix)
-	c := kernel.Dense(elements[T](unsafe.Add(f.memory[s.c], matrix*s.m*s.n*int(unsafe.Sizeof(T(0)))), s.m*s.n), s.m, s.n)
-	s.plan.RunTask(phase, task, c, a, b, false, nil, shared, local)
+	c := elements[T](f.memory[s.c], (matrix+1)*s.m*s.n)[matrix*s.m*s.n:]
+	a, b := s.operands(f, matrix)
+	s.plan.RunTask(phase, task, kernel.Dense(c, s.m, s.n), a, b, false, nil, shared, elements[T](local, s.plan.LocalScratch()))
 }
 
-// matrixIn is matrix i of a batch in data.
-func matrixIn[T float](data []T, v *matrixView, i int) kernel.Matrix[T] {
-	return kernel.Matrix[T]{Data: data[v.offsets[i]:], Rows: v.rows, Cols: v.cols, RowStride: v.rowStride, ColStride: v.colStride}
+// operands returns the matrices of a batch index.
+func (s *productStep[T]) operands(f *frame, i int) (a, b kernel.Matrix[T]) {
+	a = kernel.Matrix[T]{Data: elements[T](f.memory[s.a], s.aSize)[s.lhs.offsets[i]:], Rows: s.m, Cols: s.k,
+		RowStride: s.lhs.rowStride, ColStride: s.lhs.colStride}
+	b = kernel.Matrix[T]{Data: elements[T](f.memory[s.b], s.bSize)[s.rhs.offsets[i]:], Rows: s.k, Cols: s.n,
+		RowStride: s.rhs.rowStride, ColStride: s.rhs.colStride}
+	return a, b
+}
+
+// piece computes a band of rows, or the part of the result that a part of the sum gives.
+func (s *productStep[T]) piece(f *frame, i int, local unsafe.Pointer) {
+	plan := s.plan
+	if i == s.pieces-1 {
+		plan = s.last
+	}
+	a, b := s.operands(f, 0)
+	first := i * s.size
+	var c kernel.Matrix[T]
+	if s.split == bands {
+		rows := min(s.size, s.m-first)
+		a.Data, a.Rows = a.Data[first*a.RowStride:], rows
+		c = kernel.Dense(elements[T](f.memory[s.c], s.m*s.n)[first*s.n:], rows, s.n)
+	} else {
+		terms := min(s.size, s.k-first)
+		a.Data, a.Cols = a.Data[first*a.ColStride:], terms
+		b.Data, b.Rows = b.Data[first*b.RowStride:], terms
+		c = kernel.Dense(elements[T](f.memory[s.shared], s.sharedSize)[i*s.m*s.n:], s.m, s.n)
+	}
+	scratch := elements[T](local, plan.LocalScratch())
+	for task := range plan.Tasks(0) {
+		plan.RunTask(0, task, c, a, b, false, nil, nil, scratch)
+	}
+}
+
+func (s *productStep[T]) addParts(f *frame) {
+	size := s.m * s.n
+	c, part := elements[T](f.memory[s.c], size), elements[T](f.memory[s.shared], s.sharedSize)
+	s.add(c, part[:size], part[size:2*size])
+	for i := 2; i < s.pieces; i++ {
+		s.add(c, c, part[i*size:(i+1)*size])
+	}
+}
+
+// addOf returns the vector addition of T.
+func addOf[T float](k *kernels) func(dst, a, b []T) {
+	add := k.vectors[opType{backends.OpTypeAdd, dtypes.FromGenericsType[T]()}]
+	return func(dst, a, b []T) {
+		add(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), nil, len(dst))
+	}
 }
