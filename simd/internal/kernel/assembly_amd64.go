@@ -1,6 +1,10 @@
 package kernel
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 //go:generate go run ./gen
 
@@ -106,6 +110,26 @@ func checkSelect[T Float](f func(dst []T, cond []bool, a, b []T)) func(dst []T, 
 		checkLength(len(dst), len(a))
 		checkLength(len(dst), len(b))
 		f(dst, cond, a, b)
+	}
+}
+
+func checkRows[T Float](f func(dst []T, a *T, n int)) func(dst, a []T) {
+	return func(dst, a []T) {
+		if n := rowLength(len(dst), len(a)); len(dst) > 0 {
+			f(dst, unsafe.SliceData(a), n)
+		}
+	}
+}
+
+func checkColumns[T Float](f func(dst []T, a *T, rows int)) func(dst, a []T) {
+	return func(dst, a []T) { f(dst, unsafe.SliceData(a), rowLength(len(dst), len(a))) }
+}
+
+func checkSpread[T Float](f func(dst *T, a []T, n int)) func(dst, a []T) {
+	return func(dst, a []T) {
+		if n := rowLength(len(a), len(dst)); len(a) > 0 {
+			f(unsafe.SliceData(dst), a, n)
+		}
 	}
 }
 

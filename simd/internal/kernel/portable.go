@@ -85,20 +85,21 @@ func portableVectors[T Float]() *Vectors[T] {
 
 		Transpose: transposeRows[T],
 
-		Sum: sum[T],
-		MaxOf: func(a []T) T {
-			m := T(math.Inf(-1))
-			for _, x := range a {
-				m = greater(m, x)
+		Sum:   sum[T],
+		MaxOf: maxOf[T],
+		MinOf: minOf[T],
+
+		SumRows: reduceRows(sum[T]),
+		MaxRows: reduceRows(maxOf[T]),
+		MinRows: reduceRows(minOf[T]),
+
+		SumColumns: sumColumns[T],
+		Spread:     spread[T],
+		Repeat: func(dst, a []T) {
+			rowLength(len(a), len(dst))
+			for n := copy(dst, a); n < len(dst); {
+				n += copy(dst[n:], dst[:n])
 			}
-			return m
-		},
-		MinOf: func(a []T) T {
-			m := T(math.Inf(1))
-			for _, x := range a {
-				m = lesser(m, x)
-			}
-			return m
 		},
 	}
 }
@@ -238,25 +239,4 @@ func logistic(x float64) float64 {
 		return z / (1 + z)
 	}
 	return 1 / (1 + z)
-}
-
-// sum is the order of additions that [Vectors.Sum] states.
-func sum[T Float](a []T) T {
-	var partial [64]T
-	width := len(partial) * 4 / sizeOf[T]()
-	for len(a) >= width {
-		for i, x := range a[:width] {
-			partial[i] += x
-		}
-		a = a[width:]
-	}
-	for i, x := range a {
-		partial[i] += x
-	}
-	for half := width / 2; half > 0; half /= 2 {
-		for i, x := range partial[half : 2*half] {
-			partial[i] += x
-		}
-	}
-	return partial[0]
 }

@@ -4,7 +4,7 @@
 
 // func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile6x1AVX2F32(SB), $0-112
+TEXT ·tile6x1AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -161,7 +161,7 @@ GLOBL lanesAVX2<>(SB), RODATA|NOPTR, $64
 
 // func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile6x2AVX2F32(SB), $0-112
+TEXT ·tile6x2AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -339,7 +339,7 @@ next:
 
 // func tile4x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile4x1AVX2F32(SB), $0-112
+TEXT ·tile4x1AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -464,7 +464,7 @@ next:
 
 // func tile4x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile4x2AVX2F32(SB), $0-112
+TEXT ·tile4x2AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -610,7 +610,7 @@ next:
 
 // func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile2x1AVX2F32(SB), $0-112
+TEXT ·tile2x1AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -710,7 +710,7 @@ next:
 
 // func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile2x2AVX2F32(SB), $0-112
+TEXT ·tile2x2AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -821,7 +821,7 @@ next:
 
 // func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile1x1AVX2F32(SB), $0-112
+TEXT ·tile1x1AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -910,7 +910,7 @@ next:
 
 // func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile1x2AVX2F32(SB), $0-112
+TEXT ·tile1x2AVX2F32(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1005,7 +1005,7 @@ next:
 
 // func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile6x1AVX2F64(SB), $0-112
+TEXT ·tile6x1AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1152,7 +1152,7 @@ next:
 
 // func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile6x2AVX2F64(SB), $0-112
+TEXT ·tile6x2AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1330,7 +1330,7 @@ next:
 
 // func tile4x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile4x1AVX2F64(SB), $0-112
+TEXT ·tile4x1AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1455,7 +1455,7 @@ next:
 
 // func tile4x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile4x2AVX2F64(SB), $0-112
+TEXT ·tile4x2AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1601,7 +1601,7 @@ next:
 
 // func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile2x1AVX2F64(SB), $0-112
+TEXT ·tile2x1AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1701,7 +1701,7 @@ next:
 
 // func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile2x2AVX2F64(SB), $0-112
+TEXT ·tile2x2AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1812,7 +1812,7 @@ next:
 
 // func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile1x1AVX2F64(SB), $0-112
+TEXT ·tile1x1AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX
@@ -1901,7 +1901,7 @@ next:
 
 // func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·tile1x2AVX2F64(SB), $0-112
+TEXT ·tile1x2AVX2F64(SB), NOSPLIT, $0-112
 	MOVQ tiles+0(FP), AX
 	MOVQ a+16(FP), CX
 	MOVQ c+56(FP), DX

@@ -7,7 +7,7 @@ type Float interface{ float32 | float64 }
 
 // Vectors is the table of element-wise kernels of one element type on one instruction set.
 //
-// All slices of a call have the same length, otherwise the kernel panics; it may be 0. dst may be the same slice as an
+// All slices of a call have the same length unless something else is said, otherwise the kernel panics; it may be 0. dst may be the same slice as an
 // operand but must not overlap one otherwise. A kernel never touches memory outside its slices. The result for an
 // element depends on the values of the operands only, not on where in the slice it is.
 type Vectors[T Float] struct {
@@ -54,6 +54,19 @@ type Vectors[T Float] struct {
 
 	// MaxOf and MinOf return NaN when an element is NaN, and -Inf and +Inf for an empty slice.
 	MaxOf, MinOf func(a []T) T
+
+	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
+	SumRows, MaxRows, MinRows func(dst, a []T)
+
+	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn, p[i mod 4], of which
+	// (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
+	SumColumns func(dst, a []T)
+
+	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).
+	Spread func(dst, a []T)
+
+	// dst[i] = a[i mod len(a)], where len(dst) is a multiple of len(a).
+	Repeat func(dst, a []T)
 }
 
 // VectorsOf returns the kernels for T on isa, which must be one of [Available].
@@ -74,4 +87,15 @@ func checkLength(want, found int) {
 	if want != found {
 		panic(fmt.Sprintf("kernel.Vectors: operand of length %d for a result of length %d", found, want))
 	}
+}
+
+// rowLength returns the length of each of a number of rows with so many elements together.
+func rowLength(rows, elements int) int {
+	if rows == 0 && elements == 0 {
+		return 0
+	}
+	if rows == 0 || elements%rows != 0 {
+		panic(fmt.Sprintf("kernel.Vectors: %d elements are not %d rows of equal length", elements, rows))
+	}
+	return elements / rows
 }

@@ -242,20 +242,45 @@ func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
 //go:noescape
 func fillAVX2F32(dst []float32, s float32)
 
+// fills a row of n elements with each element of a; there is one or more.
+//
+//go:noescape
+func spreadAVX2F32(dst *float32, a []float32, n int)
+
 // adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX2F32(a []float32) float32
 
-// returns the greatest element, or NaN if there is one.
+// adds the elements in the order that Vectors states of each row of n; there is one or more.
+//
+//go:noescape
+func sumRowsAVX2F32(dst []float32, a *float32, n int)
+
+// finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX2F32(a []float32) float32
 
-// returns the least element, or NaN if there is one.
+// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func maxRowsAVX2F32(dst []float32, a *float32, n int)
+
+// finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX2F32(a []float32) float32
+
+// finds the least element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func minRowsAVX2F32(dst []float32, a *float32, n int)
+
+// adds the rows to dst.
+//
+//go:noescape
+func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
 
 // computes dst = add(a, b).
 //
@@ -492,17 +517,42 @@ func selectAVX2F64(dst []float64, cond []bool, a []float64, b []float64)
 //go:noescape
 func fillAVX2F64(dst []float64, s float64)
 
+// fills a row of n elements with each element of a; there is one or more.
+//
+//go:noescape
+func spreadAVX2F64(dst *float64, a []float64, n int)
+
 // adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX2F64(a []float64) float64
 
-// returns the greatest element, or NaN if there is one.
+// adds the elements in the order that Vectors states of each row of n; there is one or more.
+//
+//go:noescape
+func sumRowsAVX2F64(dst []float64, a *float64, n int)
+
+// finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX2F64(a []float64) float64
 
-// returns the least element, or NaN if there is one.
+// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func maxRowsAVX2F64(dst []float64, a *float64, n int)
+
+// finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX2F64(a []float64) float64
+
+// finds the least element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func minRowsAVX2F64(dst []float64, a *float64, n int)
+
+// adds the rows to dst.
+//
+//go:noescape
+func sumColumnsAVX2F64(dst []float64, a *float64, rows int)

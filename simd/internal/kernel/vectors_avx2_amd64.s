@@ -4,7 +4,7 @@
 
 // func addAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·addAVX2F32(SB), $0-72
+TEXT ·addAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -62,7 +62,7 @@ GLOBL lanesAVX2<>(SB), RODATA|NOPTR, $64
 
 // func addScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·addScalarAVX2F32(SB), $0-52
+TEXT ·addScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -105,7 +105,7 @@ done:
 
 // func subAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·subAVX2F32(SB), $0-72
+TEXT ·subAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -153,7 +153,7 @@ done:
 
 // func subScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·subScalarAVX2F32(SB), $0-52
+TEXT ·subScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -196,7 +196,7 @@ done:
 
 // func scalarSubAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·scalarSubAVX2F32(SB), $0-52
+TEXT ·scalarSubAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -239,7 +239,7 @@ done:
 
 // func mulAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·mulAVX2F32(SB), $0-72
+TEXT ·mulAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -287,7 +287,7 @@ done:
 
 // func mulScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·mulScalarAVX2F32(SB), $0-52
+TEXT ·mulScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -330,7 +330,7 @@ done:
 
 // func divAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·divAVX2F32(SB), $0-72
+TEXT ·divAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -378,7 +378,7 @@ done:
 
 // func divScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·divScalarAVX2F32(SB), $0-52
+TEXT ·divScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -421,7 +421,7 @@ done:
 
 // func scalarDivAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·scalarDivAVX2F32(SB), $0-52
+TEXT ·scalarDivAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -464,7 +464,7 @@ done:
 
 // func minAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·minAVX2F32(SB), $0-72
+TEXT ·minAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -518,7 +518,7 @@ done:
 
 // func minScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·minScalarAVX2F32(SB), $0-52
+TEXT ·minScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -567,7 +567,7 @@ done:
 
 // func maxAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, CMOV
-TEXT ·maxAVX2F32(SB), $0-72
+TEXT ·maxAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -621,7 +621,7 @@ done:
 
 // func maxScalarAVX2F32(dst []float32, a []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·maxScalarAVX2F32(SB), $0-52
+TEXT ·maxScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -670,7 +670,7 @@ done:
 
 // func mulAddAVX2F32(dst []float32, a []float32, b []float32, c []float32)
 // Requires: AVX, CMOV, FMA3
-TEXT ·mulAddAVX2F32(SB), $0-96
+TEXT ·mulAddAVX2F32(SB), NOSPLIT, $0-96
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -727,7 +727,7 @@ done:
 
 // func negAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·negAVX2F32(SB), $0-48
+TEXT ·negAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -771,7 +771,7 @@ GLOBL c32_80000000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func absAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·absAVX2F32(SB), $0-48
+TEXT ·absAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -815,7 +815,7 @@ GLOBL c32_7fffffffAVX2<>(SB), RODATA|NOPTR, $4
 
 // func sqrtAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·sqrtAVX2F32(SB), $0-48
+TEXT ·sqrtAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -854,7 +854,7 @@ done:
 
 // func rsqrtAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·rsqrtAVX2F32(SB), $0-48
+TEXT ·rsqrtAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -900,7 +900,7 @@ GLOBL c32_3f800000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func floorAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·floorAVX2F32(SB), $0-48
+TEXT ·floorAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -939,7 +939,7 @@ done:
 
 // func ceilAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·ceilAVX2F32(SB), $0-48
+TEXT ·ceilAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -978,7 +978,7 @@ done:
 
 // func roundAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·roundAVX2F32(SB), $0-48
+TEXT ·roundAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1017,7 +1017,7 @@ done:
 
 // func signAVX2F32(dst []float32, a []float32)
 // Requires: AVX, CMOV
-TEXT ·signAVX2F32(SB), $0-48
+TEXT ·signAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1072,7 +1072,7 @@ done:
 
 // func expAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·expAVX2F32(SB), $0-48
+TEXT ·expAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1230,7 +1230,7 @@ GLOBL c32_3f000000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func expm1AVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·expm1AVX2F32(SB), $0-48
+TEXT ·expm1AVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1383,7 +1383,7 @@ GLOBL c32_41c80000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func logAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·logAVX2F32(SB), $0-48
+TEXT ·logAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1594,7 +1594,7 @@ GLOBL c32_7fc00000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func log1pAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·log1pAVX2F32(SB), $0-48
+TEXT ·log1pAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1767,7 +1767,7 @@ done:
 
 // func tanhAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·tanhAVX2F32(SB), $0-48
+TEXT ·tanhAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1921,7 +1921,7 @@ GLOBL c32_41200000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func logisticAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·logisticAVX2F32(SB), $0-48
+TEXT ·logisticAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2064,7 +2064,7 @@ done:
 
 // func erfAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·erfAVX2F32(SB), $0-48
+TEXT ·erfAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2320,7 +2320,7 @@ GLOBL c32_3e82c339AVX2<>(SB), RODATA|NOPTR, $4
 
 // func sinAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·sinAVX2F32(SB), $0-48
+TEXT ·sinAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2497,7 +2497,7 @@ GLOBL c32_48000000AVX2<>(SB), RODATA|NOPTR, $4
 
 // func cosAVX2F32(dst []float32, a []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·cosAVX2F32(SB), $0-48
+TEXT ·cosAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2635,7 +2635,7 @@ GLOBL c32_1AVX2<>(SB), RODATA|NOPTR, $4
 
 // func powAVX2F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·powAVX2F32(SB), $0-72
+TEXT ·powAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3430,7 +3430,7 @@ GLOBL c64_8000000000000000AVX2<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·equalAVX2F32(SB), $0-72
+TEXT ·equalAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3488,7 +3488,7 @@ done:
 
 // func equalScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·equalScalarAVX2F32(SB), $0-52
+TEXT ·equalScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3542,7 +3542,7 @@ done:
 
 // func notEqualAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·notEqualAVX2F32(SB), $0-72
+TEXT ·notEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3600,7 +3600,7 @@ done:
 
 // func notEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·notEqualScalarAVX2F32(SB), $0-52
+TEXT ·notEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3654,7 +3654,7 @@ done:
 
 // func lessAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessAVX2F32(SB), $0-72
+TEXT ·lessAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3712,7 +3712,7 @@ done:
 
 // func lessScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessScalarAVX2F32(SB), $0-52
+TEXT ·lessScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3766,7 +3766,7 @@ done:
 
 // func lessEqualAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessEqualAVX2F32(SB), $0-72
+TEXT ·lessEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3824,7 +3824,7 @@ done:
 
 // func lessEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessEqualScalarAVX2F32(SB), $0-52
+TEXT ·lessEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3878,7 +3878,7 @@ done:
 
 // func greaterAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterAVX2F32(SB), $0-72
+TEXT ·greaterAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3936,7 +3936,7 @@ done:
 
 // func greaterScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterScalarAVX2F32(SB), $0-52
+TEXT ·greaterScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3990,7 +3990,7 @@ done:
 
 // func greaterEqualAVX2F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterEqualAVX2F32(SB), $0-72
+TEXT ·greaterEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4048,7 +4048,7 @@ done:
 
 // func greaterEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterEqualScalarAVX2F32(SB), $0-52
+TEXT ·greaterEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4102,7 +4102,7 @@ done:
 
 // func transposeAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
 // Requires: AVX
-TEXT ·transposeAVX2F32(SB), $0-48
+TEXT ·transposeAVX2F32(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+16(FP), CX
 	MOVQ cols+40(FP), DX
@@ -4182,7 +4182,7 @@ square:
 
 // func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
 // Requires: AVX, AVX2, CMOV, SSE2
-TEXT ·selectAVX2F32(SB), $0-96
+TEXT ·selectAVX2F32(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
 	MOVQ cond_base+24(FP), DX
@@ -4246,7 +4246,7 @@ done:
 
 // func fillAVX2F32(dst []float32, s float32)
 // Requires: AVX, CMOV
-TEXT ·fillAVX2F32(SB), $0-28
+TEXT ·fillAVX2F32(SB), NOSPLIT, $0-28
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	VBROADCASTSS s+24(FP), Y0
@@ -4260,19 +4260,62 @@ whole:
 	JMP     whole
 
 rest:
-	MOVQ       $+8, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       lanesAVX2<>+0(SB), CX
-	VMOVUPS    32(CX)(DX*4), Y1
+	TESTQ      CX, CX
+	JLE        filled
+	MOVQ       $+8, BX
+	CMPQ       CX, BX
+	CMOVQLT    CX, BX
+	NEGQ       BX
+	LEAQ       lanesAVX2<>+0(SB), DX
+	VMOVUPS    32(DX)(BX*4), Y1
 	VMASKMOVPS Y0, Y1, (AX)
+	LEAQ       (AX)(CX*4), AX
+
+filled:
+	VZEROUPPER
+	RET
+
+// func spreadAVX2F32(dst *float32, a []float32, n int)
+// Requires: AVX, CMOV
+TEXT ·spreadAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ a_base+8(FP), AX
+	MOVQ a_len+16(FP), CX
+	MOVQ dst+0(FP), DX
+
+row:
+	VBROADCASTSS (AX), Y0
+	MOVQ         n+32(FP), BX
+
+whole:
+	CMPQ    BX, $+8
+	JLT     rest
+	VMOVUPS Y0, (DX)
+	ADDQ    $+32, DX
+	SUBQ    $+8, BX
+	JMP     whole
+
+rest:
+	TESTQ      BX, BX
+	JLE        filled
+	MOVQ       $+8, DI
+	CMPQ       BX, DI
+	CMOVQLT    BX, DI
+	NEGQ       DI
+	LEAQ       lanesAVX2<>+0(SB), SI
+	VMOVUPS    32(SI)(DI*4), Y1
+	VMASKMOVPS Y0, Y1, (DX)
+	LEAQ       (DX)(BX*4), DX
+
+filled:
+	ADDQ $+4, AX
+	DECQ CX
+	JNZ  row
 	VZEROUPPER
 	RET
 
 // func sumAVX2F32(a []float32) float32
 // Requires: AVX, CMOV
-TEXT ·sumAVX2F32(SB), $0-28
+TEXT ·sumAVX2F32(SB), NOSPLIT, $0-28
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
 	VXORPS Y0, Y0, Y0
@@ -4407,9 +4450,157 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX2F32(dst []float32, a *float32, n int)
+// Requires: AVX, CMOV
+TEXT ·sumRowsAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ   n+32(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   DX, SI
+
+whole:
+	CMPQ   BX, $+64
+	JLT    rest
+	VADDPS (SI), Y0, Y0
+	VADDPS 32(SI), Y1, Y1
+	VADDPS 64(SI), Y2, Y2
+	VADDPS 96(SI), Y3, Y3
+	VADDPS 128(SI), Y4, Y4
+	VADDPS 160(SI), Y5, Y5
+	VADDPS 192(SI), Y6, Y6
+	VADDPS 224(SI), Y7, Y7
+	ADDQ   $+256, SI
+	SUBQ   $+64, BX
+	JMP    whole
+
+rest:
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS (SI), Y8, Y8
+	VADDPS     Y8, Y0, Y0
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 32(SI), Y8, Y8
+	VADDPS     Y8, Y1, Y1
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 64(SI), Y8, Y8
+	VADDPS     Y8, Y2, Y2
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 96(SI), Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 128(SI), Y8, Y8
+	VADDPS     Y8, Y4, Y4
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 160(SI), Y8, Y8
+	VADDPS     Y8, Y5, Y5
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 192(SI), Y8, Y8
+	VADDPS     Y8, Y6, Y6
+	SUBQ       $+8, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+8, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPS    32(DI)(R8*4), Y8
+	VMASKMOVPS 224(SI), Y8, Y8
+	VADDPS     Y8, Y7, Y7
+	SUBQ       $+8, BX
+
+pairs:
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, DX
+	ADDQ         $+4, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func maxOfAVX2F32(a []float32) float32
 // Requires: AVX, CMOV
-TEXT ·maxOfAVX2F32(SB), $0-28
+TEXT ·maxOfAVX2F32(SB), NOSPLIT, $0-28
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSS c32_ff800000AVX2<>+0(SB), Y0
@@ -4462,9 +4653,75 @@ combine:
 	VZEROUPPER
 	RET
 
+// func maxRowsAVX2F32(dst []float32, a *float32, n int)
+// Requires: AVX, CMOV
+TEXT ·maxRowsAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS c32_ff800000AVX2<>+0(SB), Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ      BX, $+8
+	JLT       rest
+	VMOVUPS   (SI), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMOVAPS   Y1, Y1
+	VMAXPS    Y2, Y0, Y0
+	ADDQ      $+32, SI
+	SUBQ      $+8, BX
+	JMP       whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $+8, DI
+	CMPQ         BX, DI
+	CMOVQLT      BX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(DI*4), Y2
+	VMASKMOVPS   (SI), Y2, Y3
+	VBROADCASTSS c32_ff800000AVX2<>+0(SB), Y4
+	VBLENDVPS    Y2, Y3, Y4, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VMOVAPS      Y1, Y1
+	VMAXPS       Y2, Y0, Y0
+
+combine:
+	VEXTRACTF128 $0x01, Y0, X2
+	VMAXPS       X2, X0, X0
+	VPERMILPD    $0x01, X0, X2
+	VMAXPS       X2, X0, X0
+	VMOVSHDUP    X0, X2
+	VMAXPS       X2, X0, X0
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDPS       X2, X1, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, DX
+	ADDQ         $+4, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func minOfAVX2F32(a []float32) float32
 // Requires: AVX, CMOV
-TEXT ·minOfAVX2F32(SB), $0-28
+TEXT ·minOfAVX2F32(SB), NOSPLIT, $0-28
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSS c32_7f800000AVX2<>+0(SB), Y0
@@ -4517,9 +4774,154 @@ combine:
 	VZEROUPPER
 	RET
 
+// func minRowsAVX2F32(dst []float32, a *float32, n int)
+// Requires: AVX, CMOV
+TEXT ·minRowsAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS c32_7f800000AVX2<>+0(SB), Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ      BX, $+8
+	JLT       rest
+	VMOVUPS   (SI), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, Y2, Y1, Y1
+	VMOVAPS   Y1, Y1
+	VMINPS    Y2, Y0, Y0
+	ADDQ      $+32, SI
+	SUBQ      $+8, BX
+	JMP       whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $+8, DI
+	CMPQ         BX, DI
+	CMOVQLT      BX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(DI*4), Y2
+	VMASKMOVPS   (SI), Y2, Y3
+	VBROADCASTSS c32_7f800000AVX2<>+0(SB), Y4
+	VBLENDVPS    Y2, Y3, Y4, Y2
+	VCMPPS       $0x03, Y2, Y2, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VMOVAPS      Y1, Y1
+	VMINPS       Y2, Y0, Y0
+
+combine:
+	VEXTRACTF128 $0x01, Y0, X2
+	VMINPS       X2, X0, X0
+	VPERMILPD    $0x01, X0, X2
+	VMINPS       X2, X0, X0
+	VMOVSHDUP    X0, X2
+	VMINPS       X2, X0, X0
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDPS       X2, X1, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x02, BX
+	ADDQ         BX, DX
+	ADDQ         $+4, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
+// Requires: AVX, CMOV
+TEXT ·sumColumnsAVX2F32(SB), NOSPLIT, $0-40
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   dst_len+8(FP), CX
+	MOVQ   a+24(FP), DX
+	MOVQ   CX, BX
+	IMUL3Q $+4, BX, BX
+
+columns:
+	TESTQ   CX, CX
+	JLE     done
+	MOVQ    $+8, DI
+	CMPQ    CX, DI
+	CMOVQLT CX, DI
+	NEGQ    DI
+	LEAQ    lanesAVX2<>+0(SB), SI
+	VMOVUPS 32(SI)(DI*4), Y0
+	MOVQ    DX, SI
+	MOVQ    rows+32(FP), DI
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+
+rows:
+	CMPQ       DI, $+4
+	JLT        rest
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y1, Y1
+	ADDQ       BX, SI
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       BX, SI
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y3, Y3
+	ADDQ       BX, SI
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y4, Y4
+	ADDQ       BX, SI
+	SUBQ       $+4, DI
+	JMP        rows
+
+rest:
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y1, Y1
+	ADDQ       BX, SI
+	DECQ       DI
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y2, Y2
+	ADDQ       BX, SI
+	DECQ       DI
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPS (SI), Y0, Y5
+	VADDPS     Y5, Y3, Y3
+	ADDQ       BX, SI
+	DECQ       DI
+
+store:
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y4, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS (AX), Y0, Y2
+	VADDPS     Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, DX
+	SUBQ       $+8, CX
+	JMP        columns
+
+done:
+	VZEROUPPER
+	RET
+
 // func addAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·addAVX2F64(SB), $0-72
+TEXT ·addAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4567,7 +4969,7 @@ done:
 
 // func addScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·addScalarAVX2F64(SB), $0-56
+TEXT ·addScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4610,7 +5012,7 @@ done:
 
 // func subAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·subAVX2F64(SB), $0-72
+TEXT ·subAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4658,7 +5060,7 @@ done:
 
 // func subScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·subScalarAVX2F64(SB), $0-56
+TEXT ·subScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4701,7 +5103,7 @@ done:
 
 // func scalarSubAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·scalarSubAVX2F64(SB), $0-56
+TEXT ·scalarSubAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4744,7 +5146,7 @@ done:
 
 // func mulAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·mulAVX2F64(SB), $0-72
+TEXT ·mulAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4792,7 +5194,7 @@ done:
 
 // func mulScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·mulScalarAVX2F64(SB), $0-56
+TEXT ·mulScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4835,7 +5237,7 @@ done:
 
 // func divAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·divAVX2F64(SB), $0-72
+TEXT ·divAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4883,7 +5285,7 @@ done:
 
 // func divScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·divScalarAVX2F64(SB), $0-56
+TEXT ·divScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4926,7 +5328,7 @@ done:
 
 // func scalarDivAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·scalarDivAVX2F64(SB), $0-56
+TEXT ·scalarDivAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -4969,7 +5371,7 @@ done:
 
 // func minAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·minAVX2F64(SB), $0-72
+TEXT ·minAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5023,7 +5425,7 @@ done:
 
 // func minScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·minScalarAVX2F64(SB), $0-56
+TEXT ·minScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5072,7 +5474,7 @@ done:
 
 // func maxAVX2F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, CMOV
-TEXT ·maxAVX2F64(SB), $0-72
+TEXT ·maxAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5126,7 +5528,7 @@ done:
 
 // func maxScalarAVX2F64(dst []float64, a []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·maxScalarAVX2F64(SB), $0-56
+TEXT ·maxScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5175,7 +5577,7 @@ done:
 
 // func mulAddAVX2F64(dst []float64, a []float64, b []float64, c []float64)
 // Requires: AVX, CMOV, FMA3
-TEXT ·mulAddAVX2F64(SB), $0-96
+TEXT ·mulAddAVX2F64(SB), NOSPLIT, $0-96
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5232,7 +5634,7 @@ done:
 
 // func negAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·negAVX2F64(SB), $0-48
+TEXT ·negAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5273,7 +5675,7 @@ done:
 
 // func absAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·absAVX2F64(SB), $0-48
+TEXT ·absAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5314,7 +5716,7 @@ done:
 
 // func sqrtAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·sqrtAVX2F64(SB), $0-48
+TEXT ·sqrtAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5353,7 +5755,7 @@ done:
 
 // func rsqrtAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·rsqrtAVX2F64(SB), $0-48
+TEXT ·rsqrtAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5396,7 +5798,7 @@ done:
 
 // func floorAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·floorAVX2F64(SB), $0-48
+TEXT ·floorAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5435,7 +5837,7 @@ done:
 
 // func ceilAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·ceilAVX2F64(SB), $0-48
+TEXT ·ceilAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5474,7 +5876,7 @@ done:
 
 // func roundAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·roundAVX2F64(SB), $0-48
+TEXT ·roundAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5513,7 +5915,7 @@ done:
 
 // func signAVX2F64(dst []float64, a []float64)
 // Requires: AVX, CMOV
-TEXT ·signAVX2F64(SB), $0-48
+TEXT ·signAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5568,7 +5970,7 @@ done:
 
 // func expAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·expAVX2F64(SB), $0-48
+TEXT ·expAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5713,7 +6115,7 @@ done:
 
 // func expm1AVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·expm1AVX2F64(SB), $0-48
+TEXT ·expm1AVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5886,7 +6288,7 @@ GLOBL c64_404b000000000000AVX2<>(SB), RODATA|NOPTR, $8
 
 // func logAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·logAVX2F64(SB), $0-48
+TEXT ·logAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -6055,7 +6457,7 @@ done:
 
 // func log1pAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·log1pAVX2F64(SB), $0-48
+TEXT ·log1pAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -6240,7 +6642,7 @@ done:
 
 // func tanhAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·tanhAVX2F64(SB), $0-48
+TEXT ·tanhAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -6414,7 +6816,7 @@ GLOBL c64_4034000000000000AVX2<>(SB), RODATA|NOPTR, $8
 
 // func logisticAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·logisticAVX2F64(SB), $0-48
+TEXT ·logisticAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -6577,7 +6979,7 @@ done:
 
 // func erfAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·erfAVX2F64(SB), $0-48
+TEXT ·erfAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -6961,7 +7363,7 @@ GLOBL c64_3fcb78e03995218fAVX2<>(SB), RODATA|NOPTR, $8
 
 // func sinAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·sinAVX2F64(SB), $0-48
+TEXT ·sinAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7180,7 +7582,7 @@ GLOBL c64_41d0000000000000AVX2<>(SB), RODATA|NOPTR, $8
 
 // func cosAVX2F64(dst []float64, a []float64)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·cosAVX2F64(SB), $0-48
+TEXT ·cosAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7342,7 +7744,7 @@ GLOBL c64_1AVX2<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·equalAVX2F64(SB), $0-72
+TEXT ·equalAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7400,7 +7802,7 @@ done:
 
 // func equalScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·equalScalarAVX2F64(SB), $0-56
+TEXT ·equalScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -7454,7 +7856,7 @@ done:
 
 // func notEqualAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·notEqualAVX2F64(SB), $0-72
+TEXT ·notEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7512,7 +7914,7 @@ done:
 
 // func notEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·notEqualScalarAVX2F64(SB), $0-56
+TEXT ·notEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -7566,7 +7968,7 @@ done:
 
 // func lessAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessAVX2F64(SB), $0-72
+TEXT ·lessAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7624,7 +8026,7 @@ done:
 
 // func lessScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessScalarAVX2F64(SB), $0-56
+TEXT ·lessScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -7678,7 +8080,7 @@ done:
 
 // func lessEqualAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessEqualAVX2F64(SB), $0-72
+TEXT ·lessEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7736,7 +8138,7 @@ done:
 
 // func lessEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·lessEqualScalarAVX2F64(SB), $0-56
+TEXT ·lessEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -7790,7 +8192,7 @@ done:
 
 // func greaterAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterAVX2F64(SB), $0-72
+TEXT ·greaterAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7848,7 +8250,7 @@ done:
 
 // func greaterScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterScalarAVX2F64(SB), $0-56
+TEXT ·greaterScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -7902,7 +8304,7 @@ done:
 
 // func greaterEqualAVX2F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterEqualAVX2F64(SB), $0-72
+TEXT ·greaterEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -7960,7 +8362,7 @@ done:
 
 // func greaterEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 // Requires: AVX, BMI2, CMOV
-TEXT ·greaterEqualScalarAVX2F64(SB), $0-56
+TEXT ·greaterEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -8014,7 +8416,7 @@ done:
 
 // func transposeAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
 // Requires: AVX
-TEXT ·transposeAVX2F64(SB), $0-48
+TEXT ·transposeAVX2F64(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ src+16(FP), CX
 	MOVQ cols+40(FP), DX
@@ -8066,7 +8468,7 @@ square:
 
 // func selectAVX2F64(dst []float64, cond []bool, a []float64, b []float64)
 // Requires: AVX, AVX2, CMOV, SSE2
-TEXT ·selectAVX2F64(SB), $0-96
+TEXT ·selectAVX2F64(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
 	MOVQ cond_base+24(FP), DX
@@ -8130,7 +8532,7 @@ done:
 
 // func fillAVX2F64(dst []float64, s float64)
 // Requires: AVX, CMOV
-TEXT ·fillAVX2F64(SB), $0-32
+TEXT ·fillAVX2F64(SB), NOSPLIT, $0-32
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	VBROADCASTSD s+24(FP), Y0
@@ -8144,19 +8546,62 @@ whole:
 	JMP     whole
 
 rest:
-	MOVQ       $+4, DX
-	CMPQ       CX, DX
-	CMOVQLT    CX, DX
-	NEGQ       DX
-	LEAQ       lanesAVX2<>+0(SB), CX
-	VMOVUPD    32(CX)(DX*8), Y1
+	TESTQ      CX, CX
+	JLE        filled
+	MOVQ       $+4, BX
+	CMPQ       CX, BX
+	CMOVQLT    CX, BX
+	NEGQ       BX
+	LEAQ       lanesAVX2<>+0(SB), DX
+	VMOVUPD    32(DX)(BX*8), Y1
 	VMASKMOVPD Y0, Y1, (AX)
+	LEAQ       (AX)(CX*8), AX
+
+filled:
+	VZEROUPPER
+	RET
+
+// func spreadAVX2F64(dst *float64, a []float64, n int)
+// Requires: AVX, CMOV
+TEXT ·spreadAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ a_base+8(FP), AX
+	MOVQ a_len+16(FP), CX
+	MOVQ dst+0(FP), DX
+
+row:
+	VBROADCASTSD (AX), Y0
+	MOVQ         n+32(FP), BX
+
+whole:
+	CMPQ    BX, $+4
+	JLT     rest
+	VMOVUPD Y0, (DX)
+	ADDQ    $+32, DX
+	SUBQ    $+4, BX
+	JMP     whole
+
+rest:
+	TESTQ      BX, BX
+	JLE        filled
+	MOVQ       $+4, DI
+	CMPQ       BX, DI
+	CMOVQLT    BX, DI
+	NEGQ       DI
+	LEAQ       lanesAVX2<>+0(SB), SI
+	VMOVUPD    32(SI)(DI*8), Y1
+	VMASKMOVPD Y0, Y1, (DX)
+	LEAQ       (DX)(BX*8), DX
+
+filled:
+	ADDQ $+8, AX
+	DECQ CX
+	JNZ  row
 	VZEROUPPER
 	RET
 
 // func sumAVX2F64(a []float64) float64
 // Requires: AVX, CMOV
-TEXT ·sumAVX2F64(SB), $0-32
+TEXT ·sumAVX2F64(SB), NOSPLIT, $0-32
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
 	VXORPD Y0, Y0, Y0
@@ -8289,9 +8734,155 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX2F64(dst []float64, a *float64, n int)
+// Requires: AVX, CMOV
+TEXT ·sumRowsAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ   n+32(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, SI
+
+whole:
+	CMPQ   BX, $+32
+	JLT    rest
+	VADDPD (SI), Y0, Y0
+	VADDPD 32(SI), Y1, Y1
+	VADDPD 64(SI), Y2, Y2
+	VADDPD 96(SI), Y3, Y3
+	VADDPD 128(SI), Y4, Y4
+	VADDPD 160(SI), Y5, Y5
+	VADDPD 192(SI), Y6, Y6
+	VADDPD 224(SI), Y7, Y7
+	ADDQ   $+256, SI
+	SUBQ   $+32, BX
+	JMP    whole
+
+rest:
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD (SI), Y8, Y8
+	VADDPD     Y8, Y0, Y0
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 32(SI), Y8, Y8
+	VADDPD     Y8, Y1, Y1
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 64(SI), Y8, Y8
+	VADDPD     Y8, Y2, Y2
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 96(SI), Y8, Y8
+	VADDPD     Y8, Y3, Y3
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 128(SI), Y8, Y8
+	VADDPD     Y8, Y4, Y4
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 160(SI), Y8, Y8
+	VADDPD     Y8, Y5, Y5
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 192(SI), Y8, Y8
+	VADDPD     Y8, Y6, Y6
+	SUBQ       $+4, BX
+	TESTQ      BX, BX
+	JLE        pairs
+	MOVQ       $+4, R8
+	CMPQ       BX, R8
+	CMOVQLT    BX, R8
+	NEGQ       R8
+	LEAQ       lanesAVX2<>+0(SB), DI
+	VMOVUPD    32(DI)(R8*8), Y8
+	VMASKMOVPD 224(SI), Y8, Y8
+	VADDPD     Y8, Y7, Y7
+	SUBQ       $+4, BX
+
+pairs:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         $+8, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func maxOfAVX2F64(a []float64) float64
 // Requires: AVX, CMOV
-TEXT ·maxOfAVX2F64(SB), $0-32
+TEXT ·maxOfAVX2F64(SB), NOSPLIT, $0-32
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSD c64_fff0000000000000AVX2<>+0(SB), Y0
@@ -8340,9 +8931,71 @@ combine:
 	VZEROUPPER
 	RET
 
+// func maxRowsAVX2F64(dst []float64, a *float64, n int)
+// Requires: AVX, CMOV
+TEXT ·maxRowsAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD c64_fff0000000000000AVX2<>+0(SB), Y0
+	VXORPD       Y1, Y1, Y1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ      BX, $+4
+	JLT       rest
+	VMOVUPD   (SI), Y2
+	VCMPPD    $0x03, Y2, Y2, Y3
+	VBLENDVPD Y3, Y2, Y1, Y1
+	VMOVAPD   Y1, Y1
+	VMAXPD    Y2, Y0, Y0
+	ADDQ      $+32, SI
+	SUBQ      $+4, BX
+	JMP       whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $+4, DI
+	CMPQ         BX, DI
+	CMOVQLT      BX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(DI*8), Y2
+	VMASKMOVPD   (SI), Y2, Y3
+	VBROADCASTSD c64_fff0000000000000AVX2<>+0(SB), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y2, Y1, Y1
+	VMOVAPD      Y1, Y1
+	VMAXPD       Y2, Y0, Y0
+
+combine:
+	VEXTRACTF128 $0x01, Y0, X2
+	VMAXPD       X2, X0, X0
+	VPERMILPD    $0x01, X0, X2
+	VMAXPD       X2, X0, X0
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPD       X2, X1, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         $+8, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func minOfAVX2F64(a []float64) float64
 // Requires: AVX, CMOV
-TEXT ·minOfAVX2F64(SB), $0-32
+TEXT ·minOfAVX2F64(SB), NOSPLIT, $0-32
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSD c64_7ff0000000000000AVX2<>+0(SB), Y0
@@ -8388,5 +9041,146 @@ combine:
 	VADDPD       X2, X1, X1
 	VADDPD       X1, X0, X0
 	VMOVSD       X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func minRowsAVX2F64(dst []float64, a *float64, n int)
+// Requires: AVX, CMOV
+TEXT ·minRowsAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD c64_7ff0000000000000AVX2<>+0(SB), Y0
+	VXORPD       Y1, Y1, Y1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ      BX, $+4
+	JLT       rest
+	VMOVUPD   (SI), Y2
+	VCMPPD    $0x03, Y2, Y2, Y3
+	VBLENDVPD Y3, Y2, Y1, Y1
+	VMOVAPD   Y1, Y1
+	VMINPD    Y2, Y0, Y0
+	ADDQ      $+32, SI
+	SUBQ      $+4, BX
+	JMP       whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $+4, DI
+	CMPQ         BX, DI
+	CMOVQLT      BX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(DI*8), Y2
+	VMASKMOVPD   (SI), Y2, Y3
+	VBROADCASTSD c64_7ff0000000000000AVX2<>+0(SB), Y4
+	VBLENDVPD    Y2, Y3, Y4, Y2
+	VCMPPD       $0x03, Y2, Y2, Y3
+	VBLENDVPD    Y3, Y2, Y1, Y1
+	VMOVAPD      Y1, Y1
+	VMINPD       Y2, Y0, Y0
+
+combine:
+	VEXTRACTF128 $0x01, Y0, X2
+	VMINPD       X2, X0, X0
+	VPERMILPD    $0x01, X0, X2
+	VMINPD       X2, X0, X0
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPD       X2, X1, X1
+	VPERMILPD    $0x01, X1, X2
+	VADDPD       X2, X1, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, (AX)
+	MOVQ         n+32(FP), BX
+	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         $+8, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func sumColumnsAVX2F64(dst []float64, a *float64, rows int)
+// Requires: AVX, CMOV
+TEXT ·sumColumnsAVX2F64(SB), NOSPLIT, $0-40
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   dst_len+8(FP), CX
+	MOVQ   a+24(FP), DX
+	MOVQ   CX, BX
+	IMUL3Q $+8, BX, BX
+
+columns:
+	TESTQ   CX, CX
+	JLE     done
+	MOVQ    $+4, DI
+	CMPQ    CX, DI
+	CMOVQLT CX, DI
+	NEGQ    DI
+	LEAQ    lanesAVX2<>+0(SB), SI
+	VMOVUPD 32(SI)(DI*8), Y0
+	MOVQ    DX, SI
+	MOVQ    rows+32(FP), DI
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+
+rows:
+	CMPQ       DI, $+4
+	JLT        rest
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y1, Y1
+	ADDQ       BX, SI
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       BX, SI
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y3, Y3
+	ADDQ       BX, SI
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y4, Y4
+	ADDQ       BX, SI
+	SUBQ       $+4, DI
+	JMP        rows
+
+rest:
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y1, Y1
+	ADDQ       BX, SI
+	DECQ       DI
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y2, Y2
+	ADDQ       BX, SI
+	DECQ       DI
+	TESTQ      DI, DI
+	JLE        store
+	VMASKMOVPD (SI), Y0, Y5
+	VADDPD     Y5, Y3, Y3
+	ADDQ       BX, SI
+	DECQ       DI
+
+store:
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	VMASKMOVPD (AX), Y0, Y2
+	VADDPD     Y1, Y2, Y1
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       $+32, AX
+	ADDQ       $+32, DX
+	SUBQ       $+4, CX
+	JMP        columns
+
+done:
 	VZEROUPPER
 	RET

@@ -237,20 +237,45 @@ func selectAVX512F32(dst []float32, cond []bool, a []float32, b []float32)
 //go:noescape
 func fillAVX512F32(dst []float32, s float32)
 
+// fills a row of n elements with each element of a; there is one or more.
+//
+//go:noescape
+func spreadAVX512F32(dst *float32, a []float32, n int)
+
 // adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX512F32(a []float32) float32
 
-// returns the greatest element, or NaN if there is one.
+// adds the elements in the order that Vectors states of each row of n; there is one or more.
+//
+//go:noescape
+func sumRowsAVX512F32(dst []float32, a *float32, n int)
+
+// finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX512F32(a []float32) float32
 
-// returns the least element, or NaN if there is one.
+// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func maxRowsAVX512F32(dst []float32, a *float32, n int)
+
+// finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX512F32(a []float32) float32
+
+// finds the least element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func minRowsAVX512F32(dst []float32, a *float32, n int)
+
+// adds the rows to dst.
+//
+//go:noescape
+func sumColumnsAVX512F32(dst []float32, a *float32, rows int)
 
 // computes dst = add(a, b).
 //
@@ -482,17 +507,42 @@ func selectAVX512F64(dst []float64, cond []bool, a []float64, b []float64)
 //go:noescape
 func fillAVX512F64(dst []float64, s float64)
 
+// fills a row of n elements with each element of a; there is one or more.
+//
+//go:noescape
+func spreadAVX512F64(dst *float64, a []float64, n int)
+
 // adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX512F64(a []float64) float64
 
-// returns the greatest element, or NaN if there is one.
+// adds the elements in the order that Vectors states of each row of n; there is one or more.
+//
+//go:noescape
+func sumRowsAVX512F64(dst []float64, a *float64, n int)
+
+// finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX512F64(a []float64) float64
 
-// returns the least element, or NaN if there is one.
+// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func maxRowsAVX512F64(dst []float64, a *float64, n int)
+
+// finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX512F64(a []float64) float64
+
+// finds the least element, or NaN if there is one of each row of n; there is one or more.
+//
+//go:noescape
+func minRowsAVX512F64(dst []float64, a *float64, n int)
+
+// adds the rows to dst.
+//
+//go:noescape
+func sumColumnsAVX512F64(dst []float64, a *float64, rows int)

@@ -4,7 +4,7 @@
 
 // func addAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·addAVX512F32(SB), $0-72
+TEXT ·addAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -53,7 +53,7 @@ done:
 
 // func addScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·addScalarAVX512F32(SB), $0-52
+TEXT ·addScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -97,7 +97,7 @@ done:
 
 // func subAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·subAVX512F32(SB), $0-72
+TEXT ·subAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -146,7 +146,7 @@ done:
 
 // func subScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·subScalarAVX512F32(SB), $0-52
+TEXT ·subScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -190,7 +190,7 @@ done:
 
 // func scalarSubAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·scalarSubAVX512F32(SB), $0-52
+TEXT ·scalarSubAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -234,7 +234,7 @@ done:
 
 // func mulAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAVX512F32(SB), $0-72
+TEXT ·mulAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -283,7 +283,7 @@ done:
 
 // func mulScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulScalarAVX512F32(SB), $0-52
+TEXT ·mulScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -327,7 +327,7 @@ done:
 
 // func divAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·divAVX512F32(SB), $0-72
+TEXT ·divAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -376,7 +376,7 @@ done:
 
 // func divScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·divScalarAVX512F32(SB), $0-52
+TEXT ·divScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -420,7 +420,7 @@ done:
 
 // func scalarDivAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·scalarDivAVX512F32(SB), $0-52
+TEXT ·scalarDivAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -464,7 +464,7 @@ done:
 
 // func minAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·minAVX512F32(SB), $0-72
+TEXT ·minAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -522,7 +522,7 @@ done:
 
 // func minScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·minScalarAVX512F32(SB), $0-52
+TEXT ·minScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -575,7 +575,7 @@ done:
 
 // func maxAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·maxAVX512F32(SB), $0-72
+TEXT ·maxAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -633,7 +633,7 @@ done:
 
 // func maxScalarAVX512F32(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·maxScalarAVX512F32(SB), $0-52
+TEXT ·maxScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -686,7 +686,7 @@ done:
 
 // func mulAddAVX512F32(dst []float32, a []float32, b []float32, c []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAddAVX512F32(SB), $0-96
+TEXT ·mulAddAVX512F32(SB), NOSPLIT, $0-96
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -744,7 +744,7 @@ done:
 
 // func negAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·negAVX512F32(SB), $0-48
+TEXT ·negAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -777,7 +777,7 @@ GLOBL c32_80000000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func absAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·absAVX512F32(SB), $0-48
+TEXT ·absAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -810,7 +810,7 @@ GLOBL c32_7fffffffAVX512<>(SB), RODATA|NOPTR, $4
 
 // func sqrtAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·sqrtAVX512F32(SB), $0-48
+TEXT ·sqrtAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -839,7 +839,7 @@ done:
 
 // func rsqrtAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·rsqrtAVX512F32(SB), $0-48
+TEXT ·rsqrtAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -873,7 +873,7 @@ GLOBL c32_3f800000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func floorAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·floorAVX512F32(SB), $0-48
+TEXT ·floorAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -902,7 +902,7 @@ done:
 
 // func ceilAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·ceilAVX512F32(SB), $0-48
+TEXT ·ceilAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -931,7 +931,7 @@ done:
 
 // func roundAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·roundAVX512F32(SB), $0-48
+TEXT ·roundAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -960,7 +960,7 @@ done:
 
 // func signAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·signAVX512F32(SB), $0-48
+TEXT ·signAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -999,7 +999,7 @@ done:
 
 // func expAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·expAVX512F32(SB), $0-48
+TEXT ·expAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1090,7 +1090,7 @@ GLOBL c32_3f000000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func expm1AVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·expm1AVX512F32(SB), $0-48
+TEXT ·expm1AVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1165,7 +1165,7 @@ GLOBL c32_41c80000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func logAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·logAVX512F32(SB), $0-48
+TEXT ·logAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1311,7 +1311,7 @@ GLOBL c32_7fc00000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func log1pAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·log1pAVX512F32(SB), $0-48
+TEXT ·log1pAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1411,7 +1411,7 @@ done:
 
 // func tanhAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·tanhAVX512F32(SB), $0-48
+TEXT ·tanhAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1485,7 +1485,7 @@ GLOBL c32_41200000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func logisticAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·logisticAVX512F32(SB), $0-48
+TEXT ·logisticAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1552,7 +1552,7 @@ done:
 
 // func erfAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·erfAVX512F32(SB), $0-48
+TEXT ·erfAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1699,7 +1699,7 @@ GLOBL c32_3e82c339AVX512<>(SB), RODATA|NOPTR, $4
 
 // func sinAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·sinAVX512F32(SB), $0-48
+TEXT ·sinAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1819,7 +1819,7 @@ GLOBL c32_48000000AVX512<>(SB), RODATA|NOPTR, $4
 
 // func cosAVX512F32(dst []float32, a []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·cosAVX512F32(SB), $0-48
+TEXT ·cosAVX512F32(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -1902,7 +1902,7 @@ GLOBL c32_1AVX512<>(SB), RODATA|NOPTR, $4
 
 // func powAVX512F32(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·powAVX512F32(SB), $0-72
+TEXT ·powAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2361,7 +2361,7 @@ GLOBL c64_8000000000000000AVX512<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·equalAVX512F32(SB), $0-72
+TEXT ·equalAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2399,7 +2399,7 @@ GLOBL boolOnesAVX512<>(SB), RODATA|NOPTR, $16
 
 // func equalScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·equalScalarAVX512F32(SB), $0-52
+TEXT ·equalScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2431,7 +2431,7 @@ done:
 
 // func notEqualAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·notEqualAVX512F32(SB), $0-72
+TEXT ·notEqualAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2465,7 +2465,7 @@ done:
 
 // func notEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·notEqualScalarAVX512F32(SB), $0-52
+TEXT ·notEqualScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2497,7 +2497,7 @@ done:
 
 // func lessAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessAVX512F32(SB), $0-72
+TEXT ·lessAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2531,7 +2531,7 @@ done:
 
 // func lessScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessScalarAVX512F32(SB), $0-52
+TEXT ·lessScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2563,7 +2563,7 @@ done:
 
 // func lessEqualAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessEqualAVX512F32(SB), $0-72
+TEXT ·lessEqualAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2597,7 +2597,7 @@ done:
 
 // func lessEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessEqualScalarAVX512F32(SB), $0-52
+TEXT ·lessEqualScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2629,7 +2629,7 @@ done:
 
 // func greaterAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterAVX512F32(SB), $0-72
+TEXT ·greaterAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2663,7 +2663,7 @@ done:
 
 // func greaterScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterScalarAVX512F32(SB), $0-52
+TEXT ·greaterScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2695,7 +2695,7 @@ done:
 
 // func greaterEqualAVX512F32(dst []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterEqualAVX512F32(SB), $0-72
+TEXT ·greaterEqualAVX512F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -2729,7 +2729,7 @@ done:
 
 // func greaterEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterEqualScalarAVX512F32(SB), $0-52
+TEXT ·greaterEqualScalarAVX512F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -2761,7 +2761,7 @@ done:
 
 // func selectAVX512F32(dst []float32, cond []bool, a []float32, b []float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·selectAVX512F32(SB), $0-96
+TEXT ·selectAVX512F32(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
 	MOVQ cond_base+24(FP), DX
@@ -2798,7 +2798,7 @@ done:
 
 // func fillAVX512F32(dst []float32, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·fillAVX512F32(SB), $0-28
+TEXT ·fillAVX512F32(SB), NOSPLIT, $0-28
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	VBROADCASTSS s+24(FP), Z0
@@ -2812,19 +2812,64 @@ whole:
 	JMP     whole
 
 rest:
+	TESTQ   CX, CX
+	JLE     filled
 	MOVQ    $-1, DX
-	MOVQ    $+16, BX
-	CMPQ    CX, BX
-	CMOVQGT BX, CX
-	BZHIQ   CX, DX, DX
+	MOVQ    CX, BX
+	MOVQ    $+16, SI
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	BZHIQ   BX, DX, DX
 	KMOVW   DX, K1
 	VMOVUPS Z0, K1, (AX)
+	LEAQ    (AX)(CX*4), AX
+
+filled:
+	VZEROUPPER
+	RET
+
+// func spreadAVX512F32(dst *float32, a []float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·spreadAVX512F32(SB), NOSPLIT, $0-40
+	MOVQ a_base+8(FP), AX
+	MOVQ a_len+16(FP), CX
+	MOVQ dst+0(FP), DX
+
+row:
+	VBROADCASTSS (AX), Z0
+	MOVQ         n+32(FP), BX
+
+whole:
+	CMPQ    BX, $+16
+	JLT     rest
+	VMOVUPS Z0, (DX)
+	ADDQ    $+64, DX
+	SUBQ    $+16, BX
+	JMP     whole
+
+rest:
+	TESTQ   BX, BX
+	JLE     filled
+	MOVQ    $-1, SI
+	MOVQ    BX, DI
+	MOVQ    $+16, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	BZHIQ   DI, SI, SI
+	KMOVW   SI, K1
+	VMOVUPS Z0, K1, (DX)
+	LEAQ    (DX)(BX*4), DX
+
+filled:
+	ADDQ $+4, AX
+	DECQ CX
+	JNZ  row
 	VZEROUPPER
 	RET
 
 // func sumAVX512F32(a []float32) float32
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·sumAVX512F32(SB), $0-28
+TEXT ·sumAVX512F32(SB), NOSPLIT, $0-28
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
 	VXORPS Z0, Z0, Z0
@@ -2909,9 +2954,107 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX512F32(dst []float32, a *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·sumRowsAVX512F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ   n+32(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   DX, SI
+
+whole:
+	CMPQ   BX, $+64
+	JLT    rest
+	VADDPS (SI), Z0, Z0
+	VADDPS 64(SI), Z1, Z1
+	VADDPS 128(SI), Z2, Z2
+	VADDPS 192(SI), Z3, Z3
+	ADDQ   $+256, SI
+	SUBQ   $+64, BX
+	JMP    whole
+
+rest:
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+16, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	SUBQ      $+16, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+16, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z 64(SI), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	SUBQ      $+16, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+16, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z 128(SI), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	SUBQ      $+16, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+16, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z 192(SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	SUBQ      $+16, BX
+
+pairs:
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x02, BX
+	ADDQ          BX, DX
+	ADDQ          $+4, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func maxOfAVX512F32(a []float32) float32
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·maxOfAVX512F32(SB), $0-28
+TEXT ·maxOfAVX512F32(SB), NOSPLIT, $0-28
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSS c32_ff800000AVX512<>+0(SB), Z0
@@ -2970,9 +3113,81 @@ combine:
 	VZEROUPPER
 	RET
 
+// func maxRowsAVX512F32(dst []float32, a *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·maxRowsAVX512F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS c32_ff800000AVX512<>+0(SB), Z0
+	VXORPS       Z1, Z1, Z1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ    BX, $+16
+	JLT     rest
+	VMOVUPS (SI), Z2
+	VCMPPS  $0x03, Z2, Z2, K1
+	VMOVAPS Z1, Z1
+	VMOVAPS Z2, K1, Z1
+	VMOVAPS Z1, Z1
+	VMAXPS  Z2, Z0, Z0
+	ADDQ    $+64, SI
+	SUBQ    $+16, BX
+	JMP     whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $-1, DI
+	MOVQ         $+16, R8
+	CMPQ         BX, R8
+	CMOVQGT      R8, BX
+	BZHIQ        BX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (SI), K1, Z2
+	VBROADCASTSS c32_ff800000AVX512<>+0(SB), Z3
+	VMOVAPS      Z2, K1, Z3
+	VCMPPS       $0x03, Z3, Z3, K1
+	VMOVAPS      Z1, Z1
+	VMOVAPS      Z3, K1, Z1
+	VMOVAPS      Z1, Z1
+	VMAXPS       Z3, Z0, Z0
+
+combine:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMAXPS        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VMAXPS        X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VMAXPS        X2, X0, X0
+	VMOVSHDUP     X0, X2
+	VMAXPS        X2, X0, X0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPS        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VADDPS        X2, X1, X1
+	VMOVSHDUP     X1, X2
+	VADDPS        X2, X1, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x02, BX
+	ADDQ          BX, DX
+	ADDQ          $+4, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func minOfAVX512F32(a []float32) float32
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·minOfAVX512F32(SB), $0-28
+TEXT ·minOfAVX512F32(SB), NOSPLIT, $0-28
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSS c32_7f800000AVX512<>+0(SB), Z0
@@ -3031,9 +3246,161 @@ combine:
 	VZEROUPPER
 	RET
 
+// func minRowsAVX512F32(dst []float32, a *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·minRowsAVX512F32(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSS c32_7f800000AVX512<>+0(SB), Z0
+	VXORPS       Z1, Z1, Z1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ    BX, $+16
+	JLT     rest
+	VMOVUPS (SI), Z2
+	VCMPPS  $0x03, Z2, Z2, K1
+	VMOVAPS Z1, Z1
+	VMOVAPS Z2, K1, Z1
+	VMOVAPS Z1, Z1
+	VMINPS  Z2, Z0, Z0
+	ADDQ    $+64, SI
+	SUBQ    $+16, BX
+	JMP     whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $-1, DI
+	MOVQ         $+16, R8
+	CMPQ         BX, R8
+	CMOVQGT      R8, BX
+	BZHIQ        BX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (SI), K1, Z2
+	VBROADCASTSS c32_7f800000AVX512<>+0(SB), Z3
+	VMOVAPS      Z2, K1, Z3
+	VCMPPS       $0x03, Z3, Z3, K1
+	VMOVAPS      Z1, Z1
+	VMOVAPS      Z3, K1, Z1
+	VMOVAPS      Z1, Z1
+	VMINPS       Z3, Z0, Z0
+
+combine:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMINPS        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VMINPS        X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VMINPS        X2, X0, X0
+	VMOVSHDUP     X0, X2
+	VMINPS        X2, X0, X0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPS        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VADDPS        X2, X1, X1
+	VMOVSHDUP     X1, X2
+	VADDPS        X2, X1, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x02, BX
+	ADDQ          BX, DX
+	ADDQ          $+4, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func sumColumnsAVX512F32(dst []float32, a *float32, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·sumColumnsAVX512F32(SB), NOSPLIT, $0-40
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   dst_len+8(FP), CX
+	MOVQ   a+24(FP), DX
+	MOVQ   CX, BX
+	IMUL3Q $+4, BX, BX
+
+columns:
+	TESTQ   CX, CX
+	JLE     done
+	MOVQ    $-1, SI
+	MOVQ    CX, DI
+	MOVQ    $+16, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	BZHIQ   DI, SI, SI
+	KMOVW   SI, K1
+	MOVQ    DX, SI
+	MOVQ    rows+32(FP), DI
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z1, Z1, Z1
+	VXORPS  Z2, Z2, Z2
+	VXORPS  Z3, Z3, Z3
+
+rows:
+	CMPQ      DI, $+4
+	JLT       rest
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      BX, SI
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, SI
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      BX, SI
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z3, Z3
+	ADDQ      BX, SI
+	SUBQ      $+4, DI
+	JMP       rows
+
+rest:
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z0, Z0
+	ADDQ      BX, SI
+	DECQ      DI
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z1, Z1
+	ADDQ      BX, SI
+	DECQ      DI
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPS.Z (SI), K1, Z4
+	VADDPS    Z4, Z2, Z2
+	ADDQ      BX, SI
+	DECQ      DI
+
+store:
+	VADDPS    Z2, Z0, Z0
+	VADDPS    Z3, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS.Z (AX), K1, Z1
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, DX
+	SUBQ      $+16, CX
+	JMP       columns
+
+done:
+	VZEROUPPER
+	RET
+
 // func addAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·addAVX512F64(SB), $0-72
+TEXT ·addAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3082,7 +3449,7 @@ done:
 
 // func addScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·addScalarAVX512F64(SB), $0-56
+TEXT ·addScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3126,7 +3493,7 @@ done:
 
 // func subAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·subAVX512F64(SB), $0-72
+TEXT ·subAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3175,7 +3542,7 @@ done:
 
 // func subScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·subScalarAVX512F64(SB), $0-56
+TEXT ·subScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3219,7 +3586,7 @@ done:
 
 // func scalarSubAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·scalarSubAVX512F64(SB), $0-56
+TEXT ·scalarSubAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3263,7 +3630,7 @@ done:
 
 // func mulAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAVX512F64(SB), $0-72
+TEXT ·mulAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3312,7 +3679,7 @@ done:
 
 // func mulScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulScalarAVX512F64(SB), $0-56
+TEXT ·mulScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3356,7 +3723,7 @@ done:
 
 // func divAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·divAVX512F64(SB), $0-72
+TEXT ·divAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3405,7 +3772,7 @@ done:
 
 // func divScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·divScalarAVX512F64(SB), $0-56
+TEXT ·divScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3449,7 +3816,7 @@ done:
 
 // func scalarDivAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·scalarDivAVX512F64(SB), $0-56
+TEXT ·scalarDivAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3493,7 +3860,7 @@ done:
 
 // func minAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·minAVX512F64(SB), $0-72
+TEXT ·minAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3551,7 +3918,7 @@ done:
 
 // func minScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·minScalarAVX512F64(SB), $0-56
+TEXT ·minScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3604,7 +3971,7 @@ done:
 
 // func maxAVX512F64(dst []float64, a []float64, b []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·maxAVX512F64(SB), $0-72
+TEXT ·maxAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3662,7 +4029,7 @@ done:
 
 // func maxScalarAVX512F64(dst []float64, a []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·maxScalarAVX512F64(SB), $0-56
+TEXT ·maxScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -3715,7 +4082,7 @@ done:
 
 // func mulAddAVX512F64(dst []float64, a []float64, b []float64, c []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mulAddAVX512F64(SB), $0-96
+TEXT ·mulAddAVX512F64(SB), NOSPLIT, $0-96
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3773,7 +4140,7 @@ done:
 
 // func negAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·negAVX512F64(SB), $0-48
+TEXT ·negAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3803,7 +4170,7 @@ done:
 
 // func absAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·absAVX512F64(SB), $0-48
+TEXT ·absAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3833,7 +4200,7 @@ done:
 
 // func sqrtAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·sqrtAVX512F64(SB), $0-48
+TEXT ·sqrtAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3862,7 +4229,7 @@ done:
 
 // func rsqrtAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·rsqrtAVX512F64(SB), $0-48
+TEXT ·rsqrtAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3893,7 +4260,7 @@ done:
 
 // func floorAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·floorAVX512F64(SB), $0-48
+TEXT ·floorAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3922,7 +4289,7 @@ done:
 
 // func ceilAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·ceilAVX512F64(SB), $0-48
+TEXT ·ceilAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3951,7 +4318,7 @@ done:
 
 // func roundAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·roundAVX512F64(SB), $0-48
+TEXT ·roundAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -3980,7 +4347,7 @@ done:
 
 // func signAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·signAVX512F64(SB), $0-48
+TEXT ·signAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4019,7 +4386,7 @@ done:
 
 // func expAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·expAVX512F64(SB), $0-48
+TEXT ·expAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4087,7 +4454,7 @@ done:
 
 // func expm1AVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·expm1AVX512F64(SB), $0-48
+TEXT ·expm1AVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4172,7 +4539,7 @@ GLOBL c64_404b000000000000AVX512<>(SB), RODATA|NOPTR, $8
 
 // func logAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·logAVX512F64(SB), $0-48
+TEXT ·logAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4270,7 +4637,7 @@ done:
 
 // func log1pAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·log1pAVX512F64(SB), $0-48
+TEXT ·log1pAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4376,7 +4743,7 @@ done:
 
 // func tanhAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·tanhAVX512F64(SB), $0-48
+TEXT ·tanhAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4460,7 +4827,7 @@ GLOBL c64_4034000000000000AVX512<>(SB), RODATA|NOPTR, $8
 
 // func logisticAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·logisticAVX512F64(SB), $0-48
+TEXT ·logisticAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4537,7 +4904,7 @@ done:
 
 // func erfAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·erfAVX512F64(SB), $0-48
+TEXT ·erfAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4772,7 +5139,7 @@ GLOBL c64_3fcb78e03995218fAVX512<>(SB), RODATA|NOPTR, $8
 
 // func sinAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·sinAVX512F64(SB), $0-48
+TEXT ·sinAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -4922,7 +5289,7 @@ GLOBL c64_41d0000000000000AVX512<>(SB), RODATA|NOPTR, $8
 
 // func cosAVX512F64(dst []float64, a []float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·cosAVX512F64(SB), $0-48
+TEXT ·cosAVX512F64(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5017,7 +5384,7 @@ GLOBL c64_1AVX512<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·equalAVX512F64(SB), $0-72
+TEXT ·equalAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5051,7 +5418,7 @@ done:
 
 // func equalScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·equalScalarAVX512F64(SB), $0-56
+TEXT ·equalScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5083,7 +5450,7 @@ done:
 
 // func notEqualAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·notEqualAVX512F64(SB), $0-72
+TEXT ·notEqualAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5117,7 +5484,7 @@ done:
 
 // func notEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·notEqualScalarAVX512F64(SB), $0-56
+TEXT ·notEqualScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5149,7 +5516,7 @@ done:
 
 // func lessAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessAVX512F64(SB), $0-72
+TEXT ·lessAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5183,7 +5550,7 @@ done:
 
 // func lessScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessScalarAVX512F64(SB), $0-56
+TEXT ·lessScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5215,7 +5582,7 @@ done:
 
 // func lessEqualAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessEqualAVX512F64(SB), $0-72
+TEXT ·lessEqualAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5249,7 +5616,7 @@ done:
 
 // func lessEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·lessEqualScalarAVX512F64(SB), $0-56
+TEXT ·lessEqualScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5281,7 +5648,7 @@ done:
 
 // func greaterAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterAVX512F64(SB), $0-72
+TEXT ·greaterAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5315,7 +5682,7 @@ done:
 
 // func greaterScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterScalarAVX512F64(SB), $0-56
+TEXT ·greaterScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5347,7 +5714,7 @@ done:
 
 // func greaterEqualAVX512F64(dst []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterEqualAVX512F64(SB), $0-72
+TEXT ·greaterEqualAVX512F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
 	MOVQ a_base+24(FP), DX
@@ -5381,7 +5748,7 @@ done:
 
 // func greaterEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·greaterEqualScalarAVX512F64(SB), $0-56
+TEXT ·greaterEqualScalarAVX512F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	MOVQ         a_base+24(FP), DX
@@ -5413,7 +5780,7 @@ done:
 
 // func selectAVX512F64(dst []float64, cond []bool, a []float64, b []float64)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, BMI2, CMOV
-TEXT ·selectAVX512F64(SB), $0-96
+TEXT ·selectAVX512F64(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
 	MOVQ cond_base+24(FP), DX
@@ -5450,7 +5817,7 @@ done:
 
 // func fillAVX512F64(dst []float64, s float64)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·fillAVX512F64(SB), $0-32
+TEXT ·fillAVX512F64(SB), NOSPLIT, $0-32
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
 	VBROADCASTSD s+24(FP), Z0
@@ -5464,19 +5831,64 @@ whole:
 	JMP     whole
 
 rest:
+	TESTQ   CX, CX
+	JLE     filled
 	MOVQ    $-1, DX
-	MOVQ    $+8, BX
-	CMPQ    CX, BX
-	CMOVQGT BX, CX
-	BZHIQ   CX, DX, DX
+	MOVQ    CX, BX
+	MOVQ    $+8, SI
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	BZHIQ   BX, DX, DX
 	KMOVW   DX, K1
 	VMOVUPD Z0, K1, (AX)
+	LEAQ    (AX)(CX*8), AX
+
+filled:
+	VZEROUPPER
+	RET
+
+// func spreadAVX512F64(dst *float64, a []float64, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·spreadAVX512F64(SB), NOSPLIT, $0-40
+	MOVQ a_base+8(FP), AX
+	MOVQ a_len+16(FP), CX
+	MOVQ dst+0(FP), DX
+
+row:
+	VBROADCASTSD (AX), Z0
+	MOVQ         n+32(FP), BX
+
+whole:
+	CMPQ    BX, $+8
+	JLT     rest
+	VMOVUPD Z0, (DX)
+	ADDQ    $+64, DX
+	SUBQ    $+8, BX
+	JMP     whole
+
+rest:
+	TESTQ   BX, BX
+	JLE     filled
+	MOVQ    $-1, SI
+	MOVQ    BX, DI
+	MOVQ    $+8, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	BZHIQ   DI, SI, SI
+	KMOVW   SI, K1
+	VMOVUPD Z0, K1, (DX)
+	LEAQ    (DX)(BX*8), DX
+
+filled:
+	ADDQ $+8, AX
+	DECQ CX
+	JNZ  row
 	VZEROUPPER
 	RET
 
 // func sumAVX512F64(a []float64) float64
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·sumAVX512F64(SB), $0-32
+TEXT ·sumAVX512F64(SB), NOSPLIT, $0-32
 	MOVQ   a_base+0(FP), AX
 	MOVQ   a_len+8(FP), CX
 	VXORPD Z0, Z0, Z0
@@ -5559,9 +5971,105 @@ pairs:
 	VZEROUPPER
 	RET
 
+// func sumRowsAVX512F64(dst []float64, a *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·sumRowsAVX512F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ   n+32(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   DX, SI
+
+whole:
+	CMPQ   BX, $+32
+	JLT    rest
+	VADDPD (SI), Z0, Z0
+	VADDPD 64(SI), Z1, Z1
+	VADDPD 128(SI), Z2, Z2
+	VADDPD 192(SI), Z3, Z3
+	ADDQ   $+256, SI
+	SUBQ   $+32, BX
+	JMP    whole
+
+rest:
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+8, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $+8, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+8, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z 64(SI), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $+8, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+8, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z 128(SI), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $+8, BX
+	TESTQ     BX, BX
+	JLE       pairs
+	MOVQ      $-1, DI
+	MOVQ      BX, R8
+	MOVQ      $+8, R9
+	CMPQ      R8, R9
+	CMOVQGT   R9, R8
+	BZHIQ     R8, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z 192(SI), K1, Z4
+	VADDPD    Z4, Z3, Z3
+	SUBQ      $+8, BX
+
+pairs:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x03, BX
+	ADDQ          BX, DX
+	ADDQ          $+8, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func maxOfAVX512F64(a []float64) float64
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·maxOfAVX512F64(SB), $0-32
+TEXT ·maxOfAVX512F64(SB), NOSPLIT, $0-32
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSD c64_fff0000000000000AVX512<>+0(SB), Z0
@@ -5616,9 +6124,77 @@ combine:
 	VZEROUPPER
 	RET
 
+// func maxRowsAVX512F64(dst []float64, a *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·maxRowsAVX512F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD c64_fff0000000000000AVX512<>+0(SB), Z0
+	VXORPD       Z1, Z1, Z1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ    BX, $+8
+	JLT     rest
+	VMOVUPD (SI), Z2
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, K1, Z1
+	VMOVAPD Z1, Z1
+	VMAXPD  Z2, Z0, Z0
+	ADDQ    $+64, SI
+	SUBQ    $+8, BX
+	JMP     whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $-1, DI
+	MOVQ         $+8, R8
+	CMPQ         BX, R8
+	CMOVQGT      R8, BX
+	BZHIQ        BX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD c64_fff0000000000000AVX512<>+0(SB), Z3
+	VMOVAPD      Z2, K1, Z3
+	VCMPPD       $0x03, Z3, Z3, K1
+	VMOVAPD      Z1, Z1
+	VMOVAPD      Z3, K1, Z1
+	VMOVAPD      Z1, Z1
+	VMAXPD       Z3, Z0, Z0
+
+combine:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMAXPD        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VMAXPD        X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VMAXPD        X2, X0, X0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPD        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPD        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VADDPD        X2, X1, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x03, BX
+	ADDQ          BX, DX
+	ADDQ          $+8, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func minOfAVX512F64(a []float64) float64
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·minOfAVX512F64(SB), $0-32
+TEXT ·minOfAVX512F64(SB), NOSPLIT, $0-32
 	MOVQ         a_base+0(FP), AX
 	MOVQ         a_len+8(FP), CX
 	VBROADCASTSD c64_7ff0000000000000AVX512<>+0(SB), Z0
@@ -5670,5 +6246,153 @@ combine:
 	VADDPD        X2, X1, X1
 	VADDPD        X1, X0, X0
 	VMOVSD        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func minRowsAVX512F64(dst []float64, a *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·minRowsAVX512F64(SB), NOSPLIT, $0-40
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+
+row:
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD c64_7ff0000000000000AVX512<>+0(SB), Z0
+	VXORPD       Z1, Z1, Z1
+	MOVQ         DX, SI
+
+whole:
+	CMPQ    BX, $+8
+	JLT     rest
+	VMOVUPD (SI), Z2
+	VCMPPD  $0x03, Z2, Z2, K1
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, K1, Z1
+	VMOVAPD Z1, Z1
+	VMINPD  Z2, Z0, Z0
+	ADDQ    $+64, SI
+	SUBQ    $+8, BX
+	JMP     whole
+
+rest:
+	TESTQ        BX, BX
+	JLE          combine
+	MOVQ         $-1, DI
+	MOVQ         $+8, R8
+	CMPQ         BX, R8
+	CMOVQGT      R8, BX
+	BZHIQ        BX, DI, DI
+	KMOVW        DI, K1
+	VMOVUPD.Z    (SI), K1, Z2
+	VBROADCASTSD c64_7ff0000000000000AVX512<>+0(SB), Z3
+	VMOVAPD      Z2, K1, Z3
+	VCMPPD       $0x03, Z3, Z3, K1
+	VMOVAPD      Z1, Z1
+	VMOVAPD      Z3, K1, Z1
+	VMOVAPD      Z1, Z1
+	VMINPD       Z3, Z0, Z0
+
+combine:
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VMINPD        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VMINPD        X2, X0, X0
+	VPERMILPD     $0x01, X0, X2
+	VMINPD        X2, X0, X0
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPD        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPD        X2, X1, X1
+	VPERMILPD     $0x01, X1, X2
+	VADDPD        X2, X1, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, (AX)
+	MOVQ          n+32(FP), BX
+	SHLQ          $0x03, BX
+	ADDQ          BX, DX
+	ADDQ          $+8, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func sumColumnsAVX512F64(dst []float64, a *float64, rows int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·sumColumnsAVX512F64(SB), NOSPLIT, $0-40
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   dst_len+8(FP), CX
+	MOVQ   a+24(FP), DX
+	MOVQ   CX, BX
+	IMUL3Q $+8, BX, BX
+
+columns:
+	TESTQ   CX, CX
+	JLE     done
+	MOVQ    $-1, SI
+	MOVQ    CX, DI
+	MOVQ    $+8, R8
+	CMPQ    DI, R8
+	CMOVQGT R8, DI
+	BZHIQ   DI, SI, SI
+	KMOVW   SI, K1
+	MOVQ    DX, SI
+	MOVQ    rows+32(FP), DI
+	VXORPD  Z0, Z0, Z0
+	VXORPD  Z1, Z1, Z1
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+
+rows:
+	CMPQ      DI, $+4
+	JLT       rest
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      BX, SI
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, SI
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	ADDQ      BX, SI
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z3, Z3
+	ADDQ      BX, SI
+	SUBQ      $+4, DI
+	JMP       rows
+
+rest:
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z0, Z0
+	ADDQ      BX, SI
+	DECQ      DI
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z1, Z1
+	ADDQ      BX, SI
+	DECQ      DI
+	TESTQ     DI, DI
+	JLE       store
+	VMOVUPD.Z (SI), K1, Z4
+	VADDPD    Z4, Z2, Z2
+	ADDQ      BX, SI
+	DECQ      DI
+
+store:
+	VADDPD    Z2, Z0, Z0
+	VADDPD    Z3, Z1, Z1
+	VADDPD    Z1, Z0, Z0
+	VMOVUPD.Z (AX), K1, Z1
+	VADDPD    Z0, Z1, Z0
+	VMOVUPD   Z0, K1, (AX)
+	ADDQ      $+64, AX
+	ADDQ      $+64, DX
+	SUBQ      $+8, CX
+	JMP       columns
+
+done:
 	VZEROUPPER
 	RET

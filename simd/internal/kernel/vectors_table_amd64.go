@@ -54,6 +54,11 @@ func useAVX2F32(v *Vectors[float32]) {
 	v.Sum = sumAVX2F32
 	v.MaxOf = maxOfAVX2F32
 	v.MinOf = minOfAVX2F32
+	v.SumRows = checkRows(sumRowsAVX2F32)
+	v.MaxRows = checkRows(maxRowsAVX2F32)
+	v.MinRows = checkRows(minRowsAVX2F32)
+	v.SumColumns = checkColumns(sumColumnsAVX2F32)
+	v.Spread = checkSpread(spreadAVX2F32)
 }
 
 func useAVX2F64(v *Vectors[float64]) {
@@ -107,6 +112,11 @@ func useAVX2F64(v *Vectors[float64]) {
 	v.Sum = sumAVX2F64
 	v.MaxOf = maxOfAVX2F64
 	v.MinOf = minOfAVX2F64
+	v.SumRows = checkRows(sumRowsAVX2F64)
+	v.MaxRows = checkRows(maxRowsAVX2F64)
+	v.MinRows = checkRows(minRowsAVX2F64)
+	v.SumColumns = checkColumns(sumColumnsAVX2F64)
+	v.Spread = checkSpread(spreadAVX2F64)
 }
 
 func useAVX512F32(v *Vectors[float32]) {
@@ -161,6 +171,11 @@ func useAVX512F32(v *Vectors[float32]) {
 	v.Sum = sumAVX512F32
 	v.MaxOf = maxOfAVX512F32
 	v.MinOf = minOfAVX512F32
+	v.SumRows = checkRows(sumRowsAVX512F32)
+	v.MaxRows = checkRows(maxRowsAVX512F32)
+	v.MinRows = checkRows(minRowsAVX512F32)
+	v.SumColumns = checkColumns(sumColumnsAVX512F32)
+	v.Spread = checkSpread(spreadAVX512F32)
 }
 
 func useAVX512F64(v *Vectors[float64]) {
@@ -214,4 +229,9 @@ func useAVX512F64(v *Vectors[float64]) {
 	v.Sum = sumAVX512F64
 	v.MaxOf = maxOfAVX512F64
 	v.MinOf = minOfAVX512F64
+	v.SumRows = checkRows(sumRowsAVX512F64)
+	v.MaxRows = checkRows(maxRowsAVX512F64)
+	v.MinRows = checkRows(minRowsAVX512F64)
+	v.SumColumns = checkColumns(sumColumnsAVX512F64)
+	v.Spread = checkSpread(spreadAVX512F64)
 }

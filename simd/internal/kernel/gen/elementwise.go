@@ -33,9 +33,8 @@ func vectors(isa isa) func(*build.Context) {
 			}
 			m.selectKernel()
 			m.fill()
-			m.sum()
-			m.extreme("maxOf", "returns the greatest element, or NaN if there is one.", negativeInfinity, m.VMAXPS, m.VMAXPD)
-			m.extreme("minOf", "returns the least element, or NaN if there is one.", positiveInfinity, m.VMINPS, m.VMINPD)
+			m.reductions()
+			m.sumColumns()
 		})
 	}
 }
@@ -128,18 +127,14 @@ func (m *machine) elementwise(k elementwise) {
 	}
 	m.function(lowerFirst(k.field), "computes "+k.doc+".", signature+")")
 
-	dst, n := m.Load(m.Param("dst").Base(), m.GP64()).(gp), m.Load(m.Param("dst").Len(), m.GP64()).(gp)
+	dst, n := m.slice("dst")
 	var from []gp
 	for _, name := range names {
 		from = append(from, m.Load(m.Param(name).Base(), m.GP64()).(gp))
 	}
 	var s vec
 	if k.scalar {
-		address, err := m.Param("s").Resolve()
-		if err != nil {
-			panic(err)
-		}
-		s = m.broadcast(address.Addr)
+		s = m.broadcast(m.resolve(m.Param("s")))
 	}
 	apply := func(load func(from gp, to vec), store func(result op)) {
 		var x []vec

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/gotypes"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -66,6 +67,7 @@ func (m *machine) suffix() string { return fmt.Sprintf("%sF%d", m.name, 8*m.size
 // not let pointers escape.
 func (m *machine) function(name, doc, signature string) {
 	m.Function(name + m.suffix())
+	m.Attributes(attr.NOSPLIT)
 	m.Doc(doc)
 	m.SignatureExpr("func" + strings.ReplaceAll(signature, "T", m.typ()))
 	m.Pragma("noescape")
@@ -107,6 +109,21 @@ func (m *machine) at(base reg.Register, element int) mem {
 
 // param loads an integer or pointer parameter.
 func (m *machine) param(name string) gp { return m.Load(m.Param(name), m.GP64()).(gp) }
+
+// slice loads pointer and length of a parameter.
+func (m *machine) slice(name string) (base, length gp) {
+	p := m.Param(name)
+	return m.Load(p.Base(), m.GP64()).(gp), m.Load(p.Len(), m.GP64()).(gp)
+}
+
+// resolve returns where a parameter or result is.
+func (m *machine) resolve(c gotypes.Component) mem {
+	b, err := c.Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
 
 // stride loads a parameter that counts elements and returns it in bytes.
 func (m *machine) stride(name string) gp {

@@ -11,45 +11,60 @@ var (
 	negativeInfinity = num(math.Inf(-1))
 )
 
-// partialBytes is the size of all partial sums of [kernel.Vectors.Sum], the same on every instruction set.
-const partialBytes = 256
+// reduction reduces the n elements at a to the first lane of the result. It may change n, not a.
+type reduction func(m *machine, a, n gp) reg.Register
 
-// fill generates Fill.
-func (m *machine) fill() {
-	m.function("fill", "computes dst = s.", "(dst []T, s T)")
-	dst, n := m.Load(m.Param("dst").Base(), m.GP64()).(gp), m.Load(m.Param("dst").Len(), m.GP64()).(gp)
-	address, err := m.Param("s").Resolve()
-	if err != nil {
-		panic(err)
+// reductions generates the kernels of all elements of a slice and of all elements of each row.
+func (m *machine) reductions() {
+	extreme := func(start num, single, double emit) reduction {
+		return func(m *machine, a, n gp) reg.Register { return m.extreme(a, n, start, single, double) }
 	}
-	s := m.broadcast(address.Addr)
-	m.Label("whole")
-	m.CMPQ(n, number(m.lanes()))
-	m.JLT(jump("rest"))
-	m.store(s, m.at(dst, 0))
-	m.ADDQ(number(m.bytes), dst)
-	m.SUBQ(number(m.lanes()), n)
-	m.JMP(jump("whole"))
-	m.Label("rest")
-	m.storeLanes(s, m.firstLanes(n), m.at(dst, 0))
-	m.end()
+	for _, k := range []struct {
+		all, rows, doc string
+		f              reduction
+	}{
+		{"sum", "sumRows", "adds the elements in the order that Vectors states", (*machine).sum},
+		{"maxOf", "maxRows", "finds the greatest element, or NaN if there is one", extreme(negativeInfinity, m.VMAXPS, m.VMAXPD)},
+		{"minOf", "minRows", "finds the least element, or NaN if there is one", extreme(positiveInfinity, m.VMINPS, m.VMINPD)},
+	} {
+		m.function(k.all, k.doc+".", "(a []T) T")
+		a, n := m.slice("a")
+		m.scalarStore(k.f(m, a, n), m.resolve(m.ReturnIndex(0)))
+		m.end()
+
+		m.function(k.rows, k.doc+" of each row of n; there is one or more.", "(dst []T, a *T, n int)")
+		dst, rows := m.slice("dst")
+		a = m.param("a")
+		m.Label("row")
+		m.scalarStore(k.f(m, a, m.param("n")), m.at(dst, 0))
+		m.ADDQ(m.stride("n"), a)
+		m.ADDQ(number(m.size), dst)
+		m.DECQ(rows)
+		m.JNZ(jump("row"))
+		m.end()
+	}
 }
 
-// sum generates Sum. The partial sums fill whole registers; element i of a group of them belongs to partial sum i.
-func (m *machine) sum() {
-	m.function("sum", "adds the elements in the order that Vectors states.", "(a []T) T")
-	a, n := m.Load(m.Param("a").Base(), m.GP64()).(gp), m.Load(m.Param("a").Len(), m.GP64()).(gp)
+// scalarStore stores the first lane of x.
+func (m *machine) scalarStore(x reg.Register, to mem) { m.do(m.VMOVSS, m.VMOVSD, x, to) }
+
+// partialBytes is the size of all partial sums of Vectors.Sum, the same on every instruction set.
+const partialBytes = 256
+
+// sum adds as Vectors states. The partial sums fill whole registers.
+func (m *machine) sum(a, n gp) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {
 		partial[i] = m.zero()
 	}
+	from := m.copyOf(a)
 	m.Label("whole")
 	m.CMPQ(n, number(partialBytes/m.size))
 	m.JLT(jump("rest"))
 	for i, p := range partial {
-		m.do(m.VADDPS, m.VADDPD, m.at(a, i*m.lanes()), p, p)
+		m.do(m.VADDPS, m.VADDPD, m.at(from, i*m.lanes()), p, p)
 	}
-	m.ADDQ(number(partialBytes), a)
+	m.ADDQ(number(partialBytes), from)
 	m.SUBQ(number(partialBytes/m.size), n)
 	m.JMP(jump("whole"))
 
@@ -58,7 +73,7 @@ func (m *machine) sum() {
 		m.TESTQ(n, n)
 		m.JLE(jump("pairs"))
 		x := m.reg()
-		m.loadLanes(m.at(a, i*m.lanes()), m.firstLanes(n), x)
+		m.loadLanes(m.at(from, i*m.lanes()), m.firstLanes(n), x)
 		m.do(m.VADDPS, m.VADDPD, x, p, p)
 		m.SUBQ(number(m.lanes()), n)
 	}
@@ -69,9 +84,40 @@ func (m *machine) sum() {
 			m.do(m.VADDPS, m.VADDPD, partial[i+half], partial[i], partial[i])
 		}
 	}
-	total := m.combineLanes(partial[0], m.VADDPS, m.VADDPD)
-	m.result(total)
-	m.end()
+	return m.combineLanes(partial[0], m.VADDPS, m.VADDPD)
+}
+
+// extreme finds the greatest or the least element. Minimum and maximum instructions may lose a NaN, so those are collected
+// apart, in lanes that are otherwise 0 and added at last.
+func (m *machine) extreme(a, n gp, start num, single, double emit) reg.Register {
+	best, nan := m.vector(start), m.zero()
+	from := m.copyOf(a)
+	add := func(x vec) {
+		m.move(m.choose(m.compare(x, unordered, x), x, nan), nan)
+		m.do(single, double, x, best, best)
+	}
+	m.Label("whole")
+	m.CMPQ(n, number(m.lanes()))
+	m.JLT(jump("rest"))
+	x := m.reg()
+	m.load(m.at(from, 0), x)
+	add(x)
+	m.ADDQ(number(m.bytes), from)
+	m.SUBQ(number(m.lanes()), n)
+	m.JMP(jump("whole"))
+
+	m.Label("rest")
+	m.TESTQ(n, n)
+	m.JLE(jump("combine"))
+	lanes := m.firstLanes(n)
+	x = m.reg()
+	m.loadLanes(m.at(from, 0), lanes, x)
+	add(m.choose(lanes, x, start))
+
+	m.Label("combine")
+	total, nans := m.combineLanes(best, single, double), m.combineLanes(nan, m.VADDPS, m.VADDPD)
+	m.do(m.VADDPS, m.VADDPD, nans, total, total)
+	return total
 }
 
 // combineLanes applies an operation to lanes at half the distance until one is left.
@@ -95,46 +141,59 @@ func (m *machine) combineLanes(x vec, single, double emit) reg.Register {
 	return low
 }
 
-// extreme generates MaxOf or MinOf. Minimum and maximum instructions may lose a NaN, so those are collected apart, in
-// lanes that are otherwise 0 and added at last.
-func (m *machine) extreme(name, doc string, start num, single, double emit) {
-	m.function(name, doc, "(a []T) T")
-	a, n := m.Load(m.Param("a").Base(), m.GP64()).(gp), m.Load(m.Param("a").Len(), m.GP64()).(gp)
-	best, nan := m.vector(start), m.zero()
-	add := func(x vec) {
-		m.move(m.choose(m.compare(x, unordered, x), x, nan), nan)
-		m.do(single, double, x, best, best)
+// columnPartials is the number of partial sums of each column in Vectors.SumColumns.
+const columnPartials = 4
+
+// sumColumns generates SumColumns: one vector of columns after the other.
+func (m *machine) sumColumns() {
+	m.function("sumColumns", "adds the rows to dst.", "(dst []T, a *T, rows int)")
+	dst, n := m.slice("dst")
+	a, stride := m.param("a"), m.GP64()
+	m.MOVQ(n, stride)
+	m.IMUL3Q(number(m.size), stride, stride)
+	m.Label("columns")
+	m.TESTQ(n, n)
+	m.JLE(jump("done"))
+	lanes := m.firstLanes(n)
+	from, rows := m.copyOf(a), m.param("rows")
+	partial := make([]vec, columnPartials)
+	for i := range partial {
+		partial[i] = m.zero()
 	}
-	m.Label("whole")
-	m.CMPQ(n, number(m.lanes()))
+	add := func(to vec) {
+		x := m.reg()
+		m.loadLanes(m.at(from, 0), lanes, x)
+		m.do(m.VADDPS, m.VADDPD, x, to, to)
+		m.ADDQ(stride, from)
+	}
+	m.Label("rows")
+	m.CMPQ(rows, number(columnPartials))
 	m.JLT(jump("rest"))
+	for _, p := range partial {
+		add(p)
+	}
+	m.SUBQ(number(columnPartials), rows)
+	m.JMP(jump("rows"))
+	m.Label("rest")
+	for _, p := range partial[:columnPartials-1] {
+		m.TESTQ(rows, rows)
+		m.JLE(jump("store"))
+		add(p)
+		m.DECQ(rows)
+	}
+	m.Label("store")
+	for half := columnPartials / 2; half > 0; half /= 2 {
+		for i := range half {
+			m.do(m.VADDPS, m.VADDPD, partial[i+half], partial[i], partial[i])
+		}
+	}
 	x := m.reg()
-	m.load(m.at(a, 0), x)
-	add(x)
+	m.loadLanes(m.at(dst, 0), lanes, x)
+	m.storeLanes(m.add(x, partial[0]), lanes, m.at(dst, 0))
+	m.ADDQ(number(m.bytes), dst)
 	m.ADDQ(number(m.bytes), a)
 	m.SUBQ(number(m.lanes()), n)
-	m.JMP(jump("whole"))
-
-	m.Label("rest")
-	m.TESTQ(n, n)
-	m.JLE(jump("combine"))
-	lanes := m.firstLanes(n)
-	x = m.reg()
-	m.loadLanes(m.at(a, 0), lanes, x)
-	add(m.choose(lanes, x, start))
-
-	m.Label("combine")
-	total, nans := m.combineLanes(best, single, double), m.combineLanes(nan, m.VADDPS, m.VADDPD)
-	m.do(m.VADDPS, m.VADDPD, nans, total, total)
-	m.result(total)
+	m.JMP(jump("columns"))
+	m.Label("done")
 	m.end()
-}
-
-// result stores the first lane of x as the result of the function.
-func (m *machine) result(x reg.Register) {
-	to, err := m.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	m.do(m.VMOVSS, m.VMOVSD, x, to.Addr)
 }

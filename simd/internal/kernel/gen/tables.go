@@ -27,6 +27,11 @@ func writeTables(dir string) {
 			for _, name := range []string{"Fill", "Sum", "MaxOf", "MinOf"} {
 				fmt.Fprintf(&text, "v.%s = %s%s\n", name, lowerFirst(name), m.suffix())
 			}
+			for _, name := range []string{"SumRows", "MaxRows", "MinRows"} {
+				fmt.Fprintf(&text, "v.%s = checkRows(%s%s)\n", name, lowerFirst(name), m.suffix())
+			}
+			fmt.Fprintf(&text, "v.SumColumns = checkColumns(sumColumns%s)\n", m.suffix())
+			fmt.Fprintf(&text, "v.Spread = checkSpread(spread%s)\n", m.suffix())
 			fmt.Fprintln(&text, "}")
 		}
 	}

@@ -1,0 +1,36 @@
+package main
+
+// fill generates Fill, and Spread, which fills each row with an element of its own.
+func (m *machine) fill() {
+	m.function("fill", "computes dst = s.", "(dst []T, s T)")
+	dst, n := m.slice("dst")
+	m.fillElements(m.broadcast(m.resolve(m.Param("s"))), dst, n)
+	m.end()
+
+	m.function("spread", "fills a row of n elements with each element of a; there is one or more.", "(dst *T, a []T, n int)")
+	a, rows := m.slice("a")
+	dst = m.param("dst")
+	m.Label("row")
+	m.fillElements(m.broadcast(m.at(a, 0)), dst, m.param("n"))
+	m.ADDQ(number(m.size), a)
+	m.DECQ(rows)
+	m.JNZ(jump("row"))
+	m.end()
+}
+
+// fillElements sets the n elements at dst, and moves dst behind them.
+func (m *machine) fillElements(s vec, dst, n gp) {
+	m.Label("whole")
+	m.CMPQ(n, number(m.lanes()))
+	m.JLT(jump("rest"))
+	m.store(s, m.at(dst, 0))
+	m.ADDQ(number(m.bytes), dst)
+	m.SUBQ(number(m.lanes()), n)
+	m.JMP(jump("whole"))
+	m.Label("rest")
+	m.TESTQ(n, n)
+	m.JLE(jump("filled"))
+	m.storeLanes(s, m.firstLanes(n), m.at(dst, 0))
+	m.LEAQ(mem{Base: dst, Index: n, Scale: uint8(m.size)}, dst)
+	m.Label("filled")
+}

@@ -1,0 +1,71 @@
+package kernel
+
+import "math"
+
+// sum is the order of additions that [Vectors.Sum] states.
+func sum[T Float](a []T) T {
+	var partial [64]T
+	width := len(partial) * 4 / sizeOf[T]()
+	for len(a) >= width {
+		for i, x := range a[:width] {
+			partial[i] += x
+		}
+		a = a[width:]
+	}
+	for i, x := range a {
+		partial[i] += x
+	}
+	for half := width / 2; half > 0; half /= 2 {
+		for i, x := range partial[half : 2*half] {
+			partial[i] += x
+		}
+	}
+	return partial[0]
+}
+
+func maxOf[T Float](a []T) T {
+	m := T(math.Inf(-1))
+	for _, x := range a {
+		m = greater(x, m)
+	}
+	return m
+}
+
+func minOf[T Float](a []T) T {
+	m := T(math.Inf(1))
+	for _, x := range a {
+		m = lesser(x, m)
+	}
+	return m
+}
+
+func reduceRows[T Float](f func(a []T) T) func(dst, a []T) {
+	return func(dst, a []T) {
+		n := rowLength(len(dst), len(a))
+		for i := range dst {
+			dst[i] = f(a[i*n : (i+1)*n])
+		}
+	}
+}
+
+// sumColumns is [Vectors.SumColumns].
+func sumColumns[T Float](dst, a []T) {
+	rows, n := rowLength(len(dst), len(a)), len(dst)
+	for j := range dst {
+		var p [4]T
+		for i := range rows {
+			p[i%4] += a[i*n+j]
+		}
+		dst[j] += (p[0] + p[2]) + (p[1] + p[3])
+	}
+}
+
+// spread is [Vectors.Spread].
+func spread[T Float](dst, a []T) {
+	n := rowLength(len(a), len(dst))
+	for i, x := range a {
+		for j := range n {
+			dst[i*n+j] = x
+		}
+	}
+}
