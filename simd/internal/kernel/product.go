@@ -182,9 +182,11 @@ func (p *ProductPlan[T]) splitTasks() {
 	rowTiles := (p.m + height - 1) / height
 	tileWork := max(1, height*p.k*p.n) // of a row of tiles
 	tiles := max(minTaskRows/height, taskWork/tileWork)
-	tiles = max(1, min(tiles, rowTiles))
-	p.rowsPerTask = tiles * height
 	p.rowTasks = (rowTiles + tiles - 1) / tiles
+	if p.rowTasks > 0 {
+		tiles = (rowTiles + p.rowTasks - 1) / p.rowTasks // tasks of about the same height
+	}
+	p.rowsPerTask = tiles * height
 
 	panelWork := max(1, min(p.rowsPerTask, p.m)*p.k*p.kernels.width())
 	p.panelsPerTask = max(1, len(p.panels))
