@@ -20,26 +20,6 @@ func best() ISA {
 	return AVX512
 }
 
-// useAssembly32 replaces the kernels in v that isa has assembly for.
-func useAssembly32(v *Vectors[float32], isa ISA) {
-	switch isa {
-	case AVX2:
-		useAVX2F32(v)
-	case AVX512:
-		useAVX512F32(v)
-	}
-}
-
-// useAssembly64 is useAssembly32 for float64.
-func useAssembly64(v *Vectors[float64], isa ISA) {
-	switch isa {
-	case AVX2:
-		useAVX2F64(v)
-	case AVX512:
-		useAVX512F64(v)
-	}
-}
-
 // Assembly trusts the length of dst; the functions below check the others.
 
 func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
@@ -52,7 +32,6 @@ func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 // checkAngles completes the sine or cosine f, which returns angles that are too large for it unchanged.
 func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64) float64) func(dst, a []T) {
 	return func(dst, a []T) {
-		checkLength(len(dst), len(a))
 		f(dst, a)
 		if v.MaxOf(dst) <= 1 && v.MinOf(dst) >= -1 {
 			return
@@ -133,8 +112,8 @@ func checkSpread[T Float](f func(dst *T, a []T, n int)) func(dst, a []T) {
 	}
 }
 
-// transposeBlocks is [Vectors.Transpose] with assembly for squares of n by n elements.
-func transposeBlocks[T Float](n int, squares func(dst *T, dstStride int, src *T, srcStride, rows, cols int)) func(
+// transposeSquares is [Vectors.Transpose] with assembly for squares of n by n elements.
+func transposeSquares[T Float](n int, squares func(dst *T, dstStride int, src *T, srcStride, rows, cols int)) func(
 	dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 	return func(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
 		if rows == 0 || cols == 0 {

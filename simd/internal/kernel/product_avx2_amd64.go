@@ -2,82 +2,82 @@
 
 package kernel
 
-// is a tileKernel for 6 rows and up to 8 columns.
+// tile6x1AVX2F32 is a tileKernel for 6 rows and up to 8 columns.
 //
 //go:noescape
 func tile6x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 6 rows and up to 16 columns.
+// tile6x2AVX2F32 is a tileKernel for 6 rows and up to 16 columns.
 //
 //go:noescape
 func tile6x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 4 rows and up to 8 columns.
+// tile4x1AVX2F32 is a tileKernel for 4 rows and up to 8 columns.
 //
 //go:noescape
 func tile4x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 4 rows and up to 16 columns.
+// tile4x2AVX2F32 is a tileKernel for 4 rows and up to 16 columns.
 //
 //go:noescape
 func tile4x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and up to 8 columns.
+// tile2x1AVX2F32 is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
 func tile2x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and up to 16 columns.
+// tile2x2AVX2F32 is a tileKernel for 2 rows and up to 16 columns.
 //
 //go:noescape
 func tile2x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and up to 8 columns.
+// tile1x1AVX2F32 is a tileKernel for 1 rows and up to 8 columns.
 //
 //go:noescape
 func tile1x1AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and up to 16 columns.
+// tile1x2AVX2F32 is a tileKernel for 1 rows and up to 16 columns.
 //
 //go:noescape
 func tile1x2AVX2F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 6 rows and up to 4 columns.
+// tile6x1AVX2F64 is a tileKernel for 6 rows and up to 4 columns.
 //
 //go:noescape
 func tile6x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 6 rows and up to 8 columns.
+// tile6x2AVX2F64 is a tileKernel for 6 rows and up to 8 columns.
 //
 //go:noescape
 func tile6x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 4 rows and up to 4 columns.
+// tile4x1AVX2F64 is a tileKernel for 4 rows and up to 4 columns.
 //
 //go:noescape
 func tile4x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 4 rows and up to 8 columns.
+// tile4x2AVX2F64 is a tileKernel for 4 rows and up to 8 columns.
 //
 //go:noescape
 func tile4x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and up to 4 columns.
+// tile2x1AVX2F64 is a tileKernel for 2 rows and up to 4 columns.
 //
 //go:noescape
 func tile2x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and up to 8 columns.
+// tile2x2AVX2F64 is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
 func tile2x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and up to 4 columns.
+// tile1x1AVX2F64 is a tileKernel for 1 rows and up to 4 columns.
 //
 //go:noescape
 func tile1x1AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and up to 8 columns.
+// tile1x2AVX2F64 is a tileKernel for 1 rows and up to 8 columns.
 //
 //go:noescape
 func tile1x2AVX2F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)

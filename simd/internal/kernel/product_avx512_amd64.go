@@ -2,122 +2,122 @@
 
 package kernel
 
-// is a tileKernel for 12 rows and up to 16 columns.
+// tile12x1AVX512F32 is a tileKernel for 12 rows and up to 16 columns.
 //
 //go:noescape
 func tile12x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 12 rows and up to 32 columns.
+// tile12x2AVX512F32 is a tileKernel for 12 rows and up to 32 columns.
 //
 //go:noescape
 func tile12x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 8 rows and up to 16 columns.
+// tile8x1AVX512F32 is a tileKernel for 8 rows and up to 16 columns.
 //
 //go:noescape
 func tile8x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 8 rows and up to 32 columns.
+// tile8x2AVX512F32 is a tileKernel for 8 rows and up to 32 columns.
 //
 //go:noescape
 func tile8x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 4 rows and up to 16 columns.
+// tile4x1AVX512F32 is a tileKernel for 4 rows and up to 16 columns.
 //
 //go:noescape
 func tile4x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 4 rows and up to 32 columns.
+// tile4x2AVX512F32 is a tileKernel for 4 rows and up to 32 columns.
 //
 //go:noescape
 func tile4x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 3 rows and up to 16 columns.
+// tile3x1AVX512F32 is a tileKernel for 3 rows and up to 16 columns.
 //
 //go:noescape
 func tile3x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 3 rows and up to 32 columns.
+// tile3x2AVX512F32 is a tileKernel for 3 rows and up to 32 columns.
 //
 //go:noescape
 func tile3x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and up to 16 columns.
+// tile2x1AVX512F32 is a tileKernel for 2 rows and up to 16 columns.
 //
 //go:noescape
 func tile2x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 2 rows and up to 32 columns.
+// tile2x2AVX512F32 is a tileKernel for 2 rows and up to 32 columns.
 //
 //go:noescape
 func tile2x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and up to 16 columns.
+// tile1x1AVX512F32 is a tileKernel for 1 rows and up to 16 columns.
 //
 //go:noescape
 func tile1x1AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 1 rows and up to 32 columns.
+// tile1x2AVX512F32 is a tileKernel for 1 rows and up to 32 columns.
 //
 //go:noescape
 func tile1x2AVX512F32(tiles int, k int, a *float32, aRow int, aCol int, b *float32, bRow int, c *float32, cRow int, start *float32, startRow int, cols int, next *float32, nextStep int)
 
-// is a tileKernel for 12 rows and up to 8 columns.
+// tile12x1AVX512F64 is a tileKernel for 12 rows and up to 8 columns.
 //
 //go:noescape
 func tile12x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 12 rows and up to 16 columns.
+// tile12x2AVX512F64 is a tileKernel for 12 rows and up to 16 columns.
 //
 //go:noescape
 func tile12x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 8 rows and up to 8 columns.
+// tile8x1AVX512F64 is a tileKernel for 8 rows and up to 8 columns.
 //
 //go:noescape
 func tile8x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 8 rows and up to 16 columns.
+// tile8x2AVX512F64 is a tileKernel for 8 rows and up to 16 columns.
 //
 //go:noescape
 func tile8x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 4 rows and up to 8 columns.
+// tile4x1AVX512F64 is a tileKernel for 4 rows and up to 8 columns.
 //
 //go:noescape
 func tile4x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 4 rows and up to 16 columns.
+// tile4x2AVX512F64 is a tileKernel for 4 rows and up to 16 columns.
 //
 //go:noescape
 func tile4x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 3 rows and up to 8 columns.
+// tile3x1AVX512F64 is a tileKernel for 3 rows and up to 8 columns.
 //
 //go:noescape
 func tile3x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 3 rows and up to 16 columns.
+// tile3x2AVX512F64 is a tileKernel for 3 rows and up to 16 columns.
 //
 //go:noescape
 func tile3x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and up to 8 columns.
+// tile2x1AVX512F64 is a tileKernel for 2 rows and up to 8 columns.
 //
 //go:noescape
 func tile2x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 2 rows and up to 16 columns.
+// tile2x2AVX512F64 is a tileKernel for 2 rows and up to 16 columns.
 //
 //go:noescape
 func tile2x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and up to 8 columns.
+// tile1x1AVX512F64 is a tileKernel for 1 rows and up to 8 columns.
 //
 //go:noescape
 func tile1x1AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)
 
-// is a tileKernel for 1 rows and up to 16 columns.
+// tile1x2AVX512F64 is a tileKernel for 1 rows and up to 16 columns.
 //
 //go:noescape
 func tile1x2AVX512F64(tiles int, k int, a *float64, aRow int, aCol int, b *float64, bRow int, c *float64, cRow int, start *float64, startRow int, cols int, next *float64, nextStep int)

@@ -2,557 +2,557 @@
 
 package kernel
 
-// computes dst = add(a, b).
+// addAVX2F32 computes dst = add(a, b).
 //
 //go:noescape
 func addAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = add(a, s).
+// addScalarAVX2F32 computes dst = add(a, s).
 //
 //go:noescape
 func addScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = sub(a, b).
+// subAVX2F32 computes dst = sub(a, b).
 //
 //go:noescape
 func subAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = sub(a, s).
+// subScalarAVX2F32 computes dst = sub(a, s).
 //
 //go:noescape
 func subScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = sub(s, a).
+// scalarSubAVX2F32 computes dst = sub(s, a).
 //
 //go:noescape
 func scalarSubAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = mul(a, b).
+// mulAVX2F32 computes dst = mul(a, b).
 //
 //go:noescape
 func mulAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = mul(a, s).
+// mulScalarAVX2F32 computes dst = mul(a, s).
 //
 //go:noescape
 func mulScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = div(a, b).
+// divAVX2F32 computes dst = div(a, b).
 //
 //go:noescape
 func divAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = div(a, s).
+// divScalarAVX2F32 computes dst = div(a, s).
 //
 //go:noescape
 func divScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = div(s, a).
+// scalarDivAVX2F32 computes dst = div(s, a).
 //
 //go:noescape
 func scalarDivAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = min(a, b).
+// minAVX2F32 computes dst = min(a, b).
 //
 //go:noescape
 func minAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = min(a, s).
+// minScalarAVX2F32 computes dst = min(a, s).
 //
 //go:noescape
 func minScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = max(a, b).
+// maxAVX2F32 computes dst = max(a, b).
 //
 //go:noescape
 func maxAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = max(a, s).
+// maxScalarAVX2F32 computes dst = max(a, s).
 //
 //go:noescape
 func maxScalarAVX2F32(dst []float32, a []float32, s float32)
 
-// computes dst = a*b + c.
+// mulAddAVX2F32 computes dst = a*b + c.
 //
 //go:noescape
 func mulAddAVX2F32(dst []float32, a []float32, b []float32, c []float32)
 
-// computes dst = neg(a).
+// negAVX2F32 computes dst = neg(a).
 //
 //go:noescape
 func negAVX2F32(dst []float32, a []float32)
 
-// computes dst = abs(a).
+// absAVX2F32 computes dst = abs(a).
 //
 //go:noescape
 func absAVX2F32(dst []float32, a []float32)
 
-// computes dst = sqrt(a).
+// sqrtAVX2F32 computes dst = sqrt(a).
 //
 //go:noescape
 func sqrtAVX2F32(dst []float32, a []float32)
 
-// computes dst = rsqrt(a).
+// rsqrtAVX2F32 computes dst = rsqrt(a).
 //
 //go:noescape
 func rsqrtAVX2F32(dst []float32, a []float32)
 
-// computes dst = floor(a).
+// floorAVX2F32 computes dst = floor(a).
 //
 //go:noescape
 func floorAVX2F32(dst []float32, a []float32)
 
-// computes dst = ceil(a).
+// ceilAVX2F32 computes dst = ceil(a).
 //
 //go:noescape
 func ceilAVX2F32(dst []float32, a []float32)
 
-// computes dst = round(a).
+// roundAVX2F32 computes dst = round(a).
 //
 //go:noescape
 func roundAVX2F32(dst []float32, a []float32)
 
-// computes dst = sign(a).
+// signAVX2F32 computes dst = sign(a).
 //
 //go:noescape
 func signAVX2F32(dst []float32, a []float32)
 
-// computes dst = exp(a).
+// expAVX2F32 computes dst = exp(a).
 //
 //go:noescape
 func expAVX2F32(dst []float32, a []float32)
 
-// computes dst = expm1(a).
+// expm1AVX2F32 computes dst = expm1(a).
 //
 //go:noescape
 func expm1AVX2F32(dst []float32, a []float32)
 
-// computes dst = log(a).
+// logAVX2F32 computes dst = log(a).
 //
 //go:noescape
 func logAVX2F32(dst []float32, a []float32)
 
-// computes dst = log1p(a).
+// log1pAVX2F32 computes dst = log1p(a).
 //
 //go:noescape
 func log1pAVX2F32(dst []float32, a []float32)
 
-// computes dst = tanh(a).
+// tanhAVX2F32 computes dst = tanh(a).
 //
 //go:noescape
 func tanhAVX2F32(dst []float32, a []float32)
 
-// computes dst = logistic(a).
+// logisticAVX2F32 computes dst = logistic(a).
 //
 //go:noescape
 func logisticAVX2F32(dst []float32, a []float32)
 
-// computes dst = erf(a).
+// erfAVX2F32 computes dst = erf(a).
 //
 //go:noescape
 func erfAVX2F32(dst []float32, a []float32)
 
-// computes dst = sin(a).
+// sinAVX2F32 computes dst = sin(a).
 //
 //go:noescape
 func sinAVX2F32(dst []float32, a []float32)
 
-// computes dst = cos(a).
+// cosAVX2F32 computes dst = cos(a).
 //
 //go:noescape
 func cosAVX2F32(dst []float32, a []float32)
 
-// computes dst = pow(a, b).
+// powAVX2F32 computes dst = pow(a, b).
 //
 //go:noescape
 func powAVX2F32(dst []float32, a []float32, b []float32)
 
-// computes dst = equal(a, b).
+// equalAVX2F32 computes dst = equal(a, b).
 //
 //go:noescape
 func equalAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = equal(a, s).
+// equalScalarAVX2F32 computes dst = equal(a, s).
 //
 //go:noescape
 func equalScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst = notequal(a, b).
+// notEqualAVX2F32 computes dst = notequal(a, b).
 //
 //go:noescape
 func notEqualAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = notequal(a, s).
+// notEqualScalarAVX2F32 computes dst = notequal(a, s).
 //
 //go:noescape
 func notEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst = less(a, b).
+// lessAVX2F32 computes dst = less(a, b).
 //
 //go:noescape
 func lessAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = less(a, s).
+// lessScalarAVX2F32 computes dst = less(a, s).
 //
 //go:noescape
 func lessScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst = lessequal(a, b).
+// lessEqualAVX2F32 computes dst = lessequal(a, b).
 //
 //go:noescape
 func lessEqualAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = lessequal(a, s).
+// lessEqualScalarAVX2F32 computes dst = lessequal(a, s).
 //
 //go:noescape
 func lessEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst = greater(a, b).
+// greaterAVX2F32 computes dst = greater(a, b).
 //
 //go:noescape
 func greaterAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = greater(a, s).
+// greaterScalarAVX2F32 computes dst = greater(a, s).
 //
 //go:noescape
 func greaterScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst = greaterequal(a, b).
+// greaterEqualAVX2F32 computes dst = greaterequal(a, b).
 //
 //go:noescape
 func greaterEqualAVX2F32(dst []bool, a []float32, b []float32)
 
-// computes dst = greaterequal(a, s).
+// greaterEqualScalarAVX2F32 computes dst = greaterequal(a, s).
 //
 //go:noescape
 func greaterEqualScalarAVX2F32(dst []bool, a []float32, s float32)
 
-// computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 8 and not 0.
+// transposeAVX2F32 computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 8 and not 0.
 //
 //go:noescape
 func transposeAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
 
-// computes dst = cond ? a : b.
+// selectAVX2F32 computes dst = cond ? a : b.
 //
 //go:noescape
 func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
 
-// computes dst = s.
+// fillAVX2F32 computes dst = s.
 //
 //go:noescape
 func fillAVX2F32(dst []float32, s float32)
 
-// fills a row of n elements with each element of a; there is one or more.
+// spreadAVX2F32 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
 func spreadAVX2F32(dst *float32, a []float32, n int)
 
-// adds the elements in the order that Vectors states.
+// sumAVX2F32 adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX2F32(a []float32) float32
 
-// adds the elements in the order that Vectors states of each row of n; there is one or more.
+// sumRowsAVX2F32 adds the elements in the order that Vectors states of each row of n; there is one or more.
 //
 //go:noescape
 func sumRowsAVX2F32(dst []float32, a *float32, n int)
 
-// finds the greatest element, or NaN if there is one.
+// maxOfAVX2F32 finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX2F32(a []float32) float32
 
-// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+// maxRowsAVX2F32 finds the greatest element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func maxRowsAVX2F32(dst []float32, a *float32, n int)
 
-// finds the least element, or NaN if there is one.
+// minOfAVX2F32 finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX2F32(a []float32) float32
 
-// finds the least element, or NaN if there is one of each row of n; there is one or more.
+// minRowsAVX2F32 finds the least element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func minRowsAVX2F32(dst []float32, a *float32, n int)
 
-// adds the rows to dst.
+// sumColumnsAVX2F32 adds the rows to dst.
 //
 //go:noescape
 func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
 
-// computes dst = add(a, b).
+// addAVX2F64 computes dst = add(a, b).
 //
 //go:noescape
 func addAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = add(a, s).
+// addScalarAVX2F64 computes dst = add(a, s).
 //
 //go:noescape
 func addScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = sub(a, b).
+// subAVX2F64 computes dst = sub(a, b).
 //
 //go:noescape
 func subAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = sub(a, s).
+// subScalarAVX2F64 computes dst = sub(a, s).
 //
 //go:noescape
 func subScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = sub(s, a).
+// scalarSubAVX2F64 computes dst = sub(s, a).
 //
 //go:noescape
 func scalarSubAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = mul(a, b).
+// mulAVX2F64 computes dst = mul(a, b).
 //
 //go:noescape
 func mulAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = mul(a, s).
+// mulScalarAVX2F64 computes dst = mul(a, s).
 //
 //go:noescape
 func mulScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = div(a, b).
+// divAVX2F64 computes dst = div(a, b).
 //
 //go:noescape
 func divAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = div(a, s).
+// divScalarAVX2F64 computes dst = div(a, s).
 //
 //go:noescape
 func divScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = div(s, a).
+// scalarDivAVX2F64 computes dst = div(s, a).
 //
 //go:noescape
 func scalarDivAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = min(a, b).
+// minAVX2F64 computes dst = min(a, b).
 //
 //go:noescape
 func minAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = min(a, s).
+// minScalarAVX2F64 computes dst = min(a, s).
 //
 //go:noescape
 func minScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = max(a, b).
+// maxAVX2F64 computes dst = max(a, b).
 //
 //go:noescape
 func maxAVX2F64(dst []float64, a []float64, b []float64)
 
-// computes dst = max(a, s).
+// maxScalarAVX2F64 computes dst = max(a, s).
 //
 //go:noescape
 func maxScalarAVX2F64(dst []float64, a []float64, s float64)
 
-// computes dst = a*b + c.
+// mulAddAVX2F64 computes dst = a*b + c.
 //
 //go:noescape
 func mulAddAVX2F64(dst []float64, a []float64, b []float64, c []float64)
 
-// computes dst = neg(a).
+// negAVX2F64 computes dst = neg(a).
 //
 //go:noescape
 func negAVX2F64(dst []float64, a []float64)
 
-// computes dst = abs(a).
+// absAVX2F64 computes dst = abs(a).
 //
 //go:noescape
 func absAVX2F64(dst []float64, a []float64)
 
-// computes dst = sqrt(a).
+// sqrtAVX2F64 computes dst = sqrt(a).
 //
 //go:noescape
 func sqrtAVX2F64(dst []float64, a []float64)
 
-// computes dst = rsqrt(a).
+// rsqrtAVX2F64 computes dst = rsqrt(a).
 //
 //go:noescape
 func rsqrtAVX2F64(dst []float64, a []float64)
 
-// computes dst = floor(a).
+// floorAVX2F64 computes dst = floor(a).
 //
 //go:noescape
 func floorAVX2F64(dst []float64, a []float64)
 
-// computes dst = ceil(a).
+// ceilAVX2F64 computes dst = ceil(a).
 //
 //go:noescape
 func ceilAVX2F64(dst []float64, a []float64)
 
-// computes dst = round(a).
+// roundAVX2F64 computes dst = round(a).
 //
 //go:noescape
 func roundAVX2F64(dst []float64, a []float64)
 
-// computes dst = sign(a).
+// signAVX2F64 computes dst = sign(a).
 //
 //go:noescape
 func signAVX2F64(dst []float64, a []float64)
 
-// computes dst = exp(a).
+// expAVX2F64 computes dst = exp(a).
 //
 //go:noescape
 func expAVX2F64(dst []float64, a []float64)
 
-// computes dst = expm1(a).
+// expm1AVX2F64 computes dst = expm1(a).
 //
 //go:noescape
 func expm1AVX2F64(dst []float64, a []float64)
 
-// computes dst = log(a).
+// logAVX2F64 computes dst = log(a).
 //
 //go:noescape
 func logAVX2F64(dst []float64, a []float64)
 
-// computes dst = log1p(a).
+// log1pAVX2F64 computes dst = log1p(a).
 //
 //go:noescape
 func log1pAVX2F64(dst []float64, a []float64)
 
-// computes dst = tanh(a).
+// tanhAVX2F64 computes dst = tanh(a).
 //
 //go:noescape
 func tanhAVX2F64(dst []float64, a []float64)
 
-// computes dst = logistic(a).
+// logisticAVX2F64 computes dst = logistic(a).
 //
 //go:noescape
 func logisticAVX2F64(dst []float64, a []float64)
 
-// computes dst = erf(a).
+// erfAVX2F64 computes dst = erf(a).
 //
 //go:noescape
 func erfAVX2F64(dst []float64, a []float64)
 
-// computes dst = sin(a).
+// sinAVX2F64 computes dst = sin(a).
 //
 //go:noescape
 func sinAVX2F64(dst []float64, a []float64)
 
-// computes dst = cos(a).
+// cosAVX2F64 computes dst = cos(a).
 //
 //go:noescape
 func cosAVX2F64(dst []float64, a []float64)
 
-// computes dst = equal(a, b).
+// equalAVX2F64 computes dst = equal(a, b).
 //
 //go:noescape
 func equalAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = equal(a, s).
+// equalScalarAVX2F64 computes dst = equal(a, s).
 //
 //go:noescape
 func equalScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst = notequal(a, b).
+// notEqualAVX2F64 computes dst = notequal(a, b).
 //
 //go:noescape
 func notEqualAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = notequal(a, s).
+// notEqualScalarAVX2F64 computes dst = notequal(a, s).
 //
 //go:noescape
 func notEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst = less(a, b).
+// lessAVX2F64 computes dst = less(a, b).
 //
 //go:noescape
 func lessAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = less(a, s).
+// lessScalarAVX2F64 computes dst = less(a, s).
 //
 //go:noescape
 func lessScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst = lessequal(a, b).
+// lessEqualAVX2F64 computes dst = lessequal(a, b).
 //
 //go:noescape
 func lessEqualAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = lessequal(a, s).
+// lessEqualScalarAVX2F64 computes dst = lessequal(a, s).
 //
 //go:noescape
 func lessEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst = greater(a, b).
+// greaterAVX2F64 computes dst = greater(a, b).
 //
 //go:noescape
 func greaterAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = greater(a, s).
+// greaterScalarAVX2F64 computes dst = greater(a, s).
 //
 //go:noescape
 func greaterScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst = greaterequal(a, b).
+// greaterEqualAVX2F64 computes dst = greaterequal(a, b).
 //
 //go:noescape
 func greaterEqualAVX2F64(dst []bool, a []float64, b []float64)
 
-// computes dst = greaterequal(a, s).
+// greaterEqualScalarAVX2F64 computes dst = greaterequal(a, s).
 //
 //go:noescape
 func greaterEqualScalarAVX2F64(dst []bool, a []float64, s float64)
 
-// computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 4 and not 0.
+// transposeAVX2F64 computes dst[j*dstStride+i] = src[i*srcStride+j] for all i < rows, j < cols, which are multiples of 4 and not 0.
 //
 //go:noescape
 func transposeAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
 
-// computes dst = cond ? a : b.
+// selectAVX2F64 computes dst = cond ? a : b.
 //
 //go:noescape
 func selectAVX2F64(dst []float64, cond []bool, a []float64, b []float64)
 
-// computes dst = s.
+// fillAVX2F64 computes dst = s.
 //
 //go:noescape
 func fillAVX2F64(dst []float64, s float64)
 
-// fills a row of n elements with each element of a; there is one or more.
+// spreadAVX2F64 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
 func spreadAVX2F64(dst *float64, a []float64, n int)
 
-// adds the elements in the order that Vectors states.
+// sumAVX2F64 adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX2F64(a []float64) float64
 
-// adds the elements in the order that Vectors states of each row of n; there is one or more.
+// sumRowsAVX2F64 adds the elements in the order that Vectors states of each row of n; there is one or more.
 //
 //go:noescape
 func sumRowsAVX2F64(dst []float64, a *float64, n int)
 
-// finds the greatest element, or NaN if there is one.
+// maxOfAVX2F64 finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX2F64(a []float64) float64
 
-// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+// maxRowsAVX2F64 finds the greatest element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func maxRowsAVX2F64(dst []float64, a *float64, n int)
 
-// finds the least element, or NaN if there is one.
+// minOfAVX2F64 finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX2F64(a []float64) float64
 
-// finds the least element, or NaN if there is one of each row of n; there is one or more.
+// minRowsAVX2F64 finds the least element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func minRowsAVX2F64(dst []float64, a *float64, n int)
 
-// adds the rows to dst.
+// sumColumnsAVX2F64 adds the rows to dst.
 //
 //go:noescape
 func sumColumnsAVX2F64(dst []float64, a *float64, rows int)

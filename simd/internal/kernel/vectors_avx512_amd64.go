@@ -2,547 +2,547 @@
 
 package kernel
 
-// computes dst = add(a, b).
+// addAVX512F32 computes dst = add(a, b).
 //
 //go:noescape
 func addAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = add(a, s).
+// addScalarAVX512F32 computes dst = add(a, s).
 //
 //go:noescape
 func addScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = sub(a, b).
+// subAVX512F32 computes dst = sub(a, b).
 //
 //go:noescape
 func subAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = sub(a, s).
+// subScalarAVX512F32 computes dst = sub(a, s).
 //
 //go:noescape
 func subScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = sub(s, a).
+// scalarSubAVX512F32 computes dst = sub(s, a).
 //
 //go:noescape
 func scalarSubAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = mul(a, b).
+// mulAVX512F32 computes dst = mul(a, b).
 //
 //go:noescape
 func mulAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = mul(a, s).
+// mulScalarAVX512F32 computes dst = mul(a, s).
 //
 //go:noescape
 func mulScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = div(a, b).
+// divAVX512F32 computes dst = div(a, b).
 //
 //go:noescape
 func divAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = div(a, s).
+// divScalarAVX512F32 computes dst = div(a, s).
 //
 //go:noescape
 func divScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = div(s, a).
+// scalarDivAVX512F32 computes dst = div(s, a).
 //
 //go:noescape
 func scalarDivAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = min(a, b).
+// minAVX512F32 computes dst = min(a, b).
 //
 //go:noescape
 func minAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = min(a, s).
+// minScalarAVX512F32 computes dst = min(a, s).
 //
 //go:noescape
 func minScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = max(a, b).
+// maxAVX512F32 computes dst = max(a, b).
 //
 //go:noescape
 func maxAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = max(a, s).
+// maxScalarAVX512F32 computes dst = max(a, s).
 //
 //go:noescape
 func maxScalarAVX512F32(dst []float32, a []float32, s float32)
 
-// computes dst = a*b + c.
+// mulAddAVX512F32 computes dst = a*b + c.
 //
 //go:noescape
 func mulAddAVX512F32(dst []float32, a []float32, b []float32, c []float32)
 
-// computes dst = neg(a).
+// negAVX512F32 computes dst = neg(a).
 //
 //go:noescape
 func negAVX512F32(dst []float32, a []float32)
 
-// computes dst = abs(a).
+// absAVX512F32 computes dst = abs(a).
 //
 //go:noescape
 func absAVX512F32(dst []float32, a []float32)
 
-// computes dst = sqrt(a).
+// sqrtAVX512F32 computes dst = sqrt(a).
 //
 //go:noescape
 func sqrtAVX512F32(dst []float32, a []float32)
 
-// computes dst = rsqrt(a).
+// rsqrtAVX512F32 computes dst = rsqrt(a).
 //
 //go:noescape
 func rsqrtAVX512F32(dst []float32, a []float32)
 
-// computes dst = floor(a).
+// floorAVX512F32 computes dst = floor(a).
 //
 //go:noescape
 func floorAVX512F32(dst []float32, a []float32)
 
-// computes dst = ceil(a).
+// ceilAVX512F32 computes dst = ceil(a).
 //
 //go:noescape
 func ceilAVX512F32(dst []float32, a []float32)
 
-// computes dst = round(a).
+// roundAVX512F32 computes dst = round(a).
 //
 //go:noescape
 func roundAVX512F32(dst []float32, a []float32)
 
-// computes dst = sign(a).
+// signAVX512F32 computes dst = sign(a).
 //
 //go:noescape
 func signAVX512F32(dst []float32, a []float32)
 
-// computes dst = exp(a).
+// expAVX512F32 computes dst = exp(a).
 //
 //go:noescape
 func expAVX512F32(dst []float32, a []float32)
 
-// computes dst = expm1(a).
+// expm1AVX512F32 computes dst = expm1(a).
 //
 //go:noescape
 func expm1AVX512F32(dst []float32, a []float32)
 
-// computes dst = log(a).
+// logAVX512F32 computes dst = log(a).
 //
 //go:noescape
 func logAVX512F32(dst []float32, a []float32)
 
-// computes dst = log1p(a).
+// log1pAVX512F32 computes dst = log1p(a).
 //
 //go:noescape
 func log1pAVX512F32(dst []float32, a []float32)
 
-// computes dst = tanh(a).
+// tanhAVX512F32 computes dst = tanh(a).
 //
 //go:noescape
 func tanhAVX512F32(dst []float32, a []float32)
 
-// computes dst = logistic(a).
+// logisticAVX512F32 computes dst = logistic(a).
 //
 //go:noescape
 func logisticAVX512F32(dst []float32, a []float32)
 
-// computes dst = erf(a).
+// erfAVX512F32 computes dst = erf(a).
 //
 //go:noescape
 func erfAVX512F32(dst []float32, a []float32)
 
-// computes dst = sin(a).
+// sinAVX512F32 computes dst = sin(a).
 //
 //go:noescape
 func sinAVX512F32(dst []float32, a []float32)
 
-// computes dst = cos(a).
+// cosAVX512F32 computes dst = cos(a).
 //
 //go:noescape
 func cosAVX512F32(dst []float32, a []float32)
 
-// computes dst = pow(a, b).
+// powAVX512F32 computes dst = pow(a, b).
 //
 //go:noescape
 func powAVX512F32(dst []float32, a []float32, b []float32)
 
-// computes dst = equal(a, b).
+// equalAVX512F32 computes dst = equal(a, b).
 //
 //go:noescape
 func equalAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = equal(a, s).
+// equalScalarAVX512F32 computes dst = equal(a, s).
 //
 //go:noescape
 func equalScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = notequal(a, b).
+// notEqualAVX512F32 computes dst = notequal(a, b).
 //
 //go:noescape
 func notEqualAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = notequal(a, s).
+// notEqualScalarAVX512F32 computes dst = notequal(a, s).
 //
 //go:noescape
 func notEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = less(a, b).
+// lessAVX512F32 computes dst = less(a, b).
 //
 //go:noescape
 func lessAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = less(a, s).
+// lessScalarAVX512F32 computes dst = less(a, s).
 //
 //go:noescape
 func lessScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = lessequal(a, b).
+// lessEqualAVX512F32 computes dst = lessequal(a, b).
 //
 //go:noescape
 func lessEqualAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = lessequal(a, s).
+// lessEqualScalarAVX512F32 computes dst = lessequal(a, s).
 //
 //go:noescape
 func lessEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = greater(a, b).
+// greaterAVX512F32 computes dst = greater(a, b).
 //
 //go:noescape
 func greaterAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = greater(a, s).
+// greaterScalarAVX512F32 computes dst = greater(a, s).
 //
 //go:noescape
 func greaterScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = greaterequal(a, b).
+// greaterEqualAVX512F32 computes dst = greaterequal(a, b).
 //
 //go:noescape
 func greaterEqualAVX512F32(dst []bool, a []float32, b []float32)
 
-// computes dst = greaterequal(a, s).
+// greaterEqualScalarAVX512F32 computes dst = greaterequal(a, s).
 //
 //go:noescape
 func greaterEqualScalarAVX512F32(dst []bool, a []float32, s float32)
 
-// computes dst = cond ? a : b.
+// selectAVX512F32 computes dst = cond ? a : b.
 //
 //go:noescape
 func selectAVX512F32(dst []float32, cond []bool, a []float32, b []float32)
 
-// computes dst = s.
+// fillAVX512F32 computes dst = s.
 //
 //go:noescape
 func fillAVX512F32(dst []float32, s float32)
 
-// fills a row of n elements with each element of a; there is one or more.
+// spreadAVX512F32 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
 func spreadAVX512F32(dst *float32, a []float32, n int)
 
-// adds the elements in the order that Vectors states.
+// sumAVX512F32 adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX512F32(a []float32) float32
 
-// adds the elements in the order that Vectors states of each row of n; there is one or more.
+// sumRowsAVX512F32 adds the elements in the order that Vectors states of each row of n; there is one or more.
 //
 //go:noescape
 func sumRowsAVX512F32(dst []float32, a *float32, n int)
 
-// finds the greatest element, or NaN if there is one.
+// maxOfAVX512F32 finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX512F32(a []float32) float32
 
-// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+// maxRowsAVX512F32 finds the greatest element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func maxRowsAVX512F32(dst []float32, a *float32, n int)
 
-// finds the least element, or NaN if there is one.
+// minOfAVX512F32 finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX512F32(a []float32) float32
 
-// finds the least element, or NaN if there is one of each row of n; there is one or more.
+// minRowsAVX512F32 finds the least element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func minRowsAVX512F32(dst []float32, a *float32, n int)
 
-// adds the rows to dst.
+// sumColumnsAVX512F32 adds the rows to dst.
 //
 //go:noescape
 func sumColumnsAVX512F32(dst []float32, a *float32, rows int)
 
-// computes dst = add(a, b).
+// addAVX512F64 computes dst = add(a, b).
 //
 //go:noescape
 func addAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = add(a, s).
+// addScalarAVX512F64 computes dst = add(a, s).
 //
 //go:noescape
 func addScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = sub(a, b).
+// subAVX512F64 computes dst = sub(a, b).
 //
 //go:noescape
 func subAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = sub(a, s).
+// subScalarAVX512F64 computes dst = sub(a, s).
 //
 //go:noescape
 func subScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = sub(s, a).
+// scalarSubAVX512F64 computes dst = sub(s, a).
 //
 //go:noescape
 func scalarSubAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = mul(a, b).
+// mulAVX512F64 computes dst = mul(a, b).
 //
 //go:noescape
 func mulAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = mul(a, s).
+// mulScalarAVX512F64 computes dst = mul(a, s).
 //
 //go:noescape
 func mulScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = div(a, b).
+// divAVX512F64 computes dst = div(a, b).
 //
 //go:noescape
 func divAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = div(a, s).
+// divScalarAVX512F64 computes dst = div(a, s).
 //
 //go:noescape
 func divScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = div(s, a).
+// scalarDivAVX512F64 computes dst = div(s, a).
 //
 //go:noescape
 func scalarDivAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = min(a, b).
+// minAVX512F64 computes dst = min(a, b).
 //
 //go:noescape
 func minAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = min(a, s).
+// minScalarAVX512F64 computes dst = min(a, s).
 //
 //go:noescape
 func minScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = max(a, b).
+// maxAVX512F64 computes dst = max(a, b).
 //
 //go:noescape
 func maxAVX512F64(dst []float64, a []float64, b []float64)
 
-// computes dst = max(a, s).
+// maxScalarAVX512F64 computes dst = max(a, s).
 //
 //go:noescape
 func maxScalarAVX512F64(dst []float64, a []float64, s float64)
 
-// computes dst = a*b + c.
+// mulAddAVX512F64 computes dst = a*b + c.
 //
 //go:noescape
 func mulAddAVX512F64(dst []float64, a []float64, b []float64, c []float64)
 
-// computes dst = neg(a).
+// negAVX512F64 computes dst = neg(a).
 //
 //go:noescape
 func negAVX512F64(dst []float64, a []float64)
 
-// computes dst = abs(a).
+// absAVX512F64 computes dst = abs(a).
 //
 //go:noescape
 func absAVX512F64(dst []float64, a []float64)
 
-// computes dst = sqrt(a).
+// sqrtAVX512F64 computes dst = sqrt(a).
 //
 //go:noescape
 func sqrtAVX512F64(dst []float64, a []float64)
 
-// computes dst = rsqrt(a).
+// rsqrtAVX512F64 computes dst = rsqrt(a).
 //
 //go:noescape
 func rsqrtAVX512F64(dst []float64, a []float64)
 
-// computes dst = floor(a).
+// floorAVX512F64 computes dst = floor(a).
 //
 //go:noescape
 func floorAVX512F64(dst []float64, a []float64)
 
-// computes dst = ceil(a).
+// ceilAVX512F64 computes dst = ceil(a).
 //
 //go:noescape
 func ceilAVX512F64(dst []float64, a []float64)
 
-// computes dst = round(a).
+// roundAVX512F64 computes dst = round(a).
 //
 //go:noescape
 func roundAVX512F64(dst []float64, a []float64)
 
-// computes dst = sign(a).
+// signAVX512F64 computes dst = sign(a).
 //
 //go:noescape
 func signAVX512F64(dst []float64, a []float64)
 
-// computes dst = exp(a).
+// expAVX512F64 computes dst = exp(a).
 //
 //go:noescape
 func expAVX512F64(dst []float64, a []float64)
 
-// computes dst = expm1(a).
+// expm1AVX512F64 computes dst = expm1(a).
 //
 //go:noescape
 func expm1AVX512F64(dst []float64, a []float64)
 
-// computes dst = log(a).
+// logAVX512F64 computes dst = log(a).
 //
 //go:noescape
 func logAVX512F64(dst []float64, a []float64)
 
-// computes dst = log1p(a).
+// log1pAVX512F64 computes dst = log1p(a).
 //
 //go:noescape
 func log1pAVX512F64(dst []float64, a []float64)
 
-// computes dst = tanh(a).
+// tanhAVX512F64 computes dst = tanh(a).
 //
 //go:noescape
 func tanhAVX512F64(dst []float64, a []float64)
 
-// computes dst = logistic(a).
+// logisticAVX512F64 computes dst = logistic(a).
 //
 //go:noescape
 func logisticAVX512F64(dst []float64, a []float64)
 
-// computes dst = erf(a).
+// erfAVX512F64 computes dst = erf(a).
 //
 //go:noescape
 func erfAVX512F64(dst []float64, a []float64)
 
-// computes dst = sin(a).
+// sinAVX512F64 computes dst = sin(a).
 //
 //go:noescape
 func sinAVX512F64(dst []float64, a []float64)
 
-// computes dst = cos(a).
+// cosAVX512F64 computes dst = cos(a).
 //
 //go:noescape
 func cosAVX512F64(dst []float64, a []float64)
 
-// computes dst = equal(a, b).
+// equalAVX512F64 computes dst = equal(a, b).
 //
 //go:noescape
 func equalAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = equal(a, s).
+// equalScalarAVX512F64 computes dst = equal(a, s).
 //
 //go:noescape
 func equalScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = notequal(a, b).
+// notEqualAVX512F64 computes dst = notequal(a, b).
 //
 //go:noescape
 func notEqualAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = notequal(a, s).
+// notEqualScalarAVX512F64 computes dst = notequal(a, s).
 //
 //go:noescape
 func notEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = less(a, b).
+// lessAVX512F64 computes dst = less(a, b).
 //
 //go:noescape
 func lessAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = less(a, s).
+// lessScalarAVX512F64 computes dst = less(a, s).
 //
 //go:noescape
 func lessScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = lessequal(a, b).
+// lessEqualAVX512F64 computes dst = lessequal(a, b).
 //
 //go:noescape
 func lessEqualAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = lessequal(a, s).
+// lessEqualScalarAVX512F64 computes dst = lessequal(a, s).
 //
 //go:noescape
 func lessEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = greater(a, b).
+// greaterAVX512F64 computes dst = greater(a, b).
 //
 //go:noescape
 func greaterAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = greater(a, s).
+// greaterScalarAVX512F64 computes dst = greater(a, s).
 //
 //go:noescape
 func greaterScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = greaterequal(a, b).
+// greaterEqualAVX512F64 computes dst = greaterequal(a, b).
 //
 //go:noescape
 func greaterEqualAVX512F64(dst []bool, a []float64, b []float64)
 
-// computes dst = greaterequal(a, s).
+// greaterEqualScalarAVX512F64 computes dst = greaterequal(a, s).
 //
 //go:noescape
 func greaterEqualScalarAVX512F64(dst []bool, a []float64, s float64)
 
-// computes dst = cond ? a : b.
+// selectAVX512F64 computes dst = cond ? a : b.
 //
 //go:noescape
 func selectAVX512F64(dst []float64, cond []bool, a []float64, b []float64)
 
-// computes dst = s.
+// fillAVX512F64 computes dst = s.
 //
 //go:noescape
 func fillAVX512F64(dst []float64, s float64)
 
-// fills a row of n elements with each element of a; there is one or more.
+// spreadAVX512F64 fills a row of n elements with each element of a; there is one or more.
 //
 //go:noescape
 func spreadAVX512F64(dst *float64, a []float64, n int)
 
-// adds the elements in the order that Vectors states.
+// sumAVX512F64 adds the elements in the order that Vectors states.
 //
 //go:noescape
 func sumAVX512F64(a []float64) float64
 
-// adds the elements in the order that Vectors states of each row of n; there is one or more.
+// sumRowsAVX512F64 adds the elements in the order that Vectors states of each row of n; there is one or more.
 //
 //go:noescape
 func sumRowsAVX512F64(dst []float64, a *float64, n int)
 
-// finds the greatest element, or NaN if there is one.
+// maxOfAVX512F64 finds the greatest element, or NaN if there is one.
 //
 //go:noescape
 func maxOfAVX512F64(a []float64) float64
 
-// finds the greatest element, or NaN if there is one of each row of n; there is one or more.
+// maxRowsAVX512F64 finds the greatest element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func maxRowsAVX512F64(dst []float64, a *float64, n int)
 
-// finds the least element, or NaN if there is one.
+// minOfAVX512F64 finds the least element, or NaN if there is one.
 //
 //go:noescape
 func minOfAVX512F64(a []float64) float64
 
-// finds the least element, or NaN if there is one of each row of n; there is one or more.
+// minRowsAVX512F64 finds the least element, or NaN if there is one of each row of n; there is one or more.
 //
 //go:noescape
 func minRowsAVX512F64(dst []float64, a *float64, n int)
 
-// adds the rows to dst.
+// sumColumnsAVX512F64 adds the rows to dst.
 //
 //go:noescape
 func sumColumnsAVX512F64(dst []float64, a *float64, rows int)

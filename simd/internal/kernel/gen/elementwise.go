@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/mmcloughlin/avo/build"
@@ -203,20 +202,17 @@ func (m *machine) elementwise(k elementwise) {
 	m.end()
 }
 
-// tableEntry is the line of a Go function that puts the kernel into a table.
-func (k elementwise) tableEntry(m *machine) string {
-	check := map[int]string{1: "checkUnary", 2: "checkBinary", 3: "checkTernary"}[k.inputs]
+// check is the function of package kernel that checks the lengths of the operands.
+func (k elementwise) check() string {
 	switch {
-	case k.field == "Sin" || k.field == "Cos":
-		return fmt.Sprintf("v.%[1]s = checkAngles(%[2]s%[3]s, v, %[2]s)", k.field, lowerFirst(k.field), m.suffix())
 	case k.scalar && k.compare:
-		check = "checkCompareScalar"
+		return "checkCompareScalar"
 	case k.compare:
-		check = "checkCompare"
+		return "checkCompare"
 	case k.scalar:
-		check = "checkScalar"
+		return "checkScalar"
 	}
-	return fmt.Sprintf("v.%s = %s(%s%s)", k.field, check, lowerFirst(k.field), m.suffix())
+	return []string{"checkUnary", "checkBinary", "checkTernary"}[k.inputs-1]
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

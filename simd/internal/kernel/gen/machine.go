@@ -68,7 +68,7 @@ func (m *machine) suffix() string { return fmt.Sprintf("%sF%d", m.name, 8*m.size
 func (m *machine) function(name, doc, signature string) {
 	m.Function(name + m.suffix())
 	m.Attributes(attr.NOSPLIT)
-	m.Doc(doc)
+	m.Doc(name + m.suffix() + " " + doc)
 	m.SignatureExpr("func" + strings.ReplaceAll(signature, "T", m.typ()))
 	m.Pragma("noescape")
 }

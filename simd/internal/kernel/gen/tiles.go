@@ -31,10 +31,13 @@ func tiles(isa isa) func(*build.Context) {
 	}
 }
 
+// tileName is the name of a kernel without what says the instruction set and the type.
+func tileName(rows, vectors int) string { return fmt.Sprintf("tile%dx%d", rows, vectors) }
+
 // tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of A times a row of B
 // per turn. A is read element by element and therefore with any strides.
 func (m *machine) tile(rows, vectors int) {
-	m.function(fmt.Sprintf("tile%dx%d", rows, vectors),
+	m.function(tileName(rows, vectors),
 		fmt.Sprintf("is a tileKernel for %d rows and up to %d columns.", rows, vectors*m.lanes()),
 		"(tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int)")
 
