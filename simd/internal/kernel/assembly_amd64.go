@@ -112,6 +112,16 @@ func checkSpread[T Float](f func(dst *T, a []T, n int)) func(dst, a []T) {
 	}
 }
 
+func checkCopy[T Float](f func(dst *T, dstStride int, src *T, srcStride, rows, cols int)) func(
+	dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	return func(dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+		if rows > 0 && cols > 0 {
+			_, _ = dst[(rows-1)*dstStride+cols-1], src[(rows-1)*srcStride+cols-1] // must exist
+			f(&dst[0], dstStride, &src[0], srcStride, rows, cols)
+		}
+	}
+}
+
 // transposeSquares is [Vectors.Transpose] with assembly for squares of n by n elements.
 func transposeSquares[T Float](n int, squares func(dst *T, dstStride int, src *T, srcStride, rows, cols int)) func(
 	dst []T, dstStride int, src []T, srcStride, rows, cols int) {

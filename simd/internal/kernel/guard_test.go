@@ -193,7 +193,7 @@ func testProductsStayInside[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// TestTransposeStaysInside transposes between matrices at both ends of guarded memory.
+// TestTransposeStaysInside transposes and copies between matrices at both ends of guarded memory.
 func TestTransposeStaysInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testTransposeStaysInside[float32](t, isa) })
@@ -203,7 +203,7 @@ func TestTransposeStaysInside(t *testing.T) {
 
 func testTransposeStaysInside[T Float](t *testing.T, isa ISA) {
 	rng := rand.New(rand.NewPCG(19, 20))
-	to, from := newGuarded(t), newGuarded(t)
+	to, from, copied := newGuarded(t), newGuarded(t), newGuarded(t)
 	for range 300 {
 		rows, cols := rng.IntN(19), rng.IntN(19)
 		dstStride, srcStride := rows+rng.IntN(3), cols+rng.IntN(3)
@@ -224,6 +224,19 @@ func testTransposeStaysInside[T Float](t *testing.T, isa ISA) {
 				want = src[i*srcStride+j]
 			}
 			require.Equal(t, want, x, "[%d, %d], strides %d, %d, element %d", rows, cols, dstStride, srcStride, k)
+		}
+
+		back := slice[T](copied, max(0, (rows-1)*srcStride+cols), 0, atEnd)
+		for i := range back {
+			back[i] = -7
+		}
+		VectorsOf[T](isa).CopyRows(back, srcStride, src, srcStride, rows, cols)
+		for k, x := range back {
+			want := T(-7)
+			if k%max(1, srcStride) < cols {
+				want = src[k]
+			}
+			require.Equal(t, want, x, "[%d, %d], stride %d, element %d", rows, cols, srcStride, k)
 		}
 	}
 }

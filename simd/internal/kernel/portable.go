@@ -83,6 +83,7 @@ func portableVectors[T Float]() *Vectors[T] {
 			}
 		},
 
+		CopyRows:  copyRows[T],
 		Transpose: transposeRows[T],
 
 		Sum:   sum[T],
@@ -148,6 +149,13 @@ func compareScalar[T Float](f func(a, s T) bool) func(dst []bool, a []T, s T) {
 		for i, x := range a {
 			dst[i] = f(x, s)
 		}
+	}
+}
+
+// copyRows is [Vectors.CopyRows].
+func copyRows[T Float](dst []T, dstStride int, src []T, srcStride, rows, cols int) {
+	for i := range rows {
+		copy(dst[i*dstStride:][:cols], src[i*srcStride:])
 	}
 }
 

@@ -35,49 +35,45 @@ func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
 
 // packPanel copies the rows of span s of panel q to dst [k, width].
 func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
-	if b.ColStride == 1 {
-		for i := s.lo; i < s.hi; i++ {
-			row := dst[i*q.width:][:q.width]
-			copy(row, b.Data[i*b.RowStride+q.col:][:q.cols])
-			clear(row[q.cols:])
+	out, from, rows := dst[s.lo*q.width:], b.Data[s.lo*b.RowStride+q.col*b.ColStride:], s.hi-s.lo
+	if q.cols < q.width {
+		for i := range rows {
+			clear(out[i*q.width:][q.cols:q.width])
 		}
-		return
 	}
-	for i := s.lo; i < s.hi; i++ {
-		clear(dst[i*q.width+q.cols : (i+1)*q.width])
-	}
-	columns, out := b.Data[s.lo*b.RowStride+q.col*b.ColStride:], dst[s.lo*q.width:]
-	if b.RowStride == 1 {
-		p.kernels.transpose(out, q.width, columns, b.ColStride, q.cols, s.hi-s.lo)
-		return
-	}
-	for j := range q.cols {
-		for i := range s.hi - s.lo {
-			out[i*q.width+j] = columns[i*b.RowStride+j*b.ColStride]
+	switch {
+	case b.ColStride == 1:
+		p.kernels.copyRows(out, q.width, from, b.RowStride, rows, q.cols)
+	case b.RowStride == 1:
+		p.kernels.transpose(out, q.width, from, b.ColStride, q.cols, rows)
+	default:
+		for j := range q.cols {
+			for i := range rows {
+				out[i*q.width+j] = from[i*b.RowStride+j*b.ColStride]
+			}
 		}
 	}
 }
 
 // packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view of it. Packing keeps
 // the orientation, so it copies contiguous pieces; what counts is that the block gets a small extent.
-func packBlock[T Float](dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
+func (p *ProductPlan[T]) packBlock(dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
 	rows, cols := rowEnd-row, hi-lo
 	if cols == 0 {
 		return Matrix[T]{}
 	}
-	if a.ColStride != 1 && a.RowStride == 1 {
-		t := a.Transpose()
-		return packBlock(dst, &t, lo, hi, row, rowEnd).Transpose()
-	}
-	for i := range rows {
-		out := dst[i*cols:][:cols]
-		source := a.Data[(row+i)*a.RowStride+lo*a.ColStride:]
-		if a.ColStride == 1 {
-			copy(out, source)
-			continue
-		}
-		for j := range out {
-			out[j] = source[j*a.ColStride]
+	from := a.Data[row*a.RowStride+lo*a.ColStride:]
+	switch {
+	case a.ColStride == 1:
+		p.kernels.copyRows(dst, cols, from, a.RowStride, rows, cols)
+	case a.RowStride == 1:
+		p.kernels.copyRows(dst, rows, from, a.ColStride, cols, rows)
+		return Dense(dst, cols, rows).Transpose()
+	default:
+		for i := range rows {
+			for j := range cols {
+				dst[i*cols+j] = from[i*a.RowStride+j*a.ColStride]
+			}
 		}
 	}
 	return Dense(dst, rows, cols)

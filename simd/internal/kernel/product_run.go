@@ -73,7 +73,7 @@ func (t *productTask[T]) run() {
 		lo := block * blockK
 		a := t.a
 		if t.packA {
-			a = packBlock(t.packedA, &t.a, t.row, t.rowEnd, lo, min(lo+blockK, t.k))
+			a = t.packBlock(t.packedA, &t.a, t.row, t.rowEnd, lo, min(lo+blockK, t.k))
 		}
 		for j := t.panel; j < t.panelEnd; j++ {
 			q := &t.panels[j]

@@ -244,3 +244,27 @@ func TestRunTaskPanics(t *testing.T) {
 	require.Panics(t, run(wide, a, b, nil, local))
 	require.Panics(t, func() { NewProductPlan[float64](Portable, 2, 3, 4, make([]bool, 11), nil) })
 }
+
+// TestProductIsDeterministic computes blocks of a product on their own, whose elements then lie elsewhere in tiles, panels
+// and tasks, and with tasks in another order: all bits must be the same.
+func TestProductIsDeterministic(t *testing.T) {
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		rng := rand.New(rand.NewPCG(27, 28))
+		const m, k, n = 150, 530, 140
+		a, b, c := newDense[float32](m, k), newDense[float32](k, n), newDense[float32](m, n)
+		runProduct(rng, NewProductPlan[float32](isa, m, k, n, nil, nil), c, a, b, false, nil)
+		for range 20 {
+			row, col := rng.IntN(m), rng.IntN(n)
+			rows, cols := 1+rng.IntN(m-row), 1+rng.IntN(n-col)
+			p := NewProductPlan[float32](isa, rows, k, cols, nil, nil)
+			block := newDense[float32](rows, cols)
+			runProduct(rng, p, block, Matrix[float32]{a.Data[row*k:], rows, k, k, 1},
+				Matrix[float32]{b.Data[col:], k, cols, n, 1}, false, nil)
+			for i := range rows {
+				for j := range cols {
+					require.Equal(t, *c.from(row+i, col+j), *block.from(i, j))
+				}
+			}
+		}
+	})
+}

@@ -13,8 +13,8 @@ type tileKernel[T Float] func(tiles, k int, a *T, aRow, aCol int, b *T, bRow int
 type tileKernels[T Float] struct {
 	lanes  int            // elements of a vector
 	shapes []tileShape[T] // the full height first, the last one has one row
-	// transpose is that of Vectors.
-	transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
+	// From Vectors, for packing.
+	copyRows, transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 }
 
 // tileShape are the kernels for tiles of one height; run[v-1] is for v vectors of columns.
@@ -42,7 +42,8 @@ func tileKernelsOf[T Float](isa ISA) *tileKernels[T] {
 			{1, []tileKernel[T]{portableTile1[T]}},
 		}}
 	}
-	kernels.transpose = VectorsOf[T](isa).Transpose
+	v := VectorsOf[T](isa)
+	kernels.copyRows, kernels.transpose = v.CopyRows, v.Transpose
 	return kernels
 }
 

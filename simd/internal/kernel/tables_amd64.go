@@ -2,6 +2,7 @@
 
 package kernel
 
+// useAssembly32 replaces the kernels in v that isa has assembly for.
 func useAssembly32(v *Vectors[float32], isa ISA) {
 	switch isa {
 	case AVX2:
@@ -63,6 +64,7 @@ func useAssembly32(v *Vectors[float32], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX2F32)
 		v.SumColumns = checkColumns(sumColumnsAVX2F32)
 		v.Spread = checkSpread(spreadAVX2F32)
+		v.CopyRows = checkCopy(copyRowsAVX2F32)
 	case AVX512:
 		v.Add = checkBinary(addAVX512F32)
 		v.AddScalar = checkScalar(addScalarAVX512F32)
@@ -122,9 +124,11 @@ func useAssembly32(v *Vectors[float32], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX512F32)
 		v.SumColumns = checkColumns(sumColumnsAVX512F32)
 		v.Spread = checkSpread(spreadAVX512F32)
+		v.CopyRows = checkCopy(copyRowsAVX512F32)
 	}
 }
 
+// tileKernels32 returns the tile kernels of isa, nil for Portable.
 func tileKernels32(isa ISA) *tileKernels[float32] {
 	switch isa {
 	case AVX2:
@@ -147,6 +151,7 @@ func tileKernels32(isa ISA) *tileKernels[float32] {
 	return nil
 }
 
+// useAssembly64 replaces the kernels in v that isa has assembly for.
 func useAssembly64(v *Vectors[float64], isa ISA) {
 	switch isa {
 	case AVX2:
@@ -207,6 +212,7 @@ func useAssembly64(v *Vectors[float64], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX2F64)
 		v.SumColumns = checkColumns(sumColumnsAVX2F64)
 		v.Spread = checkSpread(spreadAVX2F64)
+		v.CopyRows = checkCopy(copyRowsAVX2F64)
 	case AVX512:
 		v.Add = checkBinary(addAVX512F64)
 		v.AddScalar = checkScalar(addScalarAVX512F64)
@@ -265,9 +271,11 @@ func useAssembly64(v *Vectors[float64], isa ISA) {
 		v.MinRows = checkRows(minRowsAVX512F64)
 		v.SumColumns = checkColumns(sumColumnsAVX512F64)
 		v.Spread = checkSpread(spreadAVX512F64)
+		v.CopyRows = checkCopy(copyRowsAVX512F64)
 	}
 }
 
+// tileKernels64 returns the tile kernels of isa, nil for Portable.
 func tileKernels64(isa ISA) *tileKernels[float64] {
 	switch isa {
 	case AVX2:

@@ -44,6 +44,9 @@ type Vectors[T Float] struct {
 	// dst[i] = s.
 	Fill func(dst []T, s T)
 
+	// dst[i*dstStride+j] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must not overlap.
+	CopyRows func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
+
 	// dst[j*dstStride+i] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must not overlap.
 	Transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 

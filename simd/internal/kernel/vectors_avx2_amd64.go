@@ -247,6 +247,11 @@ func fillAVX2F32(dst []float32, s float32)
 //go:noescape
 func spreadAVX2F32(dst *float32, a []float32, n int)
 
+// copyRowsAVX2F32 computes dst[i*dstStride+j] = src[i*srcStride+j] for all i < rows, j < cols, which are not 0.
+//
+//go:noescape
+func copyRowsAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+
 // sumAVX2F32 adds the elements in the order that Vectors states.
 //
 //go:noescape
@@ -521,6 +526,11 @@ func fillAVX2F64(dst []float64, s float64)
 //
 //go:noescape
 func spreadAVX2F64(dst *float64, a []float64, n int)
+
+// copyRowsAVX2F64 computes dst[i*dstStride+j] = src[i*srcStride+j] for all i < rows, j < cols, which are not 0.
+//
+//go:noescape
+func copyRowsAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
 
 // sumAVX2F64 adds the elements in the order that Vectors states.
 //

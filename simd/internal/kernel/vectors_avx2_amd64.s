@@ -4313,6 +4313,55 @@ filled:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX2F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+// Requires: AVX, CMOV, MMX+
+TEXT ·copyRowsAVX2F32(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x02, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x02, SI
+
+row:
+	MOVQ AX, DI
+	MOVQ CX, R8
+	MOVQ cols+40(FP), R10
+	LEAQ (CX)(SI*8), R9
+
+whole:
+	PREFETCHT0 (R9)
+	CMPQ       R10, $+8
+	JLT        rest
+	VMOVUPS    (R8), Y0
+	VMOVUPS    Y0, (DI)
+	ADDQ       $+32, R8
+	ADDQ       $+32, DI
+	ADDQ       $+32, R9
+	SUBQ       $+8, R10
+	JNZ        whole
+
+rest:
+	TESTQ      R10, R10
+	JZ         next
+	MOVQ       $+8, R9
+	CMPQ       R10, R9
+	CMOVQLT    R10, R9
+	NEGQ       R9
+	LEAQ       lanesAVX2<>+0(SB), R10
+	VMOVUPS    32(R10)(R9*4), Y1
+	VMASKMOVPS (R8), Y1, Y0
+	VMASKMOVPS Y0, Y1, (DI)
+
+next:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func sumAVX2F32(a []float32) float32
 // Requires: AVX, CMOV
 TEXT ·sumAVX2F32(SB), NOSPLIT, $0-28
@@ -8595,6 +8644,55 @@ rest:
 filled:
 	ADDQ $+8, AX
 	DECQ CX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX2F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
+// Requires: AVX, CMOV, MMX+
+TEXT ·copyRowsAVX2F64(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x03, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x03, SI
+
+row:
+	MOVQ AX, DI
+	MOVQ CX, R8
+	MOVQ cols+40(FP), R10
+	LEAQ (CX)(SI*8), R9
+
+whole:
+	PREFETCHT0 (R9)
+	CMPQ       R10, $+4
+	JLT        rest
+	VMOVUPD    (R8), Y0
+	VMOVUPD    Y0, (DI)
+	ADDQ       $+32, R8
+	ADDQ       $+32, DI
+	ADDQ       $+32, R9
+	SUBQ       $+4, R10
+	JNZ        whole
+
+rest:
+	TESTQ      R10, R10
+	JZ         next
+	MOVQ       $+4, R9
+	CMPQ       R10, R9
+	CMOVQLT    R10, R9
+	NEGQ       R9
+	LEAQ       lanesAVX2<>+0(SB), R10
+	VMOVUPD    32(R10)(R9*8), Y1
+	VMASKMOVPD (R8), Y1, Y0
+	VMASKMOVPD Y0, Y1, (DI)
+
+next:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
 	JNZ  row
 	VZEROUPPER
 	RET

@@ -242,6 +242,11 @@ func fillAVX512F32(dst []float32, s float32)
 //go:noescape
 func spreadAVX512F32(dst *float32, a []float32, n int)
 
+// copyRowsAVX512F32 computes dst[i*dstStride+j] = src[i*srcStride+j] for all i < rows, j < cols, which are not 0.
+//
+//go:noescape
+func copyRowsAVX512F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+
 // sumAVX512F32 adds the elements in the order that Vectors states.
 //
 //go:noescape
@@ -511,6 +516,11 @@ func fillAVX512F64(dst []float64, s float64)
 //
 //go:noescape
 func spreadAVX512F64(dst *float64, a []float64, n int)
+
+// copyRowsAVX512F64 computes dst[i*dstStride+j] = src[i*srcStride+j] for all i < rows, j < cols, which are not 0.
+//
+//go:noescape
+func copyRowsAVX512F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
 
 // sumAVX512F64 adds the elements in the order that Vectors states.
 //

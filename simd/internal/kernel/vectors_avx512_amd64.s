@@ -2867,6 +2867,55 @@ filled:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX512F32(dst *float32, dstStride int, src *float32, srcStride int, rows int, cols int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·copyRowsAVX512F32(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x02, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x02, SI
+
+row:
+	MOVQ AX, DI
+	MOVQ CX, R8
+	MOVQ cols+40(FP), R10
+	LEAQ (CX)(SI*8), R9
+
+whole:
+	PREFETCHT0 (R9)
+	CMPQ       R10, $+16
+	JLT        rest
+	VMOVUPS    (R8), Z0
+	VMOVUPS    Z0, (DI)
+	ADDQ       $+64, R8
+	ADDQ       $+64, DI
+	ADDQ       $+64, R9
+	SUBQ       $+16, R10
+	JNZ        whole
+
+rest:
+	TESTQ     R10, R10
+	JZ        next
+	MOVQ      $-1, R9
+	MOVQ      $+16, R11
+	CMPQ      R10, R11
+	CMOVQGT   R11, R10
+	BZHIQ     R10, R9, R9
+	KMOVW     R9, K1
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+next:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func sumAVX512F32(a []float32) float32
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·sumAVX512F32(SB), NOSPLIT, $0-28
@@ -5882,6 +5931,55 @@ rest:
 filled:
 	ADDQ $+8, AX
 	DECQ CX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func copyRowsAVX512F64(dst *float64, dstStride int, src *float64, srcStride int, rows int, cols int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·copyRowsAVX512F64(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ src+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ dstStride+8(FP), BX
+	SHLQ $0x03, BX
+	MOVQ srcStride+24(FP), SI
+	SHLQ $0x03, SI
+
+row:
+	MOVQ AX, DI
+	MOVQ CX, R8
+	MOVQ cols+40(FP), R10
+	LEAQ (CX)(SI*8), R9
+
+whole:
+	PREFETCHT0 (R9)
+	CMPQ       R10, $+8
+	JLT        rest
+	VMOVUPD    (R8), Z0
+	VMOVUPD    Z0, (DI)
+	ADDQ       $+64, R8
+	ADDQ       $+64, DI
+	ADDQ       $+64, R9
+	SUBQ       $+8, R10
+	JNZ        whole
+
+rest:
+	TESTQ     R10, R10
+	JZ        next
+	MOVQ      $-1, R9
+	MOVQ      $+8, R11
+	CMPQ      R10, R11
+	CMOVQGT   R11, R10
+	BZHIQ     R10, R9, R9
+	KMOVW     R9, K1
+	VMOVUPD.Z (R8), K1, Z0
+	VMOVUPD   Z0, K1, (DI)
+
+next:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
 	JNZ  row
 	VZEROUPPER
 	RET

@@ -32,6 +32,7 @@ func vectors(isa isa) func(*build.Context) {
 			}
 			m.selectKernel()
 			m.fill()
+			m.copyRows()
 			m.reductions()
 			m.sumColumns()
 		})
