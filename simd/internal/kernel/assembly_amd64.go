@@ -12,9 +12,9 @@ import (
 func best() ISA {
 	x := &cpu.X86
 	switch {
-	case !x.HasAVX2 || !x.HasFMA || !x.HasBMI2:
+	case !x.HasAVX2 || !x.HasFMA:
 		return Portable
-	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+	case !x.HasBMI2 || !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
 		return AVX2
 	}
 	return AVX512

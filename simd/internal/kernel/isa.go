@@ -10,8 +10,8 @@ type ISA int
 
 const (
 	Portable ISA = iota // plain Go, every CPU
-	AVX2                // amd64 with AVX2, FMA and BMI2
-	AVX512              // amd64 with AVX-512 F, BW, DQ and VL, besides all of AVX2
+	AVX2                // amd64 with AVX2 and FMA
+	AVX512              // amd64 with AVX-512 F, BW, DQ and VL, and BMI2
 )
 
 // EnvISA is the environment variable that lowers the instruction set which [Detect] chooses.

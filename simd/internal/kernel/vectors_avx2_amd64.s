@@ -3429,7 +3429,7 @@ DATA c64_8000000000000000AVX2<>+0(SB)/8, $0x8000000000000000
 GLOBL c64_8000000000000000AVX2<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·equalAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3437,38 +3437,42 @@ TEXT ·equalAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x00, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x00, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x00, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -3487,7 +3491,7 @@ done:
 	RET
 
 // func equalScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·equalScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -3495,35 +3499,39 @@ TEXT ·equalScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x00, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x00, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -3541,7 +3549,7 @@ done:
 	RET
 
 // func notEqualAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·notEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3549,38 +3557,42 @@ TEXT ·notEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x04, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x04, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x04, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -3599,7 +3611,7 @@ done:
 	RET
 
 // func notEqualScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·notEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -3607,35 +3619,39 @@ TEXT ·notEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x04, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x04, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x04, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x04, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -3653,7 +3669,7 @@ done:
 	RET
 
 // func lessAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3661,38 +3677,42 @@ TEXT ·lessAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x11, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x11, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -3711,7 +3731,7 @@ done:
 	RET
 
 // func lessScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -3719,35 +3739,39 @@ TEXT ·lessScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x11, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x11, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x11, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x11, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -3765,7 +3789,7 @@ done:
 	RET
 
 // func lessEqualAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3773,38 +3797,42 @@ TEXT ·lessEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x12, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x12, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x12, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -3823,7 +3851,7 @@ done:
 	RET
 
 // func lessEqualScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -3831,35 +3859,39 @@ TEXT ·lessEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x12, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x12, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x12, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x12, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -3877,7 +3909,7 @@ done:
 	RET
 
 // func greaterAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3885,38 +3917,42 @@ TEXT ·greaterAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x1e, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x1e, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x1e, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x1e, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -3935,7 +3971,7 @@ done:
 	RET
 
 // func greaterScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -3943,35 +3979,39 @@ TEXT ·greaterScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x1e, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x1e, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x1e, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x1e, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -3989,7 +4029,7 @@ done:
 	RET
 
 // func greaterEqualAVX2F32(dst []bool, a []float32, b []float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -3997,38 +4037,42 @@ TEXT ·greaterEqualAVX2F32(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y0
-	VMOVUPS   (BX), Y1
-	VCMPPS    $0x1d, Y1, Y0, Y0
-	VMOVMSKPS Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVQ      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VCMPPS       $0x1d, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPS    32(SI)(DI*4), Y0
-	VMASKMOVPS (DX), Y0, Y1
-	VMASKMOVPS (BX), Y0, Y0
-	VCMPPS     $0x1d, Y0, Y1, Y0
-	VMOVMSKPS  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPS      32(SI)(DI*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (BX), Y0, Y0
+	VCMPPS       $0x1d, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VPACKSSDW    X1, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -4047,7 +4091,7 @@ done:
 	RET
 
 // func greaterEqualScalarAVX2F32(dst []bool, a []float32, s float32)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -4055,35 +4099,39 @@ TEXT ·greaterEqualScalarAVX2F32(SB), NOSPLIT, $0-52
 	VBROADCASTSS s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+8
-	JLT       rest
-	VMOVUPS   (DX), Y1
-	VCMPPS    $0x1d, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVQ      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+8, AX
-	SUBQ      $+8, CX
-	JMP       whole
+	CMPQ         CX, $+8
+	JLT          rest
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x1d, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+8, AX
+	SUBQ         $+8, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+8, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPS    32(BX)(SI*4), Y1
-	VMASKMOVPS (DX), Y1, Y1
-	VCMPPS     $0x1d, Y0, Y1, Y1
-	VMOVMSKPS  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+8, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPS      32(BX)(SI*4), Y1
+	VMASKMOVPS   (DX), Y1, Y1
+	VCMPPS       $0x1d, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VPACKSSDW    X2, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -4181,7 +4229,7 @@ square:
 	RET
 
 // func selectAVX2F32(dst []float32, cond []bool, a []float32, b []float32)
-// Requires: AVX, AVX2, CMOV, SSE2
+// Requires: AVX, AVX2, CMOV
 TEXT ·selectAVX2F32(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
@@ -4225,7 +4273,7 @@ byte:
 	ORQ        R9, DI
 	TESTQ      R8, R8
 	JNZ        byte
-	MOVQ       DI, X1
+	VMOVQ      DI, X1
 	VPMOVZXBD  X1, Y1
 	VXORPS     Y2, Y2, Y2
 	VPSUBD     Y1, Y2, Y1
@@ -7792,7 +7840,7 @@ DATA c64_1AVX2<>+0(SB)/8, $0x0000000000000001
 GLOBL c64_1AVX2<>(SB), RODATA|NOPTR, $8
 
 // func equalAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·equalAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -7800,38 +7848,44 @@ TEXT ·equalAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x00, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x00, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x00, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x00, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -7850,7 +7904,7 @@ done:
 	RET
 
 // func equalScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·equalScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -7858,35 +7912,41 @@ TEXT ·equalScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x00, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x00, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x00, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -7904,7 +7964,7 @@ done:
 	RET
 
 // func notEqualAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·notEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -7912,38 +7972,44 @@ TEXT ·notEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x04, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x04, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x04, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x04, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -7962,7 +8028,7 @@ done:
 	RET
 
 // func notEqualScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·notEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -7970,35 +8036,41 @@ TEXT ·notEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x04, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x04, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x04, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x04, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -8016,7 +8088,7 @@ done:
 	RET
 
 // func lessAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -8024,38 +8096,44 @@ TEXT ·lessAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x11, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x11, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x11, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x11, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -8074,7 +8152,7 @@ done:
 	RET
 
 // func lessScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -8082,35 +8160,41 @@ TEXT ·lessScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x11, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x11, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x11, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x11, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -8128,7 +8212,7 @@ done:
 	RET
 
 // func lessEqualAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -8136,38 +8220,44 @@ TEXT ·lessEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x12, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x12, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x12, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x12, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -8186,7 +8276,7 @@ done:
 	RET
 
 // func lessEqualScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·lessEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -8194,35 +8284,41 @@ TEXT ·lessEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x12, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x12, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x12, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x12, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -8240,7 +8336,7 @@ done:
 	RET
 
 // func greaterAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -8248,38 +8344,44 @@ TEXT ·greaterAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x1e, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x1e, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x1e, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x1e, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -8298,7 +8400,7 @@ done:
 	RET
 
 // func greaterScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -8306,35 +8408,41 @@ TEXT ·greaterScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x1e, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x1e, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x1e, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x1e, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -8352,7 +8460,7 @@ done:
 	RET
 
 // func greaterEqualAVX2F64(dst []bool, a []float64, b []float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ dst_base+0(FP), AX
 	MOVQ dst_len+8(FP), CX
@@ -8360,38 +8468,44 @@ TEXT ·greaterEqualAVX2F64(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), BX
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y0
-	VMOVUPD   (BX), Y1
-	VCMPPD    $0x1d, Y1, Y0, Y0
-	VMOVMSKPD Y0, SI
-	MOVQ      $0x0101010101010101, DI
-	PDEPQ     DI, SI, SI
-	MOVL      SI, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y0
+	VMOVUPD      (BX), Y1
+	VCMPPD       $0x1d, Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVL         SI, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, DI
-	CMPQ       CX, DI
-	CMOVQLT    CX, DI
-	NEGQ       DI
-	LEAQ       lanesAVX2<>+0(SB), SI
-	VMOVUPD    32(SI)(DI*8), Y0
-	VMASKMOVPD (DX), Y0, Y1
-	VMASKMOVPD (BX), Y0, Y0
-	VCMPPD     $0x1d, Y0, Y1, Y0
-	VMOVMSKPD  Y0, SI
-	MOVQ       $0x0101010101010101, DI
-	PDEPQ      DI, SI, SI
-	MOVQ       CX, DI
-	MOVQ       AX, R8
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, DI
+	CMPQ         CX, DI
+	CMOVQLT      CX, DI
+	NEGQ         DI
+	LEAQ         lanesAVX2<>+0(SB), SI
+	VMOVUPD      32(SI)(DI*8), Y0
+	VMASKMOVPD   (DX), Y0, Y1
+	VMASKMOVPD   (BX), Y0, Y0
+	VCMPPD       $0x1d, Y0, Y1, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VSHUFPS      $0x88, X1, X0, X0
+	VPACKSSDW    X0, X0, X0
+	VPACKSSWB    X0, X0, X0
+	VPABSB       X0, X0
+	VMOVQ        X0, SI
+	MOVQ         CX, DI
+	MOVQ         AX, R8
 
 byte:
 	MOVB SI, (R8)
@@ -8410,7 +8524,7 @@ done:
 	RET
 
 // func greaterEqualScalarAVX2F64(dst []bool, a []float64, s float64)
-// Requires: AVX, BMI2, CMOV
+// Requires: AVX, CMOV
 TEXT ·greaterEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         dst_len+8(FP), CX
@@ -8418,35 +8532,41 @@ TEXT ·greaterEqualScalarAVX2F64(SB), NOSPLIT, $0-56
 	VBROADCASTSD s+48(FP), Y0
 
 whole:
-	CMPQ      CX, $+4
-	JLT       rest
-	VMOVUPD   (DX), Y1
-	VCMPPD    $0x1d, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	MOVQ      $0x0101010101010101, SI
-	PDEPQ     SI, BX, BX
-	MOVL      BX, (AX)
-	ADDQ      $+32, DX
-	ADDQ      $+4, AX
-	SUBQ      $+4, CX
-	JMP       whole
+	CMPQ         CX, $+4
+	JLT          rest
+	VMOVUPD      (DX), Y1
+	VCMPPD       $0x1d, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVL         BX, (AX)
+	ADDQ         $+32, DX
+	ADDQ         $+4, AX
+	SUBQ         $+4, CX
+	JMP          whole
 
 rest:
-	TESTQ      CX, CX
-	JLE        done
-	MOVQ       $+4, SI
-	CMPQ       CX, SI
-	CMOVQLT    CX, SI
-	NEGQ       SI
-	LEAQ       lanesAVX2<>+0(SB), BX
-	VMOVUPD    32(BX)(SI*8), Y1
-	VMASKMOVPD (DX), Y1, Y1
-	VCMPPD     $0x1d, Y0, Y1, Y1
-	VMOVMSKPD  Y1, BX
-	MOVQ       $0x0101010101010101, SI
-	PDEPQ      SI, BX, BX
-	MOVQ       CX, SI
-	MOVQ       AX, DI
+	TESTQ        CX, CX
+	JLE          done
+	MOVQ         $+4, SI
+	CMPQ         CX, SI
+	CMOVQLT      CX, SI
+	NEGQ         SI
+	LEAQ         lanesAVX2<>+0(SB), BX
+	VMOVUPD      32(BX)(SI*8), Y1
+	VMASKMOVPD   (DX), Y1, Y1
+	VCMPPD       $0x1d, Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VSHUFPS      $0x88, X2, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKSSWB    X1, X1, X1
+	VPABSB       X1, X1
+	VMOVQ        X1, BX
+	MOVQ         CX, SI
+	MOVQ         AX, DI
 
 byte:
 	MOVB BL, (DI)
@@ -8516,7 +8636,7 @@ square:
 	RET
 
 // func selectAVX2F64(dst []float64, cond []bool, a []float64, b []float64)
-// Requires: AVX, AVX2, CMOV, SSE2
+// Requires: AVX, AVX2, CMOV
 TEXT ·selectAVX2F64(SB), NOSPLIT, $0-96
 	MOVQ dst_len+8(FP), AX
 	MOVQ dst_base+0(FP), CX
@@ -8560,7 +8680,7 @@ byte:
 	ORQ        R9, DI
 	TESTQ      R8, R8
 	JNZ        byte
-	MOVQ       DI, X1
+	VMOVQ      DI, X1
 	VPMOVZXBQ  X1, Y1
 	VXORPD     Y2, Y2, Y2
 	VPSUBQ     Y1, Y2, Y1

@@ -47,6 +47,30 @@ func benchmarkKernels[T Float](b *testing.B) {
 	}
 }
 
+// BenchmarkRows measures the kernels of rows on 4,096 elements in short rows.
+func BenchmarkRows(b *testing.B) {
+	v := VectorsOf[float32](Detect())
+	for _, n := range []int{8, 16, 32} {
+		rows, all := make([]float32, 4096/n), make([]float32, 4096)
+		columns, other := make([]float32, n), make([]float32, 4096)
+		for name, run := range map[string]func(){
+			"SumRows":    func() { v.SumRows(rows, all) },
+			"MaxRows":    func() { v.MaxRows(rows, all) },
+			"SumColumns": func() { v.SumColumns(columns, all) },
+			"Spread":     func() { v.Spread(all, rows) },
+			"Repeat":     func() { v.Repeat(all, columns) },
+			"Transpose":  func() { v.Transpose(other, 4096/n, all, n, 4096/n, n) },
+		} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					run()
+				}
+				b.ReportMetric(float64(len(all))*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "elements/ns")
+			})
+		}
+	}
+}
+
 func benchmarkUnary[T Float](b *testing.B, name string, n int) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	x, y := make([]T, n), make([]T, n)

@@ -12,12 +12,19 @@ func (m *machine) storeBools(k mask, to mem) {
 	}
 }
 
-// boolBytes returns a byte 0 or 1 for each lane of k, on AVX2.
+// boolBytes returns a byte 0 or 1 for each lane of k, on AVX2: it packs the lanes, 0 or -1, to bytes.
 func (m *machine) boolBytes(k mask) gp {
-	lanes, ones, bytes := m.GP64(), m.GP64(), m.GP64()
-	m.do(two(m.VMOVMSKPS), two(m.VMOVMSKPD), k, lanes.As32())
-	m.MOVQ(operand.U64(0x0101010101010101), ones)
-	m.PDEPQ(ones, lanes, bytes)
+	low, high, packed, bytes := k.(vec).AsX(), m.XMM(), m.XMM(), m.GP64()
+	m.VEXTRACTF128(imm(1), k, high)
+	if m.single() {
+		m.VPACKSSDW(high, low, packed)
+	} else {
+		m.VSHUFPS(imm(0x88), high, low, packed)
+		m.VPACKSSDW(packed, packed, packed)
+	}
+	m.VPACKSSWB(packed, packed, packed)
+	m.VPABSB(packed, packed)
+	m.VMOVQ(packed, bytes)
 	return bytes
 }
 
@@ -107,6 +114,6 @@ func (m *machine) someBoolsMask(lanes mask, n, from gp) mask {
 	m.TESTQ(index, index)
 	m.JNZ(jump("byte"))
 	bytes := m.XMM()
-	m.MOVQ(all, bytes)
+	m.VMOVQ(all, bytes)
 	return m.boolMask(bytes)
 }
