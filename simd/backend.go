@@ -93,8 +93,8 @@ var unsupportedOps = map[backends.OpType]bool{
 	backends.OpTypeBatchNormForInference: true, backends.OpTypeBatchNormForTraining: true, backends.OpTypeBatchNormGradient: true,
 	backends.OpTypeConvGeneral: true, backends.OpTypeFFT: true,
 	backends.OpTypeComplex: true, backends.OpTypeConj: true, backends.OpTypeImag: true, backends.OpTypeReal: true,
-	backends.OpTypeSelectAndScatterMax: true, backends.OpTypeSelectAndScatterMin: true, backends.OpTypeSelectAndScatterSum: true,
-	backends.OpTypeAllReduce: true, backends.OpTypeCollectiveBroadcast: true, backends.OpTypeAllGather: true,
+	backends.OpTypeSelectAndScatterSum: true, // no builder method asks for it
+	backends.OpTypeAllReduce:           true, backends.OpTypeCollectiveBroadcast: true, backends.OpTypeAllGather: true,
 }
 
 var capabilities = func() backends.Capabilities {

@@ -123,11 +123,21 @@ func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, index
 		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
 }
 
-// checkStarts verifies one scalar integer index per axis of operand and returns operand, more..., indices...
+// checkStarts verifies one scalar integer index per axis of operand, or one vector with all of them, and returns
+// operand, more..., one scalar per axis.
 func (b *Builder) checkStarts(what string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
 	in, err := b.check(what, append(slices.Clone(operands), starts...)...)
 	if err != nil {
 		return nil, err
+	}
+	if rank := len(in[0].dims); len(starts) == 1 && slices.Equal(in[len(operands)].dims, []int{rank}) {
+		vector := in[len(operands)]
+		in, starts = in[:len(operands)], make([]backends.Op, rank)
+		for axis := range starts {
+			attr := sliceAttr{starts: []int{axis}, limits: []int{axis + 1}, steps: []int{1}}
+			one := b.add(backends.OpTypeSlice, shapes.Make(vector.dtype, 1), attr, vector)
+			in = append(in, b.add(backends.OpTypeReshape, shapes.Make(vector.dtype), nil, one))
+		}
 	}
 	if len(starts) != len(in[0].dims) {
 		return nil, errors.Errorf("simd: %s: expected %d start indices for %s, got %d", what, len(in[0].dims), in[0].shape(), len(starts))

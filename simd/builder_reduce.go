@@ -73,13 +73,19 @@ func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, w
 	if in[0].dtype == dtypes.Bool || reduction == backends.ReduceOpUndefined {
 		return nil, errors.Errorf("simd: ReduceWindow: expected numbers and a reduction, got %s and %s", in[0].shape(), reduction)
 	}
-	rank := len(in[0].dims)
+	attr := newWindow(len(in[0].dims), window, strides, baseDilations, windowDilations, paddings)
+	attr.reduce = reduction
+	return b.add(backends.OpTypeReduceWindow, shape, attr, in[0]), nil
+}
+
+// newWindow copies the parameters of a window, with the defaults of GoMLX: windows side by side, nothing else.
+func newWindow(rank int, window, strides, baseDilations, windowDilations []int, paddings [][2]int) windowAttr {
 	ones := slices.Repeat([]int{1}, rank)
-	attr := windowAttr{reduce: reduction, window: ones, steps: ones, baseDilation: ones, dilation: ones, paddings: make([][2]int, rank)}
+	attr := windowAttr{window: ones, baseDilation: ones, dilation: ones, paddings: make([][2]int, rank)}
 	if len(window) > 0 {
 		attr.window = slices.Clone(window)
-		attr.steps = attr.window
 	}
+	attr.steps = attr.window
 	if len(strides) > 0 {
 		attr.steps = slices.Clone(strides)
 	}
@@ -90,7 +96,37 @@ func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, w
 		attr.dilation = slices.Clone(windowDilations)
 	}
 	copy(attr.paddings, paddings)
-	return b.add(backends.OpTypeReduceWindow, shape, attr, in[0]), nil
+	return attr
+}
+
+// selectAndScatter records the gradient of ReduceWindow with Max or Min: every window adds its element of source to the
+// place of its extreme element, the first of equals.
+func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.ReduceOpType, operand, source backends.Op,
+	window, strides []int, paddings [][2]int) (backends.Op, error) {
+	in, err := b.check(op.String(), operand, source)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := shapeinference.ReduceWindowOp(in[0].shape(), window, strides, nil, nil, paddings)
+	if err != nil {
+		return nil, err
+	}
+	if in[0].dtype == dtypes.Bool || !shape.Equal(in[1].shape()) {
+		return nil, errors.Errorf("simd: %s: expected numbers and a source of shape %s, got %s", op, shape, in[1].shape())
+	}
+	attr := newWindow(len(in[0].dims), window, strides, nil, nil, paddings)
+	attr.reduce = reduction
+	return b.add(op, in[0].shape(), attr, in...), nil
+}
+
+// SelectAndScatterMax adds every element of source to the place of the largest element of its window of operand.
+func (b *Builder) SelectAndScatterMax(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
+	return b.selectAndScatter(backends.OpTypeSelectAndScatterMax, backends.ReduceOpMax, operand, source, window, strides, paddings)
+}
+
+// SelectAndScatterMin adds every element of source to the place of the smallest element of its window of operand.
+func (b *Builder) SelectAndScatterMin(operand, source backends.Op, window, strides []int, paddings [][2]int) (backends.Op, error) {
+	return b.selectAndScatter(backends.OpTypeSelectAndScatterMin, backends.ReduceOpMin, operand, source, window, strides, paddings)
 }
 
 // ReduceSum adds up the elements along axes (all axes when none is given).

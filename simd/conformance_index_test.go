@@ -202,4 +202,32 @@ func (m *maker) windows() {
 				}})
 		}
 	}
+	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Int16} {
+		for _, isMin := range []bool{false, true} {
+			x, source := m.random(dtype, 7, 6), m.random(dtype, 4, 3)
+			window, steps, paddings := []int{3, 2}, []int{2, 2}, [][2]int{{1, 1}, {0, 0}}
+			want := newArray(7, 6)
+			for i := range 4 {
+				for j := range 3 {
+					best := -1
+					for p := max(0, 2*i-1); p < min(7, 2*i+2); p++ {
+						for q := 2 * j; q < 2*j+2; q++ {
+							k := p*6 + q
+							if best < 0 || isMin && x.data[k] < x.data[best] || !isMin && x.data[k] > x.data[best] {
+								best = k
+							}
+						}
+					}
+					want.data[best] += source.data[i*3+j]
+				}
+			}
+			m.add(operation{name: describe(fmt.Sprint("SelectAndScatter ", isMin), x, source), in: []typed{x, source}, want: want, tolerance: 10 * rounding(dtype),
+				build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
+					if isMin {
+						return b.SelectAndScatterMin(in[0], in[1], window, steps, paddings)
+					}
+					return b.SelectAndScatterMax(in[0], in[1], window, steps, paddings)
+				}})
+		}
+	}
 }

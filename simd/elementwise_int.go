@@ -64,6 +64,20 @@ func mulTile[T number](dst, a, b, _ unsafe.Pointer, n int) {
 	}
 }
 
+func maximumTile[T integer](dst, a, b, _ unsafe.Pointer, n int) {
+	x, y, z := elements[T](a, n), elements[T](b, n), elements[T](dst, n)
+	for i := range z {
+		z[i] = max(x[i], y[i])
+	}
+}
+
+func minimumTile[T integer](dst, a, b, _ unsafe.Pointer, n int) {
+	x, y, z := elements[T](a, n), elements[T](b, n), elements[T](dst, n)
+	for i := range z {
+		z[i] = min(x[i], y[i])
+	}
+}
+
 func andTile[T integer](dst, a, b, _ unsafe.Pointer, n int) {
 	x, y, z := elements[T](a, n), elements[T](b, n), elements[T](dst, n)
 	for i := range z {
@@ -129,8 +143,8 @@ func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 	set(backends.OpTypeDiv, map2(quotient[T]))
 	set(backends.OpTypeRem, map2(remainder[T]))
 	set(backends.OpTypePow, map2(power[T]))
-	set(backends.OpTypeMax, map2(larger[T]))
-	set(backends.OpTypeMin, map2(smaller[T]))
+	set(backends.OpTypeMax, maximumTile[T])
+	set(backends.OpTypeMin, minimumTile[T])
 	set(backends.OpTypeBitwiseAnd, andTile[T])
 	set(backends.OpTypeBitwiseOr, orTile[T])
 	set(backends.OpTypeBitwiseXor, xorTile[T])
@@ -158,7 +172,7 @@ func addIntegers[T integer](k *kernels, dtype dtypes.DType) {
 		return 0
 	}))
 	addCompares[T](k, dtype)
-	addRows(k, dtype, backends.OpTypeReduceSum, func(x, y T) T { return x + y })
+	addSumRows[T](k, dtype)
 	addRows(k, dtype, backends.OpTypeReduceProduct, func(x, y T) T { return x * y })
 	addRows(k, dtype, backends.OpTypeReduceMax, larger[T])
 	addRows(k, dtype, backends.OpTypeReduceMin, smaller[T])

@@ -180,7 +180,7 @@ type scatterStep struct {
 	operand int // value that the result starts as
 	bytes   int // of the result
 	combine tileFunc
-	add32   bool // the operation is a sum of float32
+	add     func(array, updates, indices unsafe.Pointer, count, stride, limit int) // sums of single elements, or nil
 }
 
 func (l *lowering) lowerScatter(n *node) {
@@ -199,7 +199,12 @@ func (l *lowering) lowerScatter(n *node) {
 	op := map[backends.OpType]backends.OpType{backends.OpTypeScatterSum: backends.OpTypeAdd,
 		backends.OpTypeScatterMax: backends.OpTypeMax, backends.OpTypeScatterMin: backends.OpTypeMin}[n.op]
 	s.combine = l.backend.kernels.vectors[opType{op, n.dtype}]
-	s.add32 = op == backends.OpTypeAdd && n.dtype == dtypes.Float32
+	if op == backends.OpTypeAdd && indices.dtype == dtypes.Int32 && s.simple() && s.run1() {
+		s.add = map[dtypes.DType]func(array, updates, indices unsafe.Pointer, count, stride, limit int){
+			dtypes.Float32: scatterAdd[float32], dtypes.Float64: scatterAdd[float64],
+			dtypes.Int32: scatterAdd[int32], dtypes.Int64: scatterAdd[int64],
+		}[n.dtype]
+	}
 	from, at, slicesValue, out := l.of[operand.id], l.of[indices.id], l.of[updates.id], l.of[n.id]
 	s.array, s.indices, s.slices, s.operand, s.bytes = out.id, at.id, slicesValue.id, from.id, out.bytes()
 	e := scheduled{step: s, reads: []*value{from, at, slicesValue}, writes: []*value{out}}
@@ -217,8 +222,8 @@ func (s *scatterStep) run(f *frame) {
 	if s.count == 0 || s.indexed.run == 0 || s.window.size() == 0 {
 		return
 	}
-	if s.simple() && s.run1() && s.add32 && s.dtype == dtypes.Int32 {
-		scatterAdd(array, updates, indices, s.count, s.axisStrides[0], s.limits[0])
+	if s.add != nil {
+		s.add(array, updates, indices, s.count, s.axisStrides[0], s.limits[0])
 		return
 	}
 	for i := range s.count {
@@ -234,9 +239,9 @@ func (s *scatterStep) run(f *frame) {
 	}
 }
 
-func scatterAdd(array, updates, indices unsafe.Pointer, count, stride, limit int) {
-	sum, index := elements[float32](array, limit*stride+1), elements[int32](indices, count)
-	for i, x := range elements[float32](updates, count) {
+func scatterAdd[T number](array, updates, indices unsafe.Pointer, count, stride, limit int) {
+	sum, index := elements[T](array, limit*stride+1), elements[int32](indices, count)
+	for i, x := range elements[T](updates, count) {
 		if j := int(index[i]); j >= 0 && j <= limit {
 			sum[j*stride] += x
 		}

@@ -136,6 +136,8 @@ func (l *lowering) lowerNode(n *node) {
 		l.lowerArgMinMax(n)
 	case backends.OpTypeReduceWindow:
 		l.lowerReduceWindow(n)
+	case backends.OpTypeSelectAndScatterMax, backends.OpTypeSelectAndScatterMin:
+		l.lowerSelectAndScatter(n)
 	case opRandomState, opRandomBits:
 		l.lowerRandom(n)
 	default:

@@ -26,11 +26,18 @@ func addRows[T any](k *kernels, dtype dtypes.DType, op backends.OpType, combine 
 	}
 }
 
+// addSumRows registers sums, whose loops need no call per element.
+func addSumRows[T number](k *kernels, dtype dtypes.DType) {
+	k.rows[opType{backends.OpTypeReduceSum, dtype}] = func(dst, a unsafe.Pointer, rows, cols int) {
+		sumRows(elements[T](dst, rows), elements[T](a, rows*cols), cols)
+	}
+}
+
 // shortRow is the length up to which a plain loop is faster than the call of a vector kernel.
 const shortRow = 8
 
 func addFloatRows[T float](k *kernels, dtype dtypes.DType, v *kernel.Vectors[T]) {
-	k.rows[opType{backends.OpTypeReduceSum, dtype}] = floatRows(v.Sum, sumShortRows[T])
+	k.rows[opType{backends.OpTypeReduceSum, dtype}] = floatRows(v.Sum, sumRows[T])
 	k.rows[opType{backends.OpTypeReduceMax, dtype}] = floatRows(v.MaxOf, combineShortRows(larger[T]))
 	k.rows[opType{backends.OpTypeReduceMin, dtype}] = floatRows(v.MinOf, combineShortRows(smaller[T]))
 	addRows(k, dtype, backends.OpTypeReduceProduct, func(x, y T) T { return x * y })
@@ -50,7 +57,7 @@ func floatRows[T float](long func([]T) T, short func(z, x []T, cols int)) rowFun
 	}
 }
 
-func sumShortRows[T float](z, x []T, cols int) {
+func sumRows[T number](z, x []T, cols int) {
 	for i := range z {
 		sum := x[0]
 		for _, y := range x[1:cols] {

@@ -62,6 +62,14 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, v *view, start, n int) {
 		column := position % inner
 		row := position / inner % outer
 		from := v.at(position) * size
+		if stride == 0 && column == 0 {
+			if rows := min(outer-row, len(out)/inner); rows > 0 {
+				repeatColumn(out[:rows*inner], unsafe.Add(src, from), step, inner)
+				out = out[rows*inner:]
+				position += rows * inner
+				continue
+			}
+		}
 		for ; row < outer && len(out) > 0; row++ {
 			run := min(inner-column, len(out))
 			fillRow(out[:run], unsafe.Add(src, from), stride, size)
@@ -69,6 +77,16 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, v *view, start, n int) {
 			position += run
 			from += step - column*stride
 			column = 0
+		}
+	}
+}
+
+// repeatColumn repeats each of the elements at a distance of step bytes inner times.
+func repeatColumn[T word](out []T, from unsafe.Pointer, step, inner int) {
+	for len(out) >= inner {
+		fillRun(out[:inner], *(*T)(from))
+		if out = out[inner:]; len(out) > 0 {
+			from = unsafe.Add(from, step)
 		}
 	}
 }
@@ -93,9 +111,20 @@ func fillRow[T word](out []T, from unsafe.Pointer, stride, size int) {
 	}
 }
 
+// fillRun writes short runs one by one and doubles long ones.
 func fillRun[T word](out []T, x T) {
-	for i := range out {
+	const short = 16
+	if len(out) <= short {
+		for i := range out {
+			out[i] = x
+		}
+		return
+	}
+	for i := range out[:short] {
 		out[i] = x
+	}
+	for done := short; done < len(out); done *= 2 {
+		copy(out[done:], out[:done])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
 // windowStep reduces the elements under a moving window.
@@ -67,4 +68,63 @@ func (s *windowStep) source(i, w int) (index int, ok bool) {
 		index += p * s.in.strides[axis]
 	}
 	return index, true
+}
+
+// selectStep adds an element of another array, the source, to the place of the extreme element of every window. It is
+// the gradient of windowStep.
+type selectStep struct {
+	windowStep
+	from   int // value of the source
+	bytes  int // of the result
+	better func(x unsafe.Pointer, i, best int) bool
+}
+
+func (l *lowering) lowerSelectAndScatter(n *node) {
+	attr := n.attr.(windowAttr)
+	operand, source, dst := l.of[n.inputs[0].id], l.of[n.inputs[1].id], l.of[n.id]
+	l.emit(scheduled{
+		step: &selectStep{
+			windowStep: windowStep{windowAttr: attr, src: operand.id, dst: dst.id, in: rowMajor(n.dims), out: rowMajor(n.inputs[1].dims),
+				elem: n.dtype.Size(), combine: l.backend.kernels.vectors[opType{backends.OpTypeAdd, n.dtype}]},
+			from: source.id, bytes: dst.bytes(), better: betterOf(n.dtype, attr.reduce == backends.ReduceOpMin),
+		},
+		reads: []*value{operand, source}, writes: []*value{dst},
+	})
+}
+
+func (s *selectStep) run(f *frame) {
+	operand, dst := f.memory[s.src], f.memory[s.dst]
+	clear(elements[byte](dst, s.bytes))
+	window := product(s.window)
+	for i := range s.out.size() {
+		best := -1
+		for w := range window {
+			if j, ok := s.source(i, w); ok && (best < 0 || s.better(operand, j, best)) {
+				best = j
+			}
+		}
+		if best >= 0 {
+			sum := unsafe.Add(dst, best*s.elem)
+			s.combine(sum, sum, unsafe.Add(f.memory[s.from], i*s.elem), nil, 1)
+		}
+	}
+}
+
+// betterOf returns the comparison of elements i and best of an array of dtype.
+func betterOf(dtype dtypes.DType, smallest bool) func(x unsafe.Pointer, i, best int) bool {
+	return map[dtypes.DType]func(bool) func(x unsafe.Pointer, i, best int) bool{
+		dtypes.Int8: better[int8], dtypes.Int16: better[int16], dtypes.Int32: better[int32], dtypes.Int64: better[int64],
+		dtypes.Uint8: better[uint8], dtypes.Uint16: better[uint16], dtypes.Uint32: better[uint32], dtypes.Uint64: better[uint64],
+		dtypes.Float32: better[float32], dtypes.Float64: better[float64],
+	}[dtype](smallest)
+}
+
+func better[T number](smallest bool) func(x unsafe.Pointer, i, best int) bool {
+	return func(x unsafe.Pointer, i, best int) bool {
+		data := elements[T](x, max(i, best)+1)
+		if smallest {
+			return data[i] < data[best]
+		}
+		return data[i] > data[best]
+	}
 }
