@@ -169,3 +169,47 @@ func requireSame[T Float](t *testing.T, found, want T, exact bool, what string) 
 		require.LessOrEqual(t, u, maxUlps+1.0, "%s: want %v, found %v", what, want, found)
 	}
 }
+
+// TestAccuracyEverywhere takes every stride-th bit pattern of float32: numbers of all sizes, infinities and NaN.
+func TestAccuracyEverywhere(t *testing.T) {
+	stride := uint64(2_003)
+	if testing.Short() {
+		stride = 1_000_003
+	}
+	var x []float32
+	for bits := uint64(0); bits < 1<<32; bits += stride {
+		x = append(x, math.Float32frombits(uint32(bits)))
+	}
+	x = append(x, specials[float32]()...)
+	y := make([]float32, len(x))
+	forEachISA(t, func(t *testing.T, isa ISA) {
+		for name, f := range unaryKernels(VectorsOf[float32](isa)) {
+			oracle := oracle32[name]
+			if oracle == nil {
+				continue
+			}
+			f(y, x)
+			for i := range x {
+				if want := oracle(float64(x[i])); ulps32(y[i], want) > maxUlps {
+					t.Fatalf("%s(%v): want %v, found %v", name, x[i], want, y[i])
+				}
+			}
+		}
+	})
+}
+
+// ulps32 is [ulps] for a float32 and a result in float64, which may be NaN or infinite.
+func ulps32(found float32, want float64) float64 {
+	switch nearest := float64(float32(want)); {
+	case nearest == float64(found), want != want && found != found:
+		return 0
+	case math.IsInf(nearest, 0):
+		want = math.Copysign(1<<127*2, want) // the neighbour of the greatest number
+	}
+	_, exponent := math.Frexp(want)
+	u := math.Abs(float64(found)-want) / math.Ldexp(1, min(max(exponent-24, -149), 104))
+	if u != u {
+		return math.Inf(1)
+	}
+	return u
+}
