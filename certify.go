@@ -65,7 +65,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 // minimises the error of the probabilities.
 func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig, count int) (*Certificate, error) {
 	cards := p.target.Space().Cards()
-	w := &weigher{posterior: p, ctx: ctx, random: stream.Rand(p.config.Seed, "certify"), progress: cfg.Progress}
+	w := &weigher{posterior: p, ctx: ctx, random: stream.Rand(p.config.Seed, "certify"), reference: wideReference, progress: cfg.Progress}
 	certificate := &Certificate{Complete: true, ModelsChecked: count, Models: make([]ModelEstimate, count)}
 	weights := make([][]float64, count)
 	allocation := make([]int, count)
@@ -98,8 +98,21 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig, count 
 			break
 		}
 	}
-	certificate.NonFinite = w.nonFinite
 	certificate.pool(weights, logPrior)
+	if certificate.needAnnealing(allocation) {
+		for i, draws := range allocation {
+			if draws > 0 { // annealed draws replace plain ones
+				weights[i], certificate.Models[i].stored = nil, nil
+			}
+		}
+		w.annealed, w.reference = true, farReference
+		if err := w.weigh(certificate.Models, allocation, weights, true); err != nil {
+			return nil, err
+		}
+		certificate.update(weights, logPrior)
+		certificate.pool(weights, logPrior)
+	}
+	certificate.NonFinite = w.nonFinite
 	certificate.collect(p.target.Space().Dim(), logPrior)
 	if err := p.setQ(certificate.Models); err != nil {
 		return nil, err
@@ -121,6 +134,8 @@ type weigher struct {
 	posterior   *Posterior
 	ctx         gocontext.Context
 	random      *rand.Rand
+	reference   reference
+	annealed    bool // move the draws by annealing
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -143,8 +158,20 @@ func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]fl
 		if err != nil {
 			return err
 		}
+		logWeights := make([]float64, batch)
+		for row := range batch {
+			logWeights[row] = draws.logWeight(w.reference, row)
+		}
+		if w.annealed {
+			if logWeights, err = w.anneal(codes, z, logWeights); err != nil {
+				return err
+			}
+			if draws, err = p.push(codes, z); err != nil {
+				return err
+			}
+		}
 		for row, model := range owner {
-			logWeight := draws.logWeight(row)
+			logWeight := logWeights[row]
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				w.nonFinite++
 				logWeight = math.Inf(-1)
@@ -168,7 +195,7 @@ func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]fl
 		for range draws {
 			row := len(owner)
 			copy(codes[row*sites:], models[model].Code)
-			drawReference(w.random, z[row*dim:(row+1)*dim])
+			w.reference.draw(w.random, z[row*dim:(row+1)*dim])
 			if owner = append(owner, model); len(owner) == batch {
 				if err := flush(); err != nil {
 					return err
@@ -282,7 +309,7 @@ func (c *Certificate) pool(weights [][]float64, logPrior []float64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(c.Models[b].KHat, c.Models[a].KHat) })
+	slices.SortFunc(order, func(a, b int) int { return compareDescending(c.Models[a].KHat, c.Models[b].KHat) })
 	exceeding := 0.0
 	for _, i := range order {
 		c.KHat = c.Models[i].KHat
@@ -327,6 +354,9 @@ func (c *Certificate) collect(dim int, logPrior []float64) {
 	}
 	c.Sample = sample
 }
+
+// compareDescending orders from large to small.
+func compareDescending(a, b float64) int { return cmp.Compare(b, a) }
 
 // logPriorOf evaluates log p(m) of the models.
 func (p *Posterior) logPriorOf(models []ModelEstimate) ([]float64, error) {

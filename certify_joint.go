@@ -30,7 +30,7 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 			return nil, err
 		}
 		for row := range batch {
-			drawReference(random, z[row*dim:(row+1)*dim])
+			wideReference.draw(random, z[row*dim:(row+1)*dim])
 		}
 		draws, err := p.push(codes, z)
 		if err != nil {
@@ -50,7 +50,7 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		}
 		for i, row := range rows {
 			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logPrior[i] - logModel[i] + draws.logWeight(i)
+			logWeight := logPrior[i] - logModel[i] + draws.logWeight(wideReference, i)
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				certificate.NonFinite++
 				logWeight = math.Inf(-1)

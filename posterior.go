@@ -110,7 +110,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 		}
 		outputs, err := p.run("density", func(ctx *Context, codes, theta *Node) []*Node {
 			sp := p.target.Space()
-			mask, feats := sp.Mask(codes), space.Features(sp, codes, p.config.DType)
+			mask, feats := sp.Mask(codes), p.features(codes)
 			z, logDet := p.flow.ToBase(ctx.In(flowScope), mask, feats, ConvertDType(theta, p.config.DType))
 			logQ := Add(p.config.Models.LogProb(ctx.In(modelScope), codes), ConvertDType(logConditional(mask, z, logDet), dtypes.Float64))
 			return []*Node{logQ}
@@ -132,9 +132,9 @@ type pushed struct {
 	active   []float64 // number of active coordinates [B]
 }
 
-// logWeight is log η(θ | m) − log r(θ | m) of a row whose z came from the wide reference, r being the density of θ then.
-func (d *pushed) logWeight(row int) float64 {
-	return d.logJoint[row] - d.logQ[row] - referenceLogRatio(d.squares[row], int(d.active[row]))
+// logWeight is log η(θ | m) − log r(θ | m) of a row whose z came from the given reference, r being the density of θ then.
+func (d *pushed) logWeight(from reference, row int) float64 {
+	return d.logJoint[row] - d.logQ[row] - from.logRatio(d.squares[row], int(d.active[row]))
 }
 
 // push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates both densities.
@@ -142,7 +142,7 @@ func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	outputs, err := p.run("push", func(ctx *Context, codes, z *Node) []*Node {
 		sp := p.target.Space()
-		mask, feats := sp.Mask(codes), space.Features(sp, codes, p.config.DType)
+		mask, feats := sp.Mask(codes), p.features(codes)
 		theta, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, ConvertDType(z, p.config.DType))
 		theta = Where(mask, theta, ZerosLike(theta))
 		used := ConvertDType(mask, dtypes.Float64)
@@ -158,6 +158,11 @@ func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
 		squares:  tensors.MustCopyFlatData[float64](outputs[3]),
 		active:   tensors.MustCopyFlatData[float64](outputs[4]),
 	}, nil
+}
+
+// features are those of the models, in the type of the flow. [B,C]
+func (p *Posterior) features(codes *Node) *Node {
+	return space.Features(p.target.Space(), codes, p.config.DType)
 }
 
 // pushGraph maps z through the flow: θ, log q(θ | m) and log η(θ | m), all of z's type.

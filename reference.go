@@ -3,23 +3,28 @@ package vti
 import (
 	"math"
 	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Certification draws its reference not from the standard normal that the flow was trained on but from a mixture of normals of
-// these scales. A flow trained by reverse KL is, if anything, too narrow, and weights then have a heavy right tail; the wide
-// components bound them wherever the posterior is no more than twice as wide as the flow, at the price of a fifth of
-// the draws. The density of the mixture is exact, so the weights are.
-var (
-	referenceScales = [...]float64{1, 1.25, 1.6, 2}
-	referenceShares = [...]float64{0.7, 0.15, 0.1, 0.05}
-)
+// reference is a mixture of normals with mean zero and these scales, one scale for all coordinates of a draw.
+type reference struct{ scales, shares []float64 }
 
-// drawReference fills z with one draw from the mixture: all coordinates share the scale.
-func drawReference(random *rand.Rand, z []float64) {
-	u, scale := random.Float64(), referenceScales[len(referenceScales)-1]
-	for k, share := range referenceShares {
+// Certification draws z not from the standard normal that the flow was trained on but from a wider mixture. A flow trained by reverse KL is, if anything, too
+// narrow, and weights then have a heavy right tail; the wide components bound them wherever the posterior is no more than
+// twice as wide as the flow, at the price of a fifth of the draws. The density of the mixture is exact, so the weights are.
+var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.7, 0.15, 0.1, 0.05}}
+
+// Annealed draws start from a mixture that reaches much further, to modes that the flow has missed: annealing brings in
+// those that land nowhere.
+var farReference = reference{[]float64{1, 2, 4, 8}, []float64{0.4, 0.2, 0.2, 0.2}}
+
+// draw fills z with one draw.
+func (r reference) draw(random *rand.Rand, z []float64) {
+	u, scale := random.Float64(), r.scales[len(r.scales)-1]
+	for k, share := range r.shares {
 		if u < share {
-			scale = referenceScales[k]
+			scale = r.scales[k]
 			break
 		}
 		u -= share
@@ -29,12 +34,29 @@ func drawReference(random *rand.Rand, z []float64) {
 	}
 }
 
-// referenceLogRatio is the log density of the mixture over that of the standard normal for active coordinates with the
-// given sum of squares.
-func referenceLogRatio(squares float64, active int) float64 {
-	var terms [len(referenceScales)]float64
-	for k, scale := range referenceScales {
-		terms[k] = math.Log(referenceShares[k]) - float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale))
+// logRatio is the log density of the mixture over that of the standard normal, for active coordinates with the given sum of squares.
+func (r reference) logRatio(squares float64, active int) float64 {
+	terms := make([]float64, len(r.scales))
+	for k, scale := range r.scales {
+		terms[k] = math.Log(r.shares[k]) - float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale))
 	}
-	return logSumExp(terms[:])
+	return logSumExp(terms)
+}
+
+// logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as numbers, z [B,D]. [B]
+func (r reference) logDensity(used, z *Node) *Node {
+	squares, active := ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)
+	terms := make([]*Node, len(r.scales))
+	for k, scale := range r.scales {
+		terms[k] = AddScalar(Sub(MulScalar(squares, (1-1/(scale*scale))/2), MulScalar(active, math.Log(scale))), math.Log(r.shares[k]))
+	}
+	stacked := Stack(terms, -1) // [B, K]
+	largest := StopGradient(ReduceAndKeep(stacked, ReduceMax, -1))
+	ratio := Add(Log(ReduceSum(Exp(Sub(stacked, largest)), -1)), Squeeze(largest, -1))
+	return Add(logNormalActive(used, z), ratio)
+}
+
+// logNormalActive is Σ_active log N(z; 0, 1). [B]
+func logNormalActive(used, z *Node) *Node {
+	return ReduceSum(Mul(used, AddScalar(MulScalar(Square(z), -0.5), -0.5*math.Log(2*math.Pi))), -1)
 }

@@ -16,12 +16,12 @@ func TestReferenceDensityIsNormalised(t *testing.T) {
 	var sum, sumOfSquares float64
 	z := make([]float64, dim)
 	for range n {
-		drawReference(random, z)
+		wideReference.draw(random, z)
 		var squares float64
 		for _, x := range z {
 			squares += x * x
 		}
-		inverse := math.Exp(-referenceLogRatio(squares, dim))
+		inverse := math.Exp(-wideReference.logRatio(squares, dim))
 		sum += inverse
 		sumOfSquares += inverse * inverse
 	}

@@ -1,0 +1,108 @@
+package vti
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from the far reference r is moved
+// through densities proportional to r^(1−β) π̃^β by Hamiltonian steps in the space of the flow's reference, where π̃ is the posterior
+// pulled back through the flow, as β rises from 0 to 1. Its weight exp Σ (β_k+1 − β_k) ρ(z_k), with ρ = log π̃ − log r, has mean Z_m whatever the
+// number of steps, and a lighter tail the more there are: annealing finds what lies just outside of the flow.
+const (
+	annealSteps    = 48
+	leapfrogSteps  = 3
+	annealDraws    = 1 << 14 // in all
+	leastAnneal    = 256     // for one model
+	annealedModels = 64
+)
+
+// needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, the most probable models.
+func (c *Certificate) needAnnealing(allocation []int) bool {
+	clear(allocation)
+	if c.KHat <= reliableKHat {
+		return false
+	}
+	order := make([]int, 0, len(c.Models))
+	for i, model := range c.Models {
+		if model.Certified > 1e-5 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareDescending(c.Models[a].Certified, c.Models[b].Certified) })
+	order = order[:min(len(order), annealedModels)]
+	var total float64
+	for _, i := range order {
+		total += math.Sqrt(c.Models[i].Certified)
+	}
+	for _, i := range order {
+		allocation[i] = max(leastAnneal, int(annealDraws*math.Sqrt(c.Models[i].Certified)/total))
+	}
+	return len(order) > 0
+}
+
+// anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given, and returns their log weights. z is changed.
+func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
+	p := w.posterior
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	logWeights := make([]float64, batch)
+	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
+	for k := range annealSteps {
+		for row := range logWeights {
+			logWeights[row] += ratio[row] / annealSteps
+		}
+		for i := range momentum {
+			momentum[i] = w.random.NormFloat64()
+		}
+		for row := range batch {
+			uniform[row] = w.random.Float64()
+			epsilon[row] = 0.1 * math.Pow(8, w.random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
+		}
+		beta := float64(k+1) / annealSteps
+		outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
+			tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
+			tensors.FromFlatDataAndDimensions(uniform, batch), tensors.FromFlatDataAndDimensions(epsilon, batch, 1), tensors.FromScalar(beta))
+		if err != nil {
+			return nil, fmt.Errorf("annealing: %w", err)
+		}
+		copy(z, tensors.MustCopyFlatData[float64](outputs[0]))
+		copy(ratio, tensors.MustCopyFlatData[float64](outputs[1]))
+	}
+	return logWeights, nil
+}
+
+// hamiltonianGraph takes one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant in the active coordinates of z. All inputs are
+// float64: z and momentum [B,D], uniform [B], epsilon [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
+func (p *Posterior) hamiltonianGraph(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
+	sp := p.target.Space()
+	mask, feats := sp.Mask(codes), p.features(codes)
+	used := ConvertDType(mask, z.DType())
+	momentum = Mul(momentum, used)
+	evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
+		z = StopGradient(z)
+		narrow := ConvertDType(z, p.config.DType)
+		_, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, narrow)
+		logReference := farReference.logDensity(used, z)
+		// logJoint − logQ + log N(z) is the density pulled back through the flow.
+		ratio = Sub(Add(toFloat64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)
+		logDensity = Add(logReference, Mul(beta, ratio))
+		return ratio, logDensity, Mul(Gradient(ReduceAllSum(logDensity), z)[0], used)
+	}
+	oldRatio, oldDensity, gradient := evaluate(z)
+	energy := func(momentum *Node) *Node { return MulScalar(ReduceSum(Square(momentum), -1), 0.5) }
+	moved, velocity := z, momentum
+	var ratio, density *Node
+	for range leapfrogSteps {
+		velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
+		moved = Add(moved, Mul(epsilon, velocity))
+		ratio, density, gradient = evaluate(moved)
+		velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
+	}
+	logAccept := Sub(Sub(density, energy(velocity)), Sub(oldDensity, energy(momentum)))
+	accept := LogicalAnd(IsFinite(ratio), LessThan(Log(uniform), logAccept)) // false where the proposal is not finite
+	return []*Node{Where(accept, moved, z), Where(accept, ratio, oldRatio)}
+}
