@@ -70,7 +70,8 @@ func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, w
 	if err != nil {
 		return nil, err
 	}
-	if in[0].dtype == dtypes.Bool || reduction == backends.ReduceOpUndefined {
+	ordered := reduction == backends.ReduceOpMax || reduction == backends.ReduceOpMin
+	if !ordered && (in[0].dtype == dtypes.Bool || reduction == backends.ReduceOpUndefined) {
 		return nil, errors.Errorf("simd: ReduceWindow: expected numbers and a reduction, got %s and %s", in[0].shape(), reduction)
 	}
 	attr := newWindow(len(in[0].dims), window, strides, baseDilations, windowDilations, paddings)

@@ -24,6 +24,11 @@ func (l *lowering) lowerReduceWindow(n *node) {
 		backends.ReduceOpSum: backends.OpTypeReduceSum, backends.ReduceOpProduct: backends.OpTypeReduceProduct,
 		backends.ReduceOpMax: backends.OpTypeReduceMax, backends.ReduceOpMin: backends.OpTypeReduceMin,
 	}[attr.reduce]
+	if n.dtype == dtypes.Bool { // false < true
+		reduction = map[backends.ReduceOpType]backends.OpType{
+			backends.ReduceOpMax: backends.OpTypeReduceLogicalOr, backends.ReduceOpMin: backends.OpTypeReduceLogicalAnd,
+		}[attr.reduce]
+	}
 	src, dst := l.of[n.inputs[0].id], l.of[n.id]
 	start := (&graph{backend: l.backend, equal: map[string]*node{}}).neutral(reduction, n.dtype)
 	l.emit(scheduled{
