@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 )
 
@@ -47,6 +48,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		} else {
 			lastStep = info.Step
 		}
+	}
+	if err := atomicfile.Sweep(cfg.Dir); err != nil {
+		return nil, err
 	}
 	rows, err := openTrace(filepath.Join(cfg.Dir, traceFile), lastStep)
 	if err != nil {

@@ -50,7 +50,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS):
 		result.Diagnostics.Verdict = "doubtful"
 	}
-	for _, model := range chains.Models(maxListedModels) {
+	visited := chains.Models(maxListedModels + 1)
+	for _, model := range visited[:listed(len(visited))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: codeText(model.Codes), Size: codeSize(model.Codes), Certified: Number(model.Mean), SE: Number(model.MCSE),
 		})

@@ -10,35 +10,72 @@ import (
 	"path/filepath"
 )
 
-// Write calls write with a buffered writer and, when it succeeds, puts the content at path with permissions
-// 0644, replacing what was there. On any error path is left as it was.
-func Write(path string, write func(w io.Writer) error) (err error) {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+// suffix ends the names of temporary files, which also begin with a dot.
+const suffix = ".vti-part"
+
+// File is a file under construction. It takes its name when Commit succeeds.
+type File struct {
+	*os.File
+	path string
+}
+
+// Create starts a file that will be at path.
+func Create(path string) (*File, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+suffix)
 	if err != nil {
+		return nil, fmt.Errorf("writing %s: %w", path, err)
+	}
+	return &File{file, path}, nil
+}
+
+// Commit puts the content at the file's path with permissions 0644, replacing what was there. After an error
+// nothing is left behind, and what was there is untouched.
+func (f *File) Commit() error {
+	for _, step := range []func() error{
+		func() error { return f.Chmod(0o644) }, // CreateTemp keeps files private
+		f.Sync,
+		f.Close,
+		func() error { return os.Rename(f.Name(), f.path) },
+	} {
+		if err := step(); err != nil {
+			f.Abort()
+			return fmt.Errorf("writing %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// Abort removes an unfinished file. After Commit it does nothing.
+func (f *File) Abort() {
+	// Errors have no one to tell: the file is temporary, or already closed and renamed.
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+}
+
+// Write calls write with a buffered writer and, when it succeeds, puts the content at path.
+func Write(path string, write func(w io.Writer) error) error {
+	file, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Abort()
+	buffered := bufio.NewWriterSize(file, 1<<16)
+	if err := write(buffered); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-			err = fmt.Errorf("writing %s: %w", path, err)
+	if err := buffered.Flush(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return file.Commit()
+}
+
+// Sweep removes the temporary files that a process killed in the middle of writing has left in dir.
+func Sweep(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, ".*"+suffix))
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return err
 		}
-	}()
-	buffered := bufio.NewWriterSize(file, 1<<16)
-	if err = write(buffered); err != nil {
-		return err
 	}
-	if err = buffered.Flush(); err != nil {
-		return err
-	}
-	if err = file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = file.Sync(); err != nil {
-		return err
-	}
-	if err = file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return err
 }

@@ -40,3 +40,17 @@ func TestFailedWriteLeavesTheOldFileAndNoLitter(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 }
+
+func TestSweepRemovesOnlyWhatWasLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(path, []byte("kept"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".hidden"), []byte("kept too"), 0o644))
+	unfinished, err := Create(path)
+	require.NoError(t, err)
+	require.NoError(t, unfinished.Close()) // as a kill would leave it
+	require.NoError(t, Sweep(dir))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"github.com/transdim/vti/internal/atomicfile"
 )
 
 // encoder turns batches into the bytes of one format.
@@ -18,7 +19,7 @@ type encoder interface {
 type Writer struct {
 	path    string
 	header  Header
-	file    *os.File // nil after Close or Abort
+	file    *atomicfile.File // nil after Close or Abort
 	encoder encoder
 }
 
@@ -27,7 +28,7 @@ func NewWriter(path string, format Format, header Header) (*Writer, error) {
 	if err := header.Validate(); err != nil {
 		return nil, fmt.Errorf("draws: %s: %w", path, err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	file, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("draws: %w", err)
 	}
@@ -67,18 +68,14 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	defer w.Abort()
-	for _, step := range []func() error{
-		w.encoder.close,
-		func() error { return w.file.Chmod(0o644) }, // CreateTemp keeps files private
-		w.file.Sync,
-		w.file.Close,
-		func() error { return os.Rename(w.file.Name(), w.path) },
-	} {
-		if err := step(); err != nil {
-			return fmt.Errorf("draws: %s: %w", w.path, err)
-		}
+	if err := w.encoder.close(); err != nil {
+		return fmt.Errorf("draws: %s: %w", w.path, err)
 	}
+	err := w.file.Commit()
 	w.file = nil
+	if err != nil {
+		return fmt.Errorf("draws: %w", err)
+	}
 	return nil
 }
 
@@ -87,9 +84,7 @@ func (w *Writer) Abort() {
 	if w.file == nil {
 		return
 	}
-	// Errors have no one to tell: the file is temporary and the caller is already failing.
-	_ = w.file.Close()
-	_ = os.Remove(w.file.Name())
+	w.file.Abort()
 	w.file = nil
 }
 
