@@ -7,9 +7,9 @@ type Float interface{ float32 | float64 }
 
 // Vectors is the table of element-wise kernels of one element type on one instruction set.
 //
-// All slices of a call have the same length unless something else is said, otherwise the kernel panics; it may be 0. dst may be the same slice as an
-// operand but must not overlap one otherwise. A kernel never touches memory outside its slices. The result for an
-// element depends on the values of the operands only, not on where in the slice it is.
+// All slices of a call have the same length unless something else is said, otherwise the kernel panics; it may be 0. dst
+// may be the same slice as an operand but must not overlap one otherwise. A kernel never touches memory outside its
+// slices. The result for an element depends on the values of the operands only, not on where in the slice it is.
 type Vectors[T Float] struct {
 	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are zeros.
 	// Pow has the special cases of [math.Pow], which also computes it for float64.
