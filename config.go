@@ -35,6 +35,10 @@ type Config struct {
 	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands for 0.01.
 	// +Inf turns the control off.
 	InformationGain float64
+	// Tempering is the share of the steps during which the flow is trained on a flattened target, log η times a power that rises from 0.1 to 1, while
+	// q(m) stays as it is. A flow that starts wide finds modes that one fitted to a single mode never sees, and q(m) does not choose
+	// models before their parameters are fitted. 0 stands for 0.3, a negative value for none.
+	Tempering float64
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
@@ -89,6 +93,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("vti.Config: %s must not be negative, found %g", field.name, field.value)
 		}
 	}
+	if math.IsNaN(c.Tempering) || c.Tempering >= 1 {
+		return fmt.Errorf("vti.Config: Tempering must be a share of the steps below 1, found %g", c.Tempering)
+	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("vti.Config: DType must be Float32 or Float64, found %s", c.DType)
 	}
@@ -105,6 +112,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.LearningRate, 3e-3)
 	setDefault(&c.ModelStep, 0.1)
 	setDefault(&c.InformationGain, 0.01)
+	setDefault(&c.Tempering, 0.3)
 	setDefault(&c.ClipNorm, 50)
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)
@@ -127,7 +135,7 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow.Shift, flow.LogScale = nil, nil // starting values; the checkpoint holds the current ones
 	return json.Marshal(map[string]any{
 		"flow": flow, "models": fmt.Sprintf("%T", c.Models), "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
-		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
+		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
 	})
 }

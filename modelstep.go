@@ -16,11 +16,13 @@ const networkHalvings = 6
 
 // updateModels takes the step on q(m) along gradients of its variables and returns the entropy of q(m) before the step, in nats.
 // codes [B,S] are this step's draws, logModel [B] their log q(m), step counts from 1.
-func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step *Node) *Node {
+// Nothing changes while the target is tempered, that is while power is below 1.
+func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power *Node) *Node {
 	g := step.Graph()
 	cfg := &t.posterior.config
 	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
-	rate := learningRate(step, cfg.ModelStep, cfg.Steps)
+	trained := toFloat64(GreaterOrEqual(power, OnesLike(power)))
+	rate := Mul(trained, learningRate(step, cfg.ModelStep, cfg.Steps))
 	scale := ScalarOne(g, dtypes.Float64)
 
 	if table, ok := cfg.Models.(*modeldist.Categorical); ok {

@@ -44,22 +44,23 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 
 	// Both gradients come from one sweep: the score-function loss takes its rewards as constants, and the
 	// flow's loss does not contain the parameters of q(m).
-	flowLoss := finiteMean(toFloat64(logH))
+	stepVariable := ctx.InAbsPath("/"+trainScope).VariableWithValue("step", float64(0)).SetTrainable(false)
+	step := AddScalar(stepVariable.ValueGraph(g), 1)
+	stepVariable.SetValueGraph(step)
+	power := temperature(step, cfg.Tempering*float64(cfg.Steps))
+	flowLoss := finiteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
 	scoreLoss, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logModel)
 	flowVariables := variablesIn(ctx, flowScope, g)
 	modelVariables := variablesIn(ctx, modelScope, g)
 	gradients := Gradient(Add(flowLoss, scoreLoss), valuesOf(g, append(flowVariables, modelVariables...))...)
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
-	stepVariable := ctx.InAbsPath("/"+trainScope).VariableWithValue("step", float64(0)).SetTrainable(false)
-	step := AddScalar(stepVariable.ValueGraph(g), 1)
-	stepVariable.SetValueGraph(step)
 	flowGradients, norm := clipByGlobalNorm(flowGradients, cfg.ClipNorm)
 	apply := IsFinite(norm)
 	for i, increment := range adamIncrements(ctx, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
-	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step)
+	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power)
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
@@ -78,6 +79,17 @@ func finiteMean(x *Node) *Node {
 
 // toFloat64 converts to the type of densities that are compared or summed over models.
 func toFloat64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
+
+// coldestPower is the power of the target at the first step of tempering.
+const coldestPower = 0.1
+
+// temperature is the power to which the target is raised at a step: it rises linearly to 1 over the given number of steps.
+func temperature(step *Node, steps float64) *Node {
+	if steps <= 0 {
+		return OnesLike(step)
+	}
+	return MinScalar(AddScalar(MulScalar(step, (1-coldestPower)/steps), coldestPower), 1)
+}
 
 // learningRate rises linearly over the warm-up and then falls to zero along half a cosine. step is counted from 1.
 func learningRate(step *Node, largest float64, steps int) *Node {
