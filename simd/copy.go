@@ -12,6 +12,8 @@ type copyStep struct {
 	size  int // elements of dst
 	fill  int // value whose one element fills dst first; -1: none
 	parts []copyPart
+
+	filler strided
 }
 
 // copyPart copies the elements of a view of src to those of a view of dst of the same dimensions, collapsed together.
@@ -41,8 +43,7 @@ func (m *movingOffset) at(f *frame) int {
 
 func (s *copyStep) run(f *frame) {
 	if s.fill >= 0 {
-		one := strided{view: view{dims: []int{s.size}, strides: []int{0}}, elem: s.elem}
-		one.fill(f.memory[s.dst], f.memory[s.fill], 0, s.size)
+		s.filler.fill(f.memory[s.dst], f.memory[s.fill], 0, s.size)
 	}
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -91,6 +92,7 @@ func (l *lowering) lowerPad(n *node) {
 	fill, _ := l.operand(n.inputs[1])
 	e.reads = []*value{src, fill}
 	s.fill = fill.id
+	s.filler = l.backend.kernels.strided(view{dims: []int{s.size}, strides: []int{0}}, s.elem)
 	to := rowMajor(n.dims)
 	to.dims = make([]int, len(n.dims))
 	from = view{offset: from.offset, dims: to.dims, strides: from.strides}

@@ -31,6 +31,7 @@ type kernels struct {
 	scalarA  map[opType]tileFunc // a points to one element, which repeats
 	converts map[conversion]tileFunc
 	rows     map[opType]rowFunc // reductions along rows
+	moves    map[int]*moves     // by bytes of an element
 }
 
 func kernelsOf(isa kernel.ISA) *kernels {
@@ -41,6 +42,7 @@ func kernelsOf(isa kernel.ISA) *kernels {
 		scalarA:  map[opType]tileFunc{},
 		converts: map[conversion]tileFunc{},
 		rows:     map[opType]rowFunc{},
+		moves:    map[int]*moves{4: movesOf(kernel.VectorsOf[float32](isa)), 8: movesOf(kernel.VectorsOf[float64](isa))},
 	}
 	addSigned[int8](k, dtypes.Int8)
 	addSigned[int16](k, dtypes.Int16)

@@ -35,7 +35,8 @@ func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	if !ok {
 		elem := constant.dtype.Size()
 		dense, read := newBlock(factor.bytes()), newBlock(v.size()*elem)
-		first, second := newStrided(seen, elem), newStrided(v, elem)
+		k := l.backend.kernels
+		first, second := k.strided(seen, elem), k.strided(v, elem)
 		first.fill(dense.pointer(), constant.attr.(constantAttr).data.pointer(), 0, factor.size())
 		second.fill(read.pointer(), dense.pointer(), 0, v.size())
 		if constant.dtype == dtypes.Float32 {

@@ -33,30 +33,7 @@ func addSumRows[T number](k *kernels, dtype dtypes.DType) {
 	}
 }
 
-// shortRow is the length up to which a plain loop is faster than the call of a vector kernel.
-const shortRow = 8
-
-func addFloatRows[T float](k *kernels, dtype dtypes.DType, v *kernel.Vectors[T]) {
-	k.rows[opType{backends.OpTypeReduceSum, dtype}] = floatRows(v.Sum, sumRows[T])
-	k.rows[opType{backends.OpTypeReduceMax, dtype}] = floatRows(v.MaxOf, combineShortRows(larger[T]))
-	k.rows[opType{backends.OpTypeReduceMin, dtype}] = floatRows(v.MinOf, combineShortRows(smaller[T]))
-	addRows(k, dtype, backends.OpTypeReduceProduct, func(x, y T) T { return x * y })
-}
-
-// floatRows reduces long rows by one function and short ones, all at once, by another.
-func floatRows[T float](long func([]T) T, short func(z, x []T, cols int)) rowFunc {
-	return func(dst, a unsafe.Pointer, rows, cols int) {
-		x, z := elements[T](a, rows*cols), elements[T](dst, rows)
-		if cols > shortRow {
-			for i := range z {
-				z[i] = long(x[i*cols : (i+1)*cols])
-			}
-			return
-		}
-		short(z, x, cols)
-	}
-}
-
+// sumRows is in order of the elements.
 func sumRows[T number](z, x []T, cols int) {
 	for i := range z {
 		sum := x[0]
@@ -68,15 +45,13 @@ func sumRows[T number](z, x []T, cols int) {
 	}
 }
 
-func combineShortRows[T float](combine func(x, y T) T) func(z, x []T, cols int) {
-	return func(z, x []T, cols int) {
-		for i := range z {
-			best := x[0]
-			for _, y := range x[1:cols] {
-				best = combine(best, y)
-			}
-			z[i] = best
-			x = x[cols:]
+func addFloatRows[T float](k *kernels, dtype dtypes.DType, v *kernel.Vectors[T]) {
+	for op, f := range map[backends.OpType]func(dst, a []T){
+		backends.OpTypeReduceSum: v.SumRows, backends.OpTypeReduceMax: v.MaxRows, backends.OpTypeReduceMin: v.MinRows,
+	} {
+		k.rows[opType{op, dtype}] = func(dst, a unsafe.Pointer, rows, cols int) {
+			f(elements[T](dst, rows), elements[T](a, rows*cols))
 		}
 	}
+	addRows(k, dtype, backends.OpTypeReduceProduct, func(x, y T) T { return x * y })
 }

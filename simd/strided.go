@@ -2,16 +2,42 @@ package simd
 
 import (
 	"unsafe"
+
+	"github.com/transdim/vti/simd/internal/kernel"
 )
 
 // strided reads elements of 1, 2, 4 or 8 bytes in the order of a collapsed view.
 type strided struct {
 	view
-	elem int // bytes of an element
+	elem  int // bytes of an element
+	moves *moves
 }
 
-func newStrided(v view, elem int) strided {
-	return strided{view: v.collapse(), elem: elem}
+// moves are the kernels that rearrange elements of one size; nil for 1 and 2 bytes.
+type moves struct {
+	// spread repeats each of n elements times times.
+	spread func(dst, src unsafe.Pointer, n, times int)
+	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are those of rows, in elements.
+	copyRows, transpose func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int)
+}
+
+func movesOf[T float](v *kernel.Vectors[T]) *moves {
+	return &moves{
+		spread: func(dst, src unsafe.Pointer, n, times int) {
+			v.Spread(elements[T](dst, n*times), elements[T](src, n))
+		},
+		copyRows: func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int) {
+			v.CopyRows(elements[T](dst, (rows-1)*dstStride+cols), dstStride, elements[T](src, (rows-1)*srcStride+cols), srcStride, rows, cols)
+		},
+		transpose: func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int) {
+			v.Transpose(elements[T](dst, (cols-1)*dstStride+rows), dstStride, elements[T](src, (rows-1)*srcStride+cols), srcStride, rows, cols)
+		},
+	}
+}
+
+// strided returns a reader of v for elements of elem bytes.
+func (k *kernels) strided(v view, elem int) strided {
+	return strided{view: v.collapse(), elem: elem, moves: k.moves[elem]}
 }
 
 // period is the distance after which the elements repeat; the size if they do not.
@@ -29,13 +55,13 @@ func (s *strided) period() int {
 func (s *strided) fill(dst, src unsafe.Pointer, start, n int) {
 	switch s.elem {
 	case 1:
-		fillStrided((*uint8)(dst), src, &s.view, start, n)
+		fillStrided((*uint8)(dst), src, s, start, n)
 	case 2:
-		fillStrided((*uint16)(dst), src, &s.view, start, n)
+		fillStrided((*uint16)(dst), src, s, start, n)
 	case 4:
-		fillStrided((*uint32)(dst), src, &s.view, start, n)
+		fillStrided((*uint32)(dst), src, s, start, n)
 	default:
-		fillStrided((*uint64)(dst), src, &s.view, start, n)
+		fillStrided((*uint64)(dst), src, s, start, n)
 	}
 }
 
@@ -44,49 +70,50 @@ type word interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-func fillStrided[T word](dst *T, src unsafe.Pointer, v *view, start, n int) {
+func fillStrided[T word](dst *T, src unsafe.Pointer, s *strided, start, n int) {
 	size := int(unsafe.Sizeof(*dst))
 	out := unsafe.Slice(dst, n)
-	last := len(v.dims) - 1
+	last := len(s.dims) - 1
 	if last < 0 {
-		fillRun(out, *(*T)(unsafe.Add(src, v.offset*size)))
+		fillRun(out, *(*T)(unsafe.Add(src, s.offset*size)))
 		return
 	}
-	// One run of the innermost axis at a time; rows of the axis above follow each other at one distance.
-	inner, stride := v.dims[last], v.strides[last]*size
+	// The two innermost axes are rows of a matrix: whole rows go together, pieces of rows one by one.
+	inner, stride := s.dims[last], s.strides[last]
 	outer, step := 1, 0
 	if last > 0 {
-		outer, step = v.dims[last-1], v.strides[last-1]*size
+		outer, step = s.dims[last-1], s.strides[last-1]
 	}
 	for position := start; len(out) > 0; {
-		column := position % inner
-		row := position / inner % outer
-		from := v.at(position) * size
-		if stride == 0 && column == 0 {
-			if rows := min(outer-row, len(out)/inner); rows > 0 {
-				repeatColumn(out[:rows*inner], unsafe.Add(src, from), step, inner)
-				out = out[rows*inner:]
-				position += rows * inner
-				continue
-			}
+		column, row := position%inner, position/inner%outer
+		from := unsafe.Add(src, s.at(position)*size)
+		rows := min(outer-row, len(out)/inner)
+		taken := rows * inner
+		if column > 0 || rows == 0 {
+			taken = min(inner-column, len(out))
+			fillRow(out[:taken], from, stride*size, size)
+		} else {
+			fillRows(out[:taken], from, rows, inner, step, stride, s.moves)
 		}
-		for ; row < outer && len(out) > 0; row++ {
-			run := min(inner-column, len(out))
-			fillRow(out[:run], unsafe.Add(src, from), stride, size)
-			out = out[run:]
-			position += run
-			from += step - column*stride
-			column = 0
-		}
+		out = out[taken:]
+		position += taken
 	}
 }
 
-// repeatColumn repeats each of the elements at a distance of step bytes inner times.
-func repeatColumn[T word](out []T, from unsafe.Pointer, step, inner int) {
-	for len(out) >= inner {
-		fillRun(out[:inner], *(*T)(from))
-		if out = out[inner:]; len(out) > 0 {
-			from = unsafe.Add(from, step)
+// fillRows copies rows × cols elements that are step and stride apart.
+func fillRows[T word](out []T, from unsafe.Pointer, rows, cols, step, stride int, m *moves) {
+	size := int(unsafe.Sizeof(out[0]))
+	to := unsafe.Pointer(unsafe.SliceData(out))
+	switch {
+	case m != nil && stride == 0 && step == 1:
+		m.spread(to, from, rows, cols)
+	case m != nil && stride == 1 && step >= cols && rows > 1:
+		m.copyRows(to, cols, from, step, rows, cols)
+	case m != nil && step == 1 && stride >= rows && rows > 1 && cols > 1:
+		m.transpose(to, cols, from, stride, cols, rows)
+	default:
+		for i := range rows {
+			fillRow(out[i*cols:(i+1)*cols], unsafe.Add(from, i*step*size), stride*size, size)
 		}
 	}
 }

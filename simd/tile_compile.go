@@ -113,7 +113,7 @@ func (c *tileCompiler) operandSlot(in *node, scalarFits bool) (s int, scalar boo
 	v, seen := c.operand(in)
 	c.reads[v.id] = true
 	elem := v.dtype.Size()
-	read := newStrided(seen, elem)
+	read := c.backend.kernels.strided(seen, elem)
 	inPlace := len(read.dims) == 0 && c.size == 1 || len(read.dims) == 1 && read.strides[0] == 1
 	scalar = read.uniform() && !inPlace && scalarFits
 	key := fmt.Sprint(v.id, read.view, scalar)
@@ -220,7 +220,7 @@ func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 // copyStraight lets a copy of rearranged elements be loaded right into the memory of the result.
 func (c *tileCompiler) copyStraight(n *node, stored *value) bool {
 	v, seen := c.operand(n.inputs[0])
-	read := newStrided(seen, v.dtype.Size())
+	read := c.backend.kernels.strided(seen, v.dtype.Size())
 	if len(read.dims) == 1 && read.strides[0] == 1 || c.size == 1 {
 		return false
 	}
