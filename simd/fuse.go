@@ -16,11 +16,17 @@ type unit struct {
 	size  int     // elements of a group
 	cols  int     // a group with reductions is a matrix of rows of cols elements; 0: there is none
 	after []*unit // units that must run before, without duplicates
+	next  []*unit // units that must run after
+	level int     // larger than those of the units in after
 	seen  int     // search that visited the unit last
 }
 
 // maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share the L1 cache.
 const maxGroup = 160
+
+// maxGap bounds the difference of levels of groups that are joined. A group that spans many levels would keep its early
+// results alive for long, and searches for paths between groups would take long.
+const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands whenever no other unit
 // must run in between, so every intermediate result stays in the cache, and is stored only if another unit needs it.
@@ -41,17 +47,44 @@ func fuse(nodes []*node, enabled bool) []*unit {
 			_, cols := reductionRows(n)
 			f.place(n, n.inputs[0].size(), cols, enabled)
 		default:
-			f.of[n.id] = &unit{nodes: []*node{n}, after: f.producers(n)}
+			f.newUnit(&unit{nodes: []*node{n}})
 		}
 	}
 	return f.schedule(nodes)
 }
 
+// newUnit enters a unit of one node.
+func (f *fuser) newUnit(u *unit) *unit {
+	f.of[u.nodes[0].id] = u
+	u.after = f.producers(u.nodes[0])
+	for _, before := range u.after {
+		before.next = append(before.next, u)
+		u.level = max(u.level, before.level+1)
+	}
+	return u
+}
+
+// raise lifts u to a level at least, and what must run after it above it.
+func (f *fuser) raise(u *unit, level int) {
+	if u.level >= level {
+		return
+	}
+	u.level = level
+	f.raiseNext(u)
+}
+
+func (f *fuser) raiseNext(u *unit) {
+	for _, next := range u.next {
+		if next = f.current(next); next != u {
+			f.raise(next, u.level+1)
+		}
+	}
+}
+
 // place puts an element-wise node or a reduction into the group of its operands, or into a new one. cols is 0 for
 // element-wise nodes.
 func (f *fuser) place(n *node, size, cols int, enabled bool) {
-	own := &unit{nodes: []*node{n}, fused: true, size: size, cols: cols, after: f.producers(n)}
-	f.of[n.id] = own
+	own := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
 	if !enabled {
 		return
 	}
@@ -81,7 +114,8 @@ func (f *fuser) producers(n *node) []*unit {
 
 // merge joins two groups if that is possible, and returns nil if not.
 func (f *fuser) merge(a, b *unit) *unit {
-	if len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || f.mustSeparate(a, b) {
+	gap := max(a.level, b.level) - min(a.level, b.level)
+	if gap > maxGap || len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || f.mustSeparate(a, b) {
 		return nil
 	}
 	if len(a.nodes) < len(b.nodes) {
@@ -101,6 +135,9 @@ func (f *fuser) merge(a, b *unit) *unit {
 			}
 		}
 	}
+	a.next = append(a.next, b.next...)
+	a.level = max(a.level, b.level)
+	f.raiseNext(a)
 	return a
 }
 
@@ -148,7 +185,7 @@ func (f *fuser) reaches(u, target *unit) bool {
 	if u == target {
 		return true
 	}
-	if u.seen == f.search {
+	if u.seen == f.search || u.level <= target.level {
 		return false
 	}
 	u.seen = f.search
