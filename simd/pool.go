@@ -2,6 +2,7 @@ package simd
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,9 +22,9 @@ type pool struct {
 	sleeping int
 	closed   bool
 
-	published atomic.Uint64 // counts jobs: idle helpers watch it for a while before they sleep
-	active    atomic.Int64  // callers inside Execute
-	wake      chan struct{}
+	wanted atomic.Int64 // helpers that jobs could still use: idle ones watch it for a while before they sleep
+	active atomic.Int64 // callers inside Execute
+	wake   chan struct{}
 }
 
 // job is a number of independent tasks. It belongs to one caller, which may publish it again after wait.
@@ -31,6 +32,7 @@ type job struct {
 	run     func(task, worker int) // worker < threads is not shared by concurrent calls of one job
 	tasks   int64
 	next    atomic.Int64 // next unclaimed task
+	room    int64        // helpers that may still join
 	helpers atomic.Int64 // inside work
 	parked  atomic.Bool  // the caller sleeps until helpers is 0
 	done    chan struct{}
@@ -73,9 +75,12 @@ func (p *pool) run(j *job, tasks int) {
 	j.wait()
 }
 
+// publish lets up to so many helpers join j.
 func (p *pool) publish(j *job, helpers int) {
 	p.mu.Lock()
+	j.room = int64(helpers)
 	p.jobs = append(p.jobs, j)
+	p.wanted.Add(j.room)
 	wake := min(helpers, p.sleeping)
 	if p.closed {
 		wake = 0
@@ -85,20 +90,14 @@ func (p *pool) publish(j *job, helpers int) {
 		p.wake <- struct{}{} // never blocks: the channel holds a token per helper
 	}
 	p.mu.Unlock()
-	p.published.Add(1)
 }
 
+// withdraw keeps further helpers from joining j.
 func (p *pool) withdraw(j *job) {
 	p.mu.Lock()
-	for i, other := range p.jobs {
-		if other == j {
-			last := len(p.jobs) - 1
-			copy(p.jobs[i:], p.jobs[i+1:])
-			p.jobs[last] = nil
-			p.jobs = p.jobs[:last]
-			break
-		}
-	}
+	p.wanted.Add(-j.room)
+	i := slices.Index(p.jobs, j)
+	p.jobs = slices.Delete(p.jobs, i, i+1)
 	p.mu.Unlock()
 }
 
@@ -146,27 +145,42 @@ const spinChecks = 64
 // help is the life of a helper.
 func (p *pool) help(worker int) {
 	for {
-		seen := p.published.Load()
-		if j := p.join(); j != nil {
+		if j := p.watch(); j != nil {
 			j.work(worker)
 			j.leave()
-			continue
-		}
-		if p.watch(seen) {
-			continue
-		}
-		if !p.sleep() {
+		} else if !p.sleep() {
 			return
 		}
 	}
 }
 
-// join enters the oldest job with unclaimed tasks.
+// watch looks for a job to join, for a short time.
+func (p *pool) watch() *job {
+	for start := time.Now(); ; {
+		for range spinChecks {
+			if p.wanted.Load() > 0 {
+				if j := p.join(); j != nil {
+					return j
+				}
+			}
+		}
+		if p.active.Load() == 0 || time.Since(start) > spinTime {
+			return nil
+		}
+		runtime.Gosched()
+	}
+}
+
+// join enters the oldest job that has room. It may fail when others look at the jobs at the same time.
 func (p *pool) join() *job {
-	p.mu.Lock()
+	if !p.mu.TryLock() {
+		return nil
+	}
 	defer p.mu.Unlock()
 	for _, j := range p.jobs {
-		if j.next.Load() < j.tasks {
+		if j.room > 0 {
+			j.room--
+			p.wanted.Add(-1)
 			j.helpers.Add(1)
 			return j
 		}
@@ -174,31 +188,12 @@ func (p *pool) join() *job {
 	return nil
 }
 
-// watch waits a short time for a job to be published after seen.
-func (p *pool) watch(seen uint64) bool {
-	for start := time.Now(); p.active.Load() > 0 && time.Since(start) < spinTime; {
-		for range spinChecks {
-			if p.published.Load() != seen {
-				return true
-			}
-		}
-		runtime.Gosched()
-	}
-	return p.published.Load() != seen
-}
-
 // sleep waits for a token, and returns false when the pool is closed.
 func (p *pool) sleep() bool {
 	p.mu.Lock()
-	for _, j := range p.jobs {
-		if j.next.Load() < j.tasks { // published since the last look
-			p.mu.Unlock()
-			return true
-		}
-	}
-	if p.closed {
-		p.mu.Unlock()
-		return false
+	if p.wanted.Load() > 0 || p.closed {
+		defer p.mu.Unlock()
+		return !p.closed
 	}
 	p.sleeping++
 	p.mu.Unlock()

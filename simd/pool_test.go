@@ -1,0 +1,80 @@
+package simd
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPoolRunsEveryTaskOnce publishes many short jobs from several callers at once.
+func TestPoolRunsEveryTaskOnce(t *testing.T) {
+	p := newPool(4)
+	defer p.close()
+	var callers sync.WaitGroup
+	for caller := range 3 {
+		callers.Go(func() {
+			p.active.Add(1)
+			defer p.active.Add(-1)
+			j := newJob()
+			var ran [100]atomic.Int32
+			var inUse [4]atomic.Int32
+			j.run = func(task, worker int) {
+				if inUse[worker].Add(1) != 1 {
+					t.Errorf("worker %d runs two tasks of a job at once", worker)
+				}
+				ran[task].Add(1)
+				inUse[worker].Add(-1)
+			}
+			for round := range 300 {
+				tasks := (caller + 7*round) % len(ran)
+				p.run(j, tasks)
+				for i := range ran {
+					want := int32(0)
+					if i < tasks {
+						want = 1
+					}
+					if got := ran[i].Swap(0); got != want {
+						t.Errorf("task %d of %d ran %d times", i, tasks, got)
+						return
+					}
+				}
+			}
+		})
+	}
+	callers.Wait()
+	require.Zero(t, p.wanted.Load())
+	require.Empty(t, p.jobs)
+}
+
+// TestPoolHelps checks that a sleeping helper wakes for a job: two tasks that wait for each other both run. A pool
+// without helpers would hang, which is the point of a fixed pool: tasks of this backend never wait.
+func TestPoolHelps(t *testing.T) {
+	p := newPool(2)
+	defer p.close()
+	time.Sleep(5 * time.Millisecond) // the helper sleeps by now
+	j := newJob()
+	var both sync.WaitGroup
+	both.Add(2)
+	j.run = func(int, int) { both.Done(); both.Wait() }
+	done := make(chan struct{})
+	go func() { p.run(j, 2); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("the helper did not come")
+	}
+}
+
+// TestPoolClosed checks that jobs of a closed pool still run, on the caller.
+func TestPoolClosed(t *testing.T) {
+	p := newPool(3)
+	p.close()
+	j := newJob()
+	var ran atomic.Int32
+	j.run = func(int, int) { ran.Add(1) }
+	p.run(j, 10)
+	require.Equal(t, int32(10), ran.Load())
+}
