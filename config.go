@@ -19,7 +19,9 @@ type Context = context.Context
 // Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up to a
 // million models.
 type Config struct {
-	// Flow is the family of q(θ | m). Fit fills in Dim and Features, and Shift and LogScale when both are empty.
+	// Flow is the family of q(θ | m). Fit fills in Dim and Features and, when Precision is nil, Precision and Linear from
+	// the curvature of the log density at a mode of the largest model: of all pairs of coordinates up to
+	// cosmic.MaxCoupledDim of them, of each coordinate for itself above.
 	Flow cosmic.Config
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
 	Models ModelDistribution
@@ -132,7 +134,7 @@ func setDefault[T comparable](field *T, value T) {
 // a given step depends on.
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
-	flow.Shift, flow.LogScale = nil, nil // starting values; the checkpoint holds the current ones
+	flow.Precision, flow.Linear = nil, nil // variables of the checkpoint
 	return json.Marshal(map[string]any{
 		"flow": flow, "models": fmt.Sprintf("%T", c.Models), "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,

@@ -82,6 +82,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	cfg = cfg.withDefaults()
 	posterior := &Posterior{device: device, target: target, variables: context.New().Checked(false)}
 	sp := target.Space()
+	var err error
 	if cfg.Models == nil {
 		logPrior, err := logPriors(device, target)
 		if err != nil {
@@ -93,14 +94,10 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	}
 	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDim(sp.Cards())
 	cfg.Flow.Seed = cfg.Seed
-	if masker, ok := sp.(space.RowMasker); ok && !cfg.Resume && cfg.Flow.Shift == nil && cfg.Flow.LogScale == nil {
+	if masker, ok := sp.(space.RowMasker); ok && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)
-		shift, logScale, ok, err := laplace(device, target, code, mask)
-		if err != nil {
+		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(device, target, code, mask); err != nil {
 			return nil, fmt.Errorf("evaluating the target: %w", err)
-		}
-		if ok {
-			cfg.Flow.Shift, cfg.Flow.LogScale = shift, logScale
 		}
 	}
 	flow, err := cosmic.New(cfg.Flow)

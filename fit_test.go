@@ -75,27 +75,43 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// A certificate must not depend on q(m): with q(m) far off, complete certificates still agree with the closed form.
-func TestUntrainedPosteriorIsCorrectedOrRefused(t *testing.T) {
+// The flow starts as the normal approximation of every model, which is exact here: evidences are right before any training,
+// while q(m) is still the prior. A flow that starts elsewhere must be refused, not believed.
+func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
+	const draws = 1 << 14
 	target := newConjugate(40, 3)
-	_, probability := target.posterior()
+	logEvidence, probability := target.posterior()
 	cfg := smallConfig()
 	cfg.Steps = 1
 	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
-	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15})
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.True(t, certificate.Complete)
+	require.Len(t, certificate.Models, len(probability))
+	logQ := make([]float64, len(probability))
 	for _, model := range certificate.Models {
-		if certificate.Verdict == vti.Trusted {
-			index := space.Encode(target.space.Cards(), model.Code)
-			require.InDelta(t, probability[index], model.Certified, 5*model.SE+0.005)
-		}
+		index := space.Encode(target.space.Cards(), model.Code)
+		// 5 standard errors on 8 models: a false alarm in 2e5 runs. One training step moves the flow by 1e-4, Float32 rounds at 1e-6.
+		require.InDelta(t, logEvidence[index], model.LogEvidence, 5*model.LogEvidenceSE+1e-5, "model %v", model.Code)
+		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-5)
+		logQ[index] = math.Log(model.Q)
 	}
-	// A flow pushed far from the posterior must be refused, not believed.
-	cfg.Flow.Shift, cfg.Flow.LogScale = []float64{5, 5, 5, 5}, []float64{-3, -3, -3, -3}
+	require.Greater(t, certificate.ESS, 0.85*float64(certificate.Draws)) // the wide reference costs a tenth
+	for i, code := range certificate.Sample.Codes {
+		index := space.Encode(target.space.Cards(), code)
+		constant := -3*math.Ln2 + logEvidence[index] - logQ[index]
+		require.InDelta(t, constant, certificate.Sample.LogP[i]-certificate.Sample.LogQ[i], 0.05, "draw %d of model %v", i, code)
+	}
+
+	cfg.Flow.Precision, cfg.Flow.Linear = make([]float64, 16), make([]float64, 4)
+	for j := range 4 { // mean 5, standard deviation 0.05
+		cfg.Flow.Precision[5*j], cfg.Flow.Linear[j] = 400, 2000
+	}
 	posterior, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
-	certificate, err = posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
+	certificate, err = posterior.Certify(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
 	require.Equal(t, vti.Failed, certificate.Verdict)
 	require.NotEmpty(t, certificate.Reasons)

@@ -7,20 +7,22 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 )
 
 // laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
 const laplaceMaxDim = 256
 
-// laplace finds a mode of log p(y, θ | m) of the model given by code and the curvature there. It returns the mode and the
-// logarithm of the conditional standard deviations, −½ log(−∂²/∂θ_j²): where a mean-field fit of that model
-// would centre and how wide it would be. Inactive coordinates get 0 and 0. ok is false when no mode with negative
-// curvature was found; the flow then starts from the reference.
+// laplace finds a mode of log p(y, θ | m) of the model given by code, which uses the coordinates where mask is true, and
+// returns the quadratic −½ θᵀHθ + bᵀθ that osculates the log density there: precision is H, row-major [D·D], and linear
+// is b = Hθ* [D]. A coordinate that the model does not use has H_jj = 1, b_j = 0 and no couplings. Only the diagonal
+// is kept, with the b_j that leaves the mode in place, when H is not positive definite or too large for a flow. Both
+// are nil when no mode with negative curvature was found; the flow then starts from the reference.
 //
 // It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
 // gradient, all rows of a Hessian in one batch, in float64.
-func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shift, logScale []float64, ok bool, err error) {
+func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (precision, linear []float64, err error) {
 	dim := target.Space().Dim()
 	var active []int
 	for j, on := range mask {
@@ -28,26 +30,26 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shif
 			active = append(active, j)
 		}
 	}
-	shift, logScale = make([]float64, dim), make([]float64, dim)
 	if len(active) == 0 || dim > laplaceMaxDim {
-		return shift, logScale, false, nil
+		return nil, nil, nil
 	}
 	rows := 2*len(active) + 1
 	evaluate, err := newGradientEvaluator(device, target, code, rows)
 	if err != nil {
-		return nil, nil, false, err
+		return nil, nil, err
 	}
 
 	mode := make([]float64, dim)
 	points := mat.NewDense(rows, dim, nil)
 	hessian := mat.NewSymDense(len(active), nil)
+	center, slope := make([]float64, dim), make([]float64, len(active)) // where the Hessian was taken, and the gradient
 	damping := 1e-3
 	best := math.Inf(-1)
 	for range 100 {
 		spread(points, mode, active)
 		values, gradients, err := evaluate(points)
 		if err != nil {
-			return nil, nil, false, err
+			return nil, nil, err
 		}
 		best = values[0]
 		for a := range active {
@@ -56,11 +58,15 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shif
 			}
 		}
 		if !finite(best) || !finiteAll(hessian.RawSymmetric().Data) {
-			return shift, logScale, false, nil
+			return nil, nil, nil
 		}
-		step, usable := dampedStep(hessian, gradients.RawRowView(0), active, &damping)
+		copy(center, mode)
+		for a, j := range active {
+			slope[a] = gradients.At(0, j)
+		}
+		step, usable := dampedStep(hessian, slope, &damping)
 		if !usable {
-			return shift, logScale, false, nil
+			return nil, nil, nil
 		}
 		// Try the step at lengths 1, 1/2, 1/4, … in one batch and keep the best.
 		for i := range rows {
@@ -72,7 +78,7 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shif
 		}
 		values, _, err = evaluate(points)
 		if err != nil {
-			return nil, nil, false, err
+			return nil, nil, err
 		}
 		choice, improvement := -1, 0.0
 		for i, value := range values {
@@ -93,14 +99,32 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (shif
 			break
 		}
 	}
-	for a, j := range active {
-		curvature := hessian.At(a, a)
-		if !(curvature > 0) {
-			return make([]float64, dim), make([]float64, dim), false, nil
+	precision, linear = quadratic(hessian, center, slope, active)
+	return precision, linear, nil
+}
+
+// quadratic returns what laplace does, for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates: center is c [D], slope is g.
+func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (precision, linear []float64) {
+	dim := len(center)
+	for _, coupled := range []bool{true, false} {
+		precision, linear = make([]float64, dim*dim), make([]float64, dim)
+		for j := range dim {
+			precision[j*dim+j] = 1
 		}
-		shift[j], logScale[j] = mode[j], -math.Log(curvature)/2
+		for a, j := range active {
+			linear[j] = slope[a]
+			for b, k := range active {
+				if coupled || a == b {
+					precision[j*dim+k] = hessian.At(a, b)
+					linear[j] += hessian.At(a, b) * center[k]
+				}
+			}
+		}
+		if (cosmic.Config{Dim: dim, Precision: precision, Linear: linear}).Validate() == nil {
+			return precision, linear
+		}
 	}
-	return shift, logScale, true, nil
+	return nil, nil
 }
 
 // spread writes mode to the first row and mode ± h_j e_j to the following ones.
@@ -126,12 +150,9 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 }
 
 // dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given upwards, that makes the matrix positive definite.
-func dampedStep(hessian *mat.SymDense, gradient []float64, active []int, damping *float64) (step []float64, ok bool) {
-	n := len(active)
-	right := mat.NewVecDense(n, nil)
-	for a, j := range active {
-		right.SetVec(a, gradient[j])
-	}
+func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (step []float64, ok bool) {
+	n := len(gradient)
+	right := mat.NewVecDense(n, gradient)
 	for ; *damping < 1e12; *damping *= 10 {
 		damped := mat.NewSymDense(n, nil)
 		damped.CopySym(hessian)

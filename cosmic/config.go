@@ -1,9 +1,6 @@
 package cosmic
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Kind is a family of flows.
 type Kind int
@@ -47,10 +44,17 @@ type Config struct {
 	// share; nil: the layers read feats itself.
 	Encoder []int
 
-	// Shift and LogScale, of length Dim, start the trainable affine map that ends every flow, in
-	// the original order and units of theta: at initialisation an active coordinate is
-	// Shift[i] + exp(LogScale[i])·z[i]. nil: zeros, so that the flow starts as the identity.
-	Shift, LogScale []float64
+	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length Dim
+	// (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a model
+	// with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A, in the
+	// original order and units of theta. Take them from the quadratic -½ θᵀHθ + bᵀθ that
+	// approximates the log density of the saturated model. nil: no anchor, and a new flow is the
+	// identity. A diagonal H, which takes location and scale from here but no dependence, costs
+	// nothing; any other needs Dim ≤ MaxCoupledDim.
+	//
+	// They are stored as variables that are not trained. A context that already has them, such as one
+	// restored from a checkpoint, keeps its own.
+	Precision, Linear []float64
 
 	Seed uint64 // root seed of the initial weights
 }
@@ -99,26 +103,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("cosmic: Encoder[%d] must be positive, got %d", i, width)
 		}
 	}
-	if err := c.validateVector("Shift", c.Shift); err != nil {
-		return err
-	}
-	return c.validateVector("LogScale", c.LogScale)
-}
-
-// validateVector checks an initial value of the final affine map.
-func (c Config) validateVector(name string, values []float64) error {
-	if values == nil {
-		return nil
-	}
-	if len(values) != c.Dim {
-		return fmt.Errorf("cosmic: %s has %d values, expected Dim = %d", name, len(values), c.Dim)
-	}
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("cosmic: %s[%d] is not finite: %v", name, i, v)
-		}
-	}
-	return nil
+	return c.validateQuadratic()
 }
 
 // withDefaults returns c with its zero sizes replaced.

@@ -41,20 +41,31 @@ func TestNamedSizes(t *testing.T) {
 
 // TestConfig lists what New refuses.
 func TestConfig(t *testing.T) {
-	_, err := New(Config{Dim: 2})
-	require.NoError(t, err)
+	for _, cfg := range []Config{{Dim: 2}, {Dim: 65, Precision: identity(65)}} {
+		_, err := New(cfg)
+		require.NoError(t, err)
+	}
 	for message, spoil := range map[string]func(*Config){
-		"unknown Kind":                   func(c *Config) { c.Kind = 7 },
-		"Dim must be":                    func(c *Config) { c.Dim = 0 },
-		"Features must not":              func(c *Config) { c.Features = -1 },
-		"Layers must be":                 func(c *Config) { c.Layers = -1 },
-		"Blocks must be":                 func(c *Config) { c.Blocks = -1 },
-		"Hidden must be":                 func(c *Config) { c.Hidden = 1 },
-		"Bins must be in [2, 256]":       func(c *Config) { c.Bins = 1 },
-		"has no features to encode":      func(c *Config) { c.Features, c.Encoder = 0, []int{3} },
-		"Encoder[1] must be positive":    func(c *Config) { c.Encoder = []int{3, 0} },
-		"Shift has 1 values, expected":   func(c *Config) { c.Shift = []float64{1} },
-		"LogScale[1] is not finite: NaN": func(c *Config) { c.LogScale = []float64{1, math.NaN()} },
+		"unknown Kind":                                  func(c *Config) { c.Kind = 7 },
+		"Dim must be":                                   func(c *Config) { c.Dim = 0 },
+		"Features must not":                             func(c *Config) { c.Features = -1 },
+		"Layers must be":                                func(c *Config) { c.Layers = -1 },
+		"Blocks must be":                                func(c *Config) { c.Blocks = -1 },
+		"Hidden must be":                                func(c *Config) { c.Hidden = 1 },
+		"Bins must be in [2, 256]":                      func(c *Config) { c.Bins = 1 },
+		"has no features to encode":                     func(c *Config) { c.Features, c.Encoder = 0, []int{3} },
+		"Encoder[1] must be positive":                   func(c *Config) { c.Encoder = []int{3, 0} },
+		"Linear needs a Precision":                      func(c *Config) { c.Linear = []float64{1, 1} },
+		"Precision has 1 values, expected Dim² = 4":     func(c *Config) { c.Precision = []float64{1} },
+		"Linear has 3 values, expected Dim = 2":         func(c *Config) { c.Precision, c.Linear = []float64{1, 0, 0, 1}, []float64{1, 2, 3} },
+		"Linear[1] is not finite: NaN":                  func(c *Config) { c.Precision, c.Linear = []float64{1, 0, 0, 1}, []float64{1, math.NaN()} },
+		"Precision[1,1] must be positive, got -1":       func(c *Config) { c.Precision = []float64{1, 0, 0, -1} },
+		"Precision must be symmetric, got 0.5 at [1,0]": func(c *Config) { c.Precision = []float64{1, 0, 0.5, 1} },
+		"Precision is not positive definite":            func(c *Config) { c.Precision = []float64{1, 3, 3, 4} },
+		"Precision must be diagonal where Dim is above 64, got Dim = 65": func(c *Config) {
+			c.Dim, c.Precision = 65, identity(65)
+			c.Precision[1], c.Precision[65] = 0.1, 0.1
+		},
 	} {
 		cfg := Config{Dim: 2, Features: 1}
 		spoil(&cfg)
@@ -63,6 +74,15 @@ func TestConfig(t *testing.T) {
 	}
 	require.Equal(t, []string{"Affine", "Spline", "Diagonal", "Kind(3)"},
 		[]string{Affine.String(), Spline.String(), Diagonal.String(), Kind(3).String()})
+}
+
+// identity returns the identity matrix [dim·dim].
+func identity(dim int) []float64 {
+	m := make([]float64, dim*dim)
+	for i := range dim {
+		m[i*dim+i] = 1
+	}
+	return m
 }
 
 // TestWrongShapes checks that a graph built on wrong inputs is an error of Exec that says which.

@@ -11,15 +11,16 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Two models of three coordinates go through one flow, which starts as the affine map given by
-// Shift and LogScale. The second model does not use coordinate 1, so its value passes through and
-// counts for nothing.
+// Two models of three coordinates go through one flow, which starts as the normal approximation
+// that Precision and Linear give for each model. Coordinates 0 and 1 share an effect of 2. The second
+// model does not use coordinate 1, so its value passes through and counts for nothing, and
+// coordinate 0 takes over its part.
 func Example() {
 	flow, err := cosmic.New(cosmic.Config{
-		Dim:      3,
-		Features: 2,
-		Shift:    []float64{10, 20, 30},
-		LogScale: []float64{0, 0, -1},
+		Dim:       3,
+		Features:  2,
+		Precision: []float64{1, 0.6, 0, 0.6, 1, 0, 0, 0, 16},
+		Linear:    []float64{1.6, 1.6, 48},
 	})
 	if err != nil {
 		panic(err)
@@ -37,14 +38,13 @@ func Example() {
 	theta, logDet, err := exec.Exec2(
 		[][]bool{{true, true, true}, {true, false, true}}, // coordinates each model uses
 		[][]float64{{1, 1}, {0, 1}},                       // features of each model
-		[][]float64{{0.5, 0.5, 0}, {0.5, 0.5, 0}},         // standard normal draws
+		[][]float64{{0, 0, 1}, {0, 0.5, 1}},               // standard normal draws
 	)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(theta.Value())
-	fmt.Println(logDet.Value())
+	fmt.Printf("%.3f\n%.3f\n", theta.Value(), logDet.Value())
 	// Output:
-	// [[10.5 20.5 30] [10.5 0.5 30]]
-	// [-1 -1]
+	// [[1.000 1.000 3.250] [1.600 0.500 3.250]]
+	// [-1.163 -1.386]
 }

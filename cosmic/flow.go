@@ -81,7 +81,7 @@ func (f *Flow) toParams(ctx *context.Context, p packing, mask, feats, z *graph.N
 	if f.cfg.Kind == Diagonal {
 		var logSlope *graph.Node
 		x, logSlope = f.tau.toParams(f.diagonal(ctx, z, cond), z)
-		logSlopes = append(logSlopes, graph.Where(mask, logSlope, graph.ZerosLike(z)))
+		logSlopes = append(logSlopes, active(mask, logSlope))
 	} else {
 		x = p.pack(x)
 		for i, l := range f.layers(ctx, z, cond) {
@@ -98,20 +98,31 @@ func (f *Flow) toParams(ctx *context.Context, p packing, mask, feats, z *graph.N
 		x = p.unpack(x)
 	}
 	x = graph.Add(end.shift, graph.Mul(graph.Exp(end.logScale), x))
-	logSlopes = append(logSlopes, graph.Where(mask, end.logScale, graph.ZerosLike(z)))
+	logSlopes = append(logSlopes, active(mask, end.logScale))
+	if a := f.anchor(ctx, mask, z.DType()); a != nil {
+		var logSlope *graph.Node
+		x, logSlope = a.toParams(mask, x)
+		logSlopes = append(logSlopes, active(mask, logSlope))
+	}
 	return graph.Where(mask, x, z), total(logSlopes)
 }
 
 func (f *Flow) toBase(ctx *context.Context, p packing, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	cond := f.condition(ctx, feats, theta.DType())
 	end := f.endMap(ctx, theta)
-	x := graph.Mul(graph.Sub(theta, end.shift), graph.Exp(graph.Neg(end.logScale)))
+	x := theta
+	logSlopes := []*graph.Node{active(mask, end.logScale)}
+	if a := f.anchor(ctx, mask, theta.DType()); a != nil {
+		var logSlope *graph.Node
+		x, logSlope = a.toBase(mask, x)
+		logSlopes = append(logSlopes, active(mask, logSlope))
+	}
+	x = graph.Mul(graph.Sub(x, end.shift), graph.Exp(graph.Neg(end.logScale)))
 	x = graph.Where(mask, x, theta)
-	logSlopes := []*graph.Node{graph.Where(mask, end.logScale, graph.ZerosLike(theta))}
 	if f.cfg.Kind == Diagonal {
 		var logSlope *graph.Node
 		x, logSlope = f.tau.toBase(f.diagonal(ctx, theta, cond), x)
-		logSlopes = append(logSlopes, graph.Where(mask, logSlope, graph.ZerosLike(theta)))
+		logSlopes = append(logSlopes, active(mask, logSlope))
 	} else {
 		x = p.pack(x)
 		if f.reversed() {
@@ -157,18 +168,17 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	return f.perceptron(ctx.In("encoder"), feats, f.cfg.Encoder)
 }
 
-// endMap is the affine map θ_i = shift_i + exp(logScale_i)·x_i that ends every flow, one pair per
-// coordinate in original order, free of the model: it carries location and units, so that the layers
-// work near the standard normal. Both are [B, D].
+// endMap is the affine map shift_i + exp(logScale_i)·x_i after the layers, one pair per coordinate in
+// original order, free of the model. Both are [B, D] and start at zero.
 type endMap struct{ shift, logScale *graph.Node }
 
 func (f *Flow) endMap(ctx *context.Context, x *graph.Node) endMap {
 	ctx = ctx.In("coordinates")
-	vector := func(name string, initial []float64) *graph.Node {
-		v := made.Variable(ctx, x.Graph(), f.cfg.Seed, name, x.DType(), made.Values(initial), f.cfg.Dim)
+	vector := func(name string) *graph.Node {
+		v := made.Variable(ctx, x.Graph(), f.cfg.Seed, name, x.DType(), made.Zeros, f.cfg.Dim)
 		return graph.BroadcastToShape(graph.InsertAxes(v, 0), x.Shape())
 	}
-	return endMap{vector("shift", f.cfg.Shift), vector("logscale", f.cfg.LogScale)}
+	return endMap{vector("shift"), vector("logscale")}
 }
 
 // total returns the sum [B] over coordinates and over terms, [B, D] each.

@@ -67,13 +67,16 @@ func newSubject(t testing.TB, cfg Config) subject {
 	return subject{t, flow, context.New(), testkit.Backend(t)}
 }
 
-// randomise replaces every variable by normal draws: the zeros that make the flow start as the
+// randomise replaces every trainable variable by normal draws: the zeros that make the flow start as the
 // identity would hide most mistakes. Draws have standard deviation scale, over √n for a matrix of n
 // rows, which keeps Jacobians well enough conditioned for the tolerances here.
 func (s subject) randomise(scale float64) subject {
 	s.t.Helper()
 	s.eval(s.flow.ToParams, dtypes.Float64, newBatch(1, 2, s.flow.cfg.Dim, s.flow.cfg.Features)) // creates them
 	for v := range s.ctx.IterVariables() {
+		if !v.Trainable {
+			continue
+		}
 		rng := stream.Rand(7, v.ScopeAndName())
 		sd := scale
 		if v.Shape().Rank() == 2 {
@@ -176,25 +179,34 @@ func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 	return out
 }
 
-// kinds lists one small configuration per way of building a flow.
-func kinds() []Config {
-	return []Config{
+// kinds lists one small configuration per way of building a flow of dim coordinates.
+func kinds(dim, features int) []Config {
+	list := []Config{
 		{Kind: Affine, Layers: 3, Blocks: 1, Hidden: 8},
 		{Kind: Affine, Layers: 2, Blocks: 2, Hidden: 4}, // fewer units than coordinates, last reversal undone
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 6, Encoder: []int{5, 4}},
+		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 5, Precision: randomPrecision(dim), Linear: randomLinear(dim)},
 		{Kind: Spline, Layers: 2, Blocks: 1, Hidden: 8, Bins: 4},
 		{Kind: Spline, Layers: 1, Blocks: 1, Hidden: 6, Bins: 2, Encoder: []int{5}},
 		{Kind: Diagonal, Layers: 2, Hidden: 6},
 		{Kind: Diagonal, Layers: 1, Hidden: 5, Encoder: []int{4}},
+		{Kind: Diagonal, Layers: 1, Hidden: 4, Precision: randomPrecision(dim), Linear: randomLinear(dim)},
 	}
+	for i := range list {
+		list[i].Dim, list[i].Features = dim, features
+		if features == 0 {
+			list[i].Encoder = nil
+		}
+	}
+	return list
 }
 
 // eachFlow runs body as a subtest for every kind and several dimensions.
 func eachFlow(t *testing.T, body func(t *testing.T, cfg Config)) {
-	for _, cfg := range kinds() {
-		for _, dim := range []int{1, 2, 5, 9} {
-			cfg.Dim, cfg.Features = dim, 3
-			t.Run(fmt.Sprintf("%v/hidden=%d/encoder=%v/D=%d", cfg.Kind, cfg.Hidden, cfg.Encoder, dim), func(t *testing.T) { body(t, cfg) })
+	for _, dim := range []int{1, 2, 5, 9} {
+		for _, cfg := range kinds(dim, 3) {
+			name := fmt.Sprintf("%v/hidden=%d/encoder=%v/anchor=%v/D=%d", cfg.Kind, cfg.Hidden, cfg.Encoder, cfg.Precision != nil, dim)
+			t.Run(name, func(t *testing.T) { body(t, cfg) })
 		}
 	}
 }

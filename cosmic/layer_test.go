@@ -39,11 +39,11 @@ func alone(f *Flow, invert bool) graphFn {
 // Jacobian is lower triangular with every entry below the diagonal in use; identity on the rest;
 // logDet and inverse.
 func TestLayer(t *testing.T) {
-	for _, cfg := range kinds() {
+	for _, cfg := range kinds(5, 3) {
 		if cfg.Kind == Diagonal {
 			continue
 		}
-		cfg.Dim, cfg.Features, cfg.Hidden = 5, 3, 20
+		cfg.Hidden = 20
 		s := newSubject(t, cfg).randomise(0.5)
 		b := packedBatch()
 		y, logDet := s.eval(alone(s.flow, false), dtypes.Float64, b)
@@ -76,8 +76,8 @@ func TestLayer(t *testing.T) {
 // TestFirstSlotSeesFeatures guards what conditions models of one coordinate: the first slot has no
 // slot before it, so its parameters must come from the features, in every layer.
 func TestFirstSlotSeesFeatures(t *testing.T) {
-	for _, cfg := range kinds() {
-		cfg.Dim, cfg.Features, cfg.Hidden = 5, 3, 20
+	for _, cfg := range kinds(5, 3) {
+		cfg.Hidden = 20
 		s := newSubject(t, cfg).randomise(0.5)
 		b := packedBatch()
 		y, _ := s.eval(s.flow.ToParams, dtypes.Float64, b)

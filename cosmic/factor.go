@@ -1,0 +1,114 @@
+package cosmic
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// minPivot bounds the squares of the diagonal of a factor from below. Exact squares are at most 1: they are
+// one over the variance inflation factor of a coordinate given those before it. Below the bound, rounding in
+// Float32 would decide about them. Any positive value gives a valid flow: map and density share the factor.
+const minPivot = 1e-6
+
+// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of masks, where R has
+// unit diagonal: the factor of R restricted to the active coordinates, and of the identity on the others. It comes
+// with h, the solution of L h = m∘b. No gradient passes through any of them.
+//
+// GoMLX differentiates slices by padding, which not every backend can do, and fusing a few long steps costs
+// less than many short ones: so the methods work on columns of L, and none is meant to be differentiated.
+type factor struct {
+	columns  []*graph.Node // [D-1-j, B]: L[i, j] for i > j
+	diagonal []*graph.Node // L[j, j] [1, B]
+	shift    *graph.Node   // h [D, B]
+}
+
+// newFactor factorises for mask [B, D], couplings [D, D], which holds R off the diagonal and zeros on it, and
+// linear, b [D, 1].
+func newFactor(mask, couplings, linear *graph.Node) *factor {
+	dim := couplings.Shape().Dim(0)
+	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
+	// b is one more row of R: elimination turns it into h.
+	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(at(m, 0))}, 0)
+	rows := graph.Concatenate([]*graph.Node{couplings, turned(linear)}, 0) // [D+1, D]
+
+	var extendedColumns, shift []*graph.Node // columns with h_j below
+	f := &factor{}
+	for j := range dim {
+		entries := graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j))
+		column := graph.Mul(graph.Mul(from(extended, j+1), at(m, j)), entries)
+		square := graph.OnesLike(at(m, j))
+		for k, previous := range extendedColumns {
+			here := at(previous, j-k-1) // L[j, k]
+			column = graph.Sub(column, graph.Mul(here, from(previous, j-k)))
+			square = graph.Sub(square, graph.Square(here))
+		}
+		root := graph.Sqrt(graph.MaxScalar(square, minPivot))
+		column = graph.StopGradient(graph.Mul(column, graph.Inverse(root)))
+		extendedColumns = append(extendedColumns, column)
+		f.diagonal = append(f.diagonal, graph.StopGradient(root))
+		shift = append(shift, at(column, dim-1-j))
+		if j+1 < dim {
+			f.columns = append(f.columns, graph.SliceAxis(column, 0, graph.AxisRange(0, dim-1-j)))
+		}
+	}
+	f.shift = stacked(shift)
+	return f
+}
+
+// solve returns L⁻¹ v for v [D, B].
+func (f *factor) solve(v *graph.Node) *graph.Node {
+	x := make([]*graph.Node, len(f.diagonal))
+	for j, d := range f.diagonal {
+		x[j] = graph.Div(at(v, 0), d)
+		if j < len(f.columns) {
+			v = graph.Sub(from(v, 1), graph.Mul(f.columns[j], x[j]))
+		}
+	}
+	return stacked(x)
+}
+
+// solveTransposed returns L⁻ᵀ v for v [D, B].
+func (f *factor) solveTransposed(v *graph.Node) *graph.Node {
+	x := make([]*graph.Node, len(f.diagonal))
+	for j := len(x) - 1; j >= 0; j-- {
+		right := at(v, j)
+		if j < len(f.columns) {
+			right = graph.Sub(right, dot(f.columns[j], stacked(x[j+1:])))
+		}
+		x[j] = graph.Div(right, f.diagonal[j])
+	}
+	return stacked(x)
+}
+
+// multiply returns L v for v [D, B].
+func (f *factor) multiply(v *graph.Node) *graph.Node {
+	sum := graph.Mul(stacked(f.diagonal), v)
+	product := []*graph.Node{at(sum, 0)}
+	for j, column := range f.columns {
+		sum = graph.Add(from(sum, 1), graph.Mul(column, at(v, j)))
+		product = append(product, at(sum, 0))
+	}
+	return stacked(product)
+}
+
+// multiplyTransposed returns Lᵀ v for v [D, B].
+func (f *factor) multiplyTransposed(v *graph.Node) *graph.Node {
+	product := make([]*graph.Node, len(f.diagonal))
+	for j, d := range f.diagonal {
+		product[j] = graph.Mul(d, at(v, j))
+		if j < len(f.columns) {
+			product[j] = graph.Add(product[j], dot(f.columns[j], from(v, j+1)))
+		}
+	}
+	return stacked(product)
+}
+
+// dot returns the product [1, B] of each pair of columns of x and y [n, B].
+func dot(x, y *graph.Node) *graph.Node {
+	return graph.ReduceAndKeep(graph.Mul(x, y), graph.ReduceSum, 0)
+}
+
+// at returns row i of x as [1, B].
+func at(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisElem(i)) }
+
+// from returns the rows of x from row i on.
+func from(x *graph.Node, i int) *graph.Node { return graph.SliceAxis(x, 0, graph.AxisRange(i)) }
