@@ -72,7 +72,7 @@ func dependence(t *testing.T, n *Network) (onInput, onCond [][]bool) {
 		for i := range values {
 			values[i] = rng.NormFloat64()
 		}
-		v.MustSetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...))
+		require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...)))
 	}
 	exec.Finalize()
 	randomise = true
