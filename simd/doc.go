@@ -52,6 +52,9 @@
 //   - plan.go: all temporary values get places in one arena; those that do not live at the same time may share one, and
 //     a step that can work in place does.
 //
+// Bias and activation form a group of their own after a product: run on tiles of the product while they are in the cache,
+// they took as long or longer in every size measured (width 16 to 512, batch 1024).
+//
 // Execution (execute.go, program.go) runs the steps in order. A tile program (tile.go) takes a few thousand elements at
 // a time and runs all its instructions on them while they are in the L1 cache. Each step cuts its work into tasks whose
 // size depends on shapes alone, and combines partial sums in order; that is why threads do not change results. The tasks

@@ -49,10 +49,6 @@ func (c *tileCompiler) repeat(tile int) int {
 // hoist moves the loads that are the same in every tile out of the loop over tiles.
 func (c *tileCompiler) hoist() {
 	var varying []tileLoad
-	used := map[int]int{}
-	for _, in := range c.code {
-		used[in.dst]++
-	}
 	for _, l := range c.loads {
 		p := l.read.period()
 		same := p == 1 || (c.order == linear || c.order == shortRows) && p < c.size && c.tile%p == 0
