@@ -3,17 +3,13 @@ package vti
 import (
 	"cmp"
 	gocontext "context"
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
 
@@ -31,16 +27,11 @@ type CertifyConfig struct {
 	Progress func(done, total int)
 }
 
-// First look at every model: between leastLook and mostLook draws, about lookBudget in all.
-const (
-	leastLook  = 32
-	mostLook   = 256
-	lookBudget = 1 << 18
-	rounds     = 8
-)
+// rounds is the number of times that the draws beyond the first look are shared out anew.
+const rounds = 8
 
 func (c CertifyConfig) withDefaults() CertifyConfig {
-	setDefault(&c.MaxModels, 1<<16)
+	setDefault(&c.MaxModels, maxListed)
 	setDefault(&c.Draws, 1<<18)
 	setDefault(&c.Tolerance, 0.002)
 	return c
@@ -64,165 +55,77 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 // each model draws in proportion to its probability times the relative spread of its weights (Neyman allocation), which
 // minimises the error of the probabilities.
 func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig, count int) (*Certificate, error) {
-	cards := p.target.Space().Cards()
-	w := &weigher{posterior: p, ctx: ctx, random: stream.Rand(p.config.Seed, "certify"), reference: wideReference, progress: cfg.Progress}
-	certificate := &Certificate{Complete: true, ModelsChecked: count, Models: make([]ModelEstimate, count)}
-	weights := make([][]float64, count)
-	allocation := make([]int, count)
-	look := min(max(lookBudget/count, leastLook), mostLook)
-	for index, code := range space.All(cards) {
+	certificate := &Certificate{Complete: true, Models: make([]ModelEstimate, count)}
+	for index, code := range space.All(p.target.Space().Cards()) {
 		certificate.Models[index].Code = append([]int32(nil), code...)
-		allocation[index] = look
 	}
-	w.total = look*count + cfg.Draws
 	logPrior, err := p.logPriorOf(certificate.Models)
 	if err != nil {
 		return nil, err
 	}
+	allocation := make([]int, count)
+	look := min(max(lookBudget/count, leastLook), mostLook)
 	for index, prior := range logPrior {
-		if math.IsInf(prior, -1) {
-			allocation[index] = 0
+		if !math.IsInf(prior, -1) { // a model that the prior excludes needs no evidence
+			allocation[index] = look
+			certificate.ModelsChecked++
 		}
 	}
-	if err := w.weigh(certificate.Models, allocation, weights, false); err != nil {
+	w := newWeigher(ctx, p, certificate.Models, cfg.Progress)
+	w.total = look*certificate.ModelsChecked + cfg.Draws
+	if err := w.weigh(allocation, false); err != nil {
 		return nil, err
 	}
+	spread := certificate.update(w.tallies, logPrior)
 	for range rounds {
-		spread := certificate.update(weights, logPrior)
 		certificate.allocate(spread, allocation, cfg.Draws/rounds)
-		if err := w.weigh(certificate.Models, allocation, weights, true); err != nil {
+		if err := w.weigh(allocation, true); err != nil {
 			return nil, err
 		}
-		certificate.update(weights, logPrior)
+		spread = certificate.update(w.tallies, logPrior)
 		if certificate.precise(cfg.Tolerance) {
 			break
 		}
 	}
-	certificate.pool(weights, logPrior)
+	certificate.pool(w.tallies, logPrior)
 	if certificate.needAnnealing(allocation) {
-		for i, draws := range allocation {
-			if draws > 0 { // annealed draws replace plain ones
-				weights[i], certificate.Models[i].stored = nil, nil
-			}
-		}
-		w.annealed, w.reference = true, farReference
-		if err := w.weigh(certificate.Models, allocation, weights, true); err != nil {
+		if err := w.annealInstead(allocation); err != nil {
 			return nil, err
 		}
-		certificate.update(weights, logPrior)
-		certificate.pool(weights, logPrior)
+		certificate.update(w.tallies, logPrior)
+		certificate.pool(w.tallies, logPrior)
 	}
 	certificate.NonFinite = w.nonFinite
-	certificate.collect(p.target.Space().Dim(), logPrior)
-	if err := p.setQ(certificate.Models); err != nil {
+	logModel, err := p.logModel(certificate.Models)
+	if err != nil {
 		return nil, err
 	}
-	certificate.Sample.addLogQ(certificate.Models)
+	certificate.Sample = certificate.collect(w.tallies, p.target.Space().Dim(), logPrior, logModel)
+	certificate.setQ(logModel)
 	certificate.sortModels()
 	certificate.judge()
 	return certificate, nil
 }
 
-// storedDraw is a draw that is kept for the weighted sample.
-type storedDraw struct {
-	theta                     []float64
-	logQ, logJoint, logWeight float64
-}
-
-// weigher draws parameters for models and appends log weights.
-type weigher struct {
-	posterior   *Posterior
-	ctx         gocontext.Context
-	random      *rand.Rand
-	reference   reference
-	annealed    bool // move the draws by annealing
-	nonFinite   int
-	done, total int
-	progress    func(done, total int)
-}
-
-// weigh appends allocation[i] log weights log η(θ | m) − log r(θ | m) for model i to weights[i], and keeps the draws if store is set.
-func (w *weigher) weigh(models []ModelEstimate, allocation []int, weights [][]float64, store bool) error {
-	p := w.posterior
-	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
-	codes, z := make([]int32, batch*sites), make([]float64, batch*dim)
-	owner := make([]int, 0, batch)
-	flush := func() error {
-		if len(owner) == 0 {
-			return nil
-		}
-		if err := w.ctx.Err(); err != nil {
-			return fmt.Errorf("certification stopped after %d draws: %w", w.done, err)
-		}
-		draws, err := p.push(codes, z)
-		if err != nil {
-			return err
-		}
-		logWeights := make([]float64, batch)
-		for row := range batch {
-			logWeights[row] = draws.logWeight(w.reference, row)
-		}
-		if w.annealed {
-			if logWeights, err = w.anneal(codes, z, logWeights); err != nil {
-				return err
-			}
-			if draws, err = p.push(codes, z); err != nil {
-				return err
-			}
-		}
-		for row, model := range owner {
-			logWeight := logWeights[row]
-			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
-				w.nonFinite++
-				logWeight = math.Inf(-1)
-			}
-			if store {
-				models[model].stored = append(models[model].stored, storedDraw{
-					theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
-					logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeight,
-				})
-			}
-			weights[model] = append(weights[model], logWeight)
-		}
-		w.done += len(owner)
-		if w.progress != nil {
-			w.progress(w.done, w.total)
-		}
-		owner = owner[:0]
-		return nil
-	}
-	for model, draws := range allocation {
-		for range draws {
-			row := len(owner)
-			copy(codes[row*sites:], models[model].Code)
-			w.reference.draw(w.random, z[row*dim:(row+1)*dim])
-			if owner = append(owner, model); len(owner) == batch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return flush()
-}
-
 // update recomputes evidences and probabilities from all weights so far and returns the relative spread of each
 // model's weights.
-func (c *Certificate) update(weights [][]float64, logPrior []float64) (spread []float64) {
-	spread = make([]float64, len(weights))
-	logMass := make([]float64, len(weights))
+func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []float64) {
+	spread = make([]float64, len(tallies))
+	logMass := make([]float64, len(tallies))
 	c.Draws = 0
 	for i := range c.Models {
-		model := &c.Models[i]
-		model.Draws = len(weights[i])
-		c.Draws += model.Draws
-		if model.Draws == 0 {
+		model, own := &c.Models[i], &tallies[i]
+		c.Draws += len(own.logWeights)
+		if len(own.logWeights) == 0 {
 			model.LogEvidence, model.LogEvidenceSE, model.KHat = math.NaN(), math.NaN(), math.Inf(1)
 			logMass[i] = math.Inf(-1)
 			continue
 		}
-		smoothed := psis.Smooth(weights[i])
-		model.LogEvidence, model.LogEvidenceSE, model.KHat = smoothed.LogMean, smoothed.LogMeanSE, smoothed.K
+		if own.changed {
+			smoothed := psis.Smooth(own.logWeights)
+			model.LogEvidence, model.LogEvidenceSE, model.KHat = smoothed.LogMean, smoothed.LogMeanSE, smoothed.K
+			model.Draws, own.changed = len(own.logWeights), false
+		}
 		spread[i] = model.LogEvidenceSE * math.Sqrt(float64(model.Draws))
 		logMass[i] = logPrior[i] + model.LogEvidence
 	}
@@ -296,11 +199,11 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 // pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came from the mixture that draws model m with
 // probability n_m / N, so their joint weights are p(m) w / (n_m / N). KHat is not that of the joint weights: of a mixture of many
 // well-behaved tails a generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of the probability only.
-func (c *Certificate) pool(weights [][]float64, logPrior []float64) {
+func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 	joint := make([]float64, 0, c.Draws)
-	for i, own := range weights {
-		shift := logPrior[i] - math.Log(float64(len(own)))
-		for _, weight := range own {
+	for i, own := range tallies {
+		shift := logPrior[i] - math.Log(float64(len(own.logWeights)))
+		for _, weight := range own.logWeights {
 			joint = append(joint, weight+shift)
 		}
 	}
@@ -317,42 +220,6 @@ func (c *Certificate) pool(weights [][]float64, logPrior []float64) {
 			break
 		}
 	}
-}
-
-// collect turns the stored draws into the weighted sample.
-func (c *Certificate) collect(dim int, logPrior []float64) {
-	total := 0
-	for i := range c.Models {
-		total += len(c.Models[i].stored)
-	}
-	sample := WeightedSample{Theta: mat.NewDense(max(total, 1), dim, nil)}
-	var used float64
-	for i := range c.Models {
-		model := &c.Models[i]
-		logWeights := make([]float64, len(model.stored))
-		for k, draw := range model.stored {
-			logWeights[k] = draw.logWeight
-		}
-		smoothed := psis.Smooth(logWeights).LogWeights
-		norm := logSumExp(smoothed)
-		for k, draw := range model.stored {
-			sample.Theta.SetRow(len(sample.Weight), draw.theta)
-			weight := 0.0
-			if finite(norm) {
-				weight = model.Certified * math.Exp(smoothed[k]-norm)
-			}
-			sample.Codes = append(sample.Codes, model.Code)
-			sample.LogQ = append(sample.LogQ, draw.logQ)
-			sample.LogP = append(sample.LogP, logPrior[i]+draw.logJoint)
-			sample.Weight = append(sample.Weight, weight)
-			used += weight
-		}
-		model.stored = nil
-	}
-	for i := range sample.Weight {
-		sample.Weight[i] /= used
-	}
-	c.Sample = sample
 }
 
 // compareDescending orders from large to small.
@@ -372,13 +239,11 @@ func (p *Posterior) logModel(models []ModelEstimate) ([]float64, error) {
 	})
 }
 
-// setQ fills in q(m).
-func (p *Posterior) setQ(models []ModelEstimate) error {
-	logQ, err := p.logModel(models)
-	for i, value := range logQ {
-		models[i].Q = math.Exp(value)
+// setQ fills in q(m) of the models.
+func (c *Certificate) setQ(logModel []float64) {
+	for i, value := range logModel {
+		c.Models[i].Q = math.Exp(value)
 	}
-	return err
 }
 
 // overCodes evaluates a function of the codes of models, batch by batch.

@@ -39,7 +39,7 @@ type Config struct {
 	InformationGain float64
 	// Tempering is the share of the steps during which the flow is trained on a flattened target, log η times a power that rises from 0.1 to 1, while
 	// q(m) stays as it is. A flow that starts wide finds modes that one fitted to a single mode never sees, and q(m) does not choose
-	// models before their parameters are fitted. 0 stands for 0.3, a negative value for none.
+	// models before their parameters are fitted. 0 means none: right for posteriors with one mode per model.
 	Tempering float64
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
@@ -95,8 +95,8 @@ func (c Config) Validate() error {
 			return fmt.Errorf("vti.Config: %s must not be negative, found %g", field.name, field.value)
 		}
 	}
-	if math.IsNaN(c.Tempering) || c.Tempering >= 1 {
-		return fmt.Errorf("vti.Config: Tempering must be a share of the steps below 1, found %g", c.Tempering)
+	if !(c.Tempering >= 0 && c.Tempering < 1) {
+		return fmt.Errorf("vti.Config: Tempering must be a share of the steps, at least 0 and below 1, found %g", c.Tempering)
 	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("vti.Config: DType must be Float32 or Float64, found %s", c.DType)
@@ -114,7 +114,6 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.LearningRate, 3e-3)
 	setDefault(&c.ModelStep, 0.1)
 	setDefault(&c.InformationGain, 0.01)
-	setDefault(&c.Tempering, 0.3)
 	setDefault(&c.ClipNorm, 50)
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)

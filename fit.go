@@ -36,6 +36,11 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 		if err := ctx.Err(); err != nil {
 			return posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", posterior.step, posterior.config.Steps, err), t.save())
 		}
+		if posterior.step == t.lookStep() {
+			if err := t.lookAtModels(ctx); err != nil {
+				return posterior, errors.Join(err, t.save())
+			}
+		}
 		if _, err := callExec(func() ([]*tensors.Tensor, error) { return t.exec.Exec() }); err != nil {
 			return nil, fmt.Errorf("training step %d: %w", posterior.step+1, err)
 		}

@@ -38,6 +38,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	started := time.Now()
 	fit := cfg.Fit
 	fit.Checkpoint = filepath.Join(cfg.Dir, PosteriorFile)
+	if fit.Tempering == 0 && problem.manyModes() {
+		fit.Tempering = 0.5
+	}
 	lastStep := 0
 	if fit.Resume {
 		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
@@ -90,6 +93,11 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds(),
 	}
 	return result, result.writeTables(cfg.Dir)
+}
+
+// manyModes tells whether the posterior given a model can have several modes: with heavy-tailed noise, rows can take turns in being outliers.
+func (p *Problem) manyModes() bool {
+	return p.Model.Likelihood == RobustLikelihood || p.Model.Likelihood == StudentLikelihood
 }
 
 // newResult starts a result with what does not depend on the method.
