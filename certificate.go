@@ -36,7 +36,7 @@ type Certificate struct {
 	// the probability; in an incomplete certificate that of all weights together. ESS is the effective number of the Draws.
 	KHat, ESS float64
 	Draws     int
-	// ModelsChecked is the number of models with an evidence estimate.
+	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude, or in an incomplete certificate all that were drawn.
 	ModelsChecked int
 	// Complete tells whether that is every model of the space, each weighed on its own. Otherwise models were drawn from q(m) and weighed jointly.
 	Complete bool
@@ -62,14 +62,12 @@ type ModelEstimate struct {
 	KHat float64
 	// Draws is the number of draws behind the estimate.
 	Draws int
-
-	stored []storedDraw
 }
 
 // WeightedSample are draws (m, θ) with weights that sum to one.
 type WeightedSample struct {
 	Codes  [][]int32
-	Theta  *mat.Dense // [N, D], 0 where inactive
+	Theta  *mat.Dense // [N, D], 0 where inactive; a row of zeros if there are no draws
 	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
 	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
 	Weight []float64

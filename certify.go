@@ -46,7 +46,7 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
 	if count, ok := space.Count(p.target.Space()); ok && count <= cfg.MaxModels {
-		return p.certifyEach(ctx, cfg, count)
+		return p.certifyEach(ctx, cfg)
 	}
 	return p.certifyJointly(ctx, cfg)
 }
@@ -54,25 +54,21 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 // certifyEach estimates the evidence of every model: a first look at all of them, then rounds that give
 // each model draws in proportion to its probability times the relative spread of its weights (Neyman allocation), which
 // minimises the error of the probabilities.
-func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig, count int) (*Certificate, error) {
-	certificate := &Certificate{Complete: true, Models: make([]ModelEstimate, count)}
-	for index, code := range space.All(p.target.Space().Cards()) {
-		certificate.Models[index].Code = append([]int32(nil), code...)
-	}
+func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+	certificate := &Certificate{Complete: true, Models: listModels(p.target.Space())}
 	logPrior, err := p.logPriorOf(certificate.Models)
 	if err != nil {
 		return nil, err
 	}
-	allocation := make([]int, count)
-	look := min(max(lookBudget/count, leastLook), mostLook)
-	for index, prior := range logPrior {
-		if !math.IsInf(prior, -1) { // a model that the prior excludes needs no evidence
-			allocation[index] = look
+	w := newWeigher(ctx, p, certificate.Models, "certify")
+	w.progress, w.total = cfg.Progress, cfg.Draws
+	allocation := firstLook(logPrior)
+	for _, draws := range allocation {
+		w.total += draws
+		if draws > 0 {
 			certificate.ModelsChecked++
 		}
 	}
-	w := newWeigher(ctx, p, certificate.Models, cfg.Progress)
-	w.total = look*certificate.ModelsChecked + cfg.Draws
 	if err := w.weigh(allocation, false); err != nil {
 		return nil, err
 	}

@@ -73,9 +73,11 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
 	}
 	certificate.gather()
-	if err := p.setQ(certificate.Models); err != nil {
+	logModel, err := p.logModel(certificate.Models)
+	if err != nil {
 		return nil, err
 	}
+	certificate.setQ(logModel)
 	certificate.sortModels()
 	certificate.judge()
 	return certificate, nil
@@ -108,17 +110,6 @@ func (c *Certificate) gather() {
 		model.SE = math.Sqrt(math.Max(0, (1-2*model.Certified)*own[k]+model.Certified*model.Certified*all))
 	}
 	c.ModelsChecked = len(c.Models)
-}
-
-// addLogQ adds log q(m) to the log densities of the draws, whose models are listed.
-func (s *WeightedSample) addLogQ(models []ModelEstimate) {
-	logQ := make(map[*int32]float64, len(models))
-	for _, model := range models {
-		logQ[&model.Code[0]] = math.Log(model.Q)
-	}
-	for i, code := range s.Codes {
-		s.LogQ[i] += logQ[&code[0]]
-	}
 }
 
 // checkCode fails unless code names a model of the space.

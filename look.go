@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -38,17 +37,16 @@ func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	if _, err := p.logModel(models); err != nil { // creates the table's variable
 		return err
 	}
-	w := &weigher{posterior: p, ctx: ctx, random: stream.Rand(p.config.Seed, "look"), reference: wideReference}
-	weights := make([][]float64, count)
-	if err := w.weigh(models, firstLook(logPrior), weights, false); err != nil {
+	w := newWeigher(ctx, p, models, "look")
+	if err := w.weigh(firstLook(logPrior), false); err != nil {
 		return err
 	}
 	logits := make([]float64, count)
 	largest := math.Inf(-1)
-	for i, own := range weights {
+	for i, own := range w.tallies {
 		logits[i] = math.Inf(-1)
-		if len(own) > 0 {
-			logits[i] = logPrior[i] + psis.Smooth(own).LogMean
+		if len(own.logWeights) > 0 {
+			logits[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
 		}
 		largest = math.Max(largest, logits[i])
 	}
