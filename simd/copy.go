@@ -7,13 +7,14 @@ import (
 
 // copyStep assembles a result from parts of other arrays: concatenation, padding, dynamic slices and updates.
 type copyStep struct {
-	dst   int // value
-	elem  int // bytes of an element
-	size  int // elements of dst
-	fill  int // value whose one element fills dst first; -1: none
-	parts []copyPart
+	dst   int        // value
+	elem  int        // bytes of an element
+	size  int        // elements of dst
+	fill  int        // value whose one element fills dst first; -1: none
+	parts []copyPart // do not overlap in dst
 
 	filler strided
+	update *copyPart // copied after parts
 }
 
 // copyPart copies the elements of a view of src to those of a view of dst of the same dimensions, collapsed together.
@@ -41,18 +42,26 @@ func (m *movingOffset) at(f *frame) int {
 	return offset
 }
 
+// copyWork is the number of elements that a task copies.
+const copyWork = 1 << 15
+
 func (s *copyStep) run(f *frame) {
 	if s.fill >= 0 {
 		s.filler.fill(f.memory[s.dst], f.memory[s.fill], 0, s.size)
 	}
-	for i := range s.parts {
-		p := &s.parts[i]
-		from := unsafe.Add(f.memory[p.src], p.srcMoves.at(f)*s.elem)
-		to := unsafe.Add(f.memory[s.dst], p.dstMoves.at(f)*s.elem)
-		if from != to || p.srcMoves != nil || p.dstMoves != nil {
-			copyAxes(unsafe.Add(to, p.to.offset*s.elem), unsafe.Add(from, p.from.offset*s.elem), p.to.dims, p.to.strides,
-				p.from.strides, s.elem)
-		}
+	f.parallel(s, 0, len(s.parts))
+	if s.update != nil {
+		s.copy(f, s.update)
+	}
+}
+
+func (s *copyStep) task(f *frame, _, task, _ int) { s.copy(f, &s.parts[task]) }
+
+func (s *copyStep) copy(f *frame, p *copyPart) {
+	from := unsafe.Add(f.memory[p.src], (p.from.offset+p.srcMoves.at(f))*s.elem)
+	to := unsafe.Add(f.memory[s.dst], (p.to.offset+p.dstMoves.at(f))*s.elem)
+	if from != to { // the result may have taken over the memory of the operand
+		copyAxes(to, from, p.to.dims, p.to.strides, p.from.strides, s.elem)
 	}
 }
 
@@ -62,10 +71,23 @@ func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
 	return s, scheduled{step: s, writes: []*value{dst}}
 }
 
-// add appends a part, simplified.
+// add appends a part, simplified, and cut along its first axis if it is large.
 func (s *copyStep) add(p copyPart) {
 	p.to, p.from = collapsePair(p.to, p.from)
-	s.parts = append(s.parts, p)
+	if len(p.to.dims) == 0 || p.to.size() <= copyWork {
+		s.parts = append(s.parts, p)
+		return
+	}
+	whole := p.to.dims
+	rows := max(1, copyWork*whole[0]/p.to.size())
+	for first := 0; first < whole[0]; first += rows {
+		piece := p
+		piece.to.dims = append([]int{min(rows, whole[0]-first)}, whole[1:]...)
+		piece.from.dims = piece.to.dims
+		piece.to.offset += first * p.to.strides[0]
+		piece.from.offset += first * p.from.strides[0]
+		s.parts = append(s.parts, piece)
+	}
 }
 
 func (l *lowering) lowerConcatenate(n *node) {
@@ -157,7 +179,8 @@ func (l *lowering) lowerDynamicUpdateSlice(n *node) {
 		to := rowMajor(n.dims)
 		to.dims = n.inputs[1].dims
 		m := l.moving(n.inputs[2:], n.dims, to.dims)
-		s.add(copyPart{src: update.id, from: rowMajor(to.dims), to: to, dstMoves: m})
+		target, source := collapsePair(to, rowMajor(to.dims))
+		s.update = &copyPart{src: update.id, from: source, to: target, dstMoves: m}
 		e.reads = append(e.reads, m.starts...)
 	}
 	if src != update && src.kind != constant && src.kind != output && !slices.Contains(e.reads[1:], src) {

@@ -44,6 +44,7 @@ type indexed struct {
 	window, windowSlices   view  // of the array, from the position on, and of slices, from the beginning on; collapsed
 	run                    int   // elements that follow each other in both: the last axis of the window, or 1
 	runs, runsSlices       view  // where runs begin
+	simple                 bool  // windows are single runs, one after the other in slices, and so are index vectors
 }
 
 // newIndexed analyses an operation. windowAxes are the axes of slices that belong to the window; windowDims is its shape
@@ -88,6 +89,7 @@ func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, col
 		}
 	}
 	x.batch = x.batch.collapse()
+	x.simple = x.isSimple()
 	return x
 }
 
@@ -107,13 +109,20 @@ func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok
 	return p, true
 }
 
-// simple tells whether windows are single runs, in order in slices, with index vectors in order: then neither view
-// needs to be walked.
-func (x *indexed) simple() bool {
+// isSimple tells whether neither windows nor the two views of the batch need to be walked.
+func (x *indexed) isSimple() bool {
 	inOrder := func(v view, stride int) bool {
 		return len(v.dims) == 0 || len(v.dims) == 1 && v.strides[0] == stride
 	}
 	return len(x.runs.dims) == 0 && inOrder(x.batch, x.run) && inOrder(x.start, x.depth) && (x.depth <= 1 || x.depthStride == 1)
+}
+
+// at returns where the index vector of window i begins, and where the window begins in slices.
+func (x *indexed) at(i int) (start, slice int) {
+	if x.simple {
+		return i * x.depth, i * x.run
+	}
+	return x.start.at(i), x.batch.at(i)
 }
 
 // gatherStep copies windows of an array to the batch of slices.
@@ -140,7 +149,7 @@ func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span)
 func (s *gatherStep) task(f *frame, _, task, _ int) {
 	first, end := task*s.span, min((task+1)*s.span, s.count)
 	array, indices, out := f.memory[s.array], f.memory[s.indices], f.memory[s.slices]
-	if s.simple() && s.run1() && s.dtype == dtypes.Int32 {
+	if s.simple && s.run1() && s.dtype == dtypes.Int32 {
 		switch s.elem {
 		case 4:
 			gatherElements[uint32](out, array, indices, first, end, s.axisStrides[0], s.limits[0])
@@ -152,8 +161,8 @@ func (s *gatherStep) task(f *frame, _, task, _ int) {
 	}
 	bytes := s.indexed.run * s.elem
 	for i := first; i < end; i++ {
-		from, _ := s.position(indices, s.start.at(i), true)
-		to := s.batch.at(i)
+		start, to := s.at(i)
+		from, _ := s.position(indices, start, true)
 		if len(s.runs.dims) == 0 {
 			copy(elements[byte](unsafe.Add(out, to*s.elem), bytes), elements[byte](unsafe.Add(array, from*s.elem), bytes))
 			continue
@@ -199,7 +208,7 @@ func (l *lowering) lowerScatter(n *node) {
 	op := map[backends.OpType]backends.OpType{backends.OpTypeScatterSum: backends.OpTypeAdd,
 		backends.OpTypeScatterMax: backends.OpTypeMax, backends.OpTypeScatterMin: backends.OpTypeMin}[n.op]
 	s.combine = l.backend.kernels.vectors[opType{op, n.dtype}]
-	if op == backends.OpTypeAdd && indices.dtype == dtypes.Int32 && s.simple() && s.run1() {
+	if op == backends.OpTypeAdd && indices.dtype == dtypes.Int32 && s.simple && s.run1() {
 		s.add = map[dtypes.DType]func(array, updates, indices unsafe.Pointer, count, stride, limit int){
 			dtypes.Float32: scatterAdd[float32], dtypes.Float64: scatterAdd[float64],
 			dtypes.Int32: scatterAdd[int32], dtypes.Int64: scatterAdd[int64],
@@ -227,11 +236,11 @@ func (s *scatterStep) run(f *frame) {
 		return
 	}
 	for i := range s.count {
-		to, ok := s.position(indices, s.start.at(i), false)
+		start, from := s.at(i)
+		to, ok := s.position(indices, start, false)
 		if !ok {
 			continue
 		}
-		from := s.batch.at(i)
 		for w := range s.runs.size() {
 			sum := unsafe.Add(array, (to+s.runs.at(w))*s.elem)
 			s.combine(sum, sum, unsafe.Add(updates, (from+s.runsSlices.at(w))*s.elem), nil, s.indexed.run)
