@@ -3,9 +3,11 @@ package simd
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/gomlx/gomlx/backends"
 )
 
-// copyStep assembles a result from parts of other arrays: concatenation, padding, dynamic slices and updates.
+// copyStep assembles a result from parts of other arrays: concatenation, padding, transposes, dynamic slices and updates.
 type copyStep struct {
 	dst   int        // value
 	elem  int        // bytes of an element
@@ -15,6 +17,7 @@ type copyStep struct {
 
 	filler strided
 	update *copyPart // copied after parts
+	moves  *moves
 }
 
 // copyPart copies the elements of a view of src to those of a view of dst of the same dimensions, collapsed together.
@@ -61,13 +64,13 @@ func (s *copyStep) copy(f *frame, p *copyPart) {
 	from := unsafe.Add(f.memory[p.src], (p.from.offset+p.srcMoves.at(f))*s.elem)
 	to := unsafe.Add(f.memory[s.dst], (p.to.offset+p.dstMoves.at(f))*s.elem)
 	if from != to { // the result may have taken over the memory of the operand
-		copyAxes(to, from, p.to.dims, p.to.strides, p.from.strides, s.elem)
+		copyAxes(to, from, p.to.dims, p.to.strides, p.from.strides, s.elem, s.moves)
 	}
 }
 
 func (l *lowering) newCopy(n *node) (*copyStep, scheduled) {
 	dst := l.of[n.id]
-	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1}
+	s := &copyStep{dst: dst.id, elem: n.dtype.Size(), size: dst.size, fill: -1, moves: l.backend.kernels.moves[n.dtype.Size()]}
 	return s, scheduled{step: s, writes: []*value{dst}}
 }
 
@@ -88,6 +91,27 @@ func (s *copyStep) add(p copyPart) {
 		piece.from.offset += first * p.from.strides[0]
 		s.parts = append(s.parts, piece)
 	}
+}
+
+// rearranges tells whether a unit only copies elements in an order that is neither theirs nor a repetition: transposes
+// and the like, which want larger blocks than tiles.
+func (l *lowering) rearranges(u *unit) bool {
+	if len(u.nodes) > 1 || u.nodes[0].op != backends.OpTypeIdentity {
+		return false
+	}
+	_, v := viewOf(u.nodes[0].inputs[0])
+	v = v.collapse()
+	last := len(v.dims) - 1
+	return last > 0 && v.strides[last] != 0 && v.strides[last] != 1
+}
+
+// lowerRearrangement emits the step of such a unit.
+func (l *lowering) lowerRearrangement(n *node) {
+	s, e := l.newCopy(n)
+	src, from := l.operand(n.inputs[0])
+	s.add(copyPart{src: src.id, from: from, to: rowMajor(n.dims)})
+	e.reads = []*value{src}
+	l.emit(e)
 }
 
 func (l *lowering) lowerConcatenate(n *node) {

@@ -168,7 +168,7 @@ func (s *gatherStep) task(f *frame, _, task, _ int) {
 			continue
 		}
 		copyAxes(unsafe.Add(out, to*s.elem), unsafe.Add(array, from*s.elem), s.window.dims, s.windowSlices.strides,
-			s.window.strides, s.elem)
+			s.window.strides, s.elem, nil)
 	}
 }
 

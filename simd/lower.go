@@ -60,10 +60,14 @@ func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 	l.storeResults(nodes)
 	l.findOutMasks(nodes)
 	for _, u := range units {
-		if u.fused {
-			l.lowerGroup(u)
-		} else {
+		switch {
+		case u.size == 0 && u.nodes[0].size() == 0: // nothing to compute
+		case !u.fused:
 			l.lowerNode(u.nodes[0])
+		case l.rearranges(u):
+			l.lowerRearrangement(u.nodes[0])
+		default:
+			l.lowerGroup(u)
 		}
 	}
 	l.planMemory()
@@ -112,9 +116,6 @@ func (l *lowering) operand(n *node) (*value, view) {
 
 // lowerNode emits the step of a node that is neither element-wise nor a reduction.
 func (l *lowering) lowerNode(n *node) {
-	if n.size() == 0 {
-		return
-	}
 	switch n.op {
 	case backends.OpTypeDotGeneral:
 		l.lowerProduct(n)

@@ -155,36 +155,42 @@ func fillRun[T word](out []T, x T) {
 	}
 }
 
-// copyAxes copies elements of shape dims from and to places at the given strides.
-func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int) {
+// copyAxes copies elements of shape dims from and to places at the given strides, with the kernels m where they fit.
+func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int, m *moves) {
 	switch len(dims) {
 	case 0:
-		copyMatrix(dst, src, 1, 1, 0, 0, 0, 0, elem)
+		copyMatrix(dst, src, 1, 1, 0, 0, 0, 0, elem, m)
 	case 1:
-		copyMatrix(dst, src, 1, dims[0], 0, to[0], 0, from[0], elem)
+		copyMatrix(dst, src, 1, dims[0], 0, to[0], 0, from[0], elem, m)
 	case 2:
-		copyMatrix(dst, src, dims[0], dims[1], to[0], to[1], from[0], from[1], elem)
+		copyMatrix(dst, src, dims[0], dims[1], to[0], to[1], from[0], from[1], elem, m)
 	default:
 		for i := range dims[0] {
-			copyAxes(unsafe.Add(dst, i*to[0]*elem), unsafe.Add(src, i*from[0]*elem), dims[1:], to[1:], from[1:], elem)
+			copyAxes(unsafe.Add(dst, i*to[0]*elem), unsafe.Add(src, i*from[0]*elem), dims[1:], to[1:], from[1:], elem, m)
 		}
 	}
 }
 
 // copyMatrix copies rows × cols elements; the strides of rows and columns are in elements.
-func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, fromCol, elem int) {
+func copyMatrix(dst, src unsafe.Pointer, rows, cols, toRow, toCol, fromRow, fromCol, elem int, m *moves) {
+	switch {
+	case m != nil && rows > 1 && cols > 1 && toCol == 1 && fromRow == 1 && toRow >= cols && fromCol >= rows:
+		m.transpose(dst, toRow, src, fromCol, cols, rows)
+		return
+	case m != nil && rows > 1 && toCol == 1 && fromCol == 1 && toRow >= cols && fromRow >= cols:
+		m.copyRows(dst, toRow, src, fromRow, rows, cols)
+		return
+	}
 	for i := range rows {
 		row, source := unsafe.Add(dst, i*toRow*elem), unsafe.Add(src, i*fromRow*elem)
-		if toCol == 1 && fromCol == 1 && cols >= 16 {
+		switch {
+		case toCol == 1 && fromCol == 1:
 			copy(elements[byte](row, cols*elem), elements[byte](source, cols*elem))
-			continue
-		}
-		switch elem {
-		case 1:
+		case elem == 1:
 			copyRow[uint8](row, source, cols, toCol, fromCol)
-		case 2:
+		case elem == 2:
 			copyRow[uint16](row, source, cols, 2*toCol, 2*fromCol)
-		case 4:
+		case elem == 4:
 			copyRow[uint32](row, source, cols, 4*toCol, 4*fromCol)
 		default:
 			copyRow[uint64](row, source, cols, 8*toCol, 8*fromCol)

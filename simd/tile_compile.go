@@ -28,9 +28,6 @@ type register struct{ elem, offset int }
 
 // lowerGroup emits the step of a group.
 func (l *lowering) lowerGroup(u *unit) {
-	if u.size == 0 {
-		return
-	}
 	c := &tileCompiler{
 		lowering: l, tileProgram: &tileProgram{size: u.size, cols: u.cols, shared: -1}, unit: u,
 		slotOf: map[string]int{}, result: map[*node]int{}, lastUse: map[int]int{}, registers: map[int]*register{},
