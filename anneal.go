@@ -21,10 +21,10 @@ const (
 	annealedModels = 64
 )
 
-// needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, the most probable models.
-func (c *Certificate) needAnnealing(allocation []int) bool {
+// needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, or always, the most probable models.
+func (c *Certificate) needAnnealing(always bool, allocation []int) bool {
 	clear(allocation)
-	if c.KHat <= reliableKHat {
+	if c.KHat <= reliableKHat && !always {
 		return false
 	}
 	order := make([]int, 0, len(c.Models))
@@ -47,32 +47,39 @@ func (c *Certificate) needAnnealing(allocation []int) bool {
 
 // anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given, and returns their log weights. z is changed.
 func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
-	p := w.posterior
-	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
-	logWeights := make([]float64, batch)
-	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
+	logWeights := make([]float64, len(ratio))
 	for k := range annealSteps {
 		for row := range logWeights {
 			logWeights[row] += ratio[row] / annealSteps
 		}
-		for i := range momentum {
-			momentum[i] = w.random.NormFloat64()
-		}
-		for row := range batch {
-			uniform[row] = w.random.Float64()
-			epsilon[row] = 0.1 * math.Pow(8, w.random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
-		}
-		beta := float64(k+1) / annealSteps
-		outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
-			tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
-			tensors.FromFlatDataAndDimensions(uniform, batch), tensors.FromFlatDataAndDimensions(epsilon, batch, 1), tensors.FromScalar(beta))
-		if err != nil {
+		if err := w.move(codes, z, ratio, float64(k+1)/annealSteps); err != nil {
 			return nil, fmt.Errorf("annealing: %w", err)
 		}
-		copy(z, tensors.MustCopyFlatData[float64](outputs[0]))
-		copy(ratio, tensors.MustCopyFlatData[float64](outputs[1]))
 	}
 	return logWeights, nil
+}
+
+// move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ [B].
+func (w *weigher) move(codes []int32, z, ratio []float64, beta float64) error {
+	p := w.posterior
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
+	for i := range momentum {
+		momentum[i] = w.random.NormFloat64()
+	}
+	for row := range batch {
+		uniform[row] = w.random.Float64()
+		epsilon[row] = 0.1 * math.Pow(8, w.random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
+	}
+	outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
+		tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
+		tensors.FromFlatDataAndDimensions(uniform, batch), tensors.FromFlatDataAndDimensions(epsilon, batch, 1), tensors.FromScalar(beta))
+	if err != nil {
+		return err
+	}
+	copy(z, tensors.MustCopyFlatData[float64](outputs[0]))
+	copy(ratio, tensors.MustCopyFlatData[float64](outputs[1]))
+	return nil
 }
 
 // hamiltonianGraph takes one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant in the active coordinates of z. All inputs are
@@ -83,7 +90,7 @@ func (p *Posterior) hamiltonianGraph(ctx *Context, codes, z, momentum, uniform, 
 	used := ConvertDType(mask, z.DType())
 	momentum = Mul(momentum, used)
 	evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
-		z = StopGradient(z)
+		z = Identity(StopGradient(z)) // no gradient passes through earlier steps; none would reach the stopped node itself
 		narrow := ConvertDType(z, p.config.DType)
 		_, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, narrow)
 		logReference := farReference.logDensity(used, z)

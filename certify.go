@@ -23,6 +23,9 @@ type CertifyConfig struct {
 	// Tolerance stops early when the standard errors of the ten best models' log evidences and of every
 	// model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
+	// Anneal moves draws by annealing (anneal.go) even if plain weights look well: right for posteriors with several modes, since
+	// weights cannot tell of a mode where no draw fell.
+	Anneal bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an upper bound).
 	Progress func(done, total int)
 }
@@ -84,7 +87,7 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Cert
 		}
 	}
 	certificate.pool(w.tallies, logPrior)
-	if certificate.needAnnealing(allocation) {
+	if certificate.needAnnealing(cfg.Anneal, allocation) {
 		if err := w.annealInstead(allocation); err != nil {
 			return nil, err
 		}

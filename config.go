@@ -25,7 +25,7 @@ type Config struct {
 	Flow cosmic.Config
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 3,000.
+	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
@@ -109,7 +109,7 @@ func (c Config) Validate() error {
 
 // withDefaults returns the configuration with every zero replaced by what it stands for.
 func (c Config) withDefaults() Config {
-	setDefault(&c.Steps, 3000)
+	setDefault(&c.Steps, 2000)
 	setDefault(&c.Batch, 1024)
 	setDefault(&c.LearningRate, 3e-3)
 	setDefault(&c.ModelStep, 0.1)

@@ -2,8 +2,36 @@ package varsel
 
 import "github.com/transdim/vti"
 
-// FitConfig is the training that the record asks for, without what only concerns its progress and files.
+// FitConfig is the training that the record asks for, without what only concerns its progress and files. A record without a number of steps gets
+// the one that suits the problem.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Models, r.Seed)
-	return vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}, err
+	fit := problem.Training(vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	r.Steps = fit.Steps
+	return fit, err
+}
+
+// Lengths of training: the anchored flow of a posterior with one mode per model starts close to it.
+const (
+	fewSteps  = 1000
+	manySteps = 3000
+)
+
+// heavyTails tells whether the posterior given a model can have several modes: rows can take turns in being outliers.
+func (p *Problem) heavyTails() bool {
+	return p.Model.Likelihood == RobustLikelihood || p.Model.Likelihood == StudentLikelihood
+}
+
+// Training fills in what the problem decides where fit leaves it open: how many steps, and how much of them on a tempered target.
+func (p *Problem) Training(fit vti.Config) vti.Config {
+	if fit.Steps == 0 {
+		fit.Steps = fewSteps
+		if p.heavyTails() {
+			fit.Steps = manySteps
+		}
+	}
+	if fit.Tempering == 0 && p.heavyTails() {
+		fit.Tempering = 0.5
+	}
+	return fit
 }

@@ -22,7 +22,7 @@ const (
 
 // RunConfig says how Run works.
 type RunConfig struct {
-	// Fit configures training. Run sets Checkpoint. The loss that Progress hears of is that of the response in its own units.
+	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss that Progress hears of is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -36,11 +36,8 @@ type RunConfig struct {
 // Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	started := time.Now()
-	fit := cfg.Fit
+	fit := problem.Training(cfg.Fit)
 	fit.Checkpoint = filepath.Join(cfg.Dir, PosteriorFile)
-	if fit.Tempering == 0 && problem.manyModes() {
-		fit.Tempering = 0.5
-	}
 	lastStep := 0
 	if fit.Resume {
 		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
@@ -73,6 +70,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	trained := time.Now()
+	cfg.Certify.Anneal = cfg.Certify.Anneal || problem.heavyTails()
 	certificate, err := posterior.Certify(ctx, cfg.Certify)
 	if err != nil {
 		return nil, err
@@ -93,11 +91,6 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds(),
 	}
 	return result, result.writeTables(cfg.Dir)
-}
-
-// manyModes tells whether the posterior given a model can have several modes: with heavy-tailed noise, rows can take turns in being outliers.
-func (p *Problem) manyModes() bool {
-	return p.Model.Likelihood == RobustLikelihood || p.Model.Likelihood == StudentLikelihood
 }
 
 // newResult starts a result with what does not depend on the method.

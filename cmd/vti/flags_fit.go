@@ -10,11 +10,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// Length of training by default: enough for every data set of testdata.
-const (
-	defaultSteps = 3000
-	defaultBatch = 1024
-)
+// defaultBatch is the number of draws in a training step.
+const defaultBatch = 1024
 
 // fitFlags say how q(m, θ) is built and trained.
 type fitFlags struct {
@@ -26,7 +23,7 @@ type fitFlags struct {
 
 func (f *fitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.flow, f.steps, f.batch = flowName("affine"), defaultSteps, defaultBatch
+	f.flow, f.batch = flowName("affine"), defaultBatch
 	flags.Var(parsed[flowName]{&f.flow, parseFlow}, "flow",
 		"family of q(θ | m): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper")
 	flags.Var(count{&f.layers, 1}, "layers", "flow: layers (default 5; diag 2)")
@@ -35,7 +32,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
 	flags.Var(parsed[varsel.ModelFamily]{&f.models, varsel.ParseModelFamily}, "models",
 		"family of q(m): table (up to 20 predictors), autoregressive (any number), or auto")
-	flags.Var(count{&f.steps, 1}, "steps", "training steps")
+	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 	completeWith(cmd, "flow", flowNames()...)
 	completeWith(cmd, "models", "auto", "table", "autoregressive")
