@@ -58,23 +58,21 @@ func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *contex
 		VariableWithShape(name, shape).SetTrainable(false)
 }
 
-// clipByGlobalNorm scales gradients so that their joint Euclidean norm is at most limit, and returns that
-// norm before scaling (float64 scalar; it is not finite exactly when some gradient is not).
-func clipByGlobalNorm(gradients []*Node, limit float64) (clipped []*Node, norm *Node) {
-	var total *Node
-	for _, gradient := range gradients {
-		sum := ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64)
-		if total == nil {
-			total = sum
-		} else {
-			total = Add(total, sum)
-		}
+// globalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some entry is not, or is too large to be squared.
+func globalNorm(gradients []*Node) *Node {
+	squares := make([]*Node, len(gradients))
+	for i, gradient := range gradients {
+		squares[i] = ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64)
 	}
-	norm = Sqrt(total)
-	scale := Div(ScalarOne(norm.Graph(), dtypes.Float64), MaxScalar(DivScalar(norm, limit), 1))
-	clipped = make([]*Node, len(gradients))
+	return Sqrt(ReduceAllSum(Stack(squares, 0)))
+}
+
+// clipByNorm scales gradients so that their joint norm, which is given, becomes at most limit.
+func clipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
+	scale := Inverse(MaxScalar(DivScalar(norm, limit), 1))
+	clipped := make([]*Node, len(gradients))
 	for i, gradient := range gradients {
 		clipped[i] = Mul(gradient, ConvertDType(scale, gradient.DType()))
 	}
-	return clipped, norm
+	return clipped
 }

@@ -54,8 +54,9 @@ func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 		return nil // not a single finite weight: nothing was learnt
 	}
 	for i := range logits {
-		// A model without weight is improbable, not impossible.
-		logits[i] = math.Max(logits[i]-largest, -lookRange)
+		if !math.IsInf(logPrior[i], -1) { // a model without weight is improbable, not impossible
+			logits[i] = math.Max(logits[i]-largest, -lookRange)
+		}
 	}
 	return table.Variable(p.variables.In(modelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, count))
 }

@@ -16,8 +16,8 @@ const networkHalvings = 6
 
 // updateModels takes the step on q(m) along gradients of its variables and returns the entropy of q(m) before the step, in nats.
 // codes [B,S] are this step's draws, logModel [B] their log q(m), step counts from 1.
-// Nothing changes while the target is tempered, that is while power is below 1.
-func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power *Node) *Node {
+// q(m) stays as it is while the target is tempered, that is while power is below 1, and where apply (a scalar bool) is false.
+func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power, apply *Node) *Node {
 	g := step.Graph()
 	cfg := &t.posterior.config
 	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
@@ -29,6 +29,7 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 		control.Halvings = gradest.DefaultHalvings
 		logits := table.Variable(ctx)
 		increment := tableStep(table.LogProbs(ctx, g), gradients[0], rate, cfg.Batch)
+		increment = Where(apply, increment, ZerosLike(increment))
 		entropy := table.Entropy(ctx, g)
 		if !math.IsInf(cfg.InformationGain, 1) {
 			scale = control.Categorical(table.Logits(ctx, g), increment)
@@ -38,8 +39,9 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 
 	entropy := Neg(ReduceAllMean(logModel))
-	clipped, norm := clipByGlobalNorm(gradients, cfg.ClipNorm)
-	increments := adamIncrements(ctx, variables, clipped, rate, step, IsFinite(norm))
+	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
+	clipped := clipByNorm(gradients, globalNorm(gradients), cfg.ClipNorm)
+	increments := adamIncrements(ctx, variables, clipped, rate, step, apply)
 	if !math.IsInf(cfg.InformationGain, 1) {
 		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
 	}

@@ -55,12 +55,13 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 	gradients := Gradient(Add(flowLoss, scoreLoss), valuesOf(g, append(flowVariables, modelVariables...))...)
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
-	flowGradients, norm := clipByGlobalNorm(flowGradients, cfg.ClipNorm)
-	apply := IsFinite(norm)
+	norm := globalNorm(flowGradients)
+	apply := IsFinite(Add(norm, globalNorm(modelGradients))) // else the step is skipped, as a whole
+	flowGradients = clipByNorm(flowGradients, norm, cfg.ClipNorm)
 	for i, increment := range adamIncrements(ctx, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
-	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power)
+	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, apply)
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
