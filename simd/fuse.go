@@ -24,8 +24,8 @@ type unit struct {
 // maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share the L1 cache.
 const maxGroup = 160
 
-// maxGap bounds the difference of levels of groups that are joined. A group that spans many levels would keep its early
-// results alive for long, and searches for paths between groups would take long.
+// maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but the other. A group that
+// spans many levels would delay what others need of it, and searches for paths between groups would take long.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands whenever no other unit
@@ -114,9 +114,14 @@ func (f *fuser) producers(n *node) []*unit {
 
 // merge joins two groups if that is possible, and returns nil if not.
 func (f *fuser) merge(a, b *unit) *unit {
-	gap := max(a.level, b.level) - min(a.level, b.level)
-	if gap > maxGap || len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || f.mustSeparate(a, b) {
+	if len(a.nodes)+len(b.nodes) > maxGroup || !compatible(a, b) || !f.adjacent(a, b) {
 		return nil
+	}
+	if !f.feedsOnly(a, b) && !f.feedsOnly(b, a) {
+		gap := max(a.level, b.level) - min(a.level, b.level)
+		if gap > maxGap || f.connected(a, b) || f.connected(b, a) {
+			return nil
+		}
 	}
 	if len(a.nodes) < len(b.nodes) {
 		a, b = b, a
@@ -157,24 +162,43 @@ func compatible(a, b *unit) bool {
 	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
 }
 
-// mustSeparate tells whether a path leads from one group to the other through something outside both, or through a
-// broadcast or a reduction, which needs all of a group before the other can start.
-func (f *fuser) mustSeparate(a, b *unit) bool {
+// adjacent tells whether what one group reads of the other are results in the same order. A broadcast or a reduction
+// needs all of a group before the other can start.
+func (f *fuser) adjacent(a, b *unit) bool {
 	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
 		from, to := pair[0], pair[1]
 		for _, n := range from.nodes {
 			for _, in := range n.inputs {
 				base, v := viewOf(in)
-				if f.of[base.id] == to && (!isElementwise(base.op) || !v.dense(to.size) || from.size != to.size) {
-					return true
+				if f.of[base.id] == to && (!isElementwise(base.op) || !v.dense(to.size)) {
+					return false
 				}
 			}
 		}
-		f.search++
-		for _, u := range from.after {
-			if u = f.current(u); u != to && u != from && f.reaches(u, to) {
-				return true
-			}
+	}
+	return true
+}
+
+// feedsOnly tells whether nothing but b needs a, and a, being of a lower level, does not need b: then they can be joined
+// however far apart they are.
+func (f *fuser) feedsOnly(a, b *unit) bool {
+	if a.level >= b.level {
+		return false
+	}
+	for _, next := range a.next {
+		if next = f.current(next); next != a && next != b {
+			return false
+		}
+	}
+	return true
+}
+
+// connected tells whether a needs b through something outside both.
+func (f *fuser) connected(a, b *unit) bool {
+	f.search++
+	for _, u := range a.after {
+		if u = f.current(u); u != a && u != b && f.reaches(u, b) {
+			return true
 		}
 	}
 	return false

@@ -1,0 +1,79 @@
+package simd
+
+import (
+	"testing"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/stretchr/testify/require"
+)
+
+// programOf compiles a computation of float32 parameters and returns its program.
+func programOf(t *testing.T, dims [][]int, f func(b *Builder, in []backends.Op) []backends.Op) *program {
+	b := newBackend(t, "threads=1")
+	var p *program
+	b.observe = func(compiled *program) { p = compiled }
+	compiled(t, b, dims, f)
+	return p
+}
+
+// TestFusedUpdate checks that an update by momentum is one pass, although one of its terms could be computed first of
+// all and another one last.
+func TestFusedUpdate(t *testing.T) {
+	ok := must(t)
+	p := programOf(t, [][]int{{64, 64}, {64, 64}}, func(b *Builder, in []backends.Op) []backends.Op {
+		w, momentum := in[0], in[1]
+		gradient := w
+		for range 2 * maxGap {
+			gradient = ok(b.Tanh(ok(b.Dot(gradient, w))))
+		}
+		decay := ok(b.Constant([]float32{0.9}))
+		decay = ok(b.Reshape(decay))
+		momentum = ok(b.Add(ok(b.Mul(momentum, decay)), gradient))
+		return []backends.Op{momentum, ok(b.Sub(w, momentum))}
+	})
+	require.Len(t, p.steps, 2*2*maxGap, "a product and an activation per layer, the update with the last one")
+}
+
+// TestFusedReductions checks that sums along both axes of a computed matrix are part of its pass, and that what needs
+// the sums is another one.
+func TestFusedReductions(t *testing.T) {
+	ok := must(t)
+	p := programOf(t, [][]int{{100, 30}}, func(b *Builder, in []backends.Op) []backends.Op {
+		e := ok(b.Exp(in[0]))
+		rows := ok(b.ReduceSum(e, 1))
+		normal := ok(b.Div(e, ok(b.Reshape(rows, 100, 1))))
+		return []backends.Op{normal, ok(b.ReduceSum(e, 0)), rows}
+	})
+	require.Len(t, p.steps, 2)
+	first := p.steps[0].step.(*tileProgram)
+	require.Equal(t, shortRows, first.order)
+	require.Len(t, first.along, 1)
+	require.Len(t, first.down, 1)
+}
+
+// TestGradientOfDotIsAProduct checks that the sum of broadcast products which GoMLX writes is recognised.
+func TestGradientOfDotIsAProduct(t *testing.T) {
+	ok := must(t)
+	p := programOf(t, [][]int{{32, 10}, {32, 20}}, func(b *Builder, in []backends.Op) []backends.Op {
+		x, dy := ok(b.Reshape(in[0], 32, 10, 1)), ok(b.Reshape(in[1], 32, 1, 20))
+		return []backends.Op{ok(b.ReduceSum(ok(b.Mul(dy, x)), 0))}
+	})
+	require.Len(t, p.steps, 1)
+	q := p.steps[0].step.(*productStep[float32])
+	require.Equal(t, [3]int{10, 32, 20}, [3]int{q.m, q.k, q.n})
+}
+
+// TestEliminate checks that equal nodes are one, dead ones none, and constant ones computed by the compiler.
+func TestEliminate(t *testing.T) {
+	ok := must(t)
+	p := programOf(t, [][]int{{50}}, func(b *Builder, in []backends.Op) []backends.Op {
+		one := ok(b.Reshape(ok(b.Constant([]float32{1}))))
+		c := ok(b.Exp(ok(b.Sub(one, one))))  // 1
+		x := ok(b.Mul(ok(b.Tanh(in[0])), c)) // tanh x
+		y := ok(b.Tanh(in[0]))
+		ok(b.Sin(y)) // dead
+		return []backends.Op{ok(b.Add(x, y))}
+	})
+	require.Len(t, p.steps, 1)
+	require.Len(t, p.steps[0].step.(*tileProgram).code, 2, "tanh and a sum")
+}
