@@ -1,0 +1,91 @@
+package vti_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/space"
+)
+
+// exactMoments returns the posterior mean and variance of every coefficient, zero where it is out, averaged over models.
+func (c *conjugate) exactMoments() (mean, variance []float64) {
+	_, probability := c.posterior()
+	dim := c.space.Dim()
+	mean, second := make([]float64, dim), make([]float64, dim)
+	for index, code := range space.All(c.space.Cards()) {
+		_, modelMean, covariance, active := c.exact(code)
+		for a, j := range active {
+			m := modelMean.AtVec(a)
+			mean[j] += probability[index] * m
+			second[j] += probability[index] * (covariance.At(a, a) + m*m)
+		}
+	}
+	for j, m := range mean {
+		variance = append(variance, second[j]-m*m)
+	}
+	return mean, variance
+}
+
+// requireExactMoments compares the weighted sample with closed forms. The errors of a self-normalised mean are those of its weights; 5 of them on some
+// twenty checks, which share most of their draws: a false alarm in 1e5 runs.
+func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSample) {
+	t.Helper()
+	mean, variance := target.exactMoments()
+	n, dim := sample.Theta.Dims()
+	require.Len(t, sample.Weight, n)
+	require.InDelta(t, 1, sum(sample.Weight), 1e-9)
+	for j := range dim {
+		values, squares := make([]float64, n), make([]float64, n)
+		for i := range n {
+			values[i] = sample.Theta.At(i, j)
+			squares[i] = (values[i] - mean[j]) * (values[i] - mean[j])
+		}
+		for k, check := range []struct {
+			values []float64
+			want   float64
+		}{{values, mean[j]}, {squares, variance[j]}} {
+			got := stat.Mean(check.values, sample.Weight)
+			var se float64
+			for i, weight := range sample.Weight {
+				se += weight * weight * (check.values[i] - got) * (check.values[i] - got)
+			}
+			require.InDelta(t, check.want, got, 5*math.Sqrt(se), "central moment %d of coefficient %d", k+1, j)
+		}
+	}
+}
+
+// With a probability that is spread over many more models than there are draws beyond the first look, the weighted sample still has every
+// model's share of it, and the exact moments.
+func TestSampleOfADiffusePosterior(t *testing.T) {
+	target := newConjugate(8, 8)
+	posterior := poorPosterior(t, target, 1, 0)
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 512, Tolerance: 1e-9})
+	require.NoError(t, err)
+	require.Less(t, certificate.Models[0].Certified, 0.1, "the posterior is spread")
+	for s := range target.space.Cards() {
+		in := func(code []int32) bool { return code[s] == 1 }
+		probability, _ := certificate.Probability(in)
+		var share float64
+		for i, code := range certificate.Sample.Codes {
+			if in(code) {
+				share += certificate.Sample.Weight[i]
+			}
+		}
+		require.InDelta(t, probability, share, 1e-9, "predictor %d", s)
+	}
+	requireExactMoments(t, target, certificate.Sample)
+}
+
+// Annealed draws, too, come with their weights: through a narrow flow the sample has the exact moments.
+func TestSampleOfAnnealedDraws(t *testing.T) {
+	target := newConjugate(30, 2)
+	posterior := poorPosterior(t, target, 3, 0)
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 12, Anneal: true})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	requireExactMoments(t, target, certificate.Sample)
+}
