@@ -78,7 +78,7 @@ func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 			for range draws {
 				if m < 3 { // weights uniform on (1 − s, 1 + s) times a constant: no tail
 					spread := []float64{0.9, 0.5, 0.2}[m]
-					tallies[m].add(storedDraw{theta: []float64{0}, logWeight: math.Log(1 + spread*(2*random.Float64()-1)) + float64(m)/2}, random.Float64(), false)
+					tallies[m].add(storedDraw{theta: []float64{0}, logWeight: math.Log(1+spread*(2*random.Float64()-1)) + float64(m)/2}, random.Float64(), false)
 				}
 			}
 		}

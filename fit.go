@@ -109,6 +109,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	if err != nil {
 		return nil, err
 	}
+	cfg.Flow = flow.Config() // sizes filled in: should a default change, an old checkpoint is refused with a reason
 	posterior.config, posterior.flow = cfg, flow
 	if posterior.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err

@@ -87,7 +87,9 @@ func TestSchedules(t *testing.T) {
 		require.NoError(t, err)
 		return value.Value().(float64)
 	}
-	rate := func(step float64) float64 { return at(step, func(step *Node) *Node { return learningRate(step, 0.2, steps) }) }
+	rate := func(step float64) float64 {
+		return at(step, func(step *Node) *Node { return learningRate(step, 0.2, steps) })
+	}
 	cosine := func(step float64) float64 { return (1 + math.Cos(math.Pi*step/(steps+1))) / 2 }
 	for step, want := range map[float64]float64{
 		1: 0.2 * cosine(1) / warmUpSteps, warmUpSteps: 0.2 * cosine(warmUpSteps), 500.5: 0.1, steps: 0.2 * cosine(steps),

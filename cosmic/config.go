@@ -2,47 +2,20 @@ package cosmic
 
 import "fmt"
 
-// Kind is a family of flows.
-type Kind int
-
-const (
-	// Affine composes autoregressive layers that shift and scale each coordinate.
-	Affine Kind = iota
-	// Spline composes autoregressive layers that bend each coordinate by a monotone
-	// rational-quadratic spline, then shift and scale it.
-	Spline
-	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone: a
-	// diagonal Gaussian for each model.
-	Diagonal
-)
-
-// String returns the name of the kind.
-func (k Kind) String() string {
-	switch k {
-	case Affine:
-		return "Affine"
-	case Spline:
-		return "Spline"
-	case Diagonal:
-		return "Diagonal"
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
-
 // Config describes a flow. Dim is required; every other zero value stands for the default given.
 type Config struct {
-	Dim      int  // D, coordinates of the saturated parameter vector
-	Features int  // C, columns of feats; 0: the networks see no features and feats is nil
-	Kind     Kind // Affine by default
+	Dim      int  `json:"dim,omitempty"`      // D, coordinates of the saturated parameter vector
+	Features int  `json:"features,omitempty"` // C, columns of feats; 0: the networks see no features and feats is nil
+	Kind     Kind `json:"kind"`               // Affine by default
 
-	Layers int // autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
-	Blocks int // residual blocks per autoregressive layer, 2; unused by Diagonal
-	Hidden int // units per hidden layer, 32
-	Bins   int // bins of a spline, 8, at least 2; unused by the other kinds
+	Layers int `json:"layers"` // autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
+	Blocks int `json:"blocks"` // residual blocks per autoregressive layer, 2; unused by Diagonal
+	Hidden int `json:"hidden"` // units per hidden layer, 32
+	Bins   int `json:"bins"`   // bins of a spline, 8, at least 2; unused by the other kinds
 
 	// Encoder gives the widths of a ReLU network from feats to the context that all layers
 	// share; nil: the layers read feats itself.
-	Encoder []int
+	Encoder []int `json:"encoder,omitempty"`
 
 	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length Dim
 	// (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a model
@@ -54,9 +27,10 @@ type Config struct {
 	//
 	// They are stored as variables that are not trained. A context that already has them, such as one
 	// restored from a checkpoint, keeps its own.
-	Precision, Linear []float64
+	Precision []float64 `json:"precision,omitempty"`
+	Linear    []float64 `json:"linear,omitempty"`
 
-	Seed uint64 // root seed of the initial weights
+	Seed uint64 `json:"seed,omitempty"` // root seed of the initial weights
 }
 
 // DiagonalMLP is the paper's diagonal Gaussian: an MLP with five hidden layers of 256.
@@ -79,7 +53,7 @@ const maxBins = 256
 
 // Validate returns an error that names the first field which cannot be used.
 func (c Config) Validate() error {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	switch {
 	case c.Kind < Affine || c.Kind > Diagonal:
 		return fmt.Errorf("cosmic: unknown Kind %v", c.Kind)
@@ -106,8 +80,8 @@ func (c Config) Validate() error {
 	return c.validateQuadratic()
 }
 
-// withDefaults returns c with its zero sizes replaced.
-func (c Config) withDefaults() Config {
+// WithDefaults returns c with its zero sizes replaced by what they stand for.
+func (c Config) WithDefaults() Config {
 	set := func(field *int, value int) {
 		if *field == 0 {
 			*field = value

@@ -23,7 +23,7 @@ func New(cfg Config) (*Flow, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Flow{cfg: cfg.withDefaults(), tau: affine{}}
+	f := &Flow{cfg: cfg.WithDefaults(), tau: affine{}}
 	activation := made.LeakyReLU
 	switch f.cfg.Kind {
 	case Diagonal:

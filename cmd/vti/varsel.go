@@ -100,6 +100,7 @@ func (a *app) newSelection(record *varsel.Record, output outputFlags) (*job, vti
 	if err != nil {
 		return nil, vti.Config{}, err
 	}
+	record.Flow = record.Flow.WithDefaults() // what they are may change
 	config, err := record.FitConfig(j.problem)
 	if err != nil {
 		return nil, config, fmt.Errorf("--models %s: %w", record.Models, err)

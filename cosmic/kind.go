@@ -1,0 +1,49 @@
+package cosmic
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is a family of flows.
+type Kind int
+
+const (
+	// Affine composes autoregressive layers that shift and scale each coordinate.
+	Affine Kind = iota
+	// Spline composes autoregressive layers that bend each coordinate by a monotone
+	// rational-quadratic spline, then shift and scale it.
+	Spline
+	// Diagonal shifts and scales each coordinate by amounts that depend on the model alone: a
+	// diagonal Gaussian for each model.
+	Diagonal
+)
+
+var kindNames = [...]string{"Affine", "Spline", "Diagonal"}
+
+// String returns the name of the kind.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return kindNames[k]
+}
+
+// MarshalText writes the name in lower case: what is stored stays readable, and safe from a change of order.
+func (k Kind) MarshalText() ([]byte, error) {
+	if k < 0 || int(k) >= len(kindNames) {
+		return nil, fmt.Errorf("cosmic: unknown Kind %v", k)
+	}
+	return []byte(strings.ToLower(kindNames[k])), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *Kind) UnmarshalText(text []byte) error {
+	for i, name := range kindNames {
+		if strings.ToLower(name) == string(text) {
+			*k = Kind(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("cosmic: unknown kind of flow %q; expected affine, spline or diagonal", text)
+}
