@@ -189,6 +189,9 @@ func (m *maker) reductions() {
 						}
 					}
 					in := m.random(dtype, dims...)
+					if r.name == "ReduceMax" || r.name == "ReduceMin" {
+						in = m.special(dtype, dims...) // NaN wins
+					}
 					if r.name == "ReduceProduct" {
 						for i, x := range in.data {
 							in.data[i] = float64(float32(1 + x/50))

@@ -69,8 +69,8 @@ func addFloatScalars[T float](k *kernels, dtype dtypes.DType, v *kernel.Vectors[
 		}
 	}
 	for op, f := range map[backends.OpType]func(dst, a []T, s T){
-		backends.OpTypeAdd: v.AddScalar, backends.OpTypeMul: v.MulScalar,
-		backends.OpTypeSub: v.ScalarSub, backends.OpTypeDiv: v.ScalarDiv,
+		backends.OpTypeAdd: v.AddScalar, backends.OpTypeMul: v.MulScalar, backends.OpTypeMax: v.MaxScalar,
+		backends.OpTypeMin: v.MinScalar, backends.OpTypeSub: v.ScalarSub, backends.OpTypeDiv: v.ScalarDiv,
 	} {
 		k.scalarA[opType{op, dtype}] = func(dst, a, b, _ unsafe.Pointer, n int) {
 			f(elements[T](dst, n), elements[T](b, n), *(*T)(a))

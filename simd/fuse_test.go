@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -76,4 +77,12 @@ func TestEliminate(t *testing.T) {
 	})
 	require.Len(t, p.steps, 1)
 	require.Len(t, p.steps[0].step.(*tileProgram).code, 2, "tanh and a sum")
+}
+
+// TestKeysDiffer checks that the number of an input and an attribute cannot be taken for each other.
+func TestKeysDiffer(t *testing.T) {
+	g := &graph{}
+	a := g.key(opRandomState, dtypes.Uint64, []int{3}, 23, []*node{{id: 1}})
+	b := g.key(opRandomState, dtypes.Uint64, []int{3}, 3, []*node{{id: 12}})
+	require.NotEqual(t, a, b)
 }

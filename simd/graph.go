@@ -61,6 +61,7 @@ func (g *graph) key(op backends.OpType, dtype dtypes.DType, dims []int, attr any
 		key = append(key, '=')
 		key = strconv.AppendUint(key, maphash.Bytes(hashSeed, blockBytes(attr.data)), 16)
 	default:
+		key = append(key, '|')
 		key = fmt.Append(key, attr)
 	}
 	return string(key)
