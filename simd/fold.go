@@ -13,8 +13,12 @@ func foldable(n *node) bool {
 		return false
 	}
 	for _, in := range n.inputs {
-		if base, _ := viewOf(in); base.op != backends.OpTypeConstant {
+		base, v := viewOf(in)
+		if base.op != backends.OpTypeConstant {
 			return false
+		}
+		if n.op == backends.OpTypeIdentity && v.uniform() && v.size() > 1 {
+			return false // an array of zeros to scatter into: filling it in place is cheaper than keeping and copying it
 		}
 	}
 	return true
