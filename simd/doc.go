@@ -29,9 +29,15 @@
 //
 //	go test -run '^$' -bench . github.com/transdim/vti/simd
 //
-// BenchmarkMADE trains residual masked networks (forward and backward, batch 1024), BenchmarkChain compares ten fused
-// operations with a copy of the same memory, BenchmarkOverhead runs 200 operations on scalars, and BenchmarkCompile
-// compiles a training graph of more than 5,000 nodes.
+// On two cores of an Intel Xeon with AVX-512:
+//
+//	residual masked network, forward and backward, batch 1024 (BenchmarkMADE)
+//	    5 layers × 5 blocks × width 16             2.1 ms
+//	    4 layers × 6 blocks × width 128             31 ms
+//	    4 layers × 6 blocks × width 512            235 ms, 340 GFLOP/s counting masked weights as dense
+//	ten operations over 64 MiB (BenchmarkChain)    9.8 ms, a copy takes 5.2 ms
+//	200 operations on scalars (BenchmarkOverhead)    7 µs
+//	compiling 8,568 nodes (BenchmarkCompile)        42 ms
 //
 // # How it works
 //
