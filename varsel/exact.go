@@ -87,6 +87,8 @@ type ExactResult struct {
 	// LogSigmaMean and LogSigmaSD are the posterior mean and standard deviation of log σ on the
 	// working scale; log Sigma and 0 when it is known.
 	LogSigmaMean, LogSigmaSD float64
+	// Sigma is the posterior of σ itself, on the table's scale if the problem has a Scaling.
+	Sigma MarginalSummary
 }
 
 // exactQuantileModels is how many models enter the quantiles one by one.
@@ -266,5 +268,10 @@ func (s *exactSpace) result(p *ExactProblem, sums *exactSums, top *topList) *Exa
 		second += mass / sums.total * (s.logSigma[t] - first) * (s.logSigma[t] - first)
 	}
 	r.LogSigmaMean, r.LogSigmaSD = first, math.Sqrt(second)
+	unit := 1.0
+	if p.Scaling != nil {
+		unit = p.Scaling.YSD
+	}
+	r.Sigma = sigmaPosterior(s.logSigma, sums.grid, sums.total, unit)
 	return r
 }

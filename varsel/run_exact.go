@@ -27,6 +27,15 @@ func (p *Problem) ExactProblem() (ExactProblem, error) {
 	return exact, nil
 }
 
+// coefficient puts two summaries into one row.
+func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
+	return Coefficient{
+		Name: name,
+		Mean: Number(averaged.Mean), SD: Number(averaged.SD), Q025: Number(averaged.Q025), Q975: Number(averaged.Q975),
+		MeanGivenIn: Number(givenIn.Mean), SDGivenIn: Number(givenIn.SD), Q025GivenIn: Number(givenIn.Q025), Q975GivenIn: Number(givenIn.Q975),
+	}
+}
+
 // RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number of models done. If dir is not empty the
 // tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
@@ -53,11 +62,10 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		})
 	}
 	for j, c := range answer.Coefficients {
-		result.Coefficients = append(result.Coefficients, Coefficient{
-			Name: problem.Design.Names[j],
-			Mean: Number(c.Averaged.Mean), SD: Number(c.Averaged.SD), Q025: Number(c.Averaged.Q025), Q975: Number(c.Averaged.Q975),
-			MeanGivenIn: Number(c.GivenIn.Mean), SDGivenIn: Number(c.GivenIn.SD), Q025GivenIn: Number(c.GivenIn.Q025), Q975GivenIn: Number(c.GivenIn.Q975),
-		})
+		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.Names[j], c.Averaged, c.GivenIn))
+	}
+	if problem.UnknownScale() {
+		result.Coefficients = append(result.Coefficients, coefficient(ScaleName, answer.Sigma, answer.Sigma))
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	if dir == "" {

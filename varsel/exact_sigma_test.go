@@ -1,0 +1,95 @@
+package varsel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// naiveSigma integrates dense evidences over a fine grid and sums over models: mean, standard deviation and quantiles of σ.
+func naiveSigma(p *ExactProblem, models []ExactModel) MarginalSummary {
+	const points = 4000
+	low, high := -6.0, 6.0
+	mass, sigma := make([]float64, points), make([]float64, points)
+	reference := math.Inf(-1)
+	for _, m := range models {
+		reference = math.Max(reference, m.LogEvidence)
+	}
+	logPrior := p.Prior.LogProbs(len(p.Groups))
+	for _, m := range models {
+		active := p.active(m.Code)
+		for i := range points {
+			v := low + (float64(i)+0.5)*(high-low)/points
+			sigma[i] = math.Exp(v)
+			standard := (v - p.LogSigmaMean) / p.LogSigmaSD
+			logZ, _, _ := naiveModel(p, active, sigma[i])
+			mass[i] += math.Exp(logZ + p.LogConstant + logPrior[m.Size] - reference - standard*standard/2)
+		}
+	}
+	var total, mean, second float64
+	for i, w := range mass {
+		total += w
+		mean += w * sigma[i]
+		second += w * sigma[i] * sigma[i]
+	}
+	mean, second = mean/total, second/total
+	quantile := func(level float64) float64 {
+		var cumulative float64
+		for i, w := range mass {
+			if cumulative += w; cumulative >= level*total {
+				return sigma[i]
+			}
+		}
+		return math.NaN()
+	}
+	return MarginalSummary{mean, math.Sqrt(second - mean*mean), quantile(0.025), quantile(0.975)}
+}
+
+func TestExactSigma(t *testing.T) {
+	for _, test := range []struct {
+		rows int
+		sd   float64
+	}{{4, 1}, {6, 2}, {12, 0.3}, {30, 2}} {
+		p := randomProblem(uint64(test.rows), test.rows, [][]int{{1}, {2, 3}}, 4)
+		p.Sigma, p.LogSigmaMean, p.LogSigmaSD = 0, -0.3, test.sd
+		scaling := newScaling(4)
+		scaling.YSD = 10
+		p.Scaling = &scaling
+		r, err := Exact(t.Context(), p)
+		require.NoError(t, err)
+		want := naiveSigma(&p, r.Models)
+		assert.InEpsilon(t, 10*want.Mean, r.Sigma.Mean, 1e-6, "%d rows", test.rows)
+		assert.InEpsilon(t, 10*want.SD, r.Sigma.SD, 1e-6, "%d rows", test.rows)
+		// The oracle's own quantiles are points of a grid in steps of 0.003.
+		assert.InEpsilon(t, 10*want.Q025, r.Sigma.Q025, 0.004, "%d rows", test.rows)
+		assert.InEpsilon(t, 10*want.Q975, r.Sigma.Q975, 0.004, "%d rows", test.rows)
+	}
+}
+
+// A log-normal σ on the coarse grid of the enumeration has the quantiles of its closed form.
+func TestSigmaQuantilesOfLogNormal(t *testing.T) {
+	const location, scale, step = 0.7, 0.2, 0.6 * 0.2
+	var logSigma, masses []float64
+	var total float64
+	for v := location - 8.3*scale; v < location+8.3*scale; v += step {
+		logSigma = append(logSigma, v)
+		masses = append(masses, 5*math.Exp(-(v-location)*(v-location)/(2*scale*scale)))
+		total += masses[len(masses)-1]
+	}
+	got := sigmaPosterior(logSigma, masses, total, 2)
+	assert.InEpsilon(t, 2*math.Exp(location+scale*scale/2), got.Mean, 1e-9)
+	assert.InEpsilon(t, 2*math.Exp(location+scale*scale/2)*math.Sqrt(math.Expm1(scale*scale)), got.SD, 1e-7)
+	assert.InEpsilon(t, 2*math.Exp(location-1.959963985*scale), got.Q025, 1e-4)
+	assert.InEpsilon(t, 2*math.Exp(location+1.959963985*scale), got.Q975, 1e-4)
+}
+
+func TestKnownSigmaIsItself(t *testing.T) {
+	p := randomProblem(1, 12, [][]int{{1}}, 2)
+	r, err := Exact(t.Context(), p)
+	require.NoError(t, err)
+	assert.InDelta(t, p.Sigma, r.Sigma.Mean, 1e-15)
+	assert.Zero(t, r.Sigma.SD)
+	assert.Equal(t, r.Sigma.Q025, r.Sigma.Q975)
+}
