@@ -32,6 +32,8 @@ func (i Info) nonFiniteShare() float64 {
 type Result struct {
 	// Chains is C, Sites S, Dim D.
 	Chains, Sites, Dim int
+	// BurnIn and Thin are the settings with their defaults filled in.
+	BurnIn, Thin int
 	// LogDensity is log p(m) + log η(θ | m) of each draw. [N]
 	LogDensity []float64
 	// Info counts proposals after burn-in, Tuning are the proposals used for all of them.
@@ -44,7 +46,7 @@ type Result struct {
 }
 
 func newResult(s *sampler) *Result {
-	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim}
+	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin}
 }
 
 func (r *Result) record(p *population) {

@@ -70,31 +70,35 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient 
 	return coefficients
 }
 
-// resample draws equally weighted rows from the weighted sample of a certificate by systematic resampling, which adds the least noise: each
-// row is taken either the floor or the ceiling of its expected number of times.
-func resample(c *vti.Certificate, seed uint64) vti.WeightedSample {
-	source := c.Sample
+// resample draws equally weighted rows from a weighted sample by systematic resampling, which adds the least noise: each
+// row is taken either the floor or the ceiling of its expected number of times. They come in random order, so that any part of them is
+// a sample too. A sample without any weight gives none.
+func resample(source vti.WeightedSample, seed uint64) vti.WeightedSample {
 	_, dim := source.Theta.Dims()
-	sample := vti.WeightedSample{Theta: mat.NewDense(resampled, dim, nil)}
-	next := stream.Rand(seed, "resample").Float64()
+	random := stream.Rand(seed, "resample")
+	next := random.Float64()
 	var cumulative float64
-	take := func(i int) {
-		sample.Theta.SetRow(len(sample.Codes), source.Theta.RawRowView(i))
-		sample.Codes = append(sample.Codes, source.Codes[i])
-		sample.LogP, sample.LogQ = append(sample.LogP, source.LogP[i]), append(sample.LogQ, source.LogQ[i])
-		sample.Weight = append(sample.Weight, 1.0/resampled)
-	}
+	var chosen []int
 	last := -1
 	for i, weight := range source.Weight {
 		if weight > 0 {
 			last = i
 		}
-		for cumulative += weight * resampled; next < cumulative && len(sample.Codes) < resampled; next++ {
-			take(i)
+		for cumulative += weight * resampled; next < cumulative && len(chosen) < resampled; next++ {
+			chosen = append(chosen, i)
 		}
 	}
-	for last >= 0 && len(sample.Codes) < resampled { // rounding can leave the sum of the weights a little below one
-		take(last)
+	for last >= 0 && len(chosen) < resampled { // rounding can leave the sum of the weights a little below one
+		chosen = append(chosen, last)
+	}
+	random.Shuffle(len(chosen), func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
+
+	sample := vti.WeightedSample{Theta: mat.NewDense(max(len(chosen), 1), dim, nil)}
+	for row, i := range chosen {
+		sample.Theta.SetRow(row, source.Theta.RawRowView(i))
+		sample.Codes = append(sample.Codes, source.Codes[i])
+		sample.LogP, sample.LogQ = append(sample.LogP, source.LogP[i]), append(sample.LogQ, source.LogQ[i])
+		sample.Weight = append(sample.Weight, 1.0/resampled)
 	}
 	return sample
 }

@@ -67,16 +67,17 @@ type CertificateReport struct {
 	ESS           Number   `json:"ess"`
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
+	Complete      bool     `json:"complete"` // every model was checked; else those that q(m) proposed, and others can have been missed
 	Reasons       []string `json:"reasons,omitempty"`
 }
 
 // ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion indicators and the log density.
 type ChainReport struct {
-	Verdict    string `json:"verdict"` // trusted, doubtful or failed
-	Chains     int    `json:"chains"`
-	Iterations int    `json:"iterations"`
-	RHat       Number `json:"rhat"`
-	ESS        Number `json:"ess"`
+	Verdict string `json:"verdict"` // trusted, doubtful or failed
+	Chains  int    `json:"chains"`
+	Draws   int    `json:"draws"` // kept, of each chain
+	RHat    Number `json:"rhat"`
+	ESS     Number `json:"ess"`
 }
 
 // Inclusion is the posterior probability that a predictor is in the model.

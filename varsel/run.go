@@ -56,7 +56,6 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err != nil {
 		return nil, err
 	}
-	defer rows.close()
 	var traceErr error
 	fit.Progress = func(info vti.Info) {
 		info.Loss -= problem.Design.LogJacobian() // of the response in its own units, like every evidence
@@ -66,7 +65,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		}
 	}
 	posterior, err := vti.Fit(ctx, device, problem.Target, fit)
-	if err = errors.Join(err, traceErr); err != nil {
+	if err = errors.Join(err, traceErr, rows.close()); err != nil {
 		return nil, err
 	}
 	trained := time.Now()
@@ -81,7 +80,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
 	result.Loss = number(rows.loss)
 	problem.fillCertified(result, certificate)
-	sample := resample(certificate, fit.Seed)
+	sample := resample(certificate.Sample, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
 	if err := problem.writeDraws(cfg.Dir, draws.Header{Kind: draws.IID, Seed: fit.Seed}, posteriorDraws); err != nil {
@@ -106,7 +105,7 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
 		Verdict: c.Verdict.String(), KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
-		ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
 	}
 	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
 	for s, predictor := range p.Design.Predictors {

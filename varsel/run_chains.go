@@ -28,7 +28,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
-	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Iterations: chains.Draws() / chains.Chains}
+	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
 	worst := chains.LogDensitySummary()
 	for s, predictor := range problem.Design.Predictors {
 		in := chains.Outcome(s, 1)
@@ -69,7 +69,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	for i := range n {
 		sample.Chain = append(sample.Chain, int32(i%chains.Chains)+1)
 	}
-	header := draws.Header{Kind: draws.Chains, Seed: cfg.Seed, BurnIn: max(cfg.BurnIn, 0), Thin: cfg.Thin}
+	header := draws.Header{Kind: draws.Chains, Seed: cfg.Seed, BurnIn: chains.BurnIn, Thin: chains.Thin}
 	if err := problem.writeDraws(dir, header, sample); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
 package varsel
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -21,40 +20,54 @@ type trace struct {
 	loss float64 // of the last row; NaN when there is none
 }
 
-// openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut short by a crash, are dropped.
+// openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut short by a crash, are dropped. What remains is
+// not written again, so that it cannot be lost.
 func openTrace(path string, lastStep int) (*trace, error) {
-	kept, loss := traceHeader, math.NaN()
-	if lastStep > 0 {
-		old, err := os.Open(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if err == nil {
-			defer old.Close()
-			for lines := bufio.NewReader(old); ; {
-				line, err := lines.ReadString('\n')
-				if err != nil {
-					break // the end, or a row without its newline
-				}
-				first, rest, _ := strings.Cut(line, ",")
-				if step, err := strconv.Atoi(first); err == nil && step <= lastStep {
-					kept += line
-					second, _, _ := strings.Cut(rest, ",")
-					if loss, err = strconv.ParseFloat(second, 64); err != nil {
-						loss = math.NaN()
-					}
-				}
-			}
-		}
-	}
-	file, err := os.Create(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.WriteString(kept); err != nil {
+	kept, loss := 0, math.NaN()
+	if lastStep > 0 {
+		content, err := io.ReadAll(file)
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		kept, loss = keptRows(string(content), lastStep)
+	}
+	err = file.Truncate(int64(kept))
+	if err == nil {
+		_, err = file.Seek(int64(kept), io.SeekStart)
+	}
+	if err == nil && kept == 0 {
+		_, err = file.WriteString(traceHeader)
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &trace{file, loss}, nil
+}
+
+// keptRows is the length of the part of a trace that ends with the last whole row of a step up to lastStep, and the loss of that row. It is 0 for
+// what is not a trace.
+func keptRows(content string, lastStep int) (length int, loss float64) {
+	loss = math.NaN()
+	if !strings.HasPrefix(content, traceHeader) {
+		return 0, loss
+	}
+	length = len(traceHeader)
+	for line := range strings.Lines(content[length:]) {
+		cells := strings.Split(line, ",")
+		step, err := strconv.Atoi(cells[0])
+		if err != nil || step > lastStep || !strings.HasSuffix(line, "\n") || len(cells) != strings.Count(traceHeader, ",")+1 {
+			break
+		}
+		if loss, err = strconv.ParseFloat(cells[1], 64); err != nil {
+			loss = math.NaN()
+		}
+		length += len(line)
+	}
+	return length, loss
 }
 
 // add writes one row.

@@ -34,14 +34,15 @@ type answer struct {
 		ESS           *float64 `json:"ess"`
 		Draws         int      `json:"draws"`
 		ModelsChecked int      `json:"models_checked"`
+		Complete      bool     `json:"complete"`
 		Reasons       []string `json:"reasons"`
 	} `json:"certificate"`
 	Diagnostics *struct {
-		Verdict    string   `json:"verdict"`
-		Chains     int      `json:"chains"`
-		Iterations int      `json:"iterations"`
-		RHat       *float64 `json:"rhat"`
-		ESS        *float64 `json:"ess"`
+		Verdict string   `json:"verdict"`
+		Chains  int      `json:"chains"`
+		Draws   int      `json:"draws"`
+		RHat    *float64 `json:"rhat"`
+		ESS     *float64 `json:"ess"`
 	} `json:"diagnostics"`
 	LogEvidence   *float64 `json:"log_evidence"`
 	LogEvidenceSE *float64 `json:"log_evidence_se"`

@@ -43,7 +43,11 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
-		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n\n", float64(c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n", float64(c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+		if !c.Complete {
+			fmt.Fprint(w, "  Models that q never proposed were not checked.\n")
+		}
+		fmt.Fprintln(w)
 	}
 	if d := r.Diagnostics; d != nil {
 		text := verdictText[d.Verdict]
@@ -51,7 +55,7 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 			text = "the chains are too short: give them more --iterations and --burn-in."
 		}
 		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
-		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Iterations)
+		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
 	}
 }
 

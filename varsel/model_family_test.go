@@ -1,0 +1,99 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// wideProblem has p predictors of pure noise.
+func wideProblem(t *testing.T, p int, prior Prior) *Problem {
+	t.Helper()
+	random := stream.Rand(1, "wide")
+	var text strings.Builder
+	text.WriteString("y")
+	for j := range p {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for range 30 {
+		fmt.Fprintf(&text, "\n%g", random.NormFloat64())
+		for range p {
+			fmt.Fprintf(&text, ",%g", random.NormFloat64())
+		}
+	}
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
+	data, err := table.ReadFile(path)
+	require.NoError(t, err)
+	design, err := NewDesign(data, DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	problem, err := NewProblem(design, ModelOptions{Prior: prior})
+	require.NoError(t, err)
+	return problem
+}
+
+func TestModelFamilyNames(t *testing.T) {
+	for family := AutoFamily; family <= AutoregressiveFamily; family++ {
+		parsed, err := ParseModelFamily(family.String())
+		require.NoError(t, err)
+		require.Equal(t, family, parsed)
+	}
+	_, err := ParseModelFamily("")
+	require.ErrorContains(t, err, "expected auto, table or autoregressive")
+	require.Equal(t, "ModelFamily(9)", ModelFamily(9).String())
+}
+
+func TestFamilyFitsTheSpace(t *testing.T) {
+	small, large := wideProblem(t, 20, Prior{}), wideProblem(t, 21, Prior{})
+	for _, family := range []ModelFamily{AutoFamily, TableFamily} {
+		models, err := small.NewModels(family, 1)
+		require.NoError(t, err)
+		require.Nil(t, models, "the engine's table")
+	}
+	_, err := large.NewModels(TableFamily, 1)
+	require.EqualError(t, err, "21 predictors make 2^21 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
+	for problem, family := range map[*Problem]ModelFamily{large: AutoFamily, small: AutoregressiveFamily} {
+		models, err := problem.NewModels(family, 1)
+		require.NoError(t, err)
+		require.NotNil(t, models)
+	}
+}
+
+// A network starts at independent inclusions with the mean of the prior.
+func TestNetworkStartsAtThePrior(t *testing.T) {
+	for _, test := range []struct {
+		prior Prior
+		mean  float64
+	}{
+		{Prior{}, 0.5},
+		{Prior{Kind: BernoulliPrior, Pi: 0.2}, 0.2},
+		{Prior{Kind: BetaBinomialPrior, A: 1, B: 3}, 0.25},
+	} {
+		models, err := wideProblem(t, 3, test.prior).NewModels(AutoregressiveFamily, 1)
+		require.NoError(t, err)
+		codes := [][]int32{{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {1, 1, 1}}
+		got, err := context.ExecOnce(testkit.Backend(t), context.New(), func(ctx *vti.Context, codes *Node) *Node {
+			return ConvertDType(models.LogProb(ctx, codes), dtypes.Float64)
+		}, codes)
+		require.NoError(t, err)
+		var want []float64
+		for _, code := range codes {
+			in := float64(codeSize(code))
+			want = append(want, in*math.Log(test.mean)+(3-in)*math.Log1p(-test.mean))
+		}
+		require.InDeltaSlice(t, want, got.Value(), 0.02, test.prior.String())
+	}
+}
