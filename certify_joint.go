@@ -19,9 +19,10 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 	sites := len(p.target.Space().Cards())
 	certificate := &Certificate{}
 	sample := &certificate.Sample
-	var logWeights, flat []float64
+	total := (cfg.Draws + batch - 1) / batch * batch
+	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
 	random, z := stream.Rand(p.config.Seed, "certify"), make([]float64, batch*dim)
-	for start := 0; start < cfg.Draws; start += batch {
+	for start := 0; start < total; start += batch {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
@@ -59,12 +60,12 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 			sample.Codes = append(sample.Codes, row.Code)
 			sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
 		}
-		flat = append(flat, draws.theta...)
+		theta = append(theta, draws.theta...)
 		if cfg.Progress != nil {
-			cfg.Progress(len(logWeights), cfg.Draws)
+			cfg.Progress(len(logWeights), total)
 		}
 	}
-	sample.Theta = mat.NewDense(len(logWeights), dim, flat)
+	sample.Theta = mat.NewDense(total, dim, theta)
 	smoothed := psis.Smooth(logWeights)
 	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
 	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
