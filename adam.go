@@ -69,7 +69,7 @@ func globalNorm(gradients []*Node) *Node {
 
 // clipByNorm scales gradients so that their joint norm, which is given, becomes at most limit.
 func clipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
-	scale := Inverse(MaxScalar(DivScalar(norm, limit), 1))
+	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
 	clipped := make([]*Node, len(gradients))
 	for i, gradient := range gradients {
 		clipped[i] = Mul(gradient, ConvertDType(scale, gradient.DType()))

@@ -16,13 +16,13 @@ import (
 const (
 	annealSteps    = 48
 	leapfrogSteps  = 3
-	annealDraws    = 1 << 14 // in all
-	leastAnneal    = 256     // for one model
+	annealShare    = 8   // one in so many of the draws of a certificate is annealed: each costs as much as hundreds of plain ones
+	leastAnneal    = 256 // for one model
 	annealedModels = 64
 )
 
 // needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, or always, the most probable models.
-func (c *Certificate) needAnnealing(always bool, allocation []int) bool {
+func (c *Certificate) needAnnealing(always bool, budget int, allocation []int) bool {
 	clear(allocation)
 	if c.KHat <= reliableKHat && !always {
 		return false
@@ -40,7 +40,7 @@ func (c *Certificate) needAnnealing(always bool, allocation []int) bool {
 		total += math.Sqrt(c.Models[i].Certified)
 	}
 	for _, i := range order {
-		allocation[i] = max(leastAnneal, int(annealDraws*math.Sqrt(c.Models[i].Certified)/total))
+		allocation[i] = max(leastAnneal, int(float64(budget)*math.Sqrt(c.Models[i].Certified)/total))
 	}
 	return len(order) > 0
 }
@@ -50,13 +50,19 @@ func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
 	logWeights := make([]float64, len(ratio))
 	for k := range annealSteps {
 		for row := range logWeights {
-			logWeights[row] += ratio[row] / annealSteps
+			logWeights[row] += ratio[row] * (inverseTemperature(k+1) - inverseTemperature(k))
 		}
-		if err := w.move(codes, z, ratio, float64(k+1)/annealSteps); err != nil {
+		if err := w.move(codes, z, ratio, inverseTemperature(k+1)); err != nil {
 			return nil, fmt.Errorf("annealing: %w", err)
 		}
 	}
 	return logWeights, nil
+}
+
+// inverseTemperature is β after k of the steps: it rises as a square, since the first steps, from afar, change most.
+func inverseTemperature(k int) float64 {
+	share := float64(k) / annealSteps
+	return share * share
 }
 
 // move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ [B].

@@ -18,12 +18,12 @@ type CertifyConfig struct {
 	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536. Larger spaces are weighed
 	// jointly, with models drawn from q(m).
 	MaxModels int
-	// Draws is the number of draws spent beyond the first look at every model; 0 stands for 262,144.
+	// Draws is the number of draws spent beyond the first look at every model; 0 stands for 262,144. If draws are annealed, an eighth as many are.
 	Draws int
 	// Tolerance stops early when the standard errors of the ten best models' log evidences and of every
 	// model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
-	// Anneal moves draws by annealing (anneal.go) even if plain weights look well: right for posteriors with several modes, since
+	// Anneal checks the plain weights of the most probable models by annealed ones (anneal.go) even if they look well: right for posteriors with several modes, since
 	// weights cannot tell of a mode where no draw fell.
 	Anneal bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an upper bound).
@@ -87,8 +87,8 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Cert
 		}
 	}
 	certificate.pool(w.tallies, logPrior)
-	if certificate.needAnnealing(cfg.Anneal, allocation) {
-		if err := w.annealInstead(allocation); err != nil {
+	if certificate.needAnnealing(cfg.Anneal, cfg.Draws/annealShare, allocation) {
+		if err := w.annealWhereNeeded(allocation); err != nil {
 			return nil, err
 		}
 		certificate.update(w.tallies, logPrior)

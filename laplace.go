@@ -44,14 +44,13 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 	hessian := mat.NewSymDense(len(active), nil)
 	center, slope := make([]float64, dim), make([]float64, len(active)) // where the Hessian was taken, and the gradient
 	damping := 1e-3
-	best := math.Inf(-1)
 	for range 100 {
 		spread(points, mode, active)
 		values, gradients, err := evaluate(points)
 		if err != nil {
 			return nil, nil, err
 		}
-		best = values[0]
+		best := values[0]
 		for a := range active {
 			for b := range a + 1 {
 				hessian.SetSym(a, b, -(hessianEntry(points, gradients, active, a, b)+hessianEntry(points, gradients, active, b, a))/2)

@@ -84,7 +84,7 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 func TestSampleOfAnnealedDraws(t *testing.T) {
 	target := newConjugate(30, 2)
 	posterior := poorPosterior(t, target, 3, 0)
-	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 12, Anneal: true})
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Anneal: true})
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	requireExactMoments(t, target, certificate.Sample)

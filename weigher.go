@@ -100,6 +100,29 @@ func (w *weigher) annealInstead(allocation []int) error {
 	return w.weigh(allocation, true)
 }
 
+// annealWhereNeeded anneals the models with an allocation, and goes back to the plain draws, which are many more, of those that annealing confirms:
+// their k̂ is small and both estimates of the evidence agree.
+func (w *weigher) annealWhereNeeded(allocation []int) error {
+	plain := slices.Clone(w.tallies)
+	if err := w.annealInstead(allocation); err != nil {
+		return err
+	}
+	for i, draws := range allocation {
+		if draws > 0 && confirmed(plain[i].logWeights, w.tallies[i].logWeights) {
+			w.tallies[i] = plain[i]
+			w.tallies[i].changed = true
+		}
+	}
+	return nil
+}
+
+// confirmed tells whether plain weights can stand in the light of annealed ones: evidences that differ by more than three standard errors
+// mean that no plain draw fell on a part of the posterior.
+func confirmed(plain, annealed []float64) bool {
+	p, a := psis.Smooth(plain), psis.Smooth(annealed)
+	return p.K <= reliableKHat && math.Abs(p.LogMean-a.LogMean) <= 3*math.Hypot(p.LogMeanSE, a.LogMeanSE)
+}
+
 // weigh adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and keeps the draws if store is set.
 func (w *weigher) weigh(allocation []int, store bool) error {
 	p := w.posterior

@@ -42,7 +42,7 @@ func newFactor(mask, couplings, linear *graph.Node) *factor {
 			square = graph.Sub(square, graph.Square(here))
 		}
 		root := graph.Sqrt(graph.MaxScalar(square, minPivot))
-		column = graph.StopGradient(graph.Mul(column, graph.Inverse(root)))
+		column = graph.StopGradient(graph.Mul(column, graph.Reciprocal(root)))
 		extendedColumns = append(extendedColumns, column)
 		f.diagonal = append(f.diagonal, graph.StopGradient(root))
 		shift = append(shift, at(column, dim-1-j))
