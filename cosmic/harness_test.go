@@ -86,7 +86,7 @@ func (s subject) randomise(scale float64) subject {
 		for i := range values {
 			values[i] = sd * rng.NormFloat64()
 		}
-		require.NoError(t, v.SetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...)))
+		require.NoError(s.t, v.SetValue(tensors.FromFlatDataAndDimensions(values, v.Shape().Dimensions...)))
 	}
 	return s
 }
