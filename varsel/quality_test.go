@@ -48,7 +48,7 @@ var qualityCases = []qualityCase{
 	{"robust mid", "robust_vs/mid_1000.csv", paperDesign, ModelOptions{Likelihood: RobustLikelihood}, "robust_vs/mid_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
 	{"trjp block", "trjp_block/data.csv", DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"},
 		Groups: []PredictorGroup{{"x23", []string{"x2", "x3"}}, {"x45", []string{"x4", "x5"}}}},
-		ModelOptions{Likelihood: RobustLikelihood, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine"}},
+		ModelOptions{Likelihood: RobustLikelihood, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine", "spline"}},
 }
 
 // qualityFlows are flows by the name they have in the table.
