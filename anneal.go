@@ -7,6 +7,8 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/psis"
 )
 
 // Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from the far reference r is moved
@@ -24,7 +26,7 @@ const (
 // needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, or always, the most probable models.
 func (c *Certificate) needAnnealing(always bool, budget int, allocation []int) bool {
 	clear(allocation)
-	if c.KHat <= reliableKHat && !always {
+	if c.KHat <= psis.Reliable && !always {
 		return false
 	}
 	order := make([]int, 0, len(c.Models))

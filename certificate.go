@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/psis"
 )
 
 // Verdict says how far a certified answer can be believed.
@@ -116,10 +118,9 @@ func (s *WeightedSample) probability(event func(code []int32) bool) (probability
 	return probability, math.Sqrt(variance)
 }
 
-// Limits of the verdict. Beyond reliableKHat importance sampling converges too slowly to be practical; beyond 1 the
+// Limits of the verdict. Beyond k̂ = psis.Reliable importance sampling converges too slowly to be practical; beyond 1 the
 // weights have no mean (Vehtari et al. 2024).
 const (
-	reliableKHat    = 0.7
 	hopelessKHat    = 1.0
 	wantedESS       = 400
 	leastESS        = 50
@@ -139,8 +140,8 @@ func (c *Certificate) judge() {
 	switch {
 	case math.IsNaN(c.KHat) || c.KHat > hopelessKHat:
 		lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", c.KHat, hopelessKHat)
-	case c.KHat > reliableKHat:
-		lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", c.KHat, reliableKHat)
+	case c.KHat > psis.Reliable:
+		lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", c.KHat, psis.Reliable)
 	}
 	switch {
 	case !(c.ESS >= leastESS):

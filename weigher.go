@@ -120,7 +120,7 @@ func (w *weigher) annealWhereNeeded(allocation []int) error {
 // mean that no plain draw fell on a part of the posterior.
 func confirmed(plain, annealed []float64) bool {
 	p, a := psis.Smooth(plain), psis.Smooth(annealed)
-	return p.K <= reliableKHat && math.Abs(p.LogMean-a.LogMean) <= 3*math.Hypot(p.LogMeanSE, a.LogMeanSE)
+	return p.K <= psis.Reliable && math.Abs(p.LogMean-a.LogMean) <= 3*math.Hypot(p.LogMeanSE, a.LogMeanSE)
 }
 
 // weigh adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and keeps the draws if store is set.
