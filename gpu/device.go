@@ -10,67 +10,59 @@ import (
 	_ "github.com/transdim/vti/simd"             // registers "simd"
 )
 
-// Kind names a place where graphs can run.
-type Kind int
-
+// Environment variables that stand in for options that are not given.
 const (
-	// Auto takes the fastest device there is.
-	Auto Kind = iota
-	// CPU is this project's own compiled and vectorised backend.
-	CPU
-	// Reference is GoMLX's interpreter in Go, run sequentially: slow, simple, the oracle of tests.
-	Reference
+	KindVariable   = "VTI_DEVICE"      // what Auto means
+	PluginVariable = "VTI_PJRT_PLUGIN" // the plugin file of an XLA kind
 )
 
-var kindNames = map[Kind]string{Auto: "auto", CPU: "cpu", Reference: "go"}
-
-// EnvironmentVariable overrides Auto when it is set.
-const EnvironmentVariable = "VTI_DEVICE"
-
-// String returns the name that ParseKind takes.
-func (k Kind) String() string {
-	if name, ok := kindNames[k]; ok {
-		return name
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
-}
-
-// ParseKind reads the name of a device kind: auto, cpu or go.
-func ParseKind(name string) (Kind, error) {
-	for kind, kindName := range kindNames {
-		if name == kindName {
-			return kind, nil
-		}
-	}
-	return Auto, fmt.Errorf("unknown device %q: expected auto, cpu or go", name)
-}
-
-// configuration of the GoMLX backend behind each kind. The interpreter deadlocks when it runs
+// configuration of the GoMLX backend behind each kind that needs no plugin. The interpreter deadlocks when it runs
 // operations in parallel on few cores, so it must be sequential.
 var configuration = map[Kind]string{CPU: "simd", Reference: "go:ops_sequential"}
+
+// Options say which device to open. The zero value takes the best there is.
+type Options struct {
+	Kind Kind
+	// Plugin is the file of the PJRT plugin for CUDA and XLACPU; "" looks in VTI_PJRT_PLUGIN and then in the usual folders.
+	Plugin string
+}
 
 // Device is an open backend. Its methods may be called from several goroutines.
 type Device struct {
 	kind    Kind
 	backend backends.Backend
+	plugin  string
 }
 
 // Open starts the backend of the given kind. Auto honours the environment variable VTI_DEVICE.
-func Open(kind Kind) (*Device, error) {
+func Open(kind Kind) (*Device, error) { return OpenWith(Options{Kind: kind}) }
+
+// OpenWith starts a backend. Auto honours VTI_DEVICE; without it, it takes CUDA if a plugin and a card answer, and CPU otherwise. Nothing is ever
+// downloaded. An XLA kind fails at once, saying where it looked, if its plugin is not there.
+func OpenWith(options Options) (*Device, error) {
+	kind := options.Kind
 	if kind == Auto {
-		if name := strings.TrimSpace(os.Getenv(EnvironmentVariable)); name != "" {
+		if name := strings.TrimSpace(os.Getenv(KindVariable)); name != "" {
 			var err error
 			if kind, err = ParseKind(name); err != nil {
-				return nil, fmt.Errorf("environment variable %s: %w", EnvironmentVariable, err)
+				return nil, fmt.Errorf("environment variable %s: %w", KindVariable, err)
 			}
 		}
 	}
 	if kind == Auto {
 		kind = CPU
+		if cardPresent() {
+			if device, err := openXLA(CUDA, options.Plugin); err == nil {
+				return device, nil
+			}
+		}
+	}
+	if kind.platform() != "" {
+		return openXLA(kind, options.Plugin)
 	}
 	config, ok := configuration[kind]
 	if !ok {
-		return nil, fmt.Errorf("gpu.Open: no such device kind %v", kind)
+		return nil, fmt.Errorf("gpu.OpenWith: no such device kind %v", kind)
 	}
 	backend, err := backends.NewWithConfig(config)
 	if err != nil {
@@ -79,14 +71,44 @@ func Open(kind Kind) (*Device, error) {
 	return &Device{kind: kind, backend: backend}, nil
 }
 
+// openXLA finds the plugin of an XLA kind, checks it and starts its backend.
+func openXLA(kind Kind, file string) (*Device, error) {
+	if err := xlaBuiltIn(); err != nil {
+		return nil, fmt.Errorf("device %v: %w", kind, err)
+	}
+	plugin, err := findPlugin(kind, file)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkPlugin(plugin); err != nil {
+		return nil, fmt.Errorf("device %v: %w", kind, err)
+	}
+	if kind == CUDA && !cardPresent() {
+		return nil, fmt.Errorf("device %v: plugin %s is there, but no NVIDIA card: found no %s", kind, plugin, cardPattern)
+	}
+	backend, err := newXLA(kind, plugin)
+	if err != nil {
+		return nil, fmt.Errorf("device %v: starting plugin %s: %w", kind, plugin, err)
+	}
+	return &Device{kind: kind, backend: backend, plugin: plugin}, nil
+}
+
 // Backend is the GoMLX backend that compiles and runs graphs on the device.
 func (d *Device) Backend() backends.Backend { return d.backend }
 
 // Kind tells which kind was opened (never Auto).
 func (d *Device) Kind() Kind { return d.kind }
 
-// String names the device and its backend for run records.
-func (d *Device) String() string { return d.backend.Name() }
+// Plugin is the file of the PJRT plugin behind an XLA kind, "" for the others.
+func (d *Device) Plugin() string { return d.plugin }
+
+// String names the device for run records: its kind, or the backend of those that need no plugin.
+func (d *Device) String() string {
+	if d.kind.platform() != "" {
+		return "xla:" + d.kind.platform()
+	}
+	return d.backend.Name()
+}
 
 // Close releases the backend; the device and everything executed on it must no longer be used.
 func (d *Device) Close() { d.backend.Finalize() }

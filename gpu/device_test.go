@@ -23,16 +23,16 @@ func TestOpenRunsAGraphOnEveryKind(t *testing.T) {
 	}
 }
 
-func TestEnvironmentVariableChoosesAuto(t *testing.T) {
-	t.Setenv(EnvironmentVariable, "go")
+func TestKindVariableChoosesAuto(t *testing.T) {
+	t.Setenv(KindVariable, "go")
 	device, err := Open(Auto)
 	require.NoError(t, err)
 	require.Equal(t, Reference, device.Kind())
 
-	t.Setenv(EnvironmentVariable, "abacus")
+	t.Setenv(KindVariable, "abacus")
 	_, err = Open(Auto)
 	require.ErrorContains(t, err, `VTI_DEVICE`)
-	require.ErrorContains(t, err, `unknown device "abacus": expected auto, cpu or go`)
+	require.ErrorContains(t, err, `unknown device "abacus": expected auto, cpu, cuda, xla-cpu or go`)
 }
 
 func TestParseKindInvertsString(t *testing.T) {

@@ -56,7 +56,7 @@ func newRecord(command, path string, data *dataFlags) *varsel.Record {
 // open opens the device. Only a device that the user names wrongly is the user's mistake.
 func (j *job) open(kind gpu.Kind) error {
 	var err error
-	if j.device, err = gpu.Open(kind); err != nil {
+	if j.device, err = gpu.OpenWith(gpu.Options{Kind: kind, Plugin: j.output.plugin}); err != nil {
 		return err
 	}
 	j.record.Device, j.record.Backend = j.device.Kind().String(), j.device.String()

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// devicesAnswer is what vti devices --json prints.
+type devicesAnswer struct {
+	Command string       `json:"command"`
+	Auto    string       `json:"auto"` // the kind that --device auto opens
+	Devices []deviceLine `json:"devices"`
+	Cards   []string     `json:"cards"`
+}
+
+type deviceLine struct {
+	Device      string   `json:"device"`
+	Available   bool     `json:"available"`
+	Description string   `json:"description"`
+	Units       []string `json:"units"`
+}
+
+func (a *app) devicesCommand() *cobra.Command {
+	var plugin string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "devices",
+		Short: "List where vti can compute",
+		Long: `Tries every device that --device can name and says what answers: the processor with the vector
+instructions in use, the PJRT plugins found, the cards behind them with their memory, and for a device
+that cannot be opened what is missing. Nothing is downloaded.`,
+		Example: "  vti devices\n  vti devices --pjrt-plugin xla_cuda_plugin.so",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			answer, err := surveyDevices(plugin)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(a.stdout)
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(answer)
+			}
+			_, err = fmt.Fprint(a.stdout, answer.text())
+			return err
+		},
+	}
+	registerPlugin(cmd, &plugin)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func surveyDevices(plugin string) (*devicesAnswer, error) {
+	answer := &devicesAnswer{Command: "devices", Cards: gpu.Cards()}
+	for _, listing := range gpu.List(plugin) {
+		answer.Devices = append(answer.Devices, deviceLine{listing.Kind.String(), listing.Available, listing.Description, listing.Units})
+	}
+	device, err := gpu.OpenWith(gpu.Options{Plugin: plugin})
+	if err != nil {
+		return nil, err
+	}
+	defer device.Close()
+	answer.Auto = device.Kind().String()
+	return answer, nil
+}
+
+func (d *devicesAnswer) text() string {
+	var text strings.Builder
+	for _, line := range d.Devices {
+		mark := ""
+		if !line.Available {
+			mark = "not available: "
+		}
+		if line.Device == d.Auto {
+			mark = "(auto) "
+		}
+		description := strings.TrimPrefix(line.Description, "device "+line.Device+": ")
+		fmt.Fprintf(&text, "%-8s %s%s\n", line.Device, mark, strings.ReplaceAll(description, "\n", "\n         "))
+		for _, unit := range line.Units {
+			fmt.Fprintf(&text, "         %s\n", unit)
+		}
+	}
+	for _, card := range d.Cards {
+		fmt.Fprintf(&text, "card     %s\n", card)
+	}
+	return text.String()
+}

@@ -1,0 +1,65 @@
+package gpu
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/gomlx/gomlx/backends"
+)
+
+// Listing is what is known of a kind of device on this machine.
+type Listing struct {
+	Kind Kind
+	// Available tells whether Open succeeds.
+	Available bool
+	// Description is the backend's own, its plugin included; or why the device cannot be opened.
+	Description string
+	// Units are the processors or cards behind it, one line each.
+	Units []string
+}
+
+// List tries every kind of device but Auto.
+func List(plugin string) []Listing {
+	var list []Listing
+	for _, kind := range kinds {
+		if kind != Auto {
+			list = append(list, look(Options{Kind: kind, Plugin: plugin}))
+		}
+	}
+	return list
+}
+
+// look opens a device to describe it, and closes it again.
+func look(options Options) Listing {
+	device, err := OpenWith(options)
+	if err != nil {
+		return Listing{Kind: options.Kind, Description: err.Error()}
+	}
+	defer device.Close()
+	listing := Listing{Kind: options.Kind, Available: true, Description: device.backend.Description()}
+	if device.plugin == "" {
+		return listing
+	}
+	listing.Description += ", plugin " + device.plugin
+	for i := range device.backend.NumDevices() {
+		listing.Units = append(listing.Units, device.backend.DeviceDescription(backends.DeviceNum(i)))
+	}
+	return listing
+}
+
+// Cards lists the NVIDIA cards as the driver's own tool sees them, with their memory: also those that no plugin can reach. Nil if there is no such tool or no card.
+func Cards() []string {
+	output, err := exec.Command("nvidia-smi", "--query-gpu=index,name,memory.total,memory.free,driver_version", "--format=csv,noheader").Output()
+	if err != nil {
+		return nil
+	}
+	var cards []string
+	for line := range strings.Lines(string(output)) {
+		fields := strings.Split(strings.TrimSpace(line), ", ")
+		if len(fields) == 5 {
+			cards = append(cards, fmt.Sprintf("%s: %s, %s memory, %s free, driver %s", fields[0], fields[1], fields[2], fields[3], fields[4]))
+		}
+	}
+	return cards
+}

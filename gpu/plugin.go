@@ -1,0 +1,89 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// foldersVariable lists, separated like PATH, the folders to search for plugins instead of the usual ones. The name is that of go-xla.
+const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
+
+// cardPattern matches the device files of NVIDIA cards.
+const cardPattern = "/dev/nvidia[0-9]*"
+
+// pluginFiles are the names under which plugins of a platform are shipped: by XLA builds, by go-xla's installer, and in the Python wheels of JAX.
+func pluginFiles(platform string) []string {
+	return []string{
+		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so", "xla_" + platform + "*_plugin.so",
+	}
+}
+
+// pluginFolders are where plugins are looked for, in this order.
+func pluginFolders() []string {
+	if list, found := os.LookupEnv(foldersVariable); found {
+		return absolute(filepath.SplitList(list))
+	}
+	var folders []string
+	if home, err := os.UserHomeDir(); err == nil {
+		folders = append(folders, filepath.Join(home, ".local", "lib", "go-xla"), filepath.Join(home, ".local", "lib", "go-xla", "nvidia"))
+	}
+	folders = append(folders, "/usr/local/lib/go-xla", "/usr/local/lib/go-xla/nvidia")
+	return append(folders, absolute(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")))...)
+}
+
+// absolute keeps the absolute paths.
+func absolute(paths []string) (kept []string) {
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			kept = append(kept, path)
+		}
+	}
+	return kept
+}
+
+// pluginsIn lists the plugins of a platform in folders.
+func pluginsIn(folders []string, platform string) (found []string) {
+	for _, folder := range folders {
+		for _, pattern := range pluginFiles(platform) {
+			matches, _ := filepath.Glob(filepath.Join(folder, pattern)) // the only error is a bad pattern
+			found = append(found, matches...)
+		}
+	}
+	return found
+}
+
+// findPlugin is the absolute path of the plugin of an XLA kind: the given file, that of VTI_PJRT_PLUGIN, or the first in the folders.
+func findPlugin(kind Kind, file string) (string, error) {
+	origin := "--pjrt-plugin"
+	if file == "" {
+		file, origin = strings.TrimSpace(os.Getenv(PluginVariable)), "environment variable "+PluginVariable
+	}
+	if file != "" {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", fmt.Errorf("device %v: plugin of %s: %w", kind, origin, err)
+		}
+		if !info.Mode().IsRegular() {
+			return "", fmt.Errorf("device %v: plugin of %s: %s is not a file", kind, origin, file)
+		}
+		return filepath.Abs(file)
+	}
+	folders := pluginFolders()
+	if found := pluginsIn(folders, kind.platform()); len(found) > 0 {
+		return found[0], nil
+	}
+	return "", fmt.Errorf(`device %v: no PJRT plugin found
+  looked for  %s
+  in          %s
+Point to one with --pjrt-plugin FILE or %s, or put it into one of these folders (%s replaces the list). The Python wheels
+jax-cuda13-pjrt and jax-cuda12-pjrt hold one for NVIDIA cards (xla_cuda_plugin.so); vti downloads nothing by itself`,
+		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
+}
+
+// cardPresent tells whether the system has an NVIDIA card.
+func cardPresent() bool {
+	cards, _ := filepath.Glob(cardPattern) // the only error is a bad pattern
+	return len(cards) > 0
+}
