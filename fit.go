@@ -97,7 +97,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 			return nil, err
 		}
 	}
-	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDim(sp.Cards())
+	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
 	cfg.Flow.Seed = cfg.Seed
 	if masker, ok := sp.(space.RowMasker); ok && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)

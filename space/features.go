@@ -5,7 +5,24 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// FeatureDim returns C, the width of [Features]: a site with two outcomes is one feature, a site
+// Featurer is a Space that describes its models to networks in a way of its own.
+type Featurer interface {
+	Space
+	// FeatureDim returns C, the number of features.
+	FeatureDim() int
+	// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float dtype.
+	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
+}
+
+// FeatureDimOf returns C, the width of [Features] for a space.
+func FeatureDimOf(s Space) int {
+	if featurer, ok := s.(Featurer); ok {
+		return featurer.FeatureDim()
+	}
+	return FeatureDim(s.Cards())
+}
+
+// FeatureDim returns C, the width of [FeaturesOf]: a site with two outcomes is one feature, a site
 // with any other number K of outcomes is K.
 func FeatureDim(cards []int) int {
 	dim := 0
@@ -20,8 +37,11 @@ func FeatureDim(cards []int) int {
 }
 
 // Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float
-// dtype. A site with two outcomes is its outcome, 0 or 1; any other site is one-hot.
+// dtype. Unless the space is a [Featurer], a site with two outcomes is its outcome, 0 or 1, and any other site is one-hot.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
+	if featurer, ok := s.(Featurer); ok {
+		return featurer.Features(codes, dtype)
+	}
 	return FeaturesOf(s.Cards(), codes, dtype)
 }
 

@@ -51,7 +51,7 @@ func TestMaskTwins(t *testing.T) {
 	oneModel, err := space.NewTable([][]bool{{true, true}})
 	require.NoError(t, err)
 	for name, s := range map[string]space.RowMasker{
-		"subsets": someSubsets(t), "singletons": single, "table": someTable(t), "one model": oneModel,
+		"subsets": someSubsets(t), "singletons": single, "table": someTable(t), "one model": oneModel, "lists": someLists(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			codes := allCodes(s.Cards())

@@ -1,0 +1,214 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Lists is the space of subsets of at most k of p items, for k far below p. A model is the ascending list of its
+// members: site t holds the t-th smallest of them, from 0 to p−1, or p where there is no more. Other codes name no model;
+// see [Lists.Valid].
+//
+// Coordinates are not one for each item but one block for each place in the list: the fixed ones, in every model, come
+// first, then k blocks of Width coordinates. Block t belongs to the t-th member, which uses as many of
+// its first coordinates as it is wide.
+type Lists struct {
+	cards  []int
+	widths []int32 // of each item, and 0 for "no more"
+	width  int
+	fixed  int
+	birth  *weights
+}
+
+var (
+	_ RowMasker = (*Lists)(nil)
+	_ Mover     = (*Lists)(nil)
+)
+
+// NewLists returns the space of lists of at most slots items, item j using widths[j] ≥ 1 coordinates, beside fixed
+// coordinates that every model uses.
+func NewLists(widths []int, slots, fixed int) (*Lists, error) {
+	p := len(widths)
+	switch {
+	case p == 0:
+		return nil, fmt.Errorf("space.NewLists: no items, so there is a single model")
+	case p >= maxCard:
+		return nil, fmt.Errorf("space.NewLists: %d items, want fewer than %d", p, maxCard)
+	case slots < 1 || slots > p:
+		return nil, fmt.Errorf("space.NewLists: %d places for %d items, want 1 to %d", slots, p, p)
+	case fixed < 0:
+		return nil, fmt.Errorf("space.NewLists: %d fixed coordinates, want 0 or more", fixed)
+	}
+	l := &Lists{cards: slices.Repeat([]int{p + 1}, slots), widths: make([]int32, p+1), width: slices.Max(widths), fixed: fixed}
+	for item, width := range widths {
+		if width < 1 {
+			return nil, fmt.Errorf("space.NewLists: item %d uses %d coordinates, want at least 1", item, width)
+		}
+		l.widths[item] = int32(width)
+	}
+	var err error
+	l.birth, err = newWeights(slices.Repeat([]float64{1}, p))
+	return l, err
+}
+
+// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to weights[j] > 0.
+func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
+	if len(itemWeights) != l.Items() {
+		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
+	}
+	birth, err := newWeights(itemWeights)
+	if err != nil {
+		return nil, fmt.Errorf("space.Lists.WithWeights: %w", err)
+	}
+	weighted := *l
+	weighted.birth = birth
+	return &weighted, nil
+}
+
+// Cards returns k times p+1.
+func (l *Lists) Cards() []int { return l.cards }
+
+// Dim returns the number of coordinates: the fixed ones and Slots times Width.
+func (l *Lists) Dim() int { return l.fixed + l.Slots()*l.width }
+
+// Items returns p, the number of items to choose from.
+func (l *Lists) Items() int { return len(l.widths) - 1 }
+
+// Slots returns k, the largest number of members.
+func (l *Lists) Slots() int { return len(l.cards) }
+
+// Fixed returns the number of coordinates in every model, which come first.
+func (l *Lists) Fixed() int { return l.fixed }
+
+// Width returns the number of coordinates of a slot, that of the widest item.
+func (l *Lists) Width() int { return l.width }
+
+// Mask returns the coordinates in use: codes [B, k] int32 -> [B, D] Bool.
+func (l *Lists) Mask(codes *graph.Node) *graph.Node {
+	AssertCodes("space.Lists.Mask", codes, l.Slots())
+	g := codes.Graph()
+	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim()) // of each coordinate; that of a fixed one is before all others
+	for j := range places {
+		places[j] = -1
+		if j >= l.fixed {
+			slots[j], places[j] = int32((j-l.fixed)/l.width), int32((j-l.fixed)%l.width)
+		}
+	}
+	// [B, k], gathered flat: the library takes no more axes of indices than the table has, and one.
+	used := graph.Reshape(graph.Gather(graph.Const(g, l.widths), graph.Reshape(codes, -1, 1)), codes.Shape().Dimensions...)
+	return graph.LessThan(graph.Const(g, [][]int32{places}), TakeColumns(used, slots))
+}
+
+// MaskRow is the host twin of Mask for one code.
+func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
+	mustCode("space.Lists.MaskRow", l.cards, code)
+	dst = maskBuffer("space.Lists.MaskRow", dst, l.Dim())
+	for j := range dst {
+		dst[j] = j < l.fixed || (j-l.fixed)%l.width < int(l.widths[code[(j-l.fixed)/l.width]])
+	}
+	return dst
+}
+
+// Valid tells whether code names a model: its members ascend, and nothing follows the first "no more".
+func (l *Lists) Valid(code []int32) bool {
+	mustCode("space.Lists.Valid", l.cards, code)
+	for t := 1; t < len(code); t++ {
+		if code[t] <= code[t-1] && int(code[t-1]) < l.Items() || code[t] < code[t-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// Size returns the number of members of a valid code.
+func (l *Lists) Size(code []int32) int {
+	size, _ := slices.BinarySearch(code, int32(l.Items()))
+	return size
+}
+
+// Set returns the members of a valid code in ascending order, as a part of it.
+func (l *Lists) Set(code []int32) []int32 { return code[:l.Size(code)] }
+
+// Code writes the code of a set of at most k different items, in any order, to dst (length k) and returns it; a nil dst is
+// allocated. It panics when the set is too large or an item does not exist.
+func (l *Lists) Code(set []int32, dst []int32) []int32 {
+	if dst == nil {
+		dst = make([]int32, l.Slots())
+	}
+	if len(set) > l.Slots() || len(dst) != l.Slots() {
+		panic(fmt.Sprintf("space.Lists.Code: %d members and a buffer of %d for %d places", len(set), len(dst), l.Slots()))
+	}
+	copy(dst, set)
+	slices.Sort(dst[:len(set)])
+	for t := len(set); t < len(dst); t++ {
+		dst[t] = int32(l.Items())
+	}
+	mustCode("space.Lists.Code", l.cards, dst)
+	return dst
+}
+
+// CountModels returns Σ_{j ≤ k} C(p, j), the number of valid codes; ok is false when it is larger than 2^62.
+func (l *Lists) CountModels() (n int, ok bool) {
+	binomial := uint64(1)
+	for j := range l.Slots() + 1 {
+		if j > 0 {
+			high, low := bits.Mul64(binomial, uint64(l.Items()-j+1))
+			if high >= uint64(j) {
+				return 0, false
+			}
+			binomial, _ = bits.Div64(high, low, uint64(j))
+		}
+		if binomial > maxCount-uint64(n) {
+			return 0, false
+		}
+		n += int(binomial)
+	}
+	return n, true
+}
+
+// weights are positive numbers with their running sums, to draw items from.
+type weights struct {
+	each []float64
+	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
+}
+
+func newWeights(each []float64) (*weights, error) {
+	w := &weights{each: slices.Clone(each), upTo: make([]float64, len(each)+1)}
+	for j, weight := range each {
+		if !(weight > 0) || math.IsInf(weight, 1) {
+			return nil, fmt.Errorf("weight of item %d is %v, want a positive number", j, weight)
+		}
+		w.upTo[j+1] = w.upTo[j] + weight
+	}
+	return w, nil
+}
+
+// outside is the sum of the weights of the items that are not in set.
+func (w *weights) outside(set []int32) float64 {
+	total := w.upTo[len(w.each)]
+	for _, item := range set {
+		total -= w.each[item]
+	}
+	return total
+}
+
+// draw returns an item that is not in set (ascending, not all items) in proportion to its weight: u is uniform in [0, 1).
+func (w *weights) draw(set []int32, u float64) int32 {
+	at := u * w.outside(set)
+	for _, item := range set { // skip the weights of members that lie before
+		if at < w.upTo[item] {
+			break
+		}
+		at += w.each[item]
+	}
+	j, _ := slices.BinarySearch(w.upTo, math.Nextafter(at, math.Inf(1)))
+	item := min(max(int32(j)-1, 0), int32(len(w.each)-1))
+	for slices.Contains(set, item) { // rounding at the edge of a member
+		item = (item + 1) % int32(len(w.each))
+	}
+	return item
+}

@@ -1,0 +1,112 @@
+package space
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Mover is a Space that knows small reversible changes of its models.
+type Mover interface {
+	Space
+	// Move proposes another model in place of code (length S), and moves the reference draw z (length D) along: members that stay keep their
+	// coordinates of z, so that the map of z is a permutation. Coordinates that a model does not use hold draws too.
+	// It returns log of the probability of proposing the way back over that of the way forth; −Inf, with code and z unchanged,
+	// when the kind of move it picked is impossible here.
+	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
+}
+
+// Move is that of s if it is a Mover. Otherwise a site, chosen uniformly, gets another outcome, chosen uniformly; where all sites have two outcomes
+// half of the moves exchange one that is on with one that is off. z stays as it is: coordinates belong to the same outcome in every model.
+func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float64) {
+	if mover, ok := s.(Mover); ok {
+		return mover.Move(random, code, z)
+	}
+	cards := s.Cards()
+	if slices.Min(cards) == 2 && slices.Max(cards) == 2 && random.IntN(2) == 1 {
+		return exchange(random, code)
+	}
+	site := random.IntN(len(cards))
+	if cards[site] < 2 {
+		return math.Inf(-1)
+	}
+	outcome := int32(random.IntN(cards[site] - 1))
+	if outcome >= code[site] {
+		outcome++
+	}
+	code[site] = outcome
+	return 0
+}
+
+// exchange switches off a site that is on and on one that is off, both chosen uniformly. The way back has the same probability.
+func exchange(random *rand.Rand, code []int32) (logRatio float64) {
+	var on, off []int
+	for site, outcome := range code {
+		if outcome == 1 {
+			on = append(on, site)
+		} else {
+			off = append(off, site)
+		}
+	}
+	if len(on) == 0 || len(off) == 0 {
+		return math.Inf(-1)
+	}
+	code[on[random.IntN(len(on))]] = 0
+	code[off[random.IntN(len(off))]] = 1
+	return 0
+}
+
+// Move adds a member, drawn by the weights of the items, removes one, or exchanges one, each a third of the time. The
+// coordinates of a new member are those of the first unused place.
+func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
+	size, kind := l.Size(code), random.IntN(3)
+	switch {
+	case kind == 0 && size < l.Slots():
+		before := l.birth.outside(code[:size])
+		item := l.birth.draw(code[:size], random.Float64())
+		l.insert(code, z, size, item)
+		return math.Log(before / l.birth.each[item] / float64(size+1))
+	case kind == 1 && size > 0:
+		item := l.remove(code, z, size, random.IntN(size))
+		return math.Log(l.birth.each[item] / l.birth.outside(code[:size-1]) * float64(size))
+	case kind == 2 && size > 0 && size < l.Items():
+		before := l.birth.outside(code[:size])
+		fresh := l.birth.draw(code[:size], random.Float64())
+		old := l.remove(code, z, size, random.IntN(size))
+		l.insert(code, z, size-1, fresh)
+		return math.Log(l.birth.each[old] / l.birth.outside(code[:size]) * before / l.birth.each[fresh])
+	}
+	return math.Inf(-1)
+}
+
+// insert puts item in its place in a list of size members; its coordinates are those of place size.
+func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
+	place, _ := slices.BinarySearch(code[:size], item)
+	copy(code[place+1:size+1], code[place:size])
+	code[place] = item
+	rotate(l.blocks(z, place, size+1), -l.width)
+}
+
+// remove takes the member at place out of a list of size members; its coordinates go to the place that becomes free.
+func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
+	item = code[place]
+	copy(code[place:size-1], code[place+1:size])
+	code[size-1] = int32(l.Items())
+	rotate(l.blocks(z, place, size), l.width)
+	return item
+}
+
+// blocks are the coordinates of the places from first to last−1.
+func (l *Lists) blocks(z []float64, first, last int) []float64 {
+	return z[l.fixed+first*l.width : l.fixed+last*l.width]
+}
+
+// rotate moves the first n entries behind the others, or for negative n the last −n before them.
+func rotate(x []float64, n int) {
+	if n < 0 {
+		n += len(x)
+	}
+	head := slices.Clone(x[:n])
+	copy(x, x[n:])
+	copy(x[len(x)-n:], head)
+}
