@@ -1,0 +1,22 @@
+package dag
+
+// everyGraph calls visit with the parent sets of every acyclic graph that takes the parents of node j from families[j], until it returns false. The
+// slice is overwritten between calls. Nodes get their parents in turn, and what has a cycle is cut off at once.
+func everyGraph(families [][]uint64, visit func(parents []uint64) bool) {
+	parents := make([]uint64, len(families))
+	var choose func(j int) bool
+	choose = func(j int) bool {
+		if j == len(families) {
+			return visit(parents)
+		}
+		for _, set := range families[j] {
+			parents[j] = set
+			if acyclic(parents) && !choose(j+1) {
+				return false
+			}
+		}
+		parents[j] = 0
+		return true
+	}
+	choose(0)
+}

@@ -1,0 +1,168 @@
+package dag
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Graph is a directed graph without loops over nodes 0 … N−1. An edge in both directions stands for an undirected one, as in skeletons and
+// in what [Graph.CPDAG] returns.
+type Graph struct {
+	nodes int
+	edge  []bool // from·N + to
+}
+
+// NewGraph returns the graph over n nodes that has no edge. It panics when n is negative.
+func NewGraph(n int) *Graph { return &Graph{n, make([]bool, n*n)} }
+
+// FromParents returns the graph in which node j has the parents of the bit set parents[j]: at most 64 nodes.
+func FromParents(parents []uint64) *Graph {
+	g := NewGraph(len(parents))
+	for to, set := range parents {
+		for from := range members(set) {
+			g.Set(from, to, true)
+		}
+	}
+	return g
+}
+
+// Nodes returns N.
+func (g *Graph) Nodes() int { return g.nodes }
+
+// Has tells whether there is an edge.
+func (g *Graph) Has(from, to int) bool { return g.edge[g.at("Has", from, to)] }
+
+// Set adds an edge or removes it. It panics on a loop.
+func (g *Graph) Set(from, to int, on bool) {
+	if from == to && on {
+		panic(fmt.Sprintf("dag.Graph.Set: an edge from node %d to itself", from))
+	}
+	g.edge[g.at("Set", from, to)] = on
+}
+
+func (g *Graph) at(where string, from, to int) int {
+	if from < 0 || from >= g.nodes || to < 0 || to >= g.nodes {
+		panic(fmt.Sprintf("dag.Graph.%s: edge %d to %d in a graph of %d nodes", where, from, to, g.nodes))
+	}
+	return from*g.nodes + to
+}
+
+// Adjacent tells whether there is an edge in either direction.
+func (g *Graph) Adjacent(a, b int) bool { return g.Has(a, b) || g.Has(b, a) }
+
+// directed tells whether there is an edge from a to b and none back.
+func (g *Graph) directed(a, b int) bool { return g.Has(a, b) && !g.Has(b, a) }
+
+// Edges counts the entries of the adjacency matrix: an undirected edge counts twice.
+func (g *Graph) Edges() (count int) {
+	for _, on := range g.edge {
+		if on {
+			count++
+		}
+	}
+	return count
+}
+
+// Parents lists the nodes with an edge to a node, ascending.
+func (g *Graph) Parents(to int) (parents []int) {
+	for from := range g.nodes {
+		if g.Has(from, to) {
+			parents = append(parents, from)
+		}
+	}
+	return parents
+}
+
+// ParentSets returns the parents of every node as bit sets. It panics above 64 nodes.
+func (g *Graph) ParentSets() []uint64 {
+	if g.nodes > 64 {
+		panic(fmt.Sprintf("dag.Graph.ParentSets: %d nodes do not fit a set of 64", g.nodes))
+	}
+	sets := make([]uint64, g.nodes)
+	for to := range sets {
+		for _, from := range g.Parents(to) {
+			sets[to] |= 1 << from
+		}
+	}
+	return sets
+}
+
+// Clone returns a copy.
+func (g *Graph) Clone() *Graph { return &Graph{g.nodes, slices.Clone(g.edge)} }
+
+// Equal tells whether two graphs have the same nodes and edges.
+func (g *Graph) Equal(other *Graph) bool {
+	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
+}
+
+// Key is a text that two graphs with as many nodes share if and only if they are equal: the rows of the adjacency matrix as 0 and 1.
+func (g *Graph) Key() string {
+	text := make([]byte, len(g.edge))
+	for i, on := range g.edge {
+		text[i] = '0'
+		if on {
+			text[i] = '1'
+		}
+	}
+	return string(text)
+}
+
+// Order returns a topological order, parents first and among equals the smallest node first; ok is false when the graph has a cycle.
+func (g *Graph) Order() (order []int, ok bool) {
+	waiting := make([]int, g.nodes) // parents that are not in order yet
+	for j := range waiting {
+		waiting[j] = len(g.Parents(j))
+	}
+	for len(order) < g.nodes {
+		next := slices.Index(waiting, 0)
+		if next < 0 {
+			return nil, false
+		}
+		waiting[next] = -1
+		order = append(order, next)
+		for j := range waiting {
+			if g.Has(next, j) {
+				waiting[j]--
+			}
+		}
+	}
+	return order, true
+}
+
+// Cycle returns the nodes of a directed cycle in its order, or nil when the graph is acyclic.
+func (g *Graph) Cycle() []int {
+	const (
+		unseen = iota
+		open
+		closed
+	)
+	state := make([]int, g.nodes)
+	var path []int
+	var visit func(node int) []int
+	visit = func(node int) []int {
+		state[node] = open
+		path = append(path, node)
+		for next := range g.nodes {
+			if !g.Has(node, next) || state[next] == closed {
+				continue
+			}
+			if state[next] == open {
+				return slices.Clone(path[slices.Index(path, next):])
+			}
+			if cycle := visit(next); cycle != nil {
+				return cycle
+			}
+		}
+		state[node] = closed
+		path = path[:len(path)-1]
+		return nil
+	}
+	for node := range g.nodes {
+		if state[node] == unseen {
+			if cycle := visit(node); cycle != nil {
+				return cycle
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package dag
+
+import (
+	"fmt"
+	"slices"
+)
+
+// DecodeLehmer returns the order of N nodes that a Lehmer code stands for (F.6): digit t, from 0 to N−1−t, picks the node at
+// position t among those not yet picked, in ascending order. The code has N−1 digits, the last node being forced, or N with a last digit of 0.
+// A digit out of its range is an error.
+func DecodeLehmer(nodes int, code []int32) ([]int, error) {
+	if len(code) != nodes-1 && len(code) != nodes {
+		return nil, fmt.Errorf("Lehmer code of %d digits for %d nodes: expected %d", len(code), nodes, nodes-1)
+	}
+	left := make([]int, nodes)
+	for i := range left {
+		left[i] = i
+	}
+	order := make([]int, 0, nodes)
+	for t := range nodes {
+		digit := 0
+		if t < len(code) {
+			digit = int(code[t])
+		}
+		if digit < 0 || digit >= len(left) {
+			return nil, fmt.Errorf("digit %d of the Lehmer code: expected 0 to %d, found %d", t, len(left)-1, digit)
+		}
+		order = append(order, left[digit])
+		left = slices.Delete(left, digit, digit+1)
+	}
+	return order, nil
+}
+
+// EncodeLehmer returns the N−1 digits of the Lehmer code of an order. It panics when order is not a permutation of 0 … N−1.
+func EncodeLehmer(order []int) []int32 {
+	left := make([]int, len(order))
+	for i := range left {
+		left[i] = i
+	}
+	code := make([]int32, 0, len(order))
+	for _, node := range order {
+		digit := slices.Index(left, node)
+		if digit < 0 {
+			panic(fmt.Sprintf("dag.EncodeLehmer: %v is not a permutation", order))
+		}
+		code = append(code, int32(digit))
+		left = slices.Delete(left, digit, digit+1)
+	}
+	return code[:max(len(code)-1, 0)]
+}

@@ -1,0 +1,186 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+
+	"github.com/transdim/vti/space"
+)
+
+// Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with N, N−1, …, 2 outcomes are the Lehmer code of
+// the order, and a site with 2 outcomes for each pair of positions s < t, by rows of U, tells whether the node at position s is a parent of that at t.
+// So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph has as many codes as it has topological orders ([Graph.Orders]).
+type Ordered struct{ nodes int }
+
+// NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
+func NewOrdered(nodes int) Ordered {
+	if nodes < 2 {
+		panic(fmt.Sprintf("dag.NewOrdered: %d nodes, want at least 2", nodes))
+	}
+	return Ordered{nodes}
+}
+
+// Cards returns the outcomes of the sites.
+func (o Ordered) Cards() []int {
+	cards := make([]int, 0, o.nodes-1+o.nodes*(o.nodes-1)/2)
+	for left := o.nodes; left >= 2; left-- {
+		cards = append(cards, left)
+	}
+	for range o.nodes * (o.nodes - 1) / 2 {
+		cards = append(cards, 2)
+	}
+	return cards
+}
+
+// site is that of the edge between positions s < t.
+func (o Ordered) site(s, t int) int {
+	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
+}
+
+// Graph decodes a code.
+func (o Ordered) Graph(code []int32) (*Graph, error) {
+	if want := len(o.Cards()); len(code) != want {
+		return nil, fmt.Errorf("code of a graph over %d nodes: expected %d sites, found %d", o.nodes, want, len(code))
+	}
+	order, err := DecodeLehmer(o.nodes, code[:o.nodes-1])
+	if err != nil {
+		return nil, err
+	}
+	g := NewGraph(o.nodes)
+	for s := range o.nodes {
+		for t := s + 1; t < o.nodes; t++ {
+			switch bit := code[o.site(s, t)]; bit {
+			case 0, 1:
+				g.Set(order[s], order[t], bit == 1)
+			default:
+				return nil, fmt.Errorf("site %d of the code: expected 0 or 1, found %d", o.site(s, t), bit)
+			}
+		}
+	}
+	return g, nil
+}
+
+// Code encodes a graph along one of its topological orders. It panics when order is none of them.
+func (o Ordered) Code(g *Graph, order []int) []int32 {
+	code := make([]int32, len(o.Cards()))
+	copy(code, EncodeLehmer(order))
+	for s := range o.nodes {
+		for t := s + 1; t < o.nodes; t++ {
+			if g.Has(order[t], order[s]) {
+				panic(fmt.Sprintf("dag.Ordered.Code: %v is no topological order: there is an edge from %d to %d", order, order[t], order[s]))
+			}
+			if g.Has(order[s], order[t]) {
+				code[o.site(s, t)] = 1
+			}
+		}
+	}
+	return code
+}
+
+// Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool inside a graph.
+func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
+	space.AssertCodes("dag.Ordered.Adjacency", codes, len(o.Cards()))
+	g, batch := codes.Graph(), codes.Shape().Dim(0)
+	const number = dtypes.Float32 // exact for what is counted here
+	// left[b, j] is 1 while node j is not picked; the digit picks the one that has as many before it.
+	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
+	before := graph.LowerTriangular(g, o.nodes)
+	before = graph.ConvertDType(graph.LogicalNot(before), number) // [N, N], 1 where row < column
+	rows := make([]*graph.Node, o.nodes)
+	for t := range o.nodes {
+		rank := graph.Dot(left, before) // [B, N]: nodes left before each
+		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
+		if t < o.nodes-1 {
+			digit = graph.ConvertDType(graph.SliceAxis(codes, 1, graph.AxisElem(t)), number)
+		}
+		rows[t] = graph.Mul(left, graph.ConvertDType(graph.Equal(rank, digit), number))
+		left = graph.Sub(left, rows[t])
+	}
+	permutation := graph.Stack(rows, 1) // P [B, N, N]: position, node
+	// U [B, N, N]: the bits in their places, zeros elsewhere.
+	zero := graph.Zeros(g, shapes.Make(number, batch, 1))
+	var entries []*graph.Node
+	bitsOf := graph.ConvertDType(codes, number)
+	for s := range o.nodes {
+		for t := range o.nodes {
+			if s < t {
+				entries = append(entries, graph.SliceAxis(bitsOf, 1, graph.AxisElem(o.site(s, t))))
+			} else {
+				entries = append(entries, zero)
+			}
+		}
+	}
+	upper := graph.Reshape(graph.Concatenate(entries, 1), batch, o.nodes, o.nodes)
+	sorted := graph.Einsum("bsj,bst->btj", permutation, upper) // PᵀU, as [B, t, from]
+	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
+}
+
+// maxOrderNodes is the largest graph whose topological orders are counted: the count takes 2^N numbers.
+const maxOrderNodes = 24
+
+// Orders counts the topological orders of an acyclic graph, its linear extensions: the number of codes (P, U) that give it. A
+// graph with a cycle has none. The count is exact below 2^53. It panics above 24 nodes.
+func (g *Graph) Orders() float64 {
+	if g.nodes > maxOrderNodes {
+		panic(fmt.Sprintf("dag.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
+	}
+	parents := g.ParentSets()
+	counts := make([]float64, 1<<g.nodes) // of the orders of a set of nodes that holds its parents
+	counts[0] = 1
+	for set, count := range counts {
+		if count == 0 {
+			continue
+		}
+		for j, needed := range parents {
+			if set>>j&1 == 0 && needed&^uint64(set) == 0 {
+				counts[set|1<<j] += count
+			}
+		}
+	}
+	return counts[len(counts)-1]
+}
+
+// CountGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and rounded above.
+func CountGraphs(n int) float64 {
+	counts := make([]float64, n+1)
+	counts[0] = 1
+	for m := 1; m <= n; m++ {
+		binomial := 1.0
+		for k := 1; k <= m; k++ {
+			binomial *= float64(m-k+1) / float64(k)
+			term := binomial * math.Ldexp(counts[m-k], k*(m-k))
+			if k%2 == 1 {
+				counts[m] += term
+			} else {
+				counts[m] -= term
+			}
+		}
+	}
+	return counts[n]
+}
+
+// acyclic tells whether parent sets make an acyclic graph, by taking away nodes without parents.
+func acyclic(parents []uint64) bool {
+	left := uint64(1)<<len(parents) - 1
+	for left != 0 {
+		free := uint64(0)
+		for j := range members(left) {
+			if parents[j]&left == 0 {
+				free |= 1 << j
+			}
+		}
+		if free == 0 {
+			return false
+		}
+		left &^= free
+	}
+	return true
+}
+
+// popcount is the number of members of a set.
+func popcount(set uint64) int { return bits.OnesCount64(set) }

@@ -1,0 +1,143 @@
+package dag
+
+import (
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/space"
+)
+
+// Over all codes of small graphs: A = PᵀUP as a product of matrices, acyclic, every graph reached, and as often as it has topological orders.
+func TestOrderedExhaustively(t *testing.T) {
+	for nodes := 2; nodes <= 5; nodes++ {
+		o := NewOrdered(nodes)
+		reached := map[string]float64{}
+		graphs := map[string]*Graph{}
+		for _, code := range space.All(o.Cards()) {
+			g, err := o.Graph(code)
+			require.NoError(t, err)
+			reached[g.Key()]++
+			graphs[g.Key()] = g
+		}
+		require.Len(t, reached, int(CountGraphs(nodes)))
+		for key, count := range reached {
+			g := graphs[key]
+			require.Equal(t, count, g.Orders(), key)
+			order, ok := g.Order()
+			require.True(t, ok)
+			again, err := o.Graph(o.Code(g, order))
+			require.NoError(t, err)
+			require.True(t, g.Equal(again))
+		}
+	}
+}
+
+// matrixProduct is PᵀUP from its definition.
+func matrixProduct(nodes int, code []int32) [][]bool {
+	p, u, a := make([][]int32, nodes), make([][]int32, nodes), make([][]bool, nodes)
+	order, _ := DecodeLehmer(nodes, code[:nodes-1])
+	next := nodes - 1
+	for s := range nodes {
+		p[s], u[s], a[s] = make([]int32, nodes), make([]int32, nodes), make([]bool, nodes)
+		p[s][order[s]] = 1
+		for t := s + 1; t < nodes; t++ {
+			u[s][t] = code[next]
+			next++
+		}
+	}
+	for i := range nodes {
+		for j := range nodes {
+			for s := range nodes {
+				for t := range nodes {
+					a[i][j] = a[i][j] || p[s][i]*u[s][t]*p[t][j] != 0
+				}
+			}
+		}
+	}
+	return a
+}
+
+func TestAdjacencyInAGraph(t *testing.T) {
+	backend := testkit.Backend(t)
+	for _, nodes := range []int{2, 3, 4} {
+		o := NewOrdered(nodes)
+		var codes [][]int32
+		for _, code := range space.All(o.Cards()) {
+			codes = append(codes, append([]int32(nil), code...))
+		}
+		output, err := graph.ExecOnce(backend, o.Adjacency, codes)
+		require.NoError(t, err)
+		got := output.Value().([][][]bool)
+		for b, code := range codes {
+			require.Equal(t, matrixProduct(nodes, code), got[b])
+			g, err := o.Graph(code)
+			require.NoError(t, err)
+			for i := range nodes {
+				for j := range nodes {
+					require.Equal(t, g.Has(i, j), got[b][i][j])
+				}
+			}
+		}
+	}
+}
+
+// Random codes of larger graphs are acyclic, and their cards are as F.7 says.
+func TestOrderedIsAcyclic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.IntRange(2, 20).Draw(t, "nodes")
+		o := NewOrdered(nodes)
+		cards := o.Cards()
+		require.Len(t, cards, nodes-1+nodes*(nodes-1)/2)
+		code := make([]int32, len(cards))
+		for site, card := range cards {
+			code[site] = int32(rapid.IntRange(0, card-1).Draw(t, "outcome"))
+		}
+		g, err := o.Graph(code)
+		require.NoError(t, err)
+		order, ok := g.Order()
+		require.True(t, ok)
+		require.Nil(t, g.Cycle())
+		require.True(t, acyclic(g.ParentSets()))
+		again, err := o.Graph(o.Code(g, order))
+		require.NoError(t, err)
+		require.True(t, g.Equal(again))
+	})
+}
+
+func TestOrderedErrors(t *testing.T) {
+	o := NewOrdered(3)
+	_, err := o.Graph([]int32{0, 0, 0})
+	require.ErrorContains(t, err, "expected 5 sites, found 3")
+	_, err = o.Graph([]int32{0, 0, 0, 2, 0})
+	require.ErrorContains(t, err, "site 3 of the code: expected 0 or 1, found 2")
+	g := NewGraph(3)
+	g.Set(0, 1, true)
+	require.Panics(t, func() { o.Code(g, []int{1, 0, 2}) })
+	require.Panics(t, func() { NewOrdered(1) })
+}
+
+// Robinson (1973), and the same by enumeration.
+func TestCountGraphs(t *testing.T) {
+	for n, want := range []float64{1, 1, 3, 25, 543, 29281, 3781503, 1138779265} {
+		require.Equal(t, want, CountGraphs(n))
+		if n > 5 {
+			continue
+		}
+		families := make([][]uint64, n)
+		for j := range families {
+			for set := range subsets((1<<n - 1) &^ (1 << j)) {
+				families[j] = append(families[j], set)
+			}
+		}
+		count := 0.0
+		everyGraph(families, func(parents []uint64) bool {
+			count++
+			return true
+		})
+		require.Equal(t, want, count)
+	}
+}
