@@ -10,7 +10,7 @@ import (
 // A digit out of its range is an error.
 func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	if len(code) != nodes-1 && len(code) != nodes {
-		return nil, fmt.Errorf("Lehmer code of %d digits for %d nodes: expected %d", len(code), nodes, nodes-1)
+		return nil, fmt.Errorf("a Lehmer code of %d digits for %d nodes: expected %d", len(code), nodes, nodes-1)
 	}
 	left := make([]int, nodes)
 	for i := range left {

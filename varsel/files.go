@@ -51,13 +51,7 @@ func (r *Result) writeTables(dir string) error {
 const ResultFile = "result.json"
 
 // text writes a number as CSV cells show it: empty when it is not finite.
-func text(n Number) string {
-	encoded, err := n.MarshalJSON()
-	if err != nil || string(encoded) == "null" {
-		return ""
-	}
-	return string(encoded)
-}
+func text(n Number) string { return n.Text() }
 
 func optional(n *Number) string {
 	if n == nil {

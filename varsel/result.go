@@ -1,29 +1,9 @@
 package varsel
 
-import (
-	"encoding/json"
-	"math"
-)
+import "github.com/transdim/vti/internal/report"
 
 // Number is a float64 that JSON shows as null when it is not finite.
-type Number float64
-
-// MarshalJSON implements json.Marshaler.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if value := float64(n); math.IsNaN(value) || math.IsInf(value, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON implements json.Unmarshaler; null becomes NaN.
-func (n *Number) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(data, (*float64)(n))
-}
+type Number = report.Number
 
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are
 // left out of its JSON.

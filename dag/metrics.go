@@ -1,0 +1,276 @@
+package dag
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/report"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
+// Weighted is a graph with its probability.
+type Weighted struct {
+	Graph       *Graph
+	Probability float64
+}
+
+// PaperMetrics are the four scores of F.2 as the paper's sources compute them.
+type PaperMetrics struct {
+	// F1 is the expectation over graphs of the F1 score of their entries.
+	F1 Number `json:"f1"`
+	// SHD is the expected number of entries of the adjacency matrix that differ: a reversed edge counts twice.
+	SHD Number `json:"shd"`
+	// Brier is the sum over all N² entries of (probability − truth)².
+	Brier Number `json:"brier"`
+	// AUROC is the expectation over graphs of the area under the curve of a single graph taken as a score of 0 or 1, over all N² entries: half the sum of
+	// sensitivity and specificity, to which the empty diagonal adds.
+	AUROC Number `json:"auroc"`
+}
+
+// EdgeMetrics are the usual scores of directed graphs, skeletons or equivalence classes.
+type EdgeMetrics struct {
+	// ExpectedF1 is the mean over graphs, MedianF1 that of the graph of all edges with a probability of at least one half.
+	ExpectedF1 Number `json:"expected_f1"`
+	MedianF1   Number `json:"median_f1"`
+	// SHD counts the pairs of nodes that are joined otherwise than in the truth, so that a reversed edge counts once;
+	// SHDTwice counts entries of the adjacency matrix, so that it counts twice. Both are means over graphs; the others are of the median graph.
+	ExpectedSHD      Number `json:"expected_shd"`
+	ExpectedSHDTwice Number `json:"expected_shd_reversal_twice"`
+	MedianSHD        Number `json:"median_shd"`
+	MedianSHDTwice   Number `json:"median_shd_reversal_twice"`
+	// Brier is the mean of (probability − truth)² over the entries off the diagonal.
+	Brier Number `json:"brier"`
+	// AUROC is the area under the curve of the edge probabilities, over the entries off the diagonal; AUROCGraphs is the mean over graphs of that
+	// of a single graph. Null where the truth has no edges, or all.
+	AUROC       Number `json:"auroc"`
+	AUROCGraphs Number `json:"auroc_over_graphs"`
+}
+
+// MethodMetrics compares one answer with a truth.
+type MethodMetrics struct {
+	Paper    PaperMetrics `json:"paper"`
+	Graph    EdgeMetrics  `json:"graph"`
+	Skeleton EdgeMetrics  `json:"skeleton"`
+	CPDAG    EdgeMetrics  `json:"cpdag"`
+}
+
+// Evaluate compares a distribution over acyclic graphs, whose probabilities sum to one, with a truth. A truth with a cycle has no equivalence class: the scores of
+// CPDAG are then against the truth itself. Skeletons have an entry for each pair of nodes, the others one for each ordered pair.
+func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
+	class := truth
+	if _, ok := truth.Order(); ok {
+		class = truth.CPDAG()
+	}
+	transform := func(f func(*Graph) *Graph) []Weighted {
+		out := make([]Weighted, len(posterior))
+		for i, w := range posterior {
+			out[i] = Weighted{f(w.Graph), w.Probability}
+		}
+		return out
+	}
+	return MethodMetrics{
+		Paper:    paperMetrics(truth, posterior),
+		Graph:    edgeMetrics(truth, posterior, orderedPairs(truth.nodes)),
+		Skeleton: edgeMetrics(truth.Skeleton(), transform((*Graph).Skeleton), unorderedPairs(truth.nodes)),
+		CPDAG:    edgeMetrics(class, transform((*Graph).CPDAG), orderedPairs(truth.nodes)),
+	}
+}
+
+// pair is an entry of an adjacency matrix.
+type pair struct{ from, to int }
+
+func orderedPairs(n int) (pairs []pair) {
+	for i := range n {
+		for j := range n {
+			if i != j {
+				pairs = append(pairs, pair{i, j})
+			}
+		}
+	}
+	return pairs
+}
+
+func unorderedPairs(n int) []pair {
+	return slices.DeleteFunc(orderedPairs(n), func(p pair) bool { return p.from > p.to })
+}
+
+// counts are the entries of a graph against those of the truth.
+type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
+
+func countEntries(truth, g *Graph, pairs []pair) (c counts) {
+	for _, p := range pairs {
+		switch actual, found := truth.Has(p.from, p.to), g.Has(p.from, p.to); {
+		case actual && found:
+			c.truePositive++
+		case found:
+			c.falsePositive++
+		case actual:
+			c.falseNegative++
+		default:
+			c.trueNegative++
+		}
+	}
+	return c
+}
+
+// f1 is the harmonic mean of precision and recall; 1 when there is nothing to find and nothing was found.
+func (c counts) f1() float64 {
+	if c.truePositive+c.falsePositive+c.falseNegative == 0 {
+		return 1
+	}
+	return 2 * c.truePositive / (2*c.truePositive + c.falsePositive + c.falseNegative)
+}
+
+// differing counts the entries that differ.
+func (c counts) differing() float64 { return c.falsePositive + c.falseNegative }
+
+// balanced is the area under the curve of a score that is 0 or 1; NaN when the truth is all 0 or all 1.
+func (c counts) balanced() float64 {
+	sensitivity := c.truePositive / (c.truePositive + c.falseNegative)
+	return (sensitivity + c.trueNegative/(c.trueNegative+c.falsePositive)) / 2
+}
+
+func paperMetrics(truth *Graph, posterior []Weighted) (m PaperMetrics) {
+	n := truth.nodes
+	pairs := orderedPairs(n)
+	for _, w := range posterior {
+		c := countEntries(truth, w.Graph, pairs)
+		m.F1 += Number(w.Probability * c.f1())
+		m.SHD += Number(w.Probability * c.differing())
+		c.trueNegative += float64(n)
+		m.AUROC += Number(w.Probability * c.balanced())
+	}
+	probabilities := EdgeProbabilities(n, posterior)
+	for _, p := range pairs {
+		m.Brier += Number(square(probabilities[p.from][p.to] - indicator(truth.Has(p.from, p.to))))
+	}
+	return m
+}
+
+func edgeMetrics(truth *Graph, posterior []Weighted, pairs []pair) (m EdgeMetrics) {
+	for _, w := range posterior {
+		c := countEntries(truth, w.Graph, pairs)
+		m.ExpectedF1 += Number(w.Probability * c.f1())
+		m.ExpectedSHD += Number(w.Probability * pairDistance(truth, w.Graph))
+		m.ExpectedSHDTwice += Number(w.Probability * c.differing())
+		m.AUROCGraphs += Number(w.Probability * c.balanced())
+	}
+	probabilities := EdgeProbabilities(truth.nodes, posterior)
+	median := MedianGraph(probabilities)
+	c := countEntries(truth, median, pairs)
+	m.MedianF1, m.MedianSHD, m.MedianSHDTwice = Number(c.f1()), Number(pairDistance(truth, median)), Number(c.differing())
+	scores, labels := make([]float64, len(pairs)), make([]bool, len(pairs))
+	for i, p := range pairs {
+		scores[i], labels[i] = probabilities[p.from][p.to], truth.Has(p.from, p.to)
+		m.Brier += Number(square(scores[i]-indicator(labels[i])) / float64(len(pairs)))
+	}
+	m.AUROC = Number(AUROC(scores, labels))
+	return m
+}
+
+// pairDistance counts the pairs of nodes that two graphs join otherwise.
+func pairDistance(a, b *Graph) (distance float64) {
+	for _, p := range unorderedPairs(a.nodes) {
+		if a.Has(p.from, p.to) != b.Has(p.from, p.to) || a.Has(p.to, p.from) != b.Has(p.to, p.from) {
+			distance++
+		}
+	}
+	return distance
+}
+
+// EdgeProbabilities is the probability of each entry of the adjacency matrix, [N][N].
+func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
+	probabilities := square2(nodes)
+	for _, w := range posterior {
+		for i, on := range w.Graph.edge {
+			if on {
+				probabilities[i/nodes][i%nodes] += w.Probability
+			}
+		}
+	}
+	return probabilities
+}
+
+// MedianGraph has the edges with a probability of at least one half. It need not be acyclic.
+func MedianGraph(probabilities [][]float64) *Graph {
+	g := NewGraph(len(probabilities))
+	for i, row := range probabilities {
+		for j, p := range row {
+			g.edge[i*g.nodes+j] = p >= 0.5
+		}
+	}
+	return g
+}
+
+// AUROC is the probability that a case with a true label scores above one with a false label, ties counting one half. NaN when one kind is missing.
+func AUROC(scores []float64, labels []bool) float64 {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[a], scores[b]) })
+	var positives, negatives, below, area float64
+	for start := 0; start < len(order); {
+		end := start
+		var truths, falses float64
+		for ; end < len(order) && scores[order[end]] == scores[order[start]]; end++ {
+			if labels[order[end]] {
+				truths++
+			} else {
+				falses++
+			}
+		}
+		area += truths * (below + falses/2)
+		below += falses
+		positives, negatives = positives+truths, negatives+falses
+		start = end
+	}
+	return area / (positives * negatives)
+}
+
+// FewestReversals is the least number of edges that have to go for a graph to become acyclic: a truth with cycles cannot be met better than with
+// this structural distance. ok is false above 20 nodes, where it is not computed.
+func (g *Graph) FewestReversals() (edges int, ok bool) {
+	if g.nodes > 20 {
+		return 0, false
+	}
+	children := make([]uint64, g.nodes)
+	for i := range g.nodes {
+		for j := range g.nodes {
+			if g.Has(i, j) {
+				children[i] |= 1 << j
+			}
+		}
+	}
+	// fewest[set]: edges against the best order that begins with the nodes of the set, among them.
+	fewest := make([]int, 1<<g.nodes)
+	for set := 1; set < len(fewest); set++ {
+		fewest[set] = math.MaxInt
+		for j := range members(uint64(set)) {
+			before := set &^ (1 << j)
+			fewest[set] = min(fewest[set], fewest[before]+popcount(children[j]&uint64(before)))
+		}
+	}
+	return fewest[len(fewest)-1], true
+}
+
+func square(x float64) float64 { return x * x }
+
+// square2 is a matrix of zeros.
+func square2(n int) [][]float64 {
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, n)
+	}
+	return rows
+}
+
+func indicator(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,116 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Truth 0 → 1 → 2. Found: with probability 3/4 the edge 0 → 1 reversed and the other missed, with 1/4 the truth.
+func TestMetricsByHand(t *testing.T) {
+	truth := edges(3, [2]int{0, 1}, [2]int{1, 2})
+	posterior := []Weighted{{edges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
+	m := Evaluate(truth, posterior)
+
+	require.InDelta(t, 0.25, float64(m.Paper.F1), 1e-12)
+	require.InDelta(t, 0.75*3, float64(m.Paper.SHD), 1e-12, "entries 01, 10 and 12")
+	require.InDelta(t, 0.75*0.75*3, float64(m.Paper.Brier), 1e-12)
+	// One graph: sensitivity 0, specificity 6/7 with the diagonal.
+	require.InDelta(t, 0.75*(6.0/7)/2+0.25, float64(m.Paper.AUROC), 1e-12)
+
+	require.InDelta(t, 0.25, float64(m.Graph.ExpectedF1), 1e-12)
+	require.Zero(t, float64(m.Graph.MedianF1))
+	require.InDelta(t, 0.75*2, float64(m.Graph.ExpectedSHD), 1e-12, "the reversed edge counts once")
+	require.InDelta(t, 0.75*3, float64(m.Graph.ExpectedSHDTwice), 1e-12)
+	require.InDelta(t, 2, float64(m.Graph.MedianSHD), 1e-12)
+	require.InDelta(t, 3, float64(m.Graph.MedianSHDTwice), 1e-12)
+	require.InDelta(t, 0.75*0.75*3/6, float64(m.Graph.Brier), 1e-12)
+	// Scores: true entries 0.25 each; false ones 0.75, 0, 0, 0.
+	require.InDelta(t, 0.75, float64(m.Graph.AUROC), 1e-12)
+	require.InDelta(t, 0.75*(3.0/4)/2+0.25, float64(m.Graph.AUROCGraphs), 1e-12)
+
+	// Skeleton: 0 − 1 is always found, 1 − 2 with 1/4; 0 − 2 never.
+	require.InDelta(t, 0.75*2.0/3+0.25, float64(m.Skeleton.ExpectedF1), 1e-12)
+	require.InDelta(t, 0.75, float64(m.Skeleton.ExpectedSHD), 1e-12)
+	require.Equal(t, m.Skeleton.ExpectedSHD, m.Skeleton.ExpectedSHDTwice)
+	require.InDelta(t, 0.75*0.75/3, float64(m.Skeleton.Brier), 1e-12)
+	require.InDelta(t, 1, float64(m.Skeleton.AUROC), 1e-12)
+
+	// CPDAG: the chain is 0 − 1 − 2 without directions, 1 → 0 is 0 − 1.
+	require.InDelta(t, 0.75*2.0/3+0.25, float64(m.CPDAG.ExpectedF1), 1e-12)
+	require.InDelta(t, 0.75, float64(m.CPDAG.ExpectedSHD), 1e-12)
+	require.InDelta(t, 1.5, float64(m.CPDAG.ExpectedSHDTwice), 1e-12)
+}
+
+// A perfect answer, and the empty graph.
+func TestMetricsAtTheEnds(t *testing.T) {
+	truth := edges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
+	m := Evaluate(truth, []Weighted{{truth, 1}})
+	for _, part := range []EdgeMetrics{m.Graph, m.Skeleton, m.CPDAG} {
+		require.Equal(t, EdgeMetrics{ExpectedF1: 1, MedianF1: 1, AUROC: 1, AUROCGraphs: 1}, part)
+	}
+	require.Equal(t, PaperMetrics{F1: 1, AUROC: 1}, m.Paper)
+	m = Evaluate(truth, []Weighted{{NewGraph(4), 1}})
+	require.Equal(t, PaperMetrics{SHD: 3, Brier: 3, AUROC: 0.5}, m.Paper)
+	require.Equal(t, EdgeMetrics{ExpectedSHD: 3, ExpectedSHDTwice: 3, MedianSHD: 3, MedianSHDTwice: 3, Brier: 0.25, AUROC: 0.5, AUROCGraphs: 0.5}, m.Graph)
+}
+
+// AUROC against its definition, over all pairs.
+func TestAUROC(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		n := 2 + random.IntN(20)
+		scores, labels := make([]float64, n), make([]bool, n)
+		for i := range scores {
+			scores[i], labels[i] = float64(random.IntN(5)), random.IntN(2) == 0
+		}
+		var wins, pairs float64
+		for i := range n {
+			for j := range n {
+				if !labels[i] || labels[j] {
+					continue
+				}
+				pairs++
+				switch {
+				case scores[i] > scores[j]:
+					wins++
+				case scores[i] == scores[j]:
+					wins += 0.5
+				}
+			}
+		}
+		if got := AUROC(scores, labels); pairs == 0 {
+			require.True(t, math.IsNaN(got))
+		} else {
+			require.InDelta(t, wins/pairs, got, 1e-12)
+		}
+	}
+}
+
+// Against the best of all acyclic graphs.
+func TestFewestReversals(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	families := make([][]uint64, 4)
+	for j := range families {
+		for set := range subsets(15 &^ (1 << j)) {
+			families[j] = append(families[j], set)
+		}
+	}
+	for range 20 {
+		g := NewGraph(4)
+		for _, p := range orderedPairs(4) {
+			g.Set(p.from, p.to, random.IntN(2) == 0)
+		}
+		best := math.Inf(1)
+		everyGraph(families, func(parents []uint64) bool {
+			best = min(best, pairDistance(g, FromParents(parents)))
+			return true
+		})
+		// Of an edge in both directions one has to go, which is one pair.
+		fewest, ok := g.FewestReversals()
+		require.True(t, ok)
+		require.Equal(t, int(best), fewest, g.Key())
+	}
+}
