@@ -1,0 +1,265 @@
+package modeldist
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/space"
+)
+
+// ListConfig sizes a [List]. The zero value is ready for use.
+type ListConfig struct {
+	// LogOdds are the log odds of each item to be a member, which items have independently at the start, but for the limit on
+	// their number; nil means 0 for all. They must be finite.
+	LogOdds []float64
+	// Active is the number of items, the first ones, whose log odds follow from the members before them; those of all others stay what
+	// they were but for a common shift. 0 means all up to 512. So put the items that matter first.
+	Active int
+	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden its number of units, 64 by default.
+	Embedding, Hidden int
+	Seed              uint64       // root seed of the initial weights
+	DType             dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+}
+
+// List is a distribution over the ascending lists of [space.Lists]. Given the members so far, the last of them item i, every later item j
+// has a hazard π_j, its probability to be the next member if none between is:
+//
+//	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),  logit π_j = a_j + e_j·h(members so far)
+//
+// and after k members there are no more. With e = 0, where it starts, items are members independently. So it is the same family as an
+// autoregressive network over p bits, in which bits between two members depend on the members alone; drawing a code takes
+// k passes and not p.
+type List struct {
+	items, slots int
+	active       int
+	cfg          ListConfig
+}
+
+// NewList returns the distribution over lists of at most slots of so many items.
+func NewList(items, slots int, cfg ListConfig) (*List, error) {
+	switch {
+	case items < 1 || slots < 1 || slots > items:
+		return nil, fmt.Errorf("modeldist.NewList: lists of at most %d of %d items, want at least one item and 1 to that many", slots, items)
+	case cfg.Active < 0 || cfg.Embedding < 0 || cfg.Hidden < 0:
+		return nil, fmt.Errorf("modeldist.NewList: Active, Embedding and Hidden are %d, %d and %d, want none negative", cfg.Active, cfg.Embedding, cfg.Hidden)
+	case cfg.LogOdds != nil && len(cfg.LogOdds) != items:
+		return nil, fmt.Errorf("modeldist.NewList: %d log odds for %d items", len(cfg.LogOdds), items)
+	case cfg.DType != dtypes.InvalidDType && cfg.DType != dtypes.Float32 && cfg.DType != dtypes.Float64:
+		return nil, fmt.Errorf("modeldist.NewList: network of dtype %s, want Float32 or Float64", cfg.DType)
+	}
+	for item, odds := range cfg.LogOdds {
+		if math.IsNaN(odds) || math.IsInf(odds, 0) {
+			return nil, fmt.Errorf("modeldist.NewList: log odds of item %d are %v, want a finite number", item, odds)
+		}
+	}
+	if cfg.LogOdds == nil {
+		cfg.LogOdds = make([]float64, items)
+	}
+	if cfg.DType == dtypes.InvalidDType {
+		cfg.DType = dtypes.Float32
+	}
+	for _, size := range []struct {
+		field    *int
+		fallback int
+	}{{&cfg.Active, 512}, {&cfg.Embedding, 16}, {&cfg.Hidden, 64}} {
+		if *size.field == 0 {
+			*size.field = size.fallback
+		}
+	}
+	return &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}, nil
+}
+
+// hazards are the log odds of all items in one graph.
+type hazards struct {
+	list     *List
+	ctx      *context.Context
+	base     *graph.Node // of the active items, [1, A]
+	outward  *graph.Node // e of the active items, [A, E]
+	tail     *graph.Node // of the other items, [p−A] float64; nil if there are none
+	tailSums *graph.Node // running sums of their −log(1 − π), [p−A+1] float64
+}
+
+func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
+	ctx = ctx.In("list")
+	h := &hazards{list: l, ctx: ctx}
+	start := graph.ConvertDType(graph.Const(g, [][]float64{l.cfg.LogOdds[:l.active]}), l.cfg.DType)
+	h.base = graph.Add(start, made.Variable(ctx, g, l.cfg.Seed, "odds", l.cfg.DType, made.Zeros, 1, l.active))
+	h.outward = made.Variable(ctx, g, l.cfg.Seed, "outward", l.cfg.DType, made.Zeros, l.active, l.cfg.Embedding)
+	if l.active < l.items {
+		shift := made.Variable(ctx, g, l.cfg.Seed, "shift", dtypes.Float64, made.Zeros, 1)
+		h.tail = graph.Add(graph.Const(g, l.cfg.LogOdds[l.active:]), shift)
+		h.tailSums = runningSums(softplus(h.tail))
+	}
+	return h
+}
+
+// given returns the log odds of the active items: members [R, E], the summed embeddings of the members so far, count [R, 1] their number -> [R, A].
+func (h *hazards) given(members, count *graph.Node) *graph.Node {
+	cfg := &h.list.cfg
+	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
+		return made.Linear(h.ctx.In(name), cfg.Seed, x, outputs, made.FanIn(x.Shape().Dim(1)), made.Zeros)
+	}
+	x := graph.Concatenate([]*graph.Node{members, graph.DivScalar(count, float64(h.list.slots))}, 1)
+	x = made.ReLU.Apply(layer("first", x, cfg.Hidden))
+	x = graph.Add(x, layer("second", made.ReLU.Apply(layer("block", x, cfg.Hidden)), cfg.Hidden))
+	x = layer("last", x, cfg.Embedding)
+	return graph.Add(graph.MatMul(x, graph.Transpose(h.outward, 0, 1)), h.base)
+}
+
+// embedded returns the embeddings of items, zeros for "no more": [N] int32 -> [N, E].
+func (h *hazards) embedded(items *graph.Node) *graph.Node {
+	l := h.list
+	table := made.Variable(h.ctx, items.Graph(), l.cfg.Seed, "inward", l.cfg.DType, made.Uniform(1), l.items+1, l.cfg.Embedding)
+	member := graph.LessThan(items, graph.Const(items.Graph(), int32(l.items)))
+	rows := graph.Gather(table, graph.InsertAxes(items, -1))
+	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
+}
+
+// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is no ascending list.
+func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
+	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
+	g := codes.Graph()
+	batch := codes.Shape().Dim(0)
+	h := l.bind(ctx, g)
+	none := graph.Const(g, int32(l.items))
+
+	// Every row is a place of a list: what is drawn there, and the member before it.
+	flat := func(x *graph.Node) *graph.Node { return graph.Reshape(x, batch*l.slots) }
+	before := graph.BroadcastToDims(graph.Const(g, [][]int32{{-1}}), batch, 1)
+	if l.slots > 1 {
+		before = graph.Concatenate([]*graph.Node{before, graph.SliceAxis(codes, 1, graph.AxisRange(0, l.slots-1))}, 1)
+	}
+	drawn, last := flat(codes), flat(before)
+	valid := graph.LogicalOr(graph.GreaterThan(drawn, last), graph.LogicalAnd(graph.Equal(drawn, none), graph.Equal(last, none)))
+	valid = graph.LogicalAnd(valid, graph.LogicalAnd(graph.GreaterOrEqual(drawn, graph.Const(g, int32(0))), graph.LessOrEqual(drawn, none)))
+	drawn = graph.Where(valid, drawn, graph.BroadcastToShape(none, drawn.Shape()))
+
+	embedded := graph.Reshape(h.embedded(drawn), batch, l.slots, l.cfg.Embedding)
+	member := graph.ConvertDType(graph.LessThan(graph.Reshape(drawn, batch, l.slots), none), l.cfg.DType)
+	earlier := graph.Const(g, strictlyUpper(l.slots))
+	earlier = graph.ConvertDType(earlier, l.cfg.DType)
+	members := graph.Reshape(graph.Einsum("bte,ts->bse", embedded, earlier), batch*l.slots, l.cfg.Embedding)
+	count := graph.Reshape(graph.MatMul(member, earlier), batch*l.slots, 1)
+
+	// Active items contribute log odds where drawn, and log(1 − π) from behind the last member up to what was drawn.
+	odds := h.given(members, count)
+	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 1)
+	column := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(graph.InsertAxes(x, -1), item.Shape()) }
+	passed := graph.LogicalAnd(graph.GreaterThan(item, column(last)), graph.LessOrEqual(item, column(drawn)))
+	terms := graph.Sub(graph.Where(graph.Equal(item, column(drawn)), odds, graph.ZerosLike(odds)), graph.Where(passed, softplus(odds), graph.ZerosLike(odds)))
+	total := graph.ConvertDType(graph.ReduceSum(terms, 1), dtypes.Float64)
+	if h.tail != nil {
+		total = graph.Add(total, h.tailLogProb(drawn, last))
+	}
+	total = graph.ReduceSum(graph.Reshape(total, batch, l.slots), 1)
+	allValid := graph.ReduceMin(graph.ConvertDType(graph.Reshape(valid, batch, l.slots), dtypes.Int32), 1)
+	return graph.Where(graph.Equal(allValid, graph.Const(g, int32(1))), total, graph.BroadcastToShape(graph.Const(g, math.Inf(-1)), total.Shape()))
+}
+
+// tailLogProb is what the items that are not active contribute: drawn and last [R] -> [R].
+func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
+	l := h.list
+	g := drawn.Graph()
+	place := func(x *graph.Node) *graph.Node { // of an item in the tail, clipped to its ends
+		x = graph.AddScalar(x, -float64(l.active))
+		return graph.Min(graph.Max(x, graph.Const(g, int32(0))), graph.Const(g, int32(l.items-l.active)))
+	}
+	sumUpTo := func(x *graph.Node) *graph.Node { return graph.Gather(h.tailSums, graph.InsertAxes(place(x), -1)) }
+	passed := graph.Sub(sumUpTo(graph.AddScalar(drawn, 1)), sumUpTo(graph.AddScalar(last, 1)))
+	inside := graph.LogicalAnd(graph.GreaterOrEqual(drawn, graph.Const(g, int32(l.active))), graph.LessThan(drawn, graph.Const(g, int32(l.items))))
+	at := graph.Where(inside, place(drawn), graph.ZerosLike(drawn))
+	odds := graph.Gather(h.tail, graph.InsertAxes(at, -1))
+	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
+}
+
+// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place: the next member is the first item at which the sum of
+// −log(1 − π) over the items behind the last member exceeds −log(1 − u).
+func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
+	assertUniforms("modeldist.List.Sample", uniforms, l.slots)
+	g := uniforms.Graph()
+	batch := uniforms.Shape().Dim(0)
+	h := l.bind(ctx, g)
+	none := graph.Const(g, int32(l.items))
+	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), batch)
+	members := graph.Zeros(g, shapes.Make(l.cfg.DType, batch, l.cfg.Embedding))
+	count := graph.Zeros(g, shapes.Make(l.cfg.DType, batch, 1))
+	columns := make([]*graph.Node, l.slots)
+	for t := range columns {
+		odds := h.given(members, count)
+		item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 1)
+		behind := graph.GreaterThan(item, graph.BroadcastToShape(graph.InsertAxes(last, -1), item.Shape()))
+		weight := graph.ConvertDType(graph.Where(behind, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64)
+		sum := graph.ReduceSum(weight, 1)
+		target := graph.Neg(graph.Log1P(graph.Neg(graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(t)), 1))))
+		within := graph.LessThan(target, sum)
+		share := graph.Where(within, graph.Div(target, graph.Where(within, sum, graph.OnesLike(sum))), graph.ZerosLike(sum))
+		drawn := invertCDF(weight, share)
+		drawn = graph.Where(within, drawn, h.tailDraw(last, graph.Sub(target, sum), none))
+		drawn = graph.Where(graph.Equal(last, none), last, drawn)
+		columns[t] = graph.InsertAxes(drawn, -1)
+		last = drawn
+		members = graph.Add(members, h.embedded(drawn))
+		count = graph.Add(count, graph.InsertAxes(graph.ConvertDType(graph.LessThan(drawn, none), l.cfg.DType), -1))
+	}
+	return graph.StopGradient(graph.Concatenate(columns, 1))
+}
+
+// tailDraw returns the first item that is not active, behind last, at which the running sum exceeds target, or none: last [B] int32, target [B] -> [B].
+func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
+	if h.tail == nil {
+		return graph.BroadcastToShape(none, last.Shape())
+	}
+	l := h.list
+	g := last.Graph()
+	n := l.items - l.active
+	first := graph.Max(graph.AddScalar(last, 1-float64(l.active)), graph.Const(g, int32(0)))
+	first = graph.Min(first, graph.Const(g, int32(n)))
+	target = graph.Add(graph.Max(target, graph.ZerosLike(target)), graph.Gather(h.tailSums, graph.InsertAxes(first, -1)))
+	whole := graph.Squeeze(graph.SliceAxis(h.tailSums, 0, graph.AxisElem(n)), 0)
+	within := graph.LessThan(target, whole)
+	share := graph.Where(within, graph.Div(target, whole), graph.ZerosLike(target))
+	drawn := invertCDF(graph.InsertAxes(softplus(h.tail), 0), share)
+	drawn = graph.Max(drawn, first) // rounding must not go back to the last member
+	return graph.Where(within, graph.AddScalar(drawn, float64(l.active)), graph.BroadcastToShape(none, drawn.Shape()))
+}
+
+// softplus is log(1 + exp x), −log(1 − π) for log odds x.
+func softplus(x *graph.Node) *graph.Node {
+	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
+}
+
+// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. The entries are laid out in a square whose rows are summed by
+// products with a triangle.
+func runningSums(x *graph.Node) *graph.Node {
+	g := x.Graph()
+	n := x.Shape().Dim(0)
+	side := int(math.Ceil(math.Sqrt(float64(n))))
+	if padding := side*side - n; padding > 0 {
+		x = graph.Concatenate([]*graph.Node{x, graph.Zeros(g, shapes.Make(x.DType(), padding))}, 0)
+	}
+	square := graph.Reshape(x, side, side)
+	earlier := graph.ConvertDType(graph.Const(g, strictlyUpper(side)), x.DType())
+	within := graph.Add(graph.MatMul(square, earlier), square)
+	rows := graph.MatMul(graph.Reshape(graph.ReduceSum(square, 1), 1, side), earlier)
+	sums := graph.Reshape(graph.Add(within, graph.Transpose(rows, 0, 1)), side*side)
+	sums = graph.Concatenate([]*graph.Node{graph.Zeros(g, shapes.Make(x.DType(), 1)), sums}, 0)
+	return graph.Gather(sums, graph.InsertAxes(graph.Iota(g, shapes.Make(dtypes.Int32, n+1), 0), -1))
+}
+
+// strictlyUpper is the n×n matrix of ones above the diagonal, zeros elsewhere.
+func strictlyUpper(n int) [][]float64 {
+	matrix := make([][]float64, n)
+	for i := range matrix {
+		matrix[i] = make([]float64, n)
+		for j := i + 1; j < n; j++ {
+			matrix[i][j] = 1
+		}
+	}
+	return matrix
+}
