@@ -1,6 +1,8 @@
 package cosmic
 
 import (
+	"fmt"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -17,15 +19,57 @@ import (
 //
 // It has no trainable variables. Nodes hold the batch last, [D, B], so that each step of the
 // factorisation is one pass along contiguous memory.
+//
+// H and b are the same for all rows of a batch, from the Config, or each row has its own, from [Flow.Given].
 type anchor struct {
-	logUnit *graph.Node // log U [D, 1]
+	logUnit *graph.Node // log U [D, 1], or [D, B] if each row has its own
 	shift   *graph.Node // h [D, B], or [D, 1] without factor
 	factor  *factor     // nil where H is diagonal
+}
+
+// quadratic is -½ θᵀHθ + bᵀθ of each row of a batch.
+type quadratic struct{ precision, linear *graph.Node } // [B, D, D], [B, D]
+
+// Given returns the flow with an anchor of its own for each row of a batch: a new flow is then N(H_AA⁻¹b_A, H_AA⁻¹) with the
+// row's precision H and linear term b in place of those of the Config. precision is [B, D, D], linear [B, D]; only
+// the entries of active coordinates count. Where a Hessian is not positive definite the anchor is some other normal distribution, and still
+// a valid flow. No gradient passes through either. The flow belongs to the graph of the nodes; its variables are those of f.
+func (f *Flow) Given(precision, linear *graph.Node) *Flow {
+	dim := f.cfg.Dim
+	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {
+		panic(fmt.Errorf("cosmic: Given: want a precision [B, %d, %d] and a linear term [B, %d], got %s and %s", dim, dim, dim, precision.Shape(), linear.Shape()))
+	}
+	given := *f
+	given.quadratic = &quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
+	return &given
+}
+
+// anchor is that of the flow for rows with their own quadratics.
+func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
+	dim := q.linear.Shape().Dim(1)
+	precision := graph.TransposeAllAxes(graph.ConvertDType(q.precision, dtype), 1, 2, 0) // [D, D, B]
+	diagonal := make([]*graph.Node, dim)
+	for j := range diagonal {
+		diagonal[j] = graph.Reshape(graph.Slice(precision, graph.AxisElem(j), graph.AxisElem(j)), 1, -1)
+	}
+	ones := graph.OnesLike(turned(graph.ConvertDType(mask, dtype)))
+	positive := graph.Where(turned(mask), stacked(diagonal), ones)
+	positive = graph.Where(graph.GreaterThan(positive, graph.ZerosLike(positive)), positive, ones)
+	logUnit := graph.MulScalar(graph.Log(positive), -0.5)
+	unit := graph.Exp(logUnit) // [D, B]
+	couplings := graph.Mul(precision, graph.Mul(graph.InsertAxes(unit, 0), graph.InsertAxes(unit, 1)))
+	linear := graph.Mul(turned(active(mask, graph.ConvertDType(q.linear, dtype))), unit)
+	a := &anchor{logUnit: logUnit, factor: newFactor(mask, couplings, linear)}
+	a.shift = a.factor.shift
+	return a
 }
 
 // anchor returns the anchor of the flow for mask [B, D], or nil if it has none. Its constants are
 // variables, so that they are part of a checkpoint; those in ctx take precedence over the Config.
 func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType) *anchor {
+	if f.quadratic != nil {
+		return f.quadratic.anchor(mask, dtype)
+	}
 	ctx = ctx.In("anchor")
 	dim, initial := f.cfg.Dim, f.cfg.standardised()
 	constant := func(name string, values []float64, dims ...int) *graph.Node {
@@ -42,7 +86,7 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 	}
 	a := &anchor{logUnit: logUnit, shift: linear}
 	if couplings := constant("couplings", initial.couplings, dim, dim); couplings != nil {
-		a.factor = newFactor(mask, couplings, linear)
+		a.factor = newFactor(mask, graph.InsertAxes(couplings, -1), linear)
 		a.shift = a.factor.shift
 	}
 	return a

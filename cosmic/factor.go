@@ -9,8 +9,8 @@ import (
 // Float32 would decide about them. Any positive value gives a valid flow: map and density share the factor.
 const minPivot = 1e-6
 
-// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of masks, where R has
-// unit diagonal: the factor of R restricted to the active coordinates, and of the identity on the others. It comes
+// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of masks, where R, the same for all
+// rows or one for each, has unit diagonal: the factor of R restricted to the active coordinates, and of the identity on the others. It comes
 // with h, the solution of L h = m∘b. No gradient passes through any of them.
 //
 // GoMLX differentiates slices by padding, which not every backend can do, and fusing a few long steps costs
@@ -21,19 +21,19 @@ type factor struct {
 	shift    *graph.Node   // h [D, B]
 }
 
-// newFactor factorises for mask [B, D], couplings [D, D], which holds R off the diagonal and zeros on it, and
-// linear, b [D, 1].
+// newFactor factorises for mask [B, D], couplings [D, D, n], which holds R off the diagonal, and
+// linear, b [D, n], with n = 1 or B.
 func newFactor(mask, couplings, linear *graph.Node) *factor {
 	dim := couplings.Shape().Dim(0)
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
 	// b is one more row of R: elimination turns it into h.
 	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(at(m, 0))}, 0)
-	rows := graph.Concatenate([]*graph.Node{couplings, turned(linear)}, 0) // [D+1, D]
+	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0) // [D+1, D, n]
 
 	var extendedColumns, shift []*graph.Node // columns with h_j below
 	f := &factor{}
 	for j := range dim {
-		entries := graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j))
+		entries := graph.Squeeze(graph.Slice(rows, graph.AxisRange(j+1), graph.AxisElem(j)), 1)
 		column := graph.Mul(graph.Mul(from(extended, j+1), at(m, j)), entries)
 		square := graph.OnesLike(at(m, j))
 		for k, previous := range extendedColumns {

@@ -27,7 +27,7 @@ func TestFactor(t *testing.T) {
 		}
 		b := allMasks(dim, v)
 		exec, err := graph.NewExec(testkit.Backend(t), func(mask, v, couplings, linear *graph.Node) []*graph.Node {
-			f := newFactor(mask, graph.Reshape(couplings, dim, dim), graph.Reshape(linear, dim, 1))
+			f := newFactor(mask, graph.Reshape(couplings, dim, dim, 1), graph.Reshape(linear, dim, 1))
 			v = turned(v)
 			out := []*graph.Node{stacked(f.diagonal), f.shift, f.solve(v), f.solveTransposed(v), f.multiply(v), f.multiplyTransposed(v)}
 			for i := range out {

@@ -16,6 +16,8 @@ type Flow struct {
 	cfg Config
 	tau univariate    // of each layer
 	net *made.Network // of each layer; nil for Diagonal
+
+	quadratic *quadratic // of each row, in place of that of cfg; nil: none
 }
 
 // New checks cfg and returns the flow it describes.
