@@ -102,3 +102,26 @@ func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 		require.InDelta(t, 1, m.variance/repeats/variance, 0.13, name)
 	}
 }
+
+// Frequencies must say what Probability says event by event, for both kinds of certificate.
+func TestFrequencies(t *testing.T) {
+	complete := &Certificate{Complete: true, Models: []ModelEstimate{
+		{Code: []int32{0, 1}, Certified: 0.5, LogEvidenceSE: 0.1}, {Code: []int32{1, 1}, Certified: 0.3, LogEvidenceSE: 0.2}, {Code: []int32{1, 0}, Certified: 0.2, LogEvidenceSE: math.NaN()},
+	}}
+	joint := &Certificate{Sample: WeightedSample{Codes: [][]int32{{0, 1}, {1, 1}, {1, 0}, {1, 1}}, Weight: []float64{0.4, 0.3, 0.2, 0.1}}}
+	for _, c := range []*Certificate{complete, joint} {
+		probability, se := c.Frequencies(2, func(code []int32) (on []int) {
+			for site, outcome := range code {
+				if outcome == 1 {
+					on = append(on, site)
+				}
+			}
+			return on
+		})
+		for site := range probability {
+			want, wantSE := c.Probability(func(code []int32) bool { return code[site] == 1 })
+			require.InDelta(t, want, probability[site], 1e-14)
+			require.InDelta(t, wantSE, se[site], 1e-14)
+		}
+	}
+}

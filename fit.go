@@ -99,7 +99,8 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	}
 	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
 	cfg.Flow.Seed = cfg.Seed
-	if masker, ok := sp.(space.RowMasker); ok && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
+	_, ownQuadratics := target.(QuadraticTarget)
+	if masker, ok := sp.(space.RowMasker); ok && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)
 		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(device, target, code, mask); err != nil {
 			return nil, fmt.Errorf("evaluating the target: %w", err)

@@ -15,7 +15,7 @@ const module = "github.com/transdim/vti"
 var layers = map[string]int{
 	"cmd/vti": 5,
 	"varsel":  4, "dag": 4,
-	"":        3, "rjmcmc": 3,
+	"": 3, "rjmcmc": 3,
 	"cosmic": 2, "modeldist": 2,
 	"space": 1, "gradest": 1, "gpu": 1,
 	"simd": 0,

@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
@@ -24,7 +25,7 @@ type Posterior struct {
 	target    Target
 	config    Config
 	settings  json.RawMessage
-	flow      Flow
+	flow      *cosmic.Flow
 	variables *context.Context
 	step      int
 
@@ -111,7 +112,7 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 		outputs, err := p.run("density", func(ctx *Context, codes, theta *Node) []*Node {
 			sp := p.target.Space()
 			mask, feats := sp.Mask(codes), p.features(codes)
-			z, logDet := p.flow.ToBase(ctx.In(flowScope), mask, feats, ConvertDType(theta, p.config.DType))
+			z, logDet := flowOf(p.flow, p.target, codes, mask, p.config.DType).ToBase(ctx.In(flowScope), mask, feats, ConvertDType(theta, p.config.DType))
 			logQ := Add(p.config.Models.LogProb(ctx.In(modelScope), codes), ConvertDType(logConditional(mask, z, logDet), dtypes.Float64))
 			return []*Node{logQ}
 		}, tensors.FromFlatDataAndDimensions(flatCodes, batch, sites), tensors.FromFlatDataAndDimensions(flatTheta, batch, dim))
@@ -166,8 +167,8 @@ func (p *Posterior) features(codes *Node) *Node {
 }
 
 // pushGraph maps z through the flow: θ, log q(θ | m) and log η(θ | m), all of z's type.
-func pushGraph(ctx *Context, flow Flow, target Target, codes, mask, feats, z *Node) (theta, logQ, logJoint *Node) {
-	theta, logDet := flow.ToParams(ctx.In(flowScope), mask, feats, z)
+func pushGraph(ctx *Context, flow *cosmic.Flow, target Target, codes, mask, feats, z *Node) (theta, logQ, logJoint *Node) {
+	theta, logDet := flowOf(flow, target, codes, mask, z.DType()).ToParams(ctx.In(flowScope), mask, feats, z)
 	return theta, logConditional(mask, z, logDet), target.LogJoint(codes, mask, theta)
 }
 

@@ -1,7 +1,10 @@
 package vti
 
 import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/space"
 )
 
@@ -30,9 +33,20 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
-// Flow is q_φ(θ | m) as a map between reference draws and saturated parameters, identity on inactive coordinates (CoSMIC).
-// mask [B,D] bool, feats [B,C], z and theta [B,D]; logDet [B] is that of z -> theta in both directions.
-type Flow interface {
-	ToParams(ctx *Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node)
-	ToBase(ctx *Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node)
+// QuadraticTarget is a Target that knows a quadratic approximation of the log density of each model, exact where the density is
+// Gaussian. The engine then ends the flow in the normal distribution that it gives, model by model. Other targets get one from the Hessian at a
+// mode of the largest model, which takes a model that uses all coordinates.
+type QuadraticTarget interface {
+	Target
+	// Quadratic returns H [B,D,D], symmetric and positive definite on the active coordinates, and b [B,D] such that
+	// log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large. Entries of inactive coordinates do not count. dtype is the type to compute in.
+	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
+}
+
+// flowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it has them.
+func flowOf(flow *cosmic.Flow, target Target, codes, mask *graph.Node, dtype dtypes.DType) *cosmic.Flow {
+	if quadratic, ok := target.(QuadraticTarget); ok {
+		return flow.Given(quadratic.Quadratic(codes, mask, dtype))
+	}
+	return flow
 }
