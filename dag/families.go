@@ -1,0 +1,111 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// maxMaskNodes is the largest number of nodes whose families are listed: sets of parents are the bits of a word, and there are N 2^(N−1) of them.
+const maxMaskNodes = 20
+
+// Family is a node with a set of parents.
+type Family struct {
+	Node    int
+	Parents uint64
+}
+
+// Structure says which graphs are possible and how probable they are before the data.
+type Structure struct {
+	Nodes int
+	// Required and Allowed are, for each node, the parents that it must and may have.
+	Required, Allowed []uint64
+	// MaxParents bounds the parents of a node; negative: no bound.
+	MaxParents int
+	// EdgePenalty is λ: the prior is proportional to exp(−λ edges).
+	EdgePenalty float64
+	// Orders makes the prior uniform over codes (P, U) instead of graphs, as in the paper: a graph then counts as often as it has topological orders.
+	Orders bool
+}
+
+// FreeStructure has no constraints and the prior that is uniform over graphs.
+func FreeStructure(nodes int) Structure {
+	s := Structure{Nodes: nodes, Required: make([]uint64, nodes), Allowed: make([]uint64, nodes), MaxParents: -1}
+	for j := range nodes {
+		s.Allowed[j] = (1<<nodes - 1) &^ (1 << j)
+	}
+	return s
+}
+
+// Families lists the families that the constraints leave, by node and then by size and value of the set.
+func (s Structure) Families() []Family {
+	var families []Family
+	for j := range s.Nodes {
+		var sets []uint64
+		for free := range subsets(s.Allowed[j] &^ s.Required[j]) {
+			if set := free | s.Required[j]; s.MaxParents < 0 || popcount(set) <= s.MaxParents {
+				sets = append(sets, set)
+			}
+		}
+		slices.SortFunc(sets, func(a, b uint64) int {
+			if d := popcount(a) - popcount(b); d != 0 {
+				return d
+			}
+			if a < b {
+				return -1
+			}
+			return 1
+		})
+		for _, set := range sets {
+			families = append(families, Family{j, set})
+		}
+	}
+	return families
+}
+
+// Validate fails if no graph is left or a field is out of its range. What it says names nodes by number: constraints given by names are
+// checked by NewStructure.
+func (s Structure) Validate() error {
+	if s.Nodes < 2 || s.Nodes > maxMaskNodes {
+		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, maxMaskNodes)
+	}
+	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
+		return fmt.Errorf("constraints for %d and %d nodes: expected %d", len(s.Required), len(s.Allowed), s.Nodes)
+	}
+	if math.IsNaN(s.EdgePenalty) || math.IsInf(s.EdgePenalty, 0) {
+		return fmt.Errorf("edge penalty: expected a finite number, found %g", s.EdgePenalty)
+	}
+	for j, required := range s.Required {
+		if s.Allowed[j]>>j&1 != 0 {
+			return fmt.Errorf("node %d must not be allowed as its own parent", j)
+		}
+		if bad := required &^ s.Allowed[j]; bad != 0 {
+			for i := range members(bad) {
+				return fmt.Errorf("the edge from node %d to node %d is required and not allowed", i, j)
+			}
+		}
+		if s.MaxParents >= 0 && popcount(required) > s.MaxParents {
+			return fmt.Errorf("node %d has %d required parents and may have %d", j, popcount(required), s.MaxParents)
+		}
+	}
+	if cycle := FromParents(s.Required).Cycle(); cycle != nil {
+		return fmt.Errorf("the required edges make a cycle through nodes %v", cycle)
+	}
+	return nil
+}
+
+// weights are the log weights of families, by node: score less the penalty of its edges.
+func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
+	byNode := make([][]weightedSet, s.Nodes)
+	for i, f := range families {
+		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents, scores[i] - s.EdgePenalty*float64(popcount(f.Parents)), i})
+	}
+	return byNode
+}
+
+// weightedSet is a set of parents with its log weight; family is its place in the list of families.
+type weightedSet struct {
+	parents   uint64
+	logWeight float64
+	family    int
+}

@@ -1,0 +1,211 @@
+package dag
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Scores are the log evidences of families: [F] each, in the order of Families.
+type Scores struct {
+	Families []Family
+	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
+	LogEvidence, SE []float64
+	// KHat is the Pareto shape of the weights behind it; nil for exact scores.
+	KHat []float64
+}
+
+// Posterior is the distribution over graphs that scores and prior give. It is exact but for the errors of the scores.
+type Posterior struct {
+	Structure Structure
+	Scores    Scores
+	// LogEvidence is log Σ_A p(A) p(x | A), and SE its standard error.
+	LogEvidence, LogEvidenceSE float64
+	// Marginals are the posterior probabilities of the families [F].
+	Marginals []float64
+
+	sum      structureSum
+	logTotal float64
+}
+
+// NewPosterior sums over all graphs that the structure allows. Scores must have the families of the structure, in its order. The
+// prior over graphs can be summed for up to 14 nodes, that over orders for up to 20.
+func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
+	if err := structure.Validate(); err != nil {
+		return nil, err
+	}
+	families := structure.Families()
+	if !slices.Equal(families, scores.Families) || len(scores.LogEvidence) != len(families) || len(scores.SE) != len(families) {
+		return nil, fmt.Errorf("dag.NewPosterior: the structure has %d families, the scores are for %d others", len(families), len(scores.Families))
+	}
+	if limit := structure.nodeLimit(); structure.Nodes > limit {
+		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.priorName(), limit)
+	}
+	for i, score := range scores.LogEvidence {
+		if math.IsNaN(score) || math.IsInf(score, 0) {
+			return nil, fmt.Errorf("the score of node %d with the parents %b is %g", families[i].Node, families[i].Parents, score)
+		}
+	}
+	prior := structure.newSum(structure.weights(families, make([]float64, len(families)))).logTotal()
+	p := &Posterior{Structure: structure, Scores: scores}
+	p.sum = structure.newSum(structure.weights(families, scores.LogEvidence))
+	p.logTotal = p.sum.logTotal()
+	p.LogEvidence = p.logTotal - prior
+	p.Marginals = p.sum.marginals(len(families))
+	var variance float64
+	for i, share := range p.Marginals {
+		variance += square(share * scores.SE[i])
+	}
+	p.LogEvidenceSE = math.Sqrt(variance)
+	return p, nil
+}
+
+// nodeLimit is the largest number of nodes whose graphs can be summed.
+func (s Structure) nodeLimit() int {
+	if s.Orders {
+		return maxMaskNodes
+	}
+	return maxLayerNodes
+}
+
+func (s Structure) priorName() string {
+	if s.Orders {
+		return "orders and graphs along them"
+	}
+	return "graphs"
+}
+
+func (s Structure) newSum(sets [][]weightedSet) structureSum {
+	if s.Orders {
+		return newOrderSum(sets)
+	}
+	return newLayerSum(sets)
+}
+
+// EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
+func (p *Posterior) EdgeProbabilities() [][]float64 {
+	probabilities := square2(p.Structure.Nodes)
+	for f, family := range p.Scores.Families {
+		for i := range members(family.Parents) {
+			probabilities[i][family.Node] += p.Marginals[f]
+		}
+	}
+	return probabilities
+}
+
+// Draw is a graph that was drawn from the posterior.
+type Draw struct {
+	Graph *Graph
+	// Families are the places of its families in the list of scores, by node.
+	Families []int
+	// Count is how often it was drawn.
+	Count int
+	// Probability is that of the graph in the posterior, and SE its standard error from those of the scores.
+	Probability, SE float64
+}
+
+// Sample draws count graphs and returns the different ones, the most probable first.
+func (p *Posterior) Sample(random *rand.Rand, count int) []Draw {
+	families := make([]int, p.Structure.Nodes)
+	place := map[string]int{}
+	var draws []Draw
+	for range count {
+		p.sum.draw(random, families)
+		key := fmt.Sprint(families)
+		k, seen := place[key]
+		if !seen {
+			k = len(draws)
+			place[key] = k
+			draws = append(draws, p.describe(families))
+		}
+		draws[k].Count++
+	}
+	slices.SortFunc(draws, func(a, b Draw) int {
+		return cmp.Or(cmp.Compare(b.Probability, a.Probability), slices.Compare(a.Families, b.Families))
+	})
+	return draws
+}
+
+// describe makes the draw of a graph given by its families.
+func (p *Posterior) describe(families []int) Draw {
+	d := Draw{Families: slices.Clone(families)}
+	parents := make([]uint64, len(families))
+	logWeight := -p.logTotal
+	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
+	variance := square(p.LogEvidenceSE)
+	for j, f := range families {
+		parents[j] = p.Scores.Families[f].Parents
+		logWeight += p.Scores.LogEvidence[f] - p.Structure.EdgePenalty*float64(popcount(parents[j]))
+		variance += square(p.Scores.SE[f]) * (square(1-p.Marginals[f]) - square(p.Marginals[f]))
+	}
+	d.Graph = FromParents(parents)
+	if p.Structure.Orders {
+		logWeight += math.Log(d.Graph.Orders())
+	}
+	d.Probability = math.Exp(logWeight)
+	d.SE = d.Probability * math.Sqrt(math.Max(variance, 0))
+	return d
+}
+
+// Probability is the share of draws whose graph satisfies event, with a standard error that counts both the number of draws and the errors of the
+// scores: to first order the probability changes by the covariance of the event with each family times the error of the family's score.
+func (p *Posterior) Probability(draws []Draw, event func(*Graph) bool) (probability, se float64) {
+	var total float64
+	joint := map[int]float64{}
+	for _, d := range draws {
+		total += float64(d.Count)
+		if event(d.Graph) {
+			probability += float64(d.Count)
+			for _, f := range d.Families {
+				joint[f] += float64(d.Count)
+			}
+		}
+	}
+	probability /= total
+	return probability, math.Sqrt(probability*(1-probability)/total + p.scoreVariance(probability, joint, total))
+}
+
+// scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and family f together.
+func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, total float64) (variance float64) {
+	for f, share := range p.Marginals {
+		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
+			variance += square((joint[f]/total - probability*share) * se)
+		}
+	}
+	return variance
+}
+
+// EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the errors of the scores.
+func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
+	nodes := p.Structure.Nodes
+	errors, probabilities := square2(nodes), p.EdgeProbabilities()
+	for _, e := range orderedPairs(nodes) {
+		var total float64
+		joint := map[int]float64{}
+		for _, d := range draws {
+			total += float64(d.Count)
+			if d.Graph.Has(e.from, e.to) {
+				for _, f := range d.Families {
+					joint[f] += float64(d.Count)
+				}
+			}
+		}
+		errors[e.from][e.to] = math.Sqrt(p.scoreVariance(probabilities[e.from][e.to], joint, total))
+	}
+	return errors
+}
+
+// weighted are the draws with the shares of their counts as probabilities.
+func weighted(draws []Draw) []Weighted {
+	var total float64
+	for _, d := range draws {
+		total += float64(d.Count)
+	}
+	out := make([]Weighted, len(draws))
+	for i, d := range draws {
+		out[i] = Weighted{d.Graph, float64(d.Count) / total}
+	}
+	return out
+}

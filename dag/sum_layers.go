@@ -1,0 +1,264 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// maxLayerNodes is the largest graph for layerSum, whose work grows as 4^N and whose memory as 3^N.
+const maxLayerNodes = 14
+
+// layerSum is the sum over graphs, each counted once. A graph has one division into layers: nodes without parents first, and every other node one layer below the lowest of
+// its parents (Kuipers and Moffa 2017). So a node of a layer has all parents in the layers above, set A, and at least one in the layer right above, T ⊆ A. All
+// terms are positive: nothing cancels, as it would in sums by inclusion and exclusion.
+type layerSum struct {
+	nodes    int
+	sets     [][]weightedSet
+	touching [][][]float64 // of node j, node t: log of the sum over families of j in S with t among the parents [N][N][2^N]
+	place    []int         // Σ 3^i over the members of a set [2^N]: the digits of a pair (U, S ⊆ U) are 0, 1 in U, 2 in S
+	upTo     []float64     // log of the sum over graphs on the nodes U whose last layer is S [3^N]
+}
+
+func newLayerSum(sets [][]weightedSet) *layerSum {
+	l := &layerSum{nodes: len(sets), sets: sets, place: make([]int, 1<<len(sets))}
+	power := 1
+	for i := range l.nodes {
+		for set := range 1 << i {
+			l.place[set|1<<i] = l.place[set] + power
+		}
+		power *= 3
+	}
+	l.upTo = make([]float64, power)
+	for i := range l.upTo {
+		l.upTo[i] = math.Inf(-1)
+	}
+	for _, own := range sets {
+		var touching [][]float64
+		for t := range l.nodes {
+			touching = append(touching, sumWithin(own, l.nodes, 1<<t))
+		}
+		l.touching = append(l.touching, touching)
+	}
+	below, sums := l.scratch()
+	for set := range subsets(uint64(1)<<l.nodes - 1) {
+		if set != 0 {
+			l.upTo[l.at(set, set)] = l.roots(set)
+		}
+	}
+	all := uint64(1)<<l.nodes - 1
+	for above := uint64(1); above < all; above++ { // a set comes after its subsets
+		for layer := range subsets(above) {
+			so := l.upTo[l.at(above, layer)]
+			if layer == 0 || math.IsInf(so, -1) {
+				continue
+			}
+			outside := l.nextLayer(above, layer, below)
+			l.sumSubsets(outside, below, sums)
+			for next := range subsets(outside) {
+				if next != 0 {
+					at := l.at(above|next, next)
+					l.upTo[at] = logAdd(l.upTo[at], so+sums[next])
+				}
+			}
+		}
+	}
+	return l
+}
+
+// scratch allocates what nextLayer and sumSubsets write to.
+func (l *layerSum) scratch() (below, sums []float64) {
+	return make([]float64, l.nodes), make([]float64, 1<<l.nodes)
+}
+
+// at is where the sum for nodes U with last layer S is.
+func (l *layerSum) at(nodes, layer uint64) int { return l.place[nodes] + l.place[layer] }
+
+// roots is the log weight of a set of nodes without parents.
+func (l *layerSum) roots(set uint64) (sum float64) {
+	for j := range members(set) {
+		sum += l.rootWeight(j)
+	}
+	return sum
+}
+
+func (l *layerSum) rootWeight(j int) float64 {
+	for _, s := range l.sets[j] {
+		if s.parents == 0 {
+			return s.logWeight
+		}
+	}
+	return math.Inf(-1)
+}
+
+// nextLayer fills below with the log of the sum over the families that put a node right below layer, the last of the nodes above, and returns the nodes that are not yet placed.
+func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
+	outside = (uint64(1)<<l.nodes - 1) &^ above
+	for j := range members(outside) {
+		sum, within := math.Inf(-1), above
+		for t := range members(layer) { // families by their first member in layer
+			sum = logAdd(sum, l.touching[j][t][within])
+			within &^= 1 << t
+		}
+		below[j] = sum
+	}
+	return outside
+}
+
+// sumSubsets fills sums with Σ_{j in S} below[j] for every S in set.
+func (l *layerSum) sumSubsets(set uint64, below, sums []float64) {
+	sums[0] = 0
+	// The other subsets in increasing order: each is one that came before with its largest member.
+	done := uint64(0)
+	for j := range members(set) {
+		for sub := range subsets(done) {
+			sums[sub|1<<j] = sums[sub] + below[j]
+		}
+		done |= 1 << j
+	}
+}
+
+func (l *layerSum) logTotal() float64 {
+	all := uint64(1)<<l.nodes - 1
+	total := math.Inf(-1)
+	for last := range subsets(all) {
+		if last != 0 {
+			total = logAdd(total, l.upTo[l.at(all, last)])
+		}
+	}
+	return total
+}
+
+func (l *layerSum) draw(random *rand.Rand, families []int) {
+	all := uint64(1)<<l.nodes - 1
+	layer := pick(random, l.logTotal(), all, func(s uint64) float64 { return l.upTo[l.at(all, s)] })
+	for nodes := all; ; {
+		above := nodes &^ layer
+		if above == 0 {
+			for j := range members(layer) {
+				families[j] = drawSet(random, l.sets[j], 0, 0, l.rootWeight(j))
+			}
+			return
+		}
+		below := func(j int, upper uint64) float64 {
+			sum, within := math.Inf(-1), above
+			for t := range members(upper) {
+				sum = logAdd(sum, l.touching[j][t][within])
+				within &^= 1 << t
+			}
+			return sum
+		}
+		upper := pick(random, l.upTo[l.at(nodes, layer)], above, func(s uint64) float64 {
+			term := l.upTo[l.at(above, s)]
+			for j := range members(layer) {
+				if math.IsInf(term, -1) {
+					break
+				}
+				term += below(j, s)
+			}
+			return term
+		})
+		for j := range members(layer) {
+			families[j] = drawSet(random, l.sets[j], above, upper, below(j, upper))
+		}
+		nodes, layer = above, upper
+	}
+}
+
+// pick draws a subset of set, not empty, in proportion to the exponential of its term; logTotal is the log of their sum.
+func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) float64) (chosen uint64) {
+	u := random.Float64()
+	for sub := range subsets(set) {
+		if sub == 0 {
+			break
+		}
+		value := term(sub)
+		if math.IsInf(value, -1) {
+			continue
+		}
+		chosen = sub
+		if u -= math.Exp(value - logTotal); u <= 0 {
+			break
+		}
+	}
+	return chosen
+}
+
+func (l *layerSum) marginals(families int) []float64 {
+	total, all := l.logTotal(), uint64(1)<<l.nodes-1
+	after := make([]float64, len(l.upTo)) // log of the sum over what can follow the nodes U with last layer S
+	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t is the first of them in the layer right above.
+	around := make([][][]float64, l.nodes)
+	for j := range around {
+		around[j] = make([][]float64, l.nodes)
+		for t := range around[j] {
+			around[j][t] = make([]float64, 1<<l.nodes)
+			for set := range around[j][t] {
+				around[j][t][set] = math.Inf(-1)
+			}
+		}
+	}
+	below, sums := l.scratch()
+	own := make([]float64, l.nodes)
+	for above := all - 1; above >= 1; above-- {
+		for layer := range subsets(above) {
+			at := l.at(above, layer)
+			if layer == 0 || math.IsInf(l.upTo[at], -1) {
+				continue
+			}
+			outside := l.nextLayer(above, layer, below)
+			l.sumSubsets(outside, below, sums)
+			after[at] = math.Inf(-1)
+			for j := range members(outside) {
+				own[j] = math.Inf(-1)
+			}
+			for next := range subsets(outside) {
+				if next == 0 {
+					break
+				}
+				term := sums[next] + after[l.at(above|next, next)]
+				after[at] = logAdd(after[at], term)
+				if term+l.upTo[at]-total < -2*negligible {
+					continue
+				}
+				for j := range members(next) {
+					own[j] = logAdd(own[j], term)
+				}
+			}
+			for j := range members(outside) {
+				if math.IsInf(own[j], -1) {
+					continue
+				}
+				share, within := own[j]+l.upTo[at]-below[j]-total, above
+				for t := range members(layer) {
+					around[j][t][within] = logAdd(around[j][t][within], share)
+					within &^= 1 << t
+				}
+			}
+		}
+	}
+	shares := make([]float64, families)
+	for j, sets := range l.sets {
+		for t := range l.nodes {
+			sumOverSupersets(around[j][t], l.nodes)
+		}
+		root := math.Inf(-1)
+		for layer := range subsets(all) {
+			if layer>>j&1 != 0 {
+				at := l.at(layer, layer)
+				root = logAdd(root, l.roots(layer)+after[at]-total)
+			}
+		}
+		for _, s := range sets {
+			if s.parents == 0 {
+				shares[s.family] = math.Exp(root)
+				continue
+			}
+			sum := math.Inf(-1)
+			for t := range members(s.parents) {
+				sum = logAdd(sum, around[j][t][s.parents])
+			}
+			shares[s.family] = math.Exp(s.logWeight + sum)
+		}
+	}
+	return shares
+}

@@ -1,0 +1,135 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// structureSum sums over all graphs, with the weight of a graph the product of those of its families.
+type structureSum interface {
+	// logTotal is the logarithm of the sum.
+	logTotal() float64
+	// draw picks a graph in proportion to its weight: the places of its families in the list of families, by node.
+	draw(random *rand.Rand, families []int)
+	// marginals returns the share of every family in the sum.
+	marginals(families int) []float64
+}
+
+// orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it has topological orders. Sums are over sets of nodes
+// that come first in an order (Koivisto and Sood 2004).
+type orderSum struct {
+	nodes  int
+	sets   [][]weightedSet
+	within [][]float64 // α_j(S): log of the sum over families of j with parents in S [N][2^N]
+	first  []float64   // log of the sum over all that the nodes of a set can be, put first [2^N]
+}
+
+func newOrderSum(sets [][]weightedSet) *orderSum {
+	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
+	for _, own := range sets {
+		o.within = append(o.within, sumWithin(own, o.nodes, 0))
+	}
+	for set := 1; set < len(o.first); set++ {
+		o.first[set] = math.Inf(-1)
+		for j := range members(uint64(set)) {
+			before := set &^ (1 << j)
+			o.first[set] = logAdd(o.first[set], o.first[before]+o.within[j][before])
+		}
+	}
+	return o
+}
+
+// sumWithin is, for every set S of nodes, the log of the sum of the weights of the sets that lie in S and hold all of must.
+func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
+	sums := make([]float64, 1<<nodes)
+	for i := range sums {
+		sums[i] = math.Inf(-1)
+	}
+	for _, s := range sets {
+		if s.parents&must == must {
+			sums[s.parents] = logAdd(sums[s.parents], s.logWeight)
+		}
+	}
+	for i := range nodes {
+		for set := range sums {
+			if set>>i&1 != 0 {
+				sums[set] = logAdd(sums[set], sums[set&^(1<<i)])
+			}
+		}
+	}
+	return sums
+}
+
+func (o *orderSum) logTotal() float64 { return o.first[len(o.first)-1] }
+
+func (o *orderSum) draw(random *rand.Rand, families []int) {
+	for set := len(o.first) - 1; set != 0; {
+		u := math.Log(random.Float64()) + o.first[set]
+		last, total := -1, math.Inf(-1)
+		for j := range members(uint64(set)) {
+			before := set &^ (1 << j)
+			if term := o.first[before] + o.within[j][before]; !math.IsInf(term, -1) {
+				last = j
+				if total = logAdd(total, term); total >= u {
+					break
+				}
+			}
+		}
+		set &^= 1 << last
+		families[last] = drawSet(random, o.sets[last], uint64(set), 0, o.within[last][set])
+	}
+}
+
+// drawSet picks a set of parents among those that lie in within and, unless touch is empty, have a member in it, whose weights sum to exp logTotal.
+func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
+	u := random.Float64()
+	family = -1
+	for _, s := range sets {
+		if s.parents&^within != 0 || touch != 0 && s.parents&touch == 0 || math.IsInf(s.logWeight, -1) {
+			continue
+		}
+		family = s.family
+		if u -= math.Exp(s.logWeight - logTotal); u <= 0 {
+			break
+		}
+	}
+	return family
+}
+
+func (o *orderSum) marginals(families int) []float64 {
+	all := len(o.first) - 1
+	rest := make([]float64, len(o.first)) // log of the sum over all that can follow
+	for set := all - 1; set >= 0; set-- {
+		rest[set] = math.Inf(-1)
+		for j := range members(uint64(all &^ set)) {
+			rest[set] = logAdd(rest[set], o.within[j][set]+rest[set|1<<j])
+		}
+	}
+	shares := make([]float64, families)
+	around := make([]float64, len(o.first))
+	for j, sets := range o.sets {
+		// around[S]: log share of all else when node j comes right after the nodes of a set that holds S.
+		for set := range around {
+			around[set] = math.Inf(-1)
+			if set>>j&1 == 0 {
+				around[set] = o.first[set] + rest[set|1<<j] - o.logTotal()
+			}
+		}
+		sumOverSupersets(around, o.nodes)
+		for _, s := range sets {
+			shares[s.family] = math.Exp(s.logWeight + around[s.parents])
+		}
+	}
+	return shares
+}
+
+// sumOverSupersets replaces the value of each set by the log of the sum over all sets that hold it.
+func sumOverSupersets(values []float64, nodes int) {
+	for i := range nodes {
+		for set := range values {
+			if set>>i&1 == 0 {
+				values[set] = logAdd(values[set], values[set|1<<i])
+			}
+		}
+	}
+}
