@@ -1,0 +1,194 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// Constraints are what is known of the graph before the data, by the names of nodes.
+type Constraints struct {
+	// Forbid and Require list edges as "a->b".
+	Forbid  []string `json:"forbid,omitempty"`
+	Require []string `json:"require,omitempty"`
+	// Tiers divides the nodes into groups: no edge leads from a later one to an earlier one. Nodes in none are free.
+	Tiers [][]string `json:"tiers,omitempty"`
+	// MaxParents bounds the parents of every node; 0 for no bound.
+	MaxParents int `json:"max_parents,omitempty"`
+}
+
+// ReadTiers reads a file with a tier in each line, the nodes of it separated by commas. Empty lines and those that begin with # are skipped.
+func ReadTiers(path string) ([][]string, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var tiers [][]string
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		var tier []string
+		for name := range strings.SplitSeq(line, ",") {
+			tier = append(tier, strings.TrimSpace(name))
+		}
+		tiers = append(tiers, tier)
+	}
+	if len(tiers) == 0 {
+		return nil, fmt.Errorf("%s: expected a line of node names for each tier, found none", path)
+	}
+	return tiers, nil
+}
+
+// edge reads "a->b".
+func (d *Data) edge(text string) (from, to int, err error) {
+	// A name may hold an arrow: try every place to cut.
+	var last error
+	for at := 0; ; {
+		next := strings.Index(text[at:], "->")
+		if next < 0 {
+			break
+		}
+		at += next + len("->")
+		from, err = d.node(strings.TrimSpace(text[:at-len("->")]))
+		if err == nil {
+			if to, err = d.node(strings.TrimSpace(text[at:])); err == nil {
+				if from == to {
+					return 0, 0, fmt.Errorf("%q: an edge from a node to itself", text)
+				}
+				return from, to, nil
+			}
+		}
+		last = err
+	}
+	if last == nil {
+		last = errors.New("expected two nodes as a->b")
+	}
+	return 0, 0, fmt.Errorf("edge %q: %w", text, last)
+}
+
+// NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no acyclic graph meets are an error that says why.
+func (d *Data) NewStructure(c Constraints) (Structure, error) {
+	s := Structure{Nodes: d.Nodes(), MaxParents: -1}
+	if s.Nodes > maxMaskNodes {
+		return s, fmt.Errorf("%s has %d nodes: the sums over graphs are exact for up to %d (%d with the prior over orders); --exclude leaves columns out",
+			d.Path, s.Nodes, maxLayerNodes, maxMaskNodes)
+	}
+	s = FreeStructure(s.Nodes)
+	if c.MaxParents < 0 {
+		return s, fmt.Errorf("--max-parents: expected at least 1, found %d", c.MaxParents)
+	}
+	if c.MaxParents > 0 {
+		s.MaxParents = c.MaxParents
+	}
+	reason := map[pair]string{}
+	for _, text := range c.Forbid {
+		from, to, err := d.edge(text)
+		if err != nil {
+			return s, fmt.Errorf("--forbid: %w", err)
+		}
+		s.Allowed[to] &^= 1 << from
+		reason[pair{from, to}] = "--forbid " + text
+	}
+	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
+		return s, err
+	}
+	required := NewGraph(s.Nodes)
+	for _, text := range c.Require {
+		from, to, err := d.edge(text)
+		if err != nil {
+			return s, fmt.Errorf("--require: %w", err)
+		}
+		if why, bad := reason[pair{from, to}]; bad {
+			return s, fmt.Errorf("no graph is left: --require %s contradicts %s", text, why)
+		}
+		s.Required[to] |= 1 << from
+		required.Set(from, to, true)
+	}
+	if cycle := required.Cycle(); cycle != nil {
+		var names []string
+		for _, j := range append(cycle, cycle[0]) {
+			names = append(names, d.Names[j])
+		}
+		return s, fmt.Errorf("no graph is left: the required edges make a cycle, %s", strings.Join(names, " -> "))
+	}
+	for j, set := range s.Required {
+		if s.MaxParents >= 0 && popcount(set) > s.MaxParents {
+			return s, fmt.Errorf("no graph is left: %d parents of %q are required and --max-parents is %d", popcount(set), d.Names[j], s.MaxParents)
+		}
+	}
+	return s, s.Validate()
+}
+
+// applyTiers forbids the edges from later to earlier tiers.
+func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string) error {
+	tierOf := slices.Repeat([]int{-1}, s.Nodes)
+	for k, tier := range tiers {
+		for _, name := range tier {
+			j, err := d.node(name)
+			if err != nil {
+				return fmt.Errorf("tier %d: %w", k+1, err)
+			}
+			if tierOf[j] >= 0 {
+				return fmt.Errorf("node %q is in tier %d and again in tier %d", name, tierOf[j]+1, k+1)
+			}
+			tierOf[j] = k
+		}
+	}
+	for _, e := range orderedPairs(s.Nodes) {
+		if tierOf[e.to] >= 0 && tierOf[e.from] > tierOf[e.to] {
+			s.Allowed[e.to] &^= 1 << e.from
+			reason[e] = fmt.Sprintf("the tiers: %q is in tier %d, %q in tier %d", d.Names[e.from], tierOf[e.from]+1, d.Names[e.to], tierOf[e.to]+1)
+		}
+	}
+	return nil
+}
+
+// ReadTruth reads an adjacency matrix: a column of row names, then a column of 0 and 1 for each node, row = cause and column = effect. Without
+// a column of names the rows are in the order of the columns. Every node of the data must be there; others are left out.
+func (d *Data) ReadTruth(path string) (*Graph, error) {
+	t, err := table.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	columns := t.Names()
+	rowNames := columns
+	if first, err := t.Lookup(columns[0]); err == nil && first.Kind == table.Factor {
+		rowNames = nil
+		for row := range t.Rows() {
+			rowNames = append(rowNames, first.Text(row))
+		}
+		columns = columns[1:]
+	}
+	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {
+		return nil, fmt.Errorf("%s: expected a square matrix, found %d rows and %d columns", path, t.Rows(), len(columns))
+	}
+	g := NewGraph(d.Nodes())
+	for to, name := range d.Names {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		for from, cause := range d.Names {
+			row := slices.Index(rowNames, cause)
+			if row < 0 {
+				return nil, fmt.Errorf("%s: no row for node %q", path, cause)
+			}
+			if c.Kind != table.Numeric || c.Values[row] != 0 && c.Values[row] != 1 {
+				return nil, fmt.Errorf("%s: column %q, %s: expected 0 or 1, found %q", path, name, t.Place(row), c.Text(row))
+			}
+			if from == to && c.Values[row] == 1 {
+				return nil, fmt.Errorf("%s: %s: an edge from %q to itself", path, t.Place(row), name)
+			}
+			if from != to {
+				g.Set(from, to, c.Values[row] == 1)
+			}
+		}
+	}
+	return g, nil
+}

@@ -1,0 +1,261 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// Scaling says what is done to the columns.
+type Scaling int
+
+const (
+	// Standardize centres every column and divides it by its standard deviation.
+	Standardize Scaling = iota
+	// GlobalScale centres every column and divides all by one number, the standard deviation of all their values: the paper's preparation. Relative
+	// variances stay, and with equal noise they tell of directions.
+	GlobalScale
+	// Center only centres the columns.
+	Center
+	// Unscaled leaves the columns as they are. Linear mechanisms have no intercept, so the columns should have mean zero.
+	Unscaled
+)
+
+var scalingNames = [...]string{"standardize", "global", "center", "none"}
+
+// String returns the name that [ParseScaling] reads.
+func (s Scaling) String() string {
+	if s < 0 || int(s) >= len(scalingNames) {
+		return fmt.Sprintf("Scaling(%d)", int(s))
+	}
+	return scalingNames[s]
+}
+
+// ParseScaling reads standardize, global, center or none.
+func ParseScaling(text string) (Scaling, error) {
+	for s, name := range scalingNames {
+		if text == name {
+			return Scaling(s), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown scaling %q; expected standardize, global, center or none", text)
+}
+
+// MarshalText writes the name.
+func (s Scaling) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Scaling) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseScaling(string(text))
+	return err
+}
+
+// DataOptions say how a table is used. Every column that is not named here is a node.
+type DataOptions struct {
+	// Exclude names columns that are not used.
+	Exclude []string `json:"exclude,omitempty"`
+	// Intervened names a column that tells which node was set from outside in each row, by its name; empty cells and NA stand for none.
+	Intervened string `json:"intervened,omitempty"`
+	// Log takes the natural logarithm of every node first.
+	Log     bool    `json:"log,omitempty"`
+	Scaling Scaling `json:"scaling"`
+	// DropMissing leaves out rows that miss a cell instead of refusing them.
+	DropMissing bool `json:"drop_missing,omitempty"`
+}
+
+// Data is a table ready for inference.
+type Data struct {
+	// Path and Fingerprint identify the file.
+	Path, Fingerprint string
+	// Names are the nodes, in the order of the table.
+	Names []string
+	// X are the values on the working scale [n,N].
+	X *mat.Dense
+	// Counted tells whether row r says anything of node j: not where it was set from outside [n][N]; nil when all do.
+	Counted [][]bool
+	// Scaling is what was done to the columns. Shift and Scale lead back to the table, or to its logarithms: x·Scale + Shift, by node.
+	Scaling      Scaling
+	Shift, Scale []float64
+	// DroppedRows counts rows left out for missing cells.
+	DroppedRows int
+}
+
+// leastRows is the least number of rows: a standard deviation needs two, and says something from three.
+const leastRows = 3
+
+// NewData prepares a table. Whatever is wrong with it is an error that names column and place.
+func NewData(t *table.Table, options DataOptions) (*Data, error) {
+	if options.Intervened != "" && slices.Contains(options.Exclude, options.Intervened) {
+		return nil, fmt.Errorf("column %q is excluded and also tells of interventions", options.Intervened)
+	}
+	for _, name := range append(slices.Clone(options.Exclude), options.Intervened) {
+		if name == "" {
+			continue
+		}
+		if _, err := t.Lookup(name); err != nil && !slices.Contains(t.Names(), name) {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, name := range t.Names() {
+		if name != options.Intervened && !slices.Contains(options.Exclude, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%s: expected at least two columns to be nodes, found %d of %d (the others are excluded)", t.Path, len(names), len(t.Names()))
+	}
+	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Names: names, Scaling: options.Scaling}
+	missing, err := t.Missing(names)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		if !options.DropMissing {
+			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; --na drop leaves these rows out", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
+		}
+		if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
+			return nil, err
+		}
+	}
+	if t.Rows() < leastRows {
+		return nil, fmt.Errorf("%s: expected at least %d rows, found %d", t.Path, leastRows, t.Rows())
+	}
+	d.X = mat.NewDense(t.Rows(), len(names), nil)
+	for j, name := range names {
+		values, err := numbers(t, name, options.Log)
+		if err != nil {
+			return nil, err
+		}
+		d.X.SetCol(j, values)
+	}
+	if err := d.readInterventions(t, options.Intervened); err != nil {
+		return nil, err
+	}
+	return d, d.scale(options.Scaling)
+}
+
+// numbers are the values of a column, or their logarithms.
+func numbers(t *table.Table, name string, log bool) ([]float64, error) {
+	c, err := t.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != table.Numeric {
+		return nil, fmt.Errorf("%s: column %q: expected numbers, found text (%q in %s); --exclude leaves it out", t.Path, name, c.Text(0), t.Place(0))
+	}
+	values := slices.Clone(c.Values)
+	if log {
+		for row, x := range values {
+			if x <= 0 {
+				return nil, fmt.Errorf("%s: column %q, %s: expected a positive number to take the logarithm of, found %g", t.Path, name, t.Place(row), x)
+			}
+			values[row] = math.Log(x)
+		}
+	}
+	return values, nil
+}
+
+// readInterventions fills Counted.
+func (d *Data) readInterventions(t *table.Table, column string) error {
+	if column == "" {
+		return nil
+	}
+	c, err := t.Lookup(column)
+	if err != nil {
+		return err
+	}
+	counted := make([]int, len(d.Names))
+	for row := range t.Rows() {
+		rows := slices.Repeat([]bool{true}, len(d.Names))
+		if !c.IsMissing(row) {
+			j, err := d.node(c.Text(row))
+			if err != nil {
+				return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(row), err)
+			}
+			rows[j] = false
+		}
+		for j, on := range rows {
+			if on {
+				counted[j]++
+			}
+		}
+		d.Counted = append(d.Counted, rows)
+	}
+	for j, n := range counted {
+		if n < leastRows {
+			return fmt.Errorf("%s: node %q is set from outside in all rows but %d: expected at least %d that tell of its parents", t.Path, d.Names[j], n, leastRows)
+		}
+	}
+	return nil
+}
+
+// node finds a node by name; the error gives the nearest names.
+func (d *Data) node(name string) (int, error) {
+	if j := slices.Index(d.Names, name); j >= 0 {
+		return j, nil
+	}
+	near := table.Nearest(name, d.Names)
+	if len(near) == 0 {
+		near = d.Names[:min(len(d.Names), 10)]
+		return 0, fmt.Errorf("no node %q; nodes are %q", name, near)
+	}
+	return 0, fmt.Errorf("no node %q; the nearest are %q", name, near)
+}
+
+// scale centres and scales X. A constant column is an error.
+func (d *Data) scale(scaling Scaling) error {
+	rows, nodes := d.X.Dims()
+	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
+	var squares float64
+	for j := range nodes {
+		mean, sd := stat.MeanStdDev(mat.Col(nil, j, d.X), nil)
+		if !(sd > 1e-12*math.Abs(mean)) {
+			return fmt.Errorf("%s: column %q is constant (%g): it tells nothing of the other nodes; --exclude leaves it out", d.Path, d.Names[j], mean)
+		}
+		squares += sd * sd
+		if scaling != Unscaled {
+			d.Shift[j] = mean
+		}
+		if scaling == Standardize {
+			d.Scale[j] = sd
+		}
+	}
+	if scaling == GlobalScale {
+		d.Scale = slices.Repeat([]float64{math.Sqrt(squares / float64(nodes))}, nodes)
+	}
+	for i := range rows {
+		row := d.X.RawRowView(i)
+		for j := range row {
+			row[j] = (row[j] - d.Shift[j]) / d.Scale[j]
+		}
+	}
+	return nil
+}
+
+// Rows returns n.
+func (d *Data) Rows() int {
+	rows, _ := d.X.Dims()
+	return rows
+}
+
+// Nodes returns N.
+func (d *Data) Nodes() int { return len(d.Names) }
+
+// counts tells whether a row says anything of node j.
+func (d *Data) counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
+
+// rowsOf counts the rows that say anything of node j.
+func (d *Data) rowsOf(j int) (count int) {
+	for row := range d.Rows() {
+		if d.counts(row, j) {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,144 @@
+package dag
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+func csvLine(row []float64) string {
+	var cells []string
+	for _, x := range row {
+		cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+	}
+	return strings.Join(cells, ",")
+}
+
+func csvOf(names []string, rows [][]float64) string {
+	text := strings.Join(names, ",") + "\n"
+	for _, row := range rows {
+		text += csvLine(row) + "\n"
+	}
+	return text
+}
+
+func TestScalings(t *testing.T) {
+	raw := chainRows(50)
+	for _, scaling := range []Scaling{Standardize, GlobalScale, Center, Unscaled} {
+		d := chainData(t, 50, DataOptions{Scaling: scaling})
+		var variance float64
+		for j := range d.Names {
+			column := mat.Col(nil, j, d.X)
+			mean, sd := stat.MeanStdDev(column, nil)
+			variance += sd * sd / 3
+			if scaling != Unscaled {
+				require.InDelta(t, 0, mean, 1e-12)
+			}
+			if scaling == Standardize {
+				require.InDelta(t, 1, sd, 1e-12)
+			}
+			for i, x := range column {
+				require.InDelta(t, raw[i][j], x*d.Scale[j]+d.Shift[j], 1e-12)
+			}
+		}
+		if scaling == GlobalScale {
+			require.InDelta(t, 1, variance, 1e-12)
+		}
+		back, err := ParseScaling(scaling.String())
+		require.NoError(t, err)
+		require.Equal(t, scaling, back)
+	}
+	_, err := ParseScaling("zscore")
+	require.ErrorContains(t, err, "expected standardize, global, center or none")
+}
+
+func TestBadData(t *testing.T) {
+	for name, c := range map[string]struct {
+		content string
+		options DataOptions
+		want    string
+	}{
+		"constant":             {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `column "a" is constant (1)`},
+		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "at least 3 rows, found 2"},
+		"text":                 {"a,b\n1,x\n2,y\n3,z\n", DataOptions{}, `column "b": expected numbers, found text ("x" in line 2)`},
+		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; --na drop`},
+		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: expected a positive number to take the logarithm of, found -3`},
+		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},
+		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "at least two columns to be nodes, found 1 of 2"},
+		"unknown intervention": {"alpha,b,s\n1,2,\n2,3,alpa\n3,5,\n", DataOptions{Intervened: "s"}, `column "s", line 3: no node "alpa"; the nearest are ["alpha"]`},
+		"always set":           {"a,b,s\n1,2,a\n2,3,a\n3,5,\n", DataOptions{Intervened: "s"}, `node "a" is set from outside in all rows but 1`},
+		"excluded and read":    {"a,b,s\n1,2,a\n", DataOptions{Intervened: "s", Exclude: []string{"s"}}, "excluded and also tells of interventions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parsed, err := table.Parse("x.csv", []byte(c.content))
+			require.NoError(t, err)
+			_, err = NewData(parsed, c.options)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestConstraints(t *testing.T) {
+	d := chainData(t, 10, DataOptions{})
+	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b"}, Require: []string{"b -> c"}, Tiers: [][]string{{"b"}, {"a"}}, MaxParents: 1})
+	require.NoError(t, err)
+	require.Equal(t, []uint64{0b110, 0b100, 0b011}, s.Allowed)
+	require.Equal(t, []uint64{0, 0, 0b010}, s.Required)
+	require.Equal(t, []Family{{0, 0}, {0, 0b010}, {0, 0b100}, {1, 0}, {1, 0b100}, {2, 0b010}}, s.Families())
+
+	for want, c := range map[string]Constraints{
+		`--forbid: edge "a->bb": no node "bb"`:                   {Forbid: []string{"a->bb"}},
+		`--forbid: edge "a-b": expected two nodes as a->b`:       {Forbid: []string{"a-b"}},
+		`an edge from a node to itself`:                          {Require: []string{"a->a"}},
+		`--require a->b contradicts --forbid a->b`:               {Forbid: []string{"a->b"}, Require: []string{"a->b"}},
+		`--require a->b contradicts the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
+		`the required edges make a cycle, a -> b -> c -> a`:      {Require: []string{"a->b", "b->c", "c->a"}},
+		`2 parents of "c" are required and --max-parents is 1`:   {Require: []string{"a->c", "b->c"}, MaxParents: 1},
+		`tier 2: no node "x"`:                                    {Tiers: [][]string{{"a"}, {"x"}}},
+		`node "a" is in tier 1 and again in tier 2`:              {Tiers: [][]string{{"a"}, {"a"}}},
+		`--max-parents: expected at least 1, found -2`:           {MaxParents: -2},
+	} {
+		_, err := d.NewStructure(c)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestReadTiersAndTruth(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		return path
+	}
+	tiers, err := ReadTiers(write("tiers", "# first\na, b\n\nc\n"))
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"a", "b"}, {"c"}}, tiers)
+	_, err = ReadTiers(write("none", "#\n"))
+	require.ErrorContains(t, err, "found none")
+
+	d := chainData(t, 10, DataOptions{})
+	want := edges(3, [2]int{0, 1}, [2]int{1, 2})
+	for _, content := range []string{"node,a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", "node,c,a,b\nc,0,0,0\nb,1,0,0\na,0,0,1\n"} {
+		g, err := d.ReadTruth(write("truth.csv", content))
+		require.NoError(t, err)
+		require.True(t, want.Equal(g), content)
+	}
+	for content, message := range map[string]string{
+		"node,a,b,c\na,0,2,0\nb,0,0,1\nc,0,0,0\n": `column "b", line 2: expected 0 or 1, found "2"`,
+		"node,a,b,c\na,1,0,0\nb,0,0,1\nc,0,0,0\n": `an edge from "a" to itself`,
+		"node,a,b\na,0,1\nb,0,0\n":                `no row for node "c"`,
+		"node,a,b,c\na,0,1,0\n":                   "expected a square matrix, found 1 rows and 3 columns",
+		"node,a,b,c\na,0,1,0\nb,0,0,0\nx,0,0,0\n": `no row for node "c"`,
+	} {
+		_, err := d.ReadTruth(write("truth.csv", content))
+		require.ErrorContains(t, err, message)
+	}
+}

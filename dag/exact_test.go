@@ -1,0 +1,114 @@
+package dag
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// chainData has columns a → b → c with unit noise.
+func chainData(t *testing.T, rows int, options DataOptions) *Data {
+	t.Helper()
+	d, err := NewData(tableOf(t, []string{"a", "b", "c"}, chainRows(rows)), options)
+	require.NoError(t, err)
+	return d
+}
+
+func chainRows(rows int) [][]float64 {
+	random := rand.New(rand.NewPCG(11, 12))
+	values := make([][]float64, rows)
+	for i := range values {
+		a := random.NormFloat64()
+		b := 0.8*a + random.NormFloat64()
+		values[i] = []float64{a, b, -0.7*b + random.NormFloat64()}
+	}
+	return values
+}
+
+func tableOf(t *testing.T, names []string, rows [][]float64) *table.Table {
+	t.Helper()
+	parsed, err := table.Parse("test.csv", []byte(csvOf(names, rows)))
+	require.NoError(t, err)
+	return parsed
+}
+
+// Against the density of the response itself, whose covariance is σ²I + σ0²XXᵀ, and against a Riemann sum over log σ.
+func TestExactScoresAgainstTheDensity(t *testing.T) {
+	d := chainData(t, 12, DataOptions{})
+	density := func(f Family, sigma, priorSD float64) float64 {
+		covariance := mat.NewSymDense(d.Rows(), nil)
+		for a := range d.Rows() {
+			for b := range a + 1 {
+				value := 0.0
+				if a == b {
+					value = sigma * sigma
+				}
+				for i := range members(f.Parents) {
+					value += priorSD * priorSD * d.X.At(a, i) * d.X.At(b, i)
+				}
+				covariance.SetSym(a, b, value)
+			}
+		}
+		normal, ok := distmv.NewNormal(make([]float64, d.Rows()), covariance, nil)
+		require.True(t, ok)
+		return normal.LogProb(mat.Col(nil, f.Node, d.X))
+	}
+	p, err := NewProblem(d, ModelOptions{Sigma: 0.7, PriorSD: 1.3}, Constraints{})
+	require.NoError(t, err)
+	scores, err := p.ExactScores(context.Background(), nil)
+	require.NoError(t, err)
+	require.Len(t, scores.Families, 12)
+	for i, f := range scores.Families {
+		require.InDelta(t, density(f, 0.7, 1.3), scores.LogEvidence[i], 1e-9)
+	}
+	p, err = NewProblem(d, ModelOptions{PriorSD: 1.3}, Constraints{})
+	require.NoError(t, err)
+	scores, err = p.ExactScores(context.Background(), nil)
+	require.NoError(t, err)
+	const step = 0.05
+	for i, f := range scores.Families {
+		var logs []float64
+		for logSigma := -4.0; logSigma < 6; logSigma += step { // sd(x) = 1: the prior mean of log σ is 0
+			logs = append(logs, density(f, math.Exp(logSigma), 1.3)-logSigma*logSigma/8-math.Log(2)-halfLog2Pi+math.Log(step))
+		}
+		require.InDelta(t, logSumExp(logs), scores.LogEvidence[i], 1e-8)
+	}
+}
+
+// A row in which a node was set counts for its children and not for itself.
+func TestInterventionsDropTheNodesOwnTerm(t *testing.T) {
+	rows := chainRows(20)
+	text := "a,b,c,set\n"
+	for i, row := range rows {
+		text += csvLine(row) + []string{",\n", ",b\n", ",NA\n", ",c\n"}[i%4]
+	}
+	parsed, err := table.Parse("test.csv", []byte(text))
+	require.NoError(t, err)
+	d, err := NewData(parsed, DataOptions{Intervened: "set", Scaling: Center})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c"}, d.Names)
+	require.Equal(t, []int{20, 15, 15}, []int{d.rowsOf(0), d.rowsOf(1), d.rowsOf(2)})
+	p, err := NewProblem(d, ModelOptions{Sigma: 1}, Constraints{})
+	require.NoError(t, err)
+	scores, err := p.ExactScores(context.Background(), nil)
+	require.NoError(t, err)
+	for i, f := range scores.Families {
+		if f.Parents != 0 {
+			continue
+		}
+		var want float64
+		for row := range d.Rows() {
+			if d.counts(row, f.Node) {
+				want -= square(d.X.At(row, f.Node))/2 + halfLog2Pi
+			}
+		}
+		require.InDelta(t, want, scores.LogEvidence[i], 1e-9)
+	}
+}

@@ -1,0 +1,184 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+)
+
+// Mechanism is how a node depends on its parents.
+type Mechanism int
+
+const (
+	// Linear is x_j = Σ w_i x_i + noise.
+	Linear Mechanism = iota
+	// MLP is x_j = W2 relu(W1 x + b1) + b2 + noise, with one hidden layer (paper, appendix F).
+	MLP
+)
+
+var mechanismNames = [...]string{"linear", "mlp"}
+
+// String returns the name that [ParseMechanism] reads.
+func (m Mechanism) String() string {
+	if m < 0 || int(m) >= len(mechanismNames) {
+		return fmt.Sprintf("Mechanism(%d)", int(m))
+	}
+	return mechanismNames[m]
+}
+
+// ParseMechanism reads linear or mlp.
+func ParseMechanism(s string) (Mechanism, error) {
+	for m, name := range mechanismNames {
+		if s == name {
+			return Mechanism(m), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown mechanism %q; expected linear or mlp", s)
+}
+
+// MarshalText writes the name.
+func (m Mechanism) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Mechanism) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMechanism(string(text))
+	return err
+}
+
+// logSigmaSD is the standard deviation of the prior of log σ, whose mean is the log standard deviation of the node.
+const logSigmaSD = 2
+
+// ModelOptions are the likelihood and the priors. The zero value is linear with unknown noise of every node and the uniform prior over graphs. Scales are
+// those of the working columns.
+type ModelOptions struct {
+	Mechanism Mechanism `json:"mechanism"`
+	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
+	Hidden int  `json:"hidden"`
+	NoBias bool `json:"no_bias"`
+	// Sigma is the noise scale of all nodes if it is known; 0: every node has its own, unknown.
+	Sigma float64 `json:"sigma"`
+	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1.
+	PriorSD float64 `json:"prior_sd"`
+	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges).
+	EdgePenalty float64 `json:"edge_penalty"`
+	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many parents per node; 0: use EdgePenalty.
+	ExpectedDegree float64 `json:"expected_degree"`
+	// Orders makes the prior uniform over orders and edges along them, as in the paper.
+	Orders bool `json:"orders"`
+}
+
+func (o ModelOptions) withDefaults() ModelOptions {
+	if o.Hidden == 0 {
+		o.Hidden = 10
+	}
+	if o.PriorSD == 0 {
+		o.PriorSD = 1
+	}
+	return o
+}
+
+// Validate reports the first option that is out of its range.
+func (o ModelOptions) Validate() error {
+	o = o.withDefaults()
+	switch {
+	case o.Mechanism != Linear && o.Mechanism != MLP:
+		return fmt.Errorf("mechanism: %v is none", o.Mechanism)
+	case o.Hidden < 1:
+		return fmt.Errorf("hidden: expected at least 1, found %d", o.Hidden)
+	case !(o.Sigma >= 0) || math.IsInf(o.Sigma, 1):
+		return fmt.Errorf("sigma: expected a positive number, found %g", o.Sigma)
+	case !(o.PriorSD > 0) || math.IsInf(o.PriorSD, 1):
+		return fmt.Errorf("prior-sd: expected a positive number, found %g", o.PriorSD)
+	case math.IsNaN(o.EdgePenalty) || math.IsInf(o.EdgePenalty, 0):
+		return fmt.Errorf("edge-penalty: expected a finite number, found %g", o.EdgePenalty)
+	case !(o.ExpectedDegree >= 0) || math.IsInf(o.ExpectedDegree, 1):
+		return fmt.Errorf("expected-degree: expected a positive number, found %g", o.ExpectedDegree)
+	case o.ExpectedDegree != 0 && o.EdgePenalty != 0:
+		return fmt.Errorf("expected-degree and edge-penalty both set the prior of edges: give one")
+	}
+	return nil
+}
+
+// penalty is λ for graphs over some nodes.
+func (o ModelOptions) penalty(nodes int) (float64, error) {
+	if o.ExpectedDegree == 0 {
+		return o.EdgePenalty, nil
+	}
+	// In order, node t can have t parents: (N−1)/2 on average.
+	share := o.ExpectedDegree / (float64(nodes-1) / 2)
+	if share >= 1 {
+		return 0, fmt.Errorf("expected-degree: a graph over %d nodes has less than %g parents per node, found %g", nodes, float64(nodes-1)/2, o.ExpectedDegree)
+	}
+	return math.Log((1 - share) / share), nil
+}
+
+// Problem is a data set with mechanisms, priors and constraints.
+type Problem struct {
+	Data      *Data
+	Model     ModelOptions
+	Structure Structure
+	// Families are those that the structure allows, in the order of its scores.
+	Families []Family
+}
+
+// NewProblem checks everything that can be checked before computing.
+func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Problem, error) {
+	if err := model.Validate(); err != nil {
+		return nil, err
+	}
+	model = model.withDefaults()
+	structure, err := data.NewStructure(constraints)
+	if err != nil {
+		return nil, err
+	}
+	if structure.EdgePenalty, err = model.penalty(data.Nodes()); err != nil {
+		return nil, err
+	}
+	structure.Orders = model.Orders
+	if limit := structure.nodeLimit(); structure.Nodes > limit {
+		return nil, fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; --exclude leaves columns out", data.Path, structure.Nodes, structure.priorName(), limit)
+	}
+	return &Problem{Data: data, Model: model, Structure: structure, Families: structure.Families()}, nil
+}
+
+// LogJacobian turns log evidences of the working columns into those of the table's (or of their logarithms): Σ_j −n_j log scale_j, over
+// the rows that count.
+func (p *Problem) LogJacobian() (sum float64) {
+	for j, scale := range p.Data.Scale {
+		sum -= float64(p.Data.rowsOf(j)) * math.Log(scale)
+	}
+	return sum
+}
+
+// Priors describes mechanisms and priors in a line each.
+func (p *Problem) Priors() []string {
+	m := p.Model
+	mechanism := "linear mechanisms without intercept"
+	if m.Mechanism == MLP {
+		mechanism = fmt.Sprintf("mechanisms with %d hidden ReLU units", m.Hidden)
+		if m.NoBias {
+			mechanism += " without bias"
+		}
+	}
+	noise := fmt.Sprintf("noise: every node its own σ, log σ ~ N(log sd, %d²)", logSigmaSD)
+	if m.Sigma > 0 {
+		noise = fmt.Sprintf("noise: σ = %g for all nodes, known (working scale)", m.Sigma)
+	}
+	graphs := "graphs: uniform"
+	if p.Structure.EdgePenalty != 0 {
+		graphs = fmt.Sprintf("graphs: exp(−%.4g edges)", p.Structure.EdgePenalty)
+	}
+	if p.Structure.Orders {
+		graphs += " over orders and edges along them: a graph counts as often as it has topological orders"
+	} else {
+		graphs += " over acyclic graphs, each counted once"
+	}
+	return []string{
+		"columns: " + map[Scaling]string{
+			Standardize: "centred, each divided by its standard deviation", GlobalScale: "centred, all divided by one scale",
+			Center: "centred", Unscaled: "as they are",
+		}[p.Data.Scaling],
+		mechanism + fmt.Sprintf(", weights ~ N(0, %g²)", m.PriorSD),
+		noise,
+		graphs,
+	}
+}
