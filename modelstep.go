@@ -39,6 +39,9 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 
 	entropy := Neg(ReduceAllMean(logModel))
+	if len(variables) == 0 { // a fixed q(m)
+		return entropy
+	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
 	clipped := clipByNorm(gradients, globalNorm(gradients), cfg.ClipNorm)
 	increments := adamIncrements(ctx, variables, clipped, rate, step, apply)

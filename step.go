@@ -56,7 +56,10 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
 	norm := globalNorm(flowGradients)
-	apply := IsFinite(Add(norm, globalNorm(modelGradients))) // else the step is skipped, as a whole
+	apply := IsFinite(norm) // else the step is skipped, as a whole
+	if len(modelGradients) > 0 {
+		apply = LogicalAnd(apply, IsFinite(globalNorm(modelGradients)))
+	}
 	flowGradients = clipByNorm(flowGradients, norm, cfg.ClipNorm)
 	for i, increment := range adamIncrements(ctx, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))

@@ -25,7 +25,7 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is given.
+// ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is given; one without variables stays as it is.
 type ModelDistribution interface {
 	// LogProb is log q(m) of codes [B,S] int32 -> [B] float64.
 	LogProb(ctx *Context, codes *graph.Node) *graph.Node

@@ -1,0 +1,52 @@
+package dag
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/space"
+)
+
+// familySpace is the space of families: one site, whose outcome k is family k. Networks see the node one-hot and the parents as bits.
+type familySpace struct {
+	cards    []int
+	masks    [][]bool    // [F][D]
+	features [][]float32 // [F][2N]
+}
+
+var _ space.Featurer = (*familySpace)(nil)
+
+func newFamilySpace(l layout, families []Family) *familySpace {
+	s := &familySpace{cards: []int{len(families)}}
+	for _, f := range families {
+		s.masks = append(s.masks, l.mask(f))
+		features := make([]float32, 2*l.nodes)
+		features[f.Node] = 1
+		for i := range members(f.Parents) {
+			features[l.nodes+i] = 1
+		}
+		s.features = append(s.features, features)
+	}
+	return s
+}
+
+// Cards returns the number of families.
+func (s *familySpace) Cards() []int { return s.cards }
+
+// Dim returns D.
+func (s *familySpace) Dim() int { return len(s.masks[0]) }
+
+// Mask returns the coordinates that each family uses: codes [B,1] int32 -> [B,D] Bool.
+func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
+	space.AssertCodes("dag.familySpace.Mask", codes, 1)
+	return graph.Gather(graph.Const(codes.Graph(), s.masks), codes)
+}
+
+// FeatureDim returns 2N.
+func (s *familySpace) FeatureDim() int { return len(s.features[0]) }
+
+// Features returns node and parents: codes [B,1] int32 -> [B,2N].
+func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
+	space.AssertCodes("dag.familySpace.Features", codes, 1)
+	return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), s.features), codes), dtype)
+}

@@ -1,0 +1,241 @@
+package dag
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/space"
+)
+
+// familyTarget is the posterior of the parameters of a family, for all families at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its
+// models are families, which stand side by side and have no prior of importance.
+//
+// Coordinates are η, on which the flow works; θ = μ + Lη by the familyMap of the family, whose log determinant is part of the density.
+type familyTarget struct {
+	problem *Problem
+	layout  layout
+	space   *familySpace
+
+	// Tables by family.
+	nodes   []int32     // [F]
+	shifts  [][]float64 // μ [F][D]; nil with factors when all maps are the identity
+	factors []float64   // L [F·D·D]
+	logDets []float64   // [F]
+
+	// The data, by node.
+	values  []float64 // x [N·n]; for MLP
+	counted []float64 // 1 where the row counts [N·n]; nil when all do
+	roots   []float64 // R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
+	rows    []float64 // rows that count [N]
+	logSDs  []float64 // prior means of log σ [N]
+}
+
+// newFamilyTarget prepares the tables.
+func newFamilyTarget(p *Problem) *familyTarget {
+	t := &familyTarget{problem: p, layout: p.layout()}
+	t.space = newFamilySpace(t.layout, p.Families)
+	nodes, rows := p.Data.Nodes(), p.Data.Rows()
+	for j := range nodes {
+		column := mat.Col(nil, j, p.Data.X)
+		t.logSDs = append(t.logSDs, math.Log(stat.StdDev(column, nil)))
+		t.rows = append(t.rows, float64(p.Data.rowsOf(j)))
+		if p.Model.Mechanism == Linear {
+			t.roots = append(t.roots, rootOfGram(p.Data, j)...)
+			continue
+		}
+		t.values = append(t.values, column...)
+		if p.Data.Counted != nil {
+			for row := range rows {
+				t.counted = append(t.counted, indicator(p.Data.counts(row, j)))
+			}
+		}
+	}
+	var stats *linearStats
+	for i, f := range p.Families {
+		t.nodes = append(t.nodes, int32(f.Node))
+		if p.Model.Mechanism != Linear {
+			continue
+		}
+		if i == 0 || p.Families[i-1].Node != f.Node {
+			stats = newLinearStats(p.Data, f.Node)
+		}
+		own := normalMap(t.layout, stats, f, p.Model.PriorSD)
+		t.shifts, t.logDets = append(t.shifts, own.shift), append(t.logDets, own.logDet)
+		t.factors = append(t.factors, own.entries()...)
+	}
+	return t
+}
+
+// entries are those of L, row by row.
+func (m familyMap) entries() []float64 {
+	if m.factor != nil {
+		return m.factor.RawMatrix().Data
+	}
+	dim := len(m.shift)
+	identity := make([]float64, dim*dim)
+	for k := range dim {
+		identity[k*dim+k] = 1
+	}
+	return identity
+}
+
+// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, from a QR decomposition: sums of squares of residuals keep
+// their digits, as differences of entries of the Gram matrix would not.
+func rootOfGram(d *Data, node int) []float64 {
+	nodes := d.Nodes()
+	x := mat.NewDense(max(d.rowsOf(node), nodes), nodes, nil) // rows of zeros change nothing
+	next := 0
+	for row := range d.Rows() {
+		if d.counts(row, node) {
+			x.SetRow(next, d.X.RawRowView(row))
+			next++
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(x)
+	var r mat.Dense
+	qr.RTo(&r)
+	root := make([]float64, 0, nodes*nodes)
+	for i := range nodes {
+		root = append(root, r.RawRowView(i)...)
+	}
+	return root
+}
+
+// Space is the set of families.
+func (t *familyTarget) Space() space.Space { return t.space }
+
+// LogPrior is uniform over families: which of them matter is a question for the posterior over graphs. [B,1] -> [B]
+func (t *familyTarget) LogPrior(codes *graph.Node) *graph.Node {
+	zero := graph.ConvertDType(graph.Squeeze(codes, 1), dtypes.Float64)
+	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
+}
+
+// LogJoint is log p(x_j, θ_j | x_pa) as a density of η. codes [B,1], mask [B,D], eta [B,D] -> [B]
+func (t *familyTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
+	theta, logDet := t.parameters(codes, mask, eta)
+	node := graph.Gather(graph.Const(codes.Graph(), t.nodes), codes) // [B]
+	logSigma := t.logSigma(theta)
+	squares := t.squares(node, theta)
+	rows := t.ofNode(theta, node, t.rows)
+	logLikelihood := graph.Sub(
+		graph.MulScalar(graph.Mul(squares, graph.Exp(graph.MulScalar(logSigma, -2))), -0.5),
+		graph.Mul(rows, graph.AddScalar(logSigma, halfLog2Pi)))
+	return graph.Add(graph.Add(logLikelihood, t.logPriorOfParameters(node, mask, theta)), logDet)
+}
+
+// parameters maps η to θ, zero where not in use, and returns log |det ∂θ/∂η| [B].
+func (t *familyTarget) parameters(codes, mask, eta *graph.Node) (theta, logDet *graph.Node) {
+	active := graph.Where(mask, eta, graph.ZerosLike(eta))
+	if t.shifts == nil {
+		return active, graph.ReduceSum(graph.ZerosLike(eta), -1)
+	}
+	dim, families := t.space.Dim(), len(t.nodes)
+	g := codes.Graph()
+	take := func(values *graph.Node) *graph.Node {
+		return graph.ConvertDType(graph.Gather(values, codes), eta.DType())
+	}
+	shift := take(graph.Const(g, t.shifts))
+	factor := take(graph.Reshape(graph.Const(g, t.factors), families, dim, dim))
+	theta = graph.Add(shift, graph.ReduceSum(graph.Mul(factor, graph.InsertAxes(active, 1)), -1))
+	return graph.Where(mask, theta, graph.ZerosLike(theta)), take(graph.Const(g, t.logDets))
+}
+
+// logSigma is log σ of each row [B].
+func (t *familyTarget) logSigma(theta *graph.Node) *graph.Node {
+	if t.layout.sigma > 0 {
+		return graph.AddScalar(graph.ReduceSum(graph.ZerosLike(theta), -1), math.Log(t.layout.sigma))
+	}
+	return graph.Squeeze(graph.SliceAxis(theta, 1, graph.AxisElem(t.layout.weights())), 1)
+}
+
+// ofNode picks the value of the node of each row. node [B] -> [B]
+func (t *familyTarget) ofNode(like, node *graph.Node, values []float64) *graph.Node {
+	return graph.ConvertDType(graph.Gather(graph.Const(node.Graph(), values), graph.InsertAxes(node, -1)), like.DType())
+}
+
+// squares is Σ (x_j − f(x_pa))² over the rows that count for the node. [B]
+func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
+	if t.layout.mechanism == Linear {
+		return t.linearSquares(node, theta)
+	}
+	l, g := t.layout, node.Graph()
+	nodes, rows, batch := l.nodes, t.problem.Data.Rows(), theta.Shape().Dim(0)
+	part := func(from, size int) *graph.Node { return graph.SliceAxis(theta, 1, graph.AxisRange(from, from+size)) }
+	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
+	first := graph.Reshape(part(0, nodes*l.hidden), batch, nodes, l.hidden)
+	hidden := graph.Einsum("ir,bih->bhr", values, first) // [B, H, n]
+	if l.bias {
+		hidden = graph.Add(hidden, graph.InsertAxes(part(l.b1(), l.hidden), -1))
+	}
+	hidden = graph.MaxScalar(hidden, 0)
+	mean := graph.Einsum("bhr,bh->br", hidden, part(l.w2(), l.hidden))
+	if l.bias {
+		mean = graph.Add(mean, part(l.b2(), 1))
+	}
+	index := graph.InsertAxes(node, -1)
+	squares := graph.Square(graph.Sub(graph.Gather(values, index), mean))
+	if t.counted != nil {
+		counted := graph.ConvertDType(graph.Reshape(graph.Const(g, t.counted), nodes, rows), theta.DType())
+		squares = graph.Mul(squares, graph.Gather(counted, index))
+	}
+	return graph.ReduceSum(squares, -1)
+}
+
+// linearSquares is |R (w − e_j)|². [B]
+func (t *familyTarget) linearSquares(node, theta *graph.Node) *graph.Node {
+	nodes, g := t.layout.nodes, node.Graph()
+	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes))
+	index := graph.InsertAxes(node, -1)
+	own := graph.ConvertDType(graph.Equal(index, graph.Iota(g, shapes.Make(dtypes.Int32, 1, nodes), 1)), theta.DType())
+	residual := graph.Sub(weights, own)
+	if t.problem.Data.Counted == nil { // one root for all nodes
+		root := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots[:nodes*nodes]), nodes, nodes), theta.DType())
+		return graph.ReduceSum(graph.Square(graph.Einsum("bi,ri->br", residual, root)), -1)
+	}
+	roots := graph.ConvertDType(graph.Reshape(graph.Const(g, t.roots), nodes, nodes, nodes), theta.DType())
+	product := graph.ReduceSum(graph.Mul(graph.Gather(roots, index), graph.InsertAxes(residual, 1)), -1)
+	return graph.ReduceSum(graph.Square(product), -1)
+}
+
+// logPriorOfParameters is Σ log N(θ_k; 0, σ0²) over the weights in use, plus that of log σ. [B]
+func (t *familyTarget) logPriorOfParameters(node, mask, theta *graph.Node) *graph.Node {
+	weights, sd := t.layout.weights(), t.problem.Model.PriorSD
+	columns := graph.AxisRange(0, weights)
+	own, used := graph.SliceAxis(theta, 1, columns), graph.SliceAxis(mask, 1, columns)
+	logDensity := graph.AddScalar(graph.MulScalar(graph.Square(own), -0.5/(sd*sd)), -math.Log(sd)-halfLog2Pi)
+	sum := graph.ReduceSum(graph.Where(used, logDensity, graph.ZerosLike(own)), -1)
+	if t.layout.sigma > 0 {
+		return sum
+	}
+	standard := graph.MulScalar(graph.Sub(t.logSigma(theta), t.ofNode(theta, node, t.logSDs)), 1.0/logSigmaSD)
+	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(logSigmaSD)-halfLog2Pi))
+}
+
+// theta maps η of a family, as the flow draws them, to its parameters on the host, zero where not in use.
+func (t *familyTarget) theta(family int, eta []float64) []float64 {
+	theta := make([]float64, len(eta))
+	mask := t.space.masks[family]
+	for k := range eta {
+		if !mask[k] {
+			continue
+		}
+		if t.shifts == nil {
+			theta[k] = eta[k]
+			continue
+		}
+		theta[k] = t.shifts[family][k]
+		row := t.factors[(family*len(eta)+k)*len(eta):]
+		for i, x := range eta {
+			if mask[i] {
+				theta[k] += row[i] * x
+			}
+		}
+	}
+	return theta
+}
