@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // Comparison is how far two runs on the same table agree. A and B are the runs in the order given.
@@ -120,7 +121,7 @@ var ErrHoldsComparison = errors.New("already holds a comparison")
 // each other as SVG and PNG. A directory that already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	path := filepath.Join(dir, ComparisonFile)
-	if exists(path) {
+	if rundir.Exists(path) {
 		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, ComparisonFile)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -144,5 +145,5 @@ func (c *Comparison) Write(dir string) error {
 			return err
 		}
 	}
-	return writeJSON(path, c)
+	return rundir.WriteJSON(path, c)
 }

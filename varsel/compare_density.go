@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // CrossEntropy is −mean log q_B(m, θ) over the draws of A: how well B's density covers what A found. It exceeds the entropy of A's
@@ -34,7 +35,7 @@ const mostDraws = 10000
 
 // crossEntropy returns nil and a note when the runs do not have what it takes.
 func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy, note string, err error) {
-	if !exists(filepath.Join(b.Dir, PosteriorFile)) {
+	if !rundir.Exists(filepath.Join(b.Dir, PosteriorFile)) {
 		return nil, "no cross-entropy: B has no density (" + b.Record.Command + ")", nil
 	}
 	drawsA, err := a.readDraws()

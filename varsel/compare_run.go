@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // StoredRun is a finished run as its directory holds it.
@@ -52,7 +53,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 // readDraws reads the draws of the run; nil without error when it has none.
 func (r *StoredRun) readDraws() (*draws.Draws, error) {
 	path := filepath.Join(r.Dir, DrawsParquet)
-	if !exists(path) {
+	if !rundir.Exists(path) {
 		return nil, nil
 	}
 	return draws.Read(path)

@@ -9,11 +9,12 @@ import (
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // writeTables writes result.json and the tables of a result to a run directory.
 func (r *Result) writeTables(dir string) error {
-	if err := writeJSON(filepath.Join(dir, ResultFile), r); err != nil {
+	if err := rundir.WriteJSON(filepath.Join(dir, ResultFile), r); err != nil {
 		return err
 	}
 	inclusion := [][]string{{"name", "q", "certified", "se"}}
@@ -48,7 +49,7 @@ func (r *Result) writeTables(dir string) error {
 }
 
 // ResultFile is the name of the result in a run directory.
-const ResultFile = "result.json"
+const ResultFile = rundir.ResultFile
 
 // text writes a number as CSV cells show it: empty when it is not finite.
 func text(n Number) string { return n.Text() }

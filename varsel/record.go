@@ -4,19 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/table"
 )
 
 // RecordFile is the name of the record in a run directory.
-const RecordFile = "run.json"
+const RecordFile = rundir.RecordFile
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
@@ -44,7 +43,7 @@ type Record struct {
 
 // Write stores the record in a run directory.
 func (r *Record) Write(dir string) error {
-	return writeJSON(filepath.Join(dir, RecordFile), r)
+	return rundir.WriteJSON(filepath.Join(dir, RecordFile), r)
 }
 
 // ReadRecord reads the record of a run directory.
@@ -81,12 +80,4 @@ func (r *Record) Problem() (*Problem, error) {
 		return nil, err
 	}
 	return NewProblem(design, r.Model)
-}
-
-func writeJSON(path string, value any) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
-	})
 }

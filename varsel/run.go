@@ -3,7 +3,6 @@ package varsel
 import (
 	gocontext "context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,13 +11,11 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 )
 
-// Names of the files in a run directory.
-const (
-	PosteriorFile = "posterior.vti"
-	traceFile     = "trace.csv"
-)
+// PosteriorFile is the name of the checkpoint in a run directory.
+const PosteriorFile = rundir.PosteriorFile
 
 // RunConfig says how Run works.
 type RunConfig struct {
@@ -52,20 +49,20 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err := atomicfile.Sweep(cfg.Dir); err != nil {
 		return nil, err
 	}
-	rows, err := openTrace(filepath.Join(cfg.Dir, traceFile), lastStep)
+	rows, err := rundir.OpenTrace(filepath.Join(cfg.Dir, rundir.TraceFile), lastStep)
 	if err != nil {
 		return nil, err
 	}
 	var traceErr error
 	fit.Progress = func(info vti.Info) {
 		info.Loss -= problem.Design.LogJacobian() // of the response in its own units, like every evidence
-		traceErr = errors.Join(traceErr, rows.add(info))
+		traceErr = errors.Join(traceErr, rows.Add(traceRow(info)))
 		if cfg.Fit.Progress != nil {
 			cfg.Fit.Progress(info)
 		}
 	}
 	posterior, err := vti.Fit(ctx, device, problem.Target, fit)
-	if err = errors.Join(err, traceErr, rows.close()); err != nil {
+	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
 		return nil, err
 	}
 	trained := time.Now()
@@ -78,7 +75,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 
 	result := problem.newResult("varsel")
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
-	result.Loss = number(rows.loss)
+	result.Loss = number(rows.Loss)
 	problem.fillCertified(result, certificate)
 	sample := resample(certificate.Sample, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
@@ -90,6 +87,14 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds(),
 	}
 	return result, result.writeTables(cfg.Dir)
+}
+
+// traceRow is the row of a trace for a report.
+func traceRow(info vti.Info) rundir.Report {
+	return rundir.Report{
+		Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
+		NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+	}
 }
 
 // newResult starts a result with what does not depend on the method.
@@ -169,22 +174,5 @@ func codeSize(code []int32) (size int) {
 // RunDir makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME. A folder that already holds a
 // run is refused: results are never overwritten.
 func RunDir(name, command string, now time.Time) (string, error) {
-	if name == "" {
-		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
-		name = base
-		for i := 2; exists(name); i++ {
-			name = fmt.Sprintf("%s-%d", base, i)
-		}
-	}
-	for _, file := range []string{RecordFile, PosteriorFile} {
-		if exists(filepath.Join(name, file)) {
-			return "", fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", name, file, name)
-		}
-	}
-	return name, os.MkdirAll(name, 0o755)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+	return rundir.Make(name, command, now)
 }

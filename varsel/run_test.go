@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -167,7 +168,7 @@ func TestFilesOfARun(t *testing.T) {
 	require.Len(t, coefficients, 1+len(result.Coefficients))
 	require.Equal(t, ScaleName, coefficients[len(coefficients)-1][0])
 
-	trace := rows(traceFile)
+	trace := rows(rundir.TraceFile)
 	require.Equal(t, "200", trace[len(trace)-1][0])
 	require.InDelta(t, float64(*result.Loss), cell(trace[len(trace)-1][1]), 0)
 

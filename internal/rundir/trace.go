@@ -1,4 +1,4 @@
-package varsel
+package rundir
 
 import (
 	"errors"
@@ -8,21 +8,28 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"github.com/transdim/vti"
 )
 
 const traceHeader = "step,loss,entropy,gradient_norm,non_finite,skipped,steps_per_second\n"
 
-// trace appends one row per report of a training run to a CSV file.
-type trace struct {
-	file *os.File
-	loss float64 // of the last row; NaN when there is none
+// Report is a row of a trace: what training says of itself, averaged since the row before.
+type Report struct {
+	Step                        int
+	Loss, Entropy, GradientNorm float64
+	NonFinite, SkippedSteps     int
+	StepsPerSecond              float64
 }
 
-// openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut short by a crash, are dropped. What remains is
+// Trace appends one row per report of a training run to a CSV file.
+type Trace struct {
+	// Loss is that of the last row; NaN when there is none.
+	Loss float64
+	file *os.File
+}
+
+// OpenTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut short by a crash, are dropped. What remains is
 // not written again, so that it cannot be lost.
-func openTrace(path string, lastStep int) (*trace, error) {
+func OpenTrace(path string, lastStep int) (*Trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
@@ -45,7 +52,7 @@ func openTrace(path string, lastStep int) (*trace, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &trace{file, loss}, nil
+	return &Trace{loss, file}, nil
 }
 
 // keptRows is the length of the part of a trace that ends with the last whole row of a step up to lastStep, and the loss of that row. It is 0 for
@@ -70,12 +77,13 @@ func keptRows(content string, lastStep int) (length int, loss float64) {
 	return length, loss
 }
 
-// add writes one row.
-func (t *trace) add(info vti.Info) error {
-	t.loss = info.Loss
+// Add writes one row.
+func (t *Trace) Add(info Report) error {
+	t.Loss = info.Loss
 	_, err := fmt.Fprintf(t.file, "%d,%g,%g,%g,%d,%d,%.4g\n", info.Step, info.Loss, info.Entropy, info.GradientNorm,
 		info.NonFinite, info.SkippedSteps, info.StepsPerSecond)
 	return err
 }
 
-func (t *trace) close() error { return t.file.Close() }
+// Close ends the file.
+func (t *Trace) Close() error { return t.file.Close() }
