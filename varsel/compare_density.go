@@ -66,7 +66,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 		return nil, "", err
 	}
 	defer device.Close()
-	posterior, err := vti.Load(device, problem.Target, config)
+	posterior, err := vti.Load(device, problem.Posterior(), config)
 	if err != nil {
 		return nil, "", err
 	}

@@ -54,6 +54,9 @@ func (f *ModelFamily) UnmarshalText(text []byte) (err error) {
 // inclusions with the prior's mean). Nil stands for the table, which the engine makes. A space that the family
 // cannot hold is an error that says which can.
 func (p *Problem) NewModels(family ModelFamily, seed uint64) (vti.ModelDistribution, error) {
+	if p.Slots != nil {
+		return p.Slots.newModels(seed)
+	}
 	count, ok := space.Count(p.Target.Space())
 	fits := ok && count <= modeldist.DefaultLimit
 	if family == TableFamily && !fits {
@@ -64,7 +67,7 @@ func (p *Problem) NewModels(family ModelFamily, seed uint64) (vti.ModelDistribut
 		return nil, nil
 	}
 	config := modeldist.AutoregressiveConfig{Seed: seed}
-	if in := p.Model.Prior.meanInclusion(); in != 0.5 {
+	if in := p.Model.Prior.meanInclusion(len(p.Design.Predictors)); math.Abs(in-0.5) > 1e-9 {
 		for range p.Design.Predictors {
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
 		}
@@ -73,12 +76,6 @@ func (p *Problem) NewModels(family ModelFamily, seed uint64) (vti.ModelDistribut
 }
 
 // meanInclusion is the prior probability that a given predictor is in the model.
-func (p Prior) meanInclusion() float64 {
-	switch p.Kind {
-	case BernoulliPrior:
-		return p.Pi
-	case BetaBinomialPrior:
-		return p.A / (p.A + p.B)
-	}
-	return 0.5
+func (p Prior) meanInclusion(groups int) float64 {
+	return p.meanSize(groups) / float64(groups)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 )
 
@@ -20,6 +21,8 @@ const (
 	BernoulliPrior
 	// BetaBinomialPrior includes each independently with a common probability that is Beta(A, B).
 	BetaBinomialPrior
+	// ExpectedSizePrior includes each independently with the probability that makes Size the expected size of a model.
+	ExpectedSizePrior
 )
 
 // Prior is a prior over models. It depends on a model only through its size, the number of
@@ -30,13 +33,17 @@ type Prior struct {
 	Pi float64
 	// A and B are the positive shapes of a BetaBinomialPrior.
 	A, B float64
+	// Size is the expected size of an ExpectedSizePrior, positive and below the number of predictors, and below MaxSize.
+	Size float64 `json:",omitempty"`
+	// MaxSize is the largest size a model may have: larger ones have probability zero, the others are normalised again. 0 means no limit.
+	MaxSize int `json:",omitempty"`
 }
 
-// ParsePrior reads uniform, bernoulli:π or betabinomial:a,b.
+// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s.
 func ParsePrior(s string) (Prior, error) {
-	const expected = "expected uniform, bernoulli:π (0 < π < 1) or betabinomial:a,b (a, b > 0)"
+	const expected = "expected uniform, bernoulli:π (0 < π < 1), betabinomial:a,b (a, b > 0) or expected:s (s > 0)"
 	name, rest, _ := strings.Cut(s, ":")
-	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2}
+	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1}
 	count, known := counts[name]
 	if !known {
 		return Prior{}, fmt.Errorf("unknown model prior %q; %s", s, expected)
@@ -60,11 +67,13 @@ func ParsePrior(s string) (Prior, error) {
 		p = Prior{Kind: BernoulliPrior, Pi: numbers[0]}
 	case "betabinomial":
 		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
+	case "expected":
+		p = Prior{Kind: ExpectedSizePrior, Size: numbers[0]}
 	}
 	return p, p.Validate()
 }
 
-// String returns the text that ParsePrior reads.
+// String returns the text that ParsePrior reads; it does not mention MaxSize.
 func (p Prior) String() string {
 	switch p.Kind {
 	case UniformPrior:
@@ -73,12 +82,17 @@ func (p Prior) String() string {
 		return fmt.Sprintf("bernoulli:%v", p.Pi)
 	case BetaBinomialPrior:
 		return fmt.Sprintf("betabinomial:%v,%v", p.A, p.B)
+	case ExpectedSizePrior:
+		return fmt.Sprintf("expected:%v", p.Size)
 	}
 	return fmt.Sprintf("Prior(%d)", int(p.Kind))
 }
 
 // Validate reports a parameter outside its range.
 func (p Prior) Validate() error {
+	if p.MaxSize < 0 {
+		return fmt.Errorf("maximum size: expected a positive number, found %d", p.MaxSize)
+	}
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	switch p.Kind {
 	case UniformPrior:
@@ -93,15 +107,42 @@ func (p Prior) Validate() error {
 			return fmt.Errorf("model prior %s: expected two positive shapes, found %v and %v", p, p.A, p.B)
 		}
 		return nil
+	case ExpectedSizePrior:
+		if !positive(p.Size) {
+			return fmt.Errorf("model prior %s: expected a positive expected size, found %v", p, p.Size)
+		}
+		return nil
 	}
 	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
 }
 
-// LogProbs returns log p(m) for models of size 0 to groups: the probability of one such model, not
-// of the size.
-func (p Prior) LogProbs(groups int) []float64 {
+// ValidateFor reports what the prior cannot mean for so many selectable predictors.
+func (p Prior) ValidateFor(groups int) error {
 	if err := p.Validate(); err != nil {
+		return err
+	}
+	if limit := p.limit(groups); p.Kind == ExpectedSizePrior && p.Size >= float64(limit) {
+		return fmt.Errorf("model prior %s: expected a size below %d, the largest that a model can have", p, limit)
+	}
+	return nil
+}
+
+// limit is the largest size of a model.
+func (p Prior) limit(groups int) int {
+	if p.MaxSize > 0 {
+		return min(p.MaxSize, groups)
+	}
+	return groups
+}
+
+// LogProbs returns log p(m) for models of size 0 to groups: the probability of one such model, not
+// of the size. It is −Inf above MaxSize, and sums to one over all models.
+func (p Prior) LogProbs(groups int) []float64 {
+	if err := p.ValidateFor(groups); err != nil {
 		panic("varsel: Prior.LogProbs: " + err.Error())
+	}
+	if p.Kind == ExpectedSizePrior {
+		p = Prior{Kind: BernoulliPrior, Pi: p.inclusion(groups), MaxSize: p.MaxSize}
 	}
 	table := make([]float64, groups+1)
 	for k := range table {
@@ -115,7 +156,53 @@ func (p Prior) LogProbs(groups int) []float64 {
 			table[k] = mathext.Lbeta(p.A+in, p.B+out) - mathext.Lbeta(p.A, p.B)
 		}
 	}
+	if limit := p.limit(groups); limit < groups {
+		bySize := make([]float64, limit+1)
+		for k := range bySize {
+			bySize[k] = table[k] + logBinomial(groups, k)
+		}
+		norm := floats.LogSumExp(bySize)
+		for k := range table {
+			table[k] -= norm
+			if k > limit {
+				table[k] = math.Inf(-1)
+			}
+		}
+	}
 	return table
+}
+
+// inclusion is the probability π with which an ExpectedSizePrior includes each predictor: s/G without a limit, else the root of the mean size, which
+// rises with π.
+func (p Prior) inclusion(groups int) float64 {
+	if p.limit(groups) == groups {
+		return p.Size / float64(groups)
+	}
+	low, high := -30.0, 30.0 // log odds
+	for range 200 {
+		middle := (low + high) / 2
+		if (Prior{Kind: BernoulliPrior, Pi: 1 / (1 + math.Exp(-middle)), MaxSize: p.MaxSize}).meanSize(groups) < p.Size {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return 1 / (1 + math.Exp(-low))
+}
+
+// meanSize is the prior mean of the size of a model.
+func (p Prior) meanSize(groups int) (mean float64) {
+	for k, logProb := range p.LogProbs(groups) {
+		if k > 0 && !math.IsInf(logProb, -1) {
+			mean += float64(k) * math.Exp(logProb+logBinomial(groups, k))
+		}
+	}
+	return mean
+}
+
+// logBinomial is log C(n, k).
+func logBinomial(n, k int) float64 {
+	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
 }
 
 // LogProb returns log p(m) of each model. codes [B, G] int32, 1 = in -> [B] float64.

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
 )
 
@@ -35,6 +36,8 @@ type ModelOptions struct {
 	SlabScale float64 `json:"slab_scale"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
+	// Codes says how models are written.
+	Codes CodeKind `json:"codes"`
 }
 
 // withDefaults fills in what zeros stand for.
@@ -79,6 +82,16 @@ type Problem struct {
 	Model  ModelOptions
 	// Target is the posterior on the working scale. Its log densities are those of the working response: add Design.LogJacobian for the response's own units.
 	Target *Target
+	// Slots is the same posterior with models as lists of members; nil where they are written as bits.
+	Slots *SlotTarget
+}
+
+// Posterior is the target to work on: Slots if there is one.
+func (p *Problem) Posterior() vti.Target {
+	if p.Slots != nil {
+		return p.Slots
+	}
+	return p.Target
 }
 
 // NewProblem turns a design into a posterior.
@@ -90,6 +103,9 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, fmt.Errorf("varsel.NewProblem: the design was made for the %s likelihood, the model has %s", design.Likelihood, model.Likelihood)
 	}
 	model = model.withDefaults()
+	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
+		return nil, err
+	}
 	t := &Target{x: design.X, offset: design.Offset, scale: -1, prior: model.Prior}
 	t.mean, t.sd = coefficientPrior(design, model)
 	spread := 1.0
@@ -123,7 +139,13 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
 		return nil, err
 	}
-	return &Problem{Design: design, Model: model, Target: t}, nil
+	problem := &Problem{Design: design, Model: model, Target: t}
+	if slots := model.Prior.limit(len(design.Predictors)); model.Codes.lists(model.Prior, len(design.Predictors)) {
+		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
+			return nil, err
+		}
+	}
+	return problem, nil
 }
 
 // coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the slab for all but the intercept.
@@ -181,7 +203,11 @@ func (p *Problem) Priors() []string {
 				p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
 		}
 	}
-	return append(lines, "models: "+p.Model.Prior.String())
+	models := "models: " + p.Model.Prior.String()
+	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
+		models += fmt.Sprintf(", at most %d predictors", limit)
+	}
+	return append(lines, models)
 }
 
 // likelihoodText names the likelihood with its scales.
@@ -207,4 +233,18 @@ func (p *Problem) likelihoodText() string {
 		return fmt.Sprintf("%s, σ1 = %g, σ2 = %g", shares, p.Model.Sigma1, p.Model.Sigma2)
 	}
 	return p.Model.Likelihood.String()
+}
+
+// members lists the predictors of a model, ascending, however its code is written.
+func (p *Problem) members(code []int32) []int {
+	if p.Slots != nil {
+		return p.Slots.members(code)
+	}
+	var members []int
+	for predictor, bit := range code {
+		if bit == 1 {
+			members = append(members, predictor)
+		}
+	}
+	return members
 }

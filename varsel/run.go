@@ -61,7 +61,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 			cfg.Fit.Progress(info)
 		}
 	}
-	posterior, err := vti.Fit(ctx, device, problem.Target, fit)
+	posterior, err := vti.Fit(ctx, device, problem.Posterior(), fit)
 	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
 		return nil, err
 	}
@@ -113,11 +113,10 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
 	}
 	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
+	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)
+	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
 	for s, predictor := range p.Design.Predictors {
-		in := func(code []int32) bool { return code[s] == 1 }
-		certified, se := c.Probability(in)
-		q := probabilityUnderQ(c, in)
-		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q), Certified: Number(certified), SE: Number(se)})
+		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
 	for _, model := range c.Models[:listed(len(c.Models))] {
 		result.Models = append(result.Models, ModelReport{
@@ -128,22 +127,24 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
 }
 
-// probabilityUnderQ is the probability of event under q(m): a sum over all models, or the share of the draws from q(m) where they are not all there.
-func probabilityUnderQ(c *vti.Certificate, event func(code []int32) bool) (q float64) {
+// frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that a model satisfies: sums over all models, or shares of the draws from
+// q(m) where they are not all there.
+func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
+	q := make([]float64, n)
 	if c.Complete {
 		for _, model := range c.Models {
-			if event(model.Code) {
-				q += model.Q
+			for _, event := range events(model.Code) {
+				q[event] += model.Q
 			}
 		}
 		return q
 	}
 	for _, code := range c.Sample.Codes {
-		if event(code) {
-			q++
+		for _, event := range events(code) {
+			q[event] += 1 / float64(len(c.Sample.Codes))
 		}
 	}
-	return q / float64(len(c.Sample.Codes))
+	return q
 }
 
 // listed is how many of count models a result shows.

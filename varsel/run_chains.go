@@ -22,7 +22,7 @@ const (
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	started := time.Now()
-	chains, err := rjmcmc.Run(ctx, device.Backend(), problem.Target, cfg)
+	chains, err := rjmcmc.Run(ctx, device.Backend(), problem.Posterior(), cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -39,29 +39,34 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	if t.offset != nil {
 		eta = Add(eta, constant(theta, t.offset, 1, rows))
 	}
-	return Add(t.likelihood.logDensity(eta, t.logScaleOf(active)), t.logNormalPrior(mask, theta))
+	return Add(t.likelihood.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
-// logScaleOf returns log σ of each row [B,1]: the coordinate that holds it, picked by a product with a unit vector, or the known value.
+// logScaleOf returns log σ of each row [B,1]: the coordinate that holds it, or the known value.
 func (t *Target) logScaleOf(active *Node) *Node {
-	batch, dim := active.Shape().Dimensions[0], active.Shape().Dimensions[1]
 	if t.scale < 0 {
-		return BroadcastToDims(constant(active, []float64{t.logScale}, 1, 1), batch, 1)
+		return BroadcastToDims(constant(active, []float64{t.logScale}, 1, 1), active.Shape().Dim(0), 1)
 	}
-	pick := make([]float64, dim)
-	pick[t.scale] = 1
-	return InsertAxes(ReduceSum(Mul(active, constant(active, pick, 1, dim)), -1), -1)
+	return pick(active, t.scale)
+}
+
+// pick returns column j of x [B,D] as [B,1], as a product, which every backend can differentiate.
+func pick(x *Node, j int) *Node {
+	dim := x.Shape().Dim(1)
+	unit := make([]float64, dim)
+	unit[j] = 1
+	return InsertAxes(ReduceSum(Mul(x, constant(x, unit, 1, dim)), -1), -1)
 }
 
 // logNormalPrior is Σ_active log N(θ_j; mean_j, sd_j²). [B]
-func (t *Target) logNormalPrior(mask, theta *Node) *Node {
-	dim := len(t.mean)
+func logNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
+	dim := len(mean)
 	inverse, constants := make([]float64, dim), make([]float64, dim)
-	for j, sd := range t.sd {
+	for j, sd := range sds {
 		inverse[j] = 1 / sd
 		constants[j] = -math.Log(sd) - halfLog2Pi
 	}
-	standard := Mul(Sub(theta, constant(theta, t.mean, 1, dim)), constant(theta, inverse, 1, dim))
+	standard := Mul(Sub(theta, constant(theta, mean, 1, dim)), constant(theta, inverse, 1, dim))
 	logDensity := Add(MulScalar(Square(standard), -0.5), constant(theta, constants, 1, dim))
 	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
 }

@@ -113,7 +113,7 @@ func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.
 	check := config
 	check.Checkpoint = filepath.Join(f.resume, varsel.PosteriorFile)
 	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
-	if _, err := vti.Load(j.device, problem.Target, check); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := vti.Load(j.device, problem.Posterior(), check); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return fail(err)
 	}

@@ -1,0 +1,56 @@
+package varsel
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CodeKind names a way to write a model.
+type CodeKind int
+
+const (
+	// AutoCodes are lists where the size of models is limited and there are more than can be listed one by one, and bits otherwise.
+	AutoCodes CodeKind = iota
+	// BitCodes have one bit for each predictor, and the flow a coordinate for each column.
+	BitCodes
+	// ListCodes list the predictors of a model, and the flow has a block of coordinates for each place in the list. They need a maximum size.
+	ListCodes
+)
+
+var codeNames = [...]string{"auto", "bits", "lists"}
+
+// String returns the name that [ParseCodes] reads.
+func (k CodeKind) String() string {
+	if k < 0 || int(k) >= len(codeNames) {
+		return fmt.Sprintf("CodeKind(%d)", int(k))
+	}
+	return codeNames[k]
+}
+
+// ParseCodes reads auto, bits or lists.
+func ParseCodes(s string) (CodeKind, error) {
+	for k, name := range codeNames {
+		if s == name {
+			return CodeKind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown codes %q; expected %s", s, strings.Join(codeNames[:], ", "))
+}
+
+// MarshalText writes the name.
+func (k CodeKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *CodeKind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseCodes(string(text))
+	return err
+}
+
+// mostListed is the number of predictors whose models the engine lists one by one.
+const mostListed = 16
+
+// lists tells whether models of so many predictors are written as lists.
+func (k CodeKind) lists(prior Prior, predictors int) bool {
+	limited := prior.MaxSize > 0 && prior.MaxSize < predictors
+	return limited && (k == ListCodes || k == AutoCodes && predictors > mostListed)
+}

@@ -1,0 +1,324 @@
+package varsel
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// screening is what a look at one predictor at a time says of all of them, given the best model that adding one at a time finds. It is
+// where q(m) and the flow start from, not an answer: every number here is corrected by training and certification.
+type screening struct {
+	// base is the model, as predictors in the order they entered.
+	base []int
+	// logOdds are approximate log odds of each predictor to be in the model, and order the predictors from the largest to the smallest.
+	logOdds []float64
+	order   []int
+	// correlation of each predictor (its first column) with the working response.
+	correlation []float64
+	// weights w and response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of the log likelihood at the mode of base.
+	weights, response []float64
+	// logScale is log σ at the mode and scalePrecision the curvature of the log density in it, prior included; 0 if σ is known.
+	logScale, scalePrecision float64
+}
+
+// Bounds of the log odds: no predictor starts as certain, nor as impossible.
+const (
+	leastLogOdds = -25
+	mostLogOdds  = 7
+)
+
+// weight is what proposals of the predictor weigh: its probability, and a share of what is left for all.
+func (s *screening) weight(predictor int) float64 {
+	return 1/(1+math.Exp(-s.logOdds[predictor])) + 1/float64(len(s.logOdds))
+}
+
+// screen adds predictor after predictor, always that with the largest evidence, while one improves the posterior probability of the model and there are slots
+// left; then it looks at every model that differs from the last by adding, removing or exchanging one. The evidences are those of the quadratic of the log
+// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost of each scan is that of a few products with the
+// design matrix. sizes are log p(m) by size.
+func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
+	rows, _ := t.x.Dims()
+	f := &screenFit{target: t, design: design, logScale: t.logScale}
+	if t.scale >= 0 {
+		f.logScale = t.mean[t.scale]
+	}
+	s := &screening{logOdds: make([]float64, len(design.Predictors)), correlation: make([]float64, len(design.Predictors))}
+	// gain is what one more member adds to log p(m); at the limit, what the last one added.
+	gain := func(size int) float64 {
+		size = min(size, slots-1)
+		return sizes[size+1] - sizes[size]
+	}
+	f.find(nil)
+	working := slices.Clone(f.response)
+	for {
+		evidence := f.evidences(s.base)
+		best := -1
+		for predictor, e := range evidence {
+			if !math.IsNaN(e) && (best < 0 || e > evidence[best]) {
+				best = predictor
+			}
+		}
+		if best < 0 || len(s.base) >= slots || evidence[best]+gain(len(s.base)) <= 0 {
+			break
+		}
+		s.base = append(s.base, best)
+		f.find(s.base)
+	}
+	s.weights, s.response = f.weights, f.response
+	s.logScale, s.scalePrecision = f.logScale, f.scalePrecision
+
+	// Odds of members against their absence and against exchanges, of the others by entering in either way.
+	add := f.evidences(s.base)
+	enter := make([]float64, len(add))
+	for predictor, e := range add {
+		if !math.IsNaN(e) {
+			enter[predictor] = math.Exp(math.Min(e+gain(len(s.base)), 30))
+		}
+	}
+	for _, member := range s.base {
+		without := f.evidences(slices.DeleteFunc(slices.Clone(s.base), func(other int) bool { return other == member }))
+		against := math.Exp(-without[member] - gain(len(s.base)-1))
+		for predictor, e := range without {
+			if !math.IsNaN(e) && predictor != member {
+				against += math.Exp(math.Min(e-without[member], 30))
+			}
+		}
+		in := 1 / (1 + against)
+		s.logOdds[member] = -math.Log(against)
+		for predictor, e := range without {
+			if !math.IsNaN(e) && predictor != member {
+				enter[predictor] += in * math.Exp(math.Min(e-without[member], 30))
+			}
+		}
+	}
+	for predictor, odds := range enter {
+		if !slices.Contains(s.base, predictor) {
+			s.logOdds[predictor] = math.Log(odds)
+		}
+		s.logOdds[predictor] = math.Max(leastLogOdds, math.Min(mostLogOdds, s.logOdds[predictor]))
+		column := mat.Col(make([]float64, rows), design.Predictors[predictor].Coordinates[0], t.x)
+		if s.correlation[predictor] = stat.Correlation(column, working, nil); math.IsNaN(s.correlation[predictor]) {
+			s.correlation[predictor] = 0
+		}
+	}
+	s.order = make([]int, len(s.logOdds))
+	for i := range s.order {
+		s.order[i] = i
+	}
+	slices.SortStableFunc(s.order, func(a, b int) int { return cmp.Compare(s.logOdds[b], s.logOdds[a]) })
+	return s
+}
+
+// screenFit is the quadratic of the log likelihood at the mode of one model.
+type screenFit struct {
+	design *Design
+	target *Target
+
+	weights, response        []float64
+	logScale, scalePrecision float64
+	weighted                 *mat.Dense // W X [n, D], for the scans
+	squares                  []float64  // x_j' W x_j for every column
+	inner                    []float64  // x_j' W ŷ
+}
+
+// coordinates lists the columns of a model: those in every model first.
+func (f *screenFit) coordinates(model []int) []int {
+	columns := slices.Clone(f.design.Always)
+	for _, predictor := range model {
+		columns = append(columns, f.design.Predictors[predictor].Coordinates...)
+	}
+	return columns
+}
+
+// find moves to the mode of a model by iterated weighted least squares, alternating with the noise scale if that is unknown.
+func (f *screenFit) find(model []int) {
+	t := f.target
+	rows, dim := t.x.Dims()
+	columns := f.coordinates(model)
+	offset := t.offset
+	if offset == nil {
+		offset = make([]float64, rows)
+	}
+	eta := slices.Clone(offset)
+	if t.scale >= 0 && f.weights == nil {
+		f.logScale, _ = f.scaleMode(eta)
+	}
+	for range 50 {
+		f.weights, f.response = t.likelihood.working(eta, math.Exp(f.logScale), true)
+		for i := range f.response {
+			f.response[i] -= offset[i]
+		}
+		theta := f.solve(columns)
+		var change float64
+		for i := range eta {
+			value := offset[i]
+			for a, j := range columns {
+				value += theta.AtVec(a) * t.x.At(i, j)
+			}
+			change = math.Max(change, math.Abs(value-eta[i])*math.Sqrt(f.weights[i]))
+			eta[i] = value
+		}
+		if t.scale >= 0 {
+			before := f.logScale
+			f.logScale, f.scalePrecision = f.scaleMode(eta)
+			change = math.Max(change, math.Abs(f.logScale-before))
+		}
+		if change < 1e-6 {
+			break
+		}
+	}
+	f.weights, f.response = t.likelihood.working(eta, math.Exp(f.logScale), false)
+	f.weighted = mat.NewDense(rows, dim, nil)
+	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
+	for i := range rows {
+		f.response[i] -= offset[i]
+		source, target := t.x.RawRowView(i), f.weighted.RawRowView(i)
+		for j, x := range source {
+			target[j] = f.weights[i] * x
+			f.squares[j] += target[j] * x
+			f.inner[j] += target[j] * f.response[i]
+		}
+	}
+}
+
+// normalEquations are X_A'WX_A + Λ and X_A'Wŷ + Λμ for the columns A, with the priors N(μ, Λ⁻¹).
+func (f *screenFit) normalEquations(columns []int) (*mat.SymDense, *mat.VecDense) {
+	t := f.target
+	matrix, right := mat.NewSymDense(max(len(columns), 1), nil), mat.NewVecDense(max(len(columns), 1), nil)
+	if len(columns) == 0 {
+		matrix.SetSym(0, 0, 1) // a coordinate that is always zero stands for none
+	}
+	for a, j := range columns {
+		var inner float64
+		for i, w := range f.weights {
+			inner += w * t.x.At(i, j) * f.response[i]
+		}
+		precision := 1 / (t.sd[j] * t.sd[j])
+		right.SetVec(a, inner+precision*t.mean[j])
+		for b, k := range columns[:a+1] {
+			var sum float64
+			for i, w := range f.weights {
+				sum += w * t.x.At(i, j) * t.x.At(i, k)
+			}
+			if a == b {
+				sum += precision
+			}
+			matrix.SetSym(a, b, sum)
+		}
+	}
+	return matrix, right
+}
+
+// solve returns the mode of the quadratic in the given columns; zeros if rounding makes it indefinite.
+func (f *screenFit) solve(columns []int) *mat.VecDense {
+	matrix, right := f.normalEquations(columns)
+	theta := mat.NewVecDense(right.Len(), nil)
+	var cholesky mat.Cholesky
+	if cholesky.Factorize(matrix) {
+		_ = cholesky.SolveVecTo(theta, right) // a warning of bad condition: the prior keeps the result usable
+	}
+	return theta
+}
+
+// evidences returns, for every predictor, the log Bayes factor of the model with it against the model without, under the quadratic: NaN for its
+// members.
+func (f *screenFit) evidences(model []int) []float64 {
+	t := f.target
+	columns := f.coordinates(model)
+	matrix, right := f.normalEquations(columns)
+	var cholesky mat.Cholesky
+	evidence := make([]float64, len(f.design.Predictors))
+	if !cholesky.Factorize(matrix) {
+		return evidence
+	}
+	var theta mat.VecDense
+	_ = cholesky.SolveVecTo(&theta, right) // a warning of bad condition: the prior keeps the result usable
+	rows, dim := t.x.Dims()
+	chosen := mat.NewDense(rows, right.Len(), nil)
+	for a, j := range columns {
+		for i := range rows {
+			chosen.Set(i, a, t.x.At(i, j))
+		}
+	}
+	cross := mat.NewDense(dim, right.Len(), nil) // x_j' W X_A
+	cross.Mul(f.weighted.T(), chosen)
+	var solved mat.Dense // (X_A'WX_A + Λ)⁻¹ X_A'W x_j as columns
+	_ = cholesky.SolveTo(&solved, cross.T())
+	for predictor, p := range f.design.Predictors {
+		if slices.Contains(model, predictor) {
+			evidence[predictor] = math.NaN()
+			continue
+		}
+		evidence[predictor] = f.evidence(p.Coordinates, cross, &solved, &theta)
+	}
+	return evidence
+}
+
+// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter, with S = X_J'WX_J − C M⁻¹ C' what they add to the information
+// beyond the columns that are there, and g = X_J'W(ŷ − X_Aθ_A).
+func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
+	t := f.target
+	n := len(columns)
+	information, score := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
+	logPrior := 0.0
+	for a, j := range columns {
+		row := cross.RawRowView(j)
+		gradient := f.inner[j]
+		for c, x := range row {
+			gradient -= x * theta.AtVec(c)
+		}
+		score.SetVec(a, gradient)
+		logPrior -= 2 * math.Log(t.sd[j])
+		for b, k := range columns[:a+1] {
+			var sum float64
+			if a == b {
+				sum = f.squares[j] + 1/(t.sd[j]*t.sd[j])
+			} else {
+				for i := range f.weights {
+					sum += f.weighted.At(i, j) * t.x.At(i, k)
+				}
+			}
+			for c, x := range row {
+				sum -= x * solved.At(c, k)
+			}
+			information.SetSym(a, b, sum)
+		}
+	}
+	if n == 1 {
+		s, g := math.Max(information.At(0, 0), 1/(t.sd[columns[0]]*t.sd[columns[0]])), score.AtVec(0)
+		return (logPrior-math.Log(s))/2 + g*g/s/2
+	}
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(information) {
+		return math.Inf(-1) // columns that repeat what is there
+	}
+	var step mat.VecDense
+	_ = cholesky.SolveVecTo(&step, score)
+	return (logPrior-cholesky.LogDet())/2 + mat.Dot(score, &step)/2
+}
+
+// scaleMode is the mode of log σ given the linear predictors, and the curvature of the log density there, by Newton's method on differences.
+func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
+	t := f.target
+	const h = 1e-3
+	mean, sd := t.mean[t.scale], t.sd[t.scale]
+	density := func(x float64) float64 {
+		return t.likelihood.logDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
+	}
+	logScale = f.logScale
+	for range 100 {
+		here, above, below := density(logScale), density(logScale+h), density(logScale-h)
+		slope := (above - below) / (2 * h)
+		precision = -(above - 2*here + below) / (h * h)
+		step := slope / math.Max(precision, math.Abs(slope)) // at most 1: far away the curvature may be negative
+		logScale += step
+		if math.Abs(step) < 1e-9 || slope == 0 {
+			break
+		}
+	}
+	return logScale, math.Max(precision, 1/(sd*sd))
+}

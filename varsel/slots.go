@@ -1,0 +1,246 @@
+package varsel
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the list of its members
+// (space.Lists) and its parameters are packed: first the coordinates that every model has, columns of the design and then log σ if it is
+// unknown, then a block for each place in the list. The likelihood gathers the columns of the members, so that a density costs as
+// much as the largest model and not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
+//
+// Items of the lists are the predictors in order of promise, by the evidence that screening finds for each (screening).
+type SlotTarget struct {
+	bits  *Target // likelihood and priors
+	space *slotSpace
+	order []int // predictor of each item
+	item  []int // item of each predictor
+
+	fixed   []int       // columns of the design in every model, in order; log σ follows
+	columns [][]float64 // [C][n]: those of the fixed coordinates, of every item, and one of zeros
+	mean    []float64   // prior means and standard deviations of the D packed coordinates
+	sd      []float64
+	sizes   []float64 // log p(m) by size
+	start   *screening
+}
+
+// slotSpace describes lists to networks by what is known of the predictors in them.
+type slotSpace struct {
+	*space.Lists
+	target *SlotTarget
+}
+
+var (
+	_ space.Featurer      = (*slotSpace)(nil)
+	_ vti.QuadraticTarget = (*SlotTarget)(nil)
+)
+
+// newSlotTarget packs the models of at most slots of the predictors.
+func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotTarget, error) {
+	t := &SlotTarget{bits: bits, fixed: design.Always}
+	predictors := len(design.Predictors)
+	t.sizes = prior.LogProbs(predictors)
+	t.start = screen(design, bits, t.sizes, slots)
+	t.order = t.start.order
+	t.item = make([]int, predictors)
+	widths, weights := make([]int, predictors), make([]float64, predictors)
+	for item, predictor := range t.order {
+		t.item[predictor] = item
+		widths[item] = len(design.Predictors[predictor].Coordinates)
+		weights[item] = t.start.weight(predictor)
+	}
+	fixed := len(t.fixed)
+	if bits.scale >= 0 {
+		fixed++
+	}
+	lists, err := space.NewLists(widths, slots, fixed)
+	if err != nil {
+		return nil, err
+	}
+	if lists, err = lists.WithWeights(weights); err != nil {
+		return nil, err
+	}
+	t.space = &slotSpace{lists, t}
+
+	column := func(j int) []float64 { return mat.Col(nil, j, bits.x) }
+	for _, j := range t.fixed {
+		t.columns = append(t.columns, column(j))
+		t.mean, t.sd = append(t.mean, bits.mean[j]), append(t.sd, bits.sd[j])
+	}
+	rows, _ := bits.x.Dims()
+	zero := make([]float64, rows)
+	if bits.scale >= 0 {
+		t.columns = append(t.columns, zero)
+		t.mean, t.sd = append(t.mean, bits.mean[bits.scale]), append(t.sd, bits.sd[bits.scale])
+	}
+	slab := 0.0
+	for _, predictor := range t.order {
+		coordinates := design.Predictors[predictor].Coordinates
+		for place := range lists.Width() {
+			if place < len(coordinates) {
+				t.columns = append(t.columns, column(coordinates[place]))
+				slab = bits.sd[coordinates[place]] // the same for all
+			} else {
+				t.columns = append(t.columns, zero)
+			}
+		}
+	}
+	t.columns = append(t.columns, zero)
+	t.mean = append(t.mean, make([]float64, lists.Slots()*lists.Width())...)
+	t.sd = append(t.sd, slices.Repeat([]float64{slab}, lists.Slots()*lists.Width())...)
+	return t, nil
+}
+
+// Space is the set of lists of predictors.
+func (t *SlotTarget) Space() space.Space { return t.space }
+
+// LogPrior is log p(m). [B,k] -> [B]
+func (t *SlotTarget) LogPrior(codes *Node) *Node {
+	none := Const(codes.Graph(), int32(t.space.Items()))
+	sizes := ReduceSum(ConvertDType(LessThan(codes, none), dtypes.Int32), -1)
+	return Gather(Const(codes.Graph(), t.sizes), InsertAxes(sizes, -1))
+}
+
+// LogJoint is log p(y, θ | m). codes [B,k], mask [B,D], theta [B,D] -> [B]
+func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
+	active := Where(mask, theta, ZerosLike(theta))
+	x := t.gather(codes, theta.DType())
+	eta := Einsum("bd,bdn->bn", active, x)
+	if t.bits.offset != nil {
+		eta = Add(eta, constant(theta, t.bits.offset, 1, len(t.bits.offset)))
+	}
+	return Add(t.bits.likelihood.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+}
+
+// gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where a coordinate is not in use.
+func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
+	g := codes.Graph()
+	batch, dim, width, fixed := codes.Shape().Dim(0), t.space.Dim(), t.space.Width(), t.space.Fixed()
+	slots, places := make([]int32, dim), make([]int32, dim) // a coordinate's column is slot's item × width + place
+	ofSlot := make([]int32, dim)
+	for j := range dim {
+		if j < fixed {
+			places[j] = int32(j)
+			continue
+		}
+		slots[j], places[j], ofSlot[j] = int32((j-fixed)/width), int32(fixed+(j-fixed)%width), int32(width)
+	}
+	columns := Add(Mul(space.TakeColumns(codes, slots), Const(g, [][]int32{ofSlot})), Const(g, [][]int32{places}))
+	columns = Min(columns, Const(g, int32(len(t.columns)-1))) // "no more" is the column of zeros
+	table := ConvertDType(Const(g, t.columns), dtype)
+	rows := table.Shape().Dim(1)
+	return StopGradient(Reshape(Gather(table, Reshape(columns, batch*dim, 1)), batch, dim, rows))
+}
+
+// logScaleOf is Target.logScaleOf for packed coordinates.
+func (t *SlotTarget) logScaleOf(active *Node) *Node {
+	if t.bits.scale < 0 {
+		return t.bits.logScaleOf(active)
+	}
+	return pick(active, t.scale())
+}
+
+// scale is the coordinate of log σ, or −1.
+func (t *SlotTarget) scale() int {
+	if t.bits.scale < 0 {
+		return -1
+	}
+	return t.space.Fixed() - 1
+}
+
+// Quadratic is that of the likelihood where screening left off, restricted to the columns of each model: −½ Σ w_i (η_i − ŷ_i)² with
+// working weights w and responses ŷ, and the prior. It is exact for Gaussian noise of known scale. log σ has a quadratic of its own.
+func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
+	g := codes.Graph()
+	x := t.gather(codes, dtype)
+	rows, dim := x.Shape().Dim(2), t.space.Dim()
+	vector := func(values []float64, dims ...int) *Node {
+		return ConvertDType(Reshape(Const(g, values), dims...), dtype)
+	}
+	prior, shift := make([]float64, dim*dim), make([]float64, dim)
+	set := func(j int, mean, precision float64) { prior[j*dim+j], shift[j] = precision, mean*precision }
+	for j := range dim {
+		set(j, t.mean[j], 1/(t.sd[j]*t.sd[j]))
+	}
+	if at := t.scale(); at >= 0 {
+		set(at, t.start.logScale, t.start.scalePrecision)
+	}
+	weighted := Mul(x, vector(t.start.weights, 1, 1, rows))
+	precision = Add(Einsum("bdn,ben->bde", weighted, x), vector(prior, 1, dim, dim))
+	linear = Add(ReduceSum(Mul(weighted, vector(t.start.response, 1, 1, rows)), -1), vector(shift, 1, dim))
+	return precision, linear
+}
+
+// newModels returns q(m) on lists, started at the odds of screening.
+func (t *SlotTarget) newModels(seed uint64) (vti.ModelDistribution, error) {
+	logOdds := make([]float64, len(t.order))
+	for item, predictor := range t.order {
+		logOdds[item] = t.start.logOdds[predictor]
+	}
+	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed})
+}
+
+// members lists the predictors of a model, ascending.
+func (t *SlotTarget) members(code []int32) []int {
+	items := t.space.Set(code)
+	members := make([]int, len(items))
+	for i, item := range items {
+		members[i] = t.order[item]
+	}
+	slices.Sort(members)
+	return members
+}
+
+// featuresPerSlot are whether it is used, and the correlation with the response and the log odds of its predictor. Each pair of slots adds the
+// correlation of their predictors.
+const featuresPerSlot = 3
+
+// FeatureDim returns the number of features of a list.
+func (s *slotSpace) FeatureDim() int {
+	k := s.Slots()
+	return 1 + k*featuresPerSlot + k*(k-1)/2
+}
+
+// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. Column 0 is the share of slots in use.
+func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
+	g := codes.Graph()
+	t, k := s.target, s.Slots()
+	batch := codes.Shape().Dim(0)
+	used := LessThan(codes, Const(g, int32(s.Items())))
+	about := Gather(ConvertDType(Const(g, t.start.about(t.order)), dtype), Reshape(codes, batch*k, 1)) // [B·k, 2]
+	flags := ConvertDType(used, dtype)
+	features := []*Node{MulScalar(ReduceAndKeep(flags, ReduceSum, -1), 1/float64(k)), flags, Reshape(about, batch, 2*k)}
+	if k > 1 {
+		x := t.gather(codes, dtype)
+		unit := Rsqrt(MaxScalar(ReduceSum(Square(x), -1), 1e-30)) // [B, D]
+		correlations := Mul(Mul(Einsum("bdn,ben->bde", x, x), InsertAxes(unit, 1)), InsertAxes(unit, 2))
+		dim, fixed, width := s.Dim(), s.Fixed(), s.Width()
+		var pairs []int32
+		for i := range k {
+			for j := range i {
+				pairs = append(pairs, int32((fixed+i*width)*dim+fixed+j*width))
+			}
+		}
+		features = append(features, space.TakeColumns(Reshape(correlations, batch, dim*dim), pairs))
+	}
+	return Concatenate(features, 1)
+}
+
+// about are the correlation with the response and the scaled start log odds of each item, and zeros for "no more".
+func (s *screening) about(order []int) [][]float64 {
+	rows := make([][]float64, len(order)+1)
+	for item, predictor := range order {
+		rows[item] = []float64{s.correlation[predictor], math.Tanh(s.logOdds[predictor] / 5)}
+	}
+	rows[len(order)] = []float64{0, 0}
+	return rows
+}

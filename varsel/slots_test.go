@@ -1,0 +1,217 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/space"
+)
+
+// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first few in steps of three have effects, and an offset
+// column "o". The response is continuous, binary or a count.
+func correlated(t testing.TB, kind LikelihoodKind, n, p, effects int) *table.Table {
+	t.Helper()
+	random := stream.Rand(uint64(p), "correlated")
+	var text strings.Builder
+	text.WriteString("y,o")
+	for j := range p {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for range n {
+		x := make([]float64, p)
+		eta := 0.0
+		for j := range x {
+			x[j] = random.NormFloat64()
+			if j > 0 {
+				x[j] = 0.5*x[j-1] + math.Sqrt(0.75)*x[j]
+			}
+			if j%3 == 0 && j/3 < effects {
+				eta += 0.5 * x[j]
+			}
+		}
+		y := eta + random.NormFloat64()
+		switch kind {
+		case LogisticLikelihood:
+			y = math.Round(0.5 + 0.5*math.Copysign(1, y))
+		case PoissonLikelihood:
+			y = math.Floor(math.Exp(eta + 0.5*random.Float64()))
+		}
+		fmt.Fprintf(&text, "\n%v,%v", y, 0.1*random.NormFloat64())
+		for _, v := range x {
+			fmt.Fprintf(&text, ",%v", v)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "correlated.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o644))
+	data, err := table.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}
+
+func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model ModelOptions) *Problem {
+	t.Helper()
+	options.Target, options.Likelihood = "y", model.Likelihood
+	design, err := NewDesign(data, options)
+	require.NoError(t, err)
+	model.Codes = ListCodes
+	problem, err := NewProblem(design, model)
+	require.NoError(t, err)
+	require.NotNil(t, problem.Slots)
+	return problem
+}
+
+// TestSlotsAreTheSamePosterior compares the packed log joint density and prior with those of bits, for every likelihood.
+func TestSlotsAreTheSamePosterior(t *testing.T) {
+	for _, model := range []ModelOptions{
+		{}, {Sigma: 1}, {Likelihood: RobustLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}, {Likelihood: StudentLikelihood},
+		{Likelihood: LogisticLikelihood}, {Likelihood: PoissonLikelihood},
+	} {
+		t.Run(fmt.Sprint(model.Likelihood, model.Sigma, model.UnknownSigma1), func(t *testing.T) {
+			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 2, MaxSize: 3}
+			problem := slotProblem(t, correlated(t, model.Likelihood, 40, 6, 2), DesignOptions{Always: []string{"x4"}, Offset: "o",
+				Groups: []PredictorGroup{{"pair", []string{"x1", "x3"}}}}, model)
+			slots, bits := problem.Slots, problem.Target
+			random := stream.Rand(5, "slots")
+			var codes, bitCodes [][]int32
+			var theta, bitTheta [][]float64
+			for _, code := range space.All(slots.space.Cards()) {
+				if !slots.space.Valid(code) {
+					continue
+				}
+				packed, spread := make([]float64, slots.space.Dim()), make([]float64, bits.space.Dim())
+				for j := range packed {
+					packed[j] = 0.3 * random.NormFloat64() // inactive coordinates hold noise too
+				}
+				for a, j := range slots.fixed {
+					spread[j] = packed[a]
+				}
+				if bits.scale >= 0 {
+					spread[bits.scale] = packed[slots.scale()]
+				}
+				bit := make([]int32, len(problem.Design.Predictors))
+				for place, item := range slots.space.Set(code) {
+					predictor := slots.order[item]
+					bit[predictor] = 1
+					for i, j := range problem.Design.Predictors[predictor].Coordinates {
+						spread[j] = packed[slots.space.Fixed()+place*slots.space.Width()+i]
+					}
+				}
+				codes, bitCodes = append(codes, slices.Clone(code)), append(bitCodes, bit)
+				theta, bitTheta = append(theta, packed), append(bitTheta, spread)
+			}
+			evaluate := func(target interface {
+				Space() space.Space
+				LogPrior(*Node) *Node
+				LogJoint(codes, mask, theta *Node) *Node
+			}, codes [][]int32, theta [][]float64) (prior, joint []float64) {
+				outputs, err := MustNewExec(testkit.Backend(t), func(codes, theta *Node) []*Node {
+					return []*Node{target.LogPrior(codes), target.LogJoint(codes, target.Space().Mask(codes), theta)}
+				}).Exec(codes, theta)
+				require.NoError(t, err)
+				return outputs[0].Value().([]float64), outputs[1].Value().([]float64)
+			}
+			prior, joint := evaluate(slots, codes, theta)
+			wantPrior, wantJoint := evaluate(bits, bitCodes, bitTheta)
+			require.InDeltaSlice(t, wantPrior, prior, 1e-12)
+			require.InDeltaSlice(t, wantJoint, joint, 1e-9)
+		})
+	}
+}
+
+// TestSlotQuadraticIsExactForGaussians compares the quadratic of every model with least squares in gonum, and the log joint density with it.
+func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
+	problem := slotProblem(t, correlated(t, GaussianLikelihood, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
+	slots := problem.Slots
+	codes := [][]int32{{0, 2, 4}, {1, 3, 5}, {5, 5, 5}}
+	outputs, err := MustNewExec(testkit.Backend(t), func(codes *Node) []*Node {
+		precision, linear := slots.Quadratic(codes, slots.space.Mask(codes), dtypes.Float64)
+		return []*Node{precision, linear}
+	}).Exec(codes)
+	require.NoError(t, err)
+	precision, linear := outputs[0].Value().([][][]float64), outputs[1].Value().([][]float64)
+	for row, code := range codes {
+		columns := slices.Clone(problem.Design.Always)
+		for _, item := range slots.space.Set(code) {
+			columns = append(columns, problem.Design.Predictors[slots.order[item]].Coordinates...)
+		}
+		for a, j := range columns {
+			x := mat.Col(nil, j, problem.Design.X)
+			want := problem.Target.mean[j] / (problem.Target.sd[j] * problem.Target.sd[j])
+			for i, v := range x {
+				want += v * problem.Design.Y[i] / 0.81
+			}
+			require.InDelta(t, want, linear[row][a], 1e-9)
+			for b, k := range columns {
+				want := 0.0
+				if a == b {
+					want = 1 / (problem.Target.sd[j] * problem.Target.sd[j])
+				}
+				for i, v := range mat.Col(nil, k, problem.Design.X) {
+					want += v * x[i] / 0.81
+				}
+				require.InDelta(t, want, precision[row][a][b], 1e-9)
+			}
+		}
+	}
+}
+
+// TestScreeningEvidence compares the evidences of one more predictor with differences of exact log evidences.
+func TestScreeningEvidence(t *testing.T) {
+	problem := slotProblem(t, correlated(t, GaussianLikelihood, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},
+		ModelOptions{Sigma: 1, Prior: Prior{MaxSize: 4}})
+	exact, err := problem.ExactProblem()
+	require.NoError(t, err)
+	exact.TopModels = 1 << 10
+	answer, err := Exact(t.Context(), exact)
+	require.NoError(t, err)
+	logEvidence := map[string]float64{}
+	for _, model := range answer.Models {
+		logEvidence[codeText(model.Code)] = model.LogEvidence
+	}
+	bits := func(model []int) string {
+		code := make([]int32, len(problem.Design.Predictors))
+		for _, predictor := range model {
+			code[predictor] = 1
+		}
+		return codeText(code)
+	}
+	fit := &screenFit{target: problem.Target, design: problem.Design, logScale: problem.Target.logScale}
+	for _, model := range [][]int{nil, {0}, {2, 4}} {
+		fit.find(model)
+		for predictor, got := range fit.evidences(model) {
+			if slices.Contains(model, predictor) {
+				require.True(t, math.IsNaN(got))
+				continue
+			}
+			require.InDelta(t, logEvidence[bits(append(slices.Clone(model), predictor))]-logEvidence[bits(model)], got, 1e-8)
+		}
+	}
+}
+
+// TestScreeningFindsEffects: every likelihood puts the predictors with effects first.
+func TestScreeningFindsEffects(t *testing.T) {
+	for kind := range likelihoodNames {
+		t.Run(LikelihoodKind(kind).String(), func(t *testing.T) {
+			data := correlated(t, LikelihoodKind(kind), 300, 80, 4)
+			problem := slotProblem(t, data, DesignOptions{Exclude: []string{"o"}}, ModelOptions{Likelihood: LikelihoodKind(kind), Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 10}})
+			first := slices.Sorted(slices.Values(problem.Slots.order[:4]))
+			require.Equal(t, []int{0, 3, 6, 9}, first)
+			for _, w := range problem.Slots.start.weights {
+				require.Positive(t, w)
+			}
+		})
+	}
+}
