@@ -99,8 +99,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	return h
 }
 
-// given returns the log odds of the active items: members [R, E], the summed embeddings of the members so far, count [R, 1] their number -> [R, A].
-func (h *hazards) given(members, count *graph.Node) *graph.Node {
+// summary is what the hazards depend on: members [R, E], the summed embeddings of the members so far, count [R, 1] their number -> h [R, E].
+func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	cfg := &h.list.cfg
 	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
 		return made.Linear(h.ctx.In(name), cfg.Seed, x, outputs, made.FanIn(x.Shape().Dim(1)), made.Zeros)
@@ -108,8 +108,21 @@ func (h *hazards) given(members, count *graph.Node) *graph.Node {
 	x := graph.Concatenate([]*graph.Node{members, graph.DivScalar(count, float64(h.list.slots))}, 1)
 	x = made.ReLU.Apply(layer("first", x, cfg.Hidden))
 	x = graph.Add(x, layer("second", made.ReLU.Apply(layer("block", x, cfg.Hidden)), cfg.Hidden))
-	x = layer("last", x, cfg.Embedding)
-	return graph.Add(graph.MatMul(x, graph.Transpose(h.outward, 0, 1)), h.base)
+	return layer("last", x, cfg.Embedding)
+}
+
+// odds returns the log odds of all active items: summary [R, E] -> [R, A].
+func (h *hazards) odds(summary *graph.Node) *graph.Node {
+	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
+}
+
+// at returns the log odds of one item in each row, 0 if it is not active: summary [R, E], items [R] int32 -> [R].
+func (h *hazards) at(summary, items *graph.Node) *graph.Node {
+	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
+	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)
+	odds := graph.ReduceSum(graph.Mul(summary, graph.Gather(h.outward, index)), 1)
+	odds = graph.Add(odds, graph.Gather(graph.Reshape(h.base, -1), index))
+	return graph.Where(active, odds, graph.ZerosLike(odds))
 }
 
 // embedded returns the embeddings of items, zeros for "no more": [N] int32 -> [N, E].
@@ -129,36 +142,41 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Every row is a place of a list: what is drawn there, and the member before it.
-	flat := func(x *graph.Node) *graph.Node { return graph.Reshape(x, batch*l.slots) }
-	before := graph.BroadcastToDims(graph.Const(g, [][]int32{{-1}}), batch, 1)
+	// Every row is a place of a list, the first places of all lists first: what is drawn there, and the member before it.
+	drawn := graph.Transpose(codes, 0, 1) // [k, B]
+	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
-		before = graph.Concatenate([]*graph.Node{before, graph.SliceAxis(codes, 1, graph.AxisRange(0, l.slots-1))}, 1)
+		last = graph.Concatenate([]*graph.Node{last, graph.SliceAxis(drawn, 0, graph.AxisRange(0, l.slots-1))}, 0)
 	}
-	drawn, last := flat(codes), flat(before)
 	valid := graph.LogicalOr(graph.GreaterThan(drawn, last), graph.LogicalAnd(graph.Equal(drawn, none), graph.Equal(last, none)))
 	valid = graph.LogicalAnd(valid, graph.LogicalAnd(graph.GreaterOrEqual(drawn, graph.Const(g, int32(0))), graph.LessOrEqual(drawn, none)))
 	drawn = graph.Where(valid, drawn, graph.BroadcastToShape(none, drawn.Shape()))
 
-	embedded := graph.Reshape(h.embedded(drawn), batch, l.slots, l.cfg.Embedding)
-	member := graph.ConvertDType(graph.LessThan(graph.Reshape(drawn, batch, l.slots), none), l.cfg.DType)
-	earlier := graph.Const(g, strictlyUpper(l.slots))
-	earlier = graph.ConvertDType(earlier, l.cfg.DType)
-	members := graph.Reshape(graph.Einsum("bte,ts->bse", embedded, earlier), batch*l.slots, l.cfg.Embedding)
-	count := graph.Reshape(graph.MatMul(member, earlier), batch*l.slots, 1)
+	embedded := graph.Reshape(h.embedded(graph.Reshape(drawn, -1)), l.slots, batch*l.cfg.Embedding)
+	member := graph.ConvertDType(graph.LessThan(drawn, none), l.cfg.DType)
+	later := graph.Transpose(graph.ConvertDType(graph.Const(g, strictlyUpper(l.slots)), l.cfg.DType), 0, 1)
+	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
+	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
-	// Active items contribute log odds where drawn, and log(1 − π) from behind the last member up to what was drawn.
-	odds := h.given(members, count)
-	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 1)
+	// The active items that a place passes, from behind the last member up to what was drawn, have the log odds that hold there. No two places
+	// of a list pass the same item, so the log odds of all places shrink to one row.
+	summary := h.summary(members, count)
+	odds := graph.Reshape(h.odds(summary), l.slots, batch, l.active)
+	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 2)
 	column := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(graph.InsertAxes(x, -1), item.Shape()) }
 	passed := graph.LogicalAnd(graph.GreaterThan(item, column(last)), graph.LessOrEqual(item, column(drawn)))
-	terms := graph.Sub(graph.Where(graph.Equal(item, column(drawn)), odds, graph.ZerosLike(odds)), graph.Where(passed, softplus(odds), graph.ZerosLike(odds)))
-	total := graph.ConvertDType(graph.ReduceSum(terms, 1), dtypes.Float64)
+	odds = graph.ReduceSum(graph.Where(passed, odds, graph.ZerosLike(odds)), 0)
+	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1)) // of a full list, which says nothing of what comes behind it
+	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
+	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
+	total := graph.ReduceSum(graph.ConvertDType(graph.Where(reached, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64), 1)
+	chosen := h.at(summary, graph.Reshape(drawn, -1))
+	total = graph.Sub(graph.ReduceSum(graph.Reshape(graph.ConvertDType(chosen, dtypes.Float64), l.slots, batch), 0), total)
 	if h.tail != nil {
-		total = graph.Add(total, h.tailLogProb(drawn, last))
+		rest := h.tailLogProb(graph.Reshape(drawn, -1), graph.Reshape(last, -1))
+		total = graph.Add(total, graph.ReduceSum(graph.Reshape(rest, l.slots, batch), 0))
 	}
-	total = graph.ReduceSum(graph.Reshape(total, batch, l.slots), 1)
-	allValid := graph.ReduceMin(graph.ConvertDType(graph.Reshape(valid, batch, l.slots), dtypes.Int32), 1)
+	allValid := graph.ReduceMin(graph.ConvertDType(valid, dtypes.Int32), 0)
 	return graph.Where(graph.Equal(allValid, graph.Const(g, int32(1))), total, graph.BroadcastToShape(graph.Const(g, math.Inf(-1)), total.Shape()))
 }
 
@@ -191,7 +209,7 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	count := graph.Zeros(g, shapes.Make(l.cfg.DType, batch, 1))
 	columns := make([]*graph.Node, l.slots)
 	for t := range columns {
-		odds := h.given(members, count)
+		odds := h.odds(h.summary(members, count))
 		item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 1)
 		behind := graph.GreaterThan(item, graph.BroadcastToShape(graph.InsertAxes(last, -1), item.Shape()))
 		weight := graph.ConvertDType(graph.Where(behind, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64)

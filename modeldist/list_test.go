@@ -221,33 +221,40 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList is a draw and the gradient of log q for thousands of items.
+// BenchmarkList times the draws, log q of given codes, and log q with its gradient, at thousands of items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)
 	defer device.Close()
+	const slots = 20
 	for _, size := range []struct{ items, batch int }{{1000, 256}, {1000, 1024}, {10000, 256}, {10000, 1024}} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			const slots = 20
-			odds := slices.Repeat([]float64{-math.Log(float64(size.items) / 5)}, size.items)
-			q, err := modeldist.NewList(size.items, slots, modeldist.ListConfig{LogOdds: odds})
-			require.NoError(b, err)
-			ctx := context.New()
-			exec := context.MustNewExec(device.Backend(), ctx, func(ctx *context.Context, u *graph.Node) []*graph.Node {
-				codes := q.Sample(ctx, u)
-				logQ := q.LogProb(ctx, codes)
-				var variables []*graph.Node
-				for v := range ctx.IterVariables() {
-					variables = append(variables, v.ValueGraph(u.Graph()))
+		odds := slices.Repeat([]float64{-math.Log(float64(size.items) / 5)}, size.items)
+		q, err := modeldist.NewList(size.items, slots, modeldist.ListConfig{LogOdds: odds})
+		require.NoError(b, err)
+		ctx := context.New()
+		u := uniforms(1, size.batch, slots)
+		codes := context.MustNewExec(device.Backend(), ctx, q.Sample).MustExec(u)[0]
+		run := func(name string, input any, f func(ctx *context.Context, x *graph.Node) []*graph.Node) {
+			b.Run(fmt.Sprintf("%s/items=%d/batch=%d", name, size.items, size.batch), func(b *testing.B) {
+				exec := context.MustNewExec(device.Backend(), ctx, f)
+				exec.MustExec(input)
+				b.ReportAllocs()
+				for b.Loop() {
+					exec.MustExec(input)
 				}
-				return append(graph.Gradient(graph.ReduceAllSum(logQ), variables...), logQ)
 			})
-			u := uniforms(1, size.batch, slots)
-			exec.MustExec(u)
-			b.ReportAllocs()
-			for b.Loop() {
-				exec.MustExec(u)
+		}
+		run("Sample", u, func(ctx *context.Context, u *graph.Node) []*graph.Node { return []*graph.Node{q.Sample(ctx, u)} })
+		run("LogProb", codes, func(ctx *context.Context, codes *graph.Node) []*graph.Node {
+			return []*graph.Node{q.LogProb(ctx, codes)}
+		})
+		run("Gradient", codes, func(ctx *context.Context, codes *graph.Node) []*graph.Node {
+			logQ := q.LogProb(ctx, codes)
+			var variables []*graph.Node
+			for v := range ctx.IterVariables() {
+				variables = append(variables, v.ValueGraph(codes.Graph()))
 			}
+			return append(graph.Gradient(graph.ReduceAllSum(logQ), variables...), logQ)
 		})
 	}
 }
