@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"time"
 
@@ -97,8 +98,10 @@ func (j *job) finish(result *varsel.Result) error {
 	return nil
 }
 
-func (a *app) printJSON(value any) error {
-	encoder := json.NewEncoder(a.stdout)
+func (a *app) printJSON(value any) error { return printJSON(a.stdout, value) }
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSimulate(t *testing.T) {
+	emptyDir(t, "", "")
+	first := mustRun(t, "simulate", "varsel", "--rows", "20", "--predictors", "30", "--effects", "2", "--seed", "4", "--out", "a.csv", "--json")
+	var truth simulated
+	require.NoError(t, json.Unmarshal([]byte(first.stdout), &truth))
+	assert.Equal(t, []any{"a.csv", 20, 31, 2}, []any{truth.Data, truth.Rows, truth.Columns, len(truth.Effects)})
+	toOutput := mustRun(t, "simulate", "varsel", "--rows", "20", "--predictors", "30", "--effects", "2", "--seed", "4", "--out", "-")
+	file, err := os.ReadFile("a.csv")
+	require.NoError(t, err)
+	assert.Equal(t, string(file), toOutput.stdout)
+	assert.Contains(t, toOutput.stderr, "20 rows, 31 columns, response y; 2 predictors matter\n")
+	assert.Contains(t, mustRun(t, "simulate", "varsel", "--design", "paper", "--misspecification", "high", "--out", "b.csv").stdout, "b.csv: 50 rows, 9 columns")
+
+	for message, args := range map[string][]string{
+		"a.csv exists already":                 {"--out", "a.csv"},
+		"no file to write was given":           {},
+		"--effects is for --design ar1":        {"--design", "paper", "--effects", "2", "--out", "c.csv"},
+		"--misspecification is for --design p": {"--misspecification", "high", "--out", "c.csv"},
+		"from 0 to 3 effects":                  {"--predictors", "3", "--effects", "4", "--out", "c.csv"},
+		"a correlation from 0 to below 1":      {"--correlation", "1", "--out", "c.csv"},
+		"unknown design":                       {"--design", "other", "--out", "c.csv"},
+	} {
+		got := vtiCommand(t, append([]string{"simulate", "varsel"}, args...)...)
+		assert.Equal(t, statusUsage, got.status)
+		assert.Contains(t, got.stderr, message)
+	}
+	assert.NotContains(t, entries(t), "c.csv")
+}

@@ -1,0 +1,308 @@
+package varsel
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// SimulationDesign names a way to make up a data set for variable selection.
+type SimulationDesign int
+
+const (
+	// AR1Design has normal predictors, neighbours of which correlate, and few effects: the k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random
+	// sign and a random place. Noise is normal.
+	AR1Design SimulationDesign = iota
+	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each predictor matters with probability 0.4, by 0.5 in the first half
+	// of the rows and 1.5 in the second (as in the published data; the table says data set by data set), and a tenth of the rows has the noise of an outlier.
+	PaperDesign
+)
+
+var simulationNames = [...]string{"ar1", "paper"}
+
+// String returns "ar1" or "paper".
+func (d SimulationDesign) String() string { return simulationNames[d] }
+
+// ParseSimulationDesign reads ar1 or paper.
+func ParseSimulationDesign(s string) (SimulationDesign, error) {
+	if i := slices.Index(simulationNames[:], s); i >= 0 {
+		return SimulationDesign(i), nil
+	}
+	return 0, fmt.Errorf("unknown design %q; expected ar1 or paper", s)
+}
+
+// Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust likelihood takes for granted.
+type Misspecification int
+
+const (
+	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as the robust likelihood has them.
+	NoMisspecification Misspecification = iota
+	// MediumMisspecification: they are 2 and 5.
+	MediumMisspecification
+	// HighMisspecification: both are 4, and four in ten of the predictors that do not matter are mixed with those that do.
+	HighMisspecification
+)
+
+var misspecificationNames = [...]string{"none", "medium", "high"}
+
+// String returns "none", "medium" or "high".
+func (m Misspecification) String() string { return misspecificationNames[m] }
+
+// ParseMisspecification reads none, medium or high.
+func ParseMisspecification(s string) (Misspecification, error) {
+	if i := slices.Index(misspecificationNames[:], s); i >= 0 {
+		return Misspecification(i), nil
+	}
+	return 0, fmt.Errorf("unknown misspecification %q; expected none, medium or high", s)
+}
+
+// Simulation says what data set to make up. Sizes that are zero stand for the defaults given.
+type Simulation struct {
+	Design SimulationDesign
+	// Rows is the number of observations: 300, or 50 for a PaperDesign.
+	Rows int
+	// Predictors is the number of selectable predictors: 1,000, or 7 for a PaperDesign.
+	Predictors int
+	// Effects, Correlation and Noise are for an AR1Design: the number of predictors that matter, 8; the correlation of neighbouring predictors, from 0 to below 1;
+	// and the standard deviation of the noise, 1.
+	Effects     int
+	Correlation float64
+	Noise       float64
+	// Misspecification is for a PaperDesign.
+	Misspecification Misspecification
+	Seed             uint64
+}
+
+// withDefaults fills in what zeros stand for.
+func (s Simulation) withDefaults() Simulation {
+	rows, predictors := 300, 1000
+	if s.Design == PaperDesign {
+		rows, predictors = 50, 7
+	}
+	if s.Rows == 0 {
+		s.Rows = rows
+	}
+	if s.Predictors == 0 {
+		s.Predictors = predictors
+	}
+	if s.Effects == 0 {
+		s.Effects = min(8, s.Predictors)
+	}
+	if s.Noise == 0 {
+		s.Noise = 1
+	}
+	return s
+}
+
+// Validate reports the first field that is out of its range.
+func (s Simulation) Validate() error {
+	s = s.withDefaults()
+	switch {
+	case s.Rows < 2:
+		return fmt.Errorf("simulation: expected at least 2 rows, found %d", s.Rows)
+	case s.Predictors < 1:
+		return fmt.Errorf("simulation: expected at least one predictor, found %d", s.Predictors)
+	case s.Effects < 0 || s.Effects > s.Predictors:
+		return fmt.Errorf("simulation: expected from 0 to %d effects, one for each predictor at most, found %d", s.Predictors, s.Effects)
+	case !(s.Correlation >= 0 && s.Correlation < 1):
+		return fmt.Errorf("simulation: expected a correlation from 0 to below 1, found %g", s.Correlation)
+	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
+		return fmt.Errorf("simulation: expected a positive noise, found %g", s.Noise)
+	}
+	return nil
+}
+
+// Effect is a predictor that matters in a simulation.
+type Effect struct {
+	Name string `json:"name"`
+	// Size is the coefficient; in a PaperDesign that of the first half of the rows, a third of that of the second.
+	Size float64 `json:"size"`
+}
+
+// SimulatedData is a data set that was made up, and what it was made from.
+type SimulatedData struct {
+	// Names are those of Columns: the predictors x1, x2, … (after x0, a column of ones, in a PaperDesign), then y.
+	Names   []string
+	Columns [][]float64
+	// Effects are the predictors that matter, in the order of the columns.
+	Effects []Effect
+}
+
+// simulatedDigits is the number of digits of a predictor, in memory as in a file: more say nothing, and files are large.
+const simulatedDigits = 6
+
+// Simulate makes up a data set. The same simulation gives the same data.
+func Simulate(s Simulation) (*SimulatedData, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	s = s.withDefaults()
+	random := stream.Rand(s.Seed, "simulate/"+s.Design.String())
+	data := &SimulatedData{}
+	if s.Design == PaperDesign {
+		data.simulatePaper(s, random)
+	} else {
+		data.simulateAR1(s, random)
+	}
+	return data, nil
+}
+
+// add appends a column.
+func (d *SimulatedData) add(name string, values []float64) {
+	for i, v := range values {
+		values[i], _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', simulatedDigits, 64), 64)
+	}
+	d.Names, d.Columns = append(d.Names, name), append(d.Columns, values)
+}
+
+func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
+	fresh := math.Sqrt(1 - s.Correlation*s.Correlation)
+	for j := range s.Predictors {
+		x := normals(random, s.Rows)
+		if j > 0 {
+			for i, before := range d.Columns[j-1] {
+				x[i] = s.Correlation*before + fresh*x[i]
+			}
+		}
+		d.add(fmt.Sprintf("x%d", j+1), x)
+	}
+	places := random.Perm(s.Predictors)[:s.Effects]
+	sizes := make(map[int]float64, s.Effects)
+	for k, place := range places {
+		size := 1 - 0.7*float64(k)/float64(max(s.Effects-1, 1))
+		if random.IntN(2) == 1 {
+			size = -size
+		}
+		sizes[place] = math.Round(size*1000) / 1000
+	}
+	y := normals(random, s.Rows)
+	for i := range y {
+		y[i] *= s.Noise
+	}
+	slices.Sort(places)
+	for _, place := range places {
+		d.Effects = append(d.Effects, Effect{d.Names[place], sizes[place]})
+		for i, x := range d.Columns[place] {
+			y[i] += sizes[place] * x
+		}
+	}
+	d.add("y", y)
+}
+
+// The robust design of table 2.
+const (
+	paperInclusion = 0.4
+	paperOutliers  = 0.1
+	paperEffect    = 0.5 // in the first half of the rows
+	paperEffect2   = 1.5 // in the second
+	paperMixed     = 0.4 // share of the predictors that do not matter but are mixed with those that do
+	paperMixture   = 0.1 // by how much
+)
+
+func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {
+	scales := [...][2]float64{NoMisspecification: {1, 10}, MediumMisspecification: {2, 5}, HighMisspecification: {4, 4}}[s.Misspecification]
+	in := make([]bool, s.Predictors)
+	columns := make([][]float64, s.Predictors)
+	for j := range columns {
+		in[j] = random.Float64() < paperInclusion
+		columns[j] = normals(random, s.Rows)
+	}
+	if s.Misspecification == HighMisspecification {
+		for j, x := range columns {
+			if !in[j] && random.Float64() < paperMixed {
+				mix(x, columns, in, random)
+			}
+		}
+	}
+	d.add("x0", slices.Repeat([]float64{1}, s.Rows))
+	for j, x := range columns {
+		d.add(fmt.Sprintf("x%d", j+1), x)
+		if in[j] {
+			d.Effects = append(d.Effects, Effect{d.Names[j+1], paperEffect})
+		}
+	}
+	y := make([]float64, s.Rows)
+	for i := range y {
+		effect, scale := paperEffect, scales[0]
+		if i >= s.Rows/2 {
+			effect = paperEffect2
+		}
+		if random.Float64() < paperOutliers {
+			scale = scales[1]
+		}
+		y[i] = effect + scale*random.NormFloat64()
+		for j, x := range d.Columns[1:] {
+			if in[j] {
+				y[i] += effect * x[i]
+			}
+		}
+	}
+	d.add("y", y)
+}
+
+// mix replaces a tenth of x by the columns that are in, in random shares and with random signs.
+func mix(x []float64, columns [][]float64, in []bool, random *rand.Rand) {
+	shares, total := make([]float64, len(columns)), 0.0
+	for j := range columns {
+		if in[j] {
+			shares[j] = random.ExpFloat64()
+			total += shares[j]
+			if random.IntN(2) == 1 {
+				shares[j] = -shares[j]
+			}
+		}
+	}
+	if total == 0 {
+		return
+	}
+	for i := range x {
+		x[i] *= 1 - paperMixture
+		for j, share := range shares {
+			x[i] += paperMixture * share / total * columns[j][i]
+		}
+	}
+}
+
+// normals are n standard normal draws.
+func normals(random *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	return x
+}
+
+// WriteCSV writes the columns with a header row.
+func (d *SimulatedData) WriteCSV(w io.Writer) error {
+	buffered := bufio.NewWriterSize(w, 1<<20)
+	var line []byte
+	for j, name := range d.Names {
+		if j > 0 {
+			line = append(line, ',')
+		}
+		line = append(line, name...)
+	}
+	for i := range d.Columns[0] {
+		line = append(line, '\n')
+		if _, err := buffered.Write(line); err != nil {
+			return err
+		}
+		line = line[:0]
+		for j, column := range d.Columns {
+			if j > 0 {
+				line = append(line, ',')
+			}
+			line = strconv.AppendFloat(line, column[i], 'g', -1, 64)
+		}
+	}
+	if _, err := buffered.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}

@@ -1,0 +1,146 @@
+package varsel
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// residuals are y less what the effects explain, if those have the given multiple of their size.
+func (d *SimulatedData) residuals(multiple, intercept float64, rows []int) (r []float64) {
+	y := d.Columns[len(d.Columns)-1]
+	for _, i := range rows {
+		rest := y[i] - intercept
+		for _, effect := range d.Effects {
+			rest -= multiple * effect.Size * d.Columns[slices.Index(d.Names, effect.Name)][i]
+		}
+		r = append(r, rest)
+	}
+	return r
+}
+
+func rowsFrom(first, last int) (rows []int) {
+	for i := first; i < last; i++ {
+		rows = append(rows, i)
+	}
+	return rows
+}
+
+// Moments of a large data set are those of its description, within four standard errors of about 1/√n: a false alarm in 1e4 per number, with fixed seeds.
+func TestSimulateAR1(t *testing.T) {
+	const rows = 20000
+	s := Simulation{Rows: rows, Predictors: 12, Effects: 4, Correlation: 0.6, Noise: 0.5, Seed: 3}
+	data, err := Simulate(s)
+	require.NoError(t, err)
+	require.Len(t, data.Columns, 13)
+	require.Len(t, data.Effects, 4)
+	tolerance := 4 / math.Sqrt(rows)
+	for j := range 12 {
+		assert.InDelta(t, 0, stat.Mean(data.Columns[j], nil), tolerance)
+		assert.InDelta(t, 1, stat.StdDev(data.Columns[j], nil), tolerance)
+		for lag := 1; j+lag < 12 && lag < 4; lag++ {
+			assert.InDelta(t, math.Pow(0.6, float64(lag)), stat.Correlation(data.Columns[j], data.Columns[j+lag], nil), tolerance)
+		}
+	}
+	noise := data.residuals(1, 0, rowsFrom(0, rows))
+	assert.InDelta(t, 0.5, stat.StdDev(noise, nil), 0.5*tolerance)
+	var sizes []float64
+	for _, effect := range data.Effects {
+		sizes = append(sizes, math.Abs(effect.Size))
+	}
+	slices.Sort(sizes)
+	assert.InDeltaSlice(t, []float64{0.3, 0.533, 0.767, 1}, sizes, 1e-12)
+
+	again, err := Simulate(s)
+	require.NoError(t, err)
+	assert.Equal(t, data, again)
+	s.Seed++
+	other, err := Simulate(s)
+	require.NoError(t, err)
+	assert.NotEqual(t, data.Columns[0], other.Columns[0])
+}
+
+func TestSimulatePaper(t *testing.T) {
+	const rows = 40000
+	for _, c := range []struct {
+		kind          Misspecification
+		bulk, outlier float64
+	}{{NoMisspecification, 1, 10}, {MediumMisspecification, 2, 5}, {HighMisspecification, 4, 4}} {
+		t.Run(c.kind.String(), func(t *testing.T) {
+			data, err := Simulate(Simulation{Design: PaperDesign, Rows: rows, Predictors: 20, Misspecification: c.kind, Seed: 1})
+			require.NoError(t, err)
+			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
+			in := len(data.Effects)
+			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
+			// The variance of the mixture, with the error of a sample variance from its fourth moment.
+			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
+			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
+			for half, multiple := range []float64{1, 3} {
+				noise := data.residuals(multiple, 0.5*multiple, rowsFrom(half*rows/2, (half+1)*rows/2))
+				assert.InDelta(t, variance, stat.Variance(noise, nil), 4*math.Sqrt((fourth-variance*variance)*2/rows))
+			}
+			mixed := 0
+			for j := range 20 {
+				if stat.StdDev(data.Columns[1+j], nil) < 0.95 {
+					mixed++
+				}
+			}
+			if c.kind == HighMisspecification {
+				assert.InDelta(t, 0.4*float64(20-in), mixed, 4*math.Sqrt(20*0.4*0.6))
+				assert.Positive(t, mixed)
+			} else {
+				assert.Zero(t, mixed)
+			}
+		})
+	}
+}
+
+// What is written is read as the same numbers.
+func TestSimulatedCSV(t *testing.T) {
+	data, err := Simulate(Simulation{Rows: 5, Predictors: 3, Effects: 1})
+	require.NoError(t, err)
+	var file bytes.Buffer
+	require.NoError(t, data.WriteCSV(&file))
+	read, err := table.Parse("simulated.csv", file.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, data.Names, read.Names())
+	for j, name := range data.Names {
+		column, err := read.Lookup(name)
+		require.NoError(t, err)
+		require.Equal(t, data.Columns[j], column.Values)
+	}
+}
+
+func TestSimulationRefuses(t *testing.T) {
+	for message, s := range map[string]Simulation{
+		"at least 2 rows":                 {Rows: 1},
+		"at least one predictor":          {Predictors: -1},
+		"from 0 to 3 effects":             {Predictors: 3, Effects: 4},
+		"a correlation from 0 to below 1": {Correlation: 1},
+		"a positive noise":                {Noise: math.NaN()},
+	} {
+		_, err := Simulate(s)
+		require.ErrorContains(t, err, message)
+	}
+	_, err := ParseSimulationDesign("Paper")
+	require.ErrorContains(t, err, "expected ar1 or paper")
+	_, err = ParseMisspecification("some")
+	require.ErrorContains(t, err, "expected none, medium or high")
+}
+
+func ExampleSimulate() {
+	data, err := Simulate(Simulation{Rows: 100, Predictors: 20, Effects: 3, Correlation: 0.5, Seed: 1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(len(data.Columns), data.Effects)
+	// Output: 21 [{x12 -0.65} {x16 0.3} {x19 1}]
+}
