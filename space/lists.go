@@ -55,7 +55,8 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	return l, err
 }
 
-// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to weights[j] > 0.
+// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to weights[j] > 0. It refuses weights below
+// 1e-9 of their sum, which rounding would spoil; mix them with equal ones.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
@@ -176,6 +177,10 @@ type weights struct {
 	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
 }
 
+// leastShare is the smallest share of the sum that a weight may have: what members leave over is the sum less their weights, which rounding must
+// not spoil.
+const leastShare = 1e-9
+
 func newWeights(each []float64) (*weights, error) {
 	w := &weights{each: slices.Clone(each), upTo: make([]float64, len(each)+1)}
 	for j, weight := range each {
@@ -183,6 +188,10 @@ func newWeights(each []float64) (*weights, error) {
 			return nil, fmt.Errorf("weight of item %d is %v, want a positive number", j, weight)
 		}
 		w.upTo[j+1] = w.upTo[j] + weight
+	}
+	sum := w.upTo[len(each)]
+	if least := slices.Min(each); !(least >= leastShare*sum) || math.IsInf(sum, 1) {
+		return nil, fmt.Errorf("weights from %v to a sum of %v, want each to be at least %v of the sum", least, sum, leastShare)
 	}
 	return w, nil
 }

@@ -1,7 +1,9 @@
 package space_test
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -68,6 +70,10 @@ func TestListsErrors(t *testing.T) {
 	}
 	_, err := someLists(t).WithWeights([]float64{1, 2, 0, 4, 5})
 	require.ErrorContains(t, err, "weight of item 2 is 0")
+	_, err = someLists(t).WithWeights([]float64{1, 1e-10, 1, 1, 1})
+	require.ErrorContains(t, err, "at least 1e-09 of the sum")
+	_, err = someLists(t).WithWeights(slices.Repeat([]float64{math.MaxFloat64}, 5))
+	require.ErrorContains(t, err, "+Inf")
 	_, err = someLists(t).WithWeights([]float64{1})
 	require.ErrorContains(t, err, "1 weights for 5 items")
 }
@@ -116,4 +122,71 @@ func TestListsMoveCarriesCoordinates(t *testing.T) {
 		slices.Sort(z)
 		require.Equal(t, beforeZ, z, "a permutation")
 	})
+}
+
+// proposal is the probability that Lists.Move makes the set from of some of the items the set to, by its definition.
+func proposal(weights []float64, slots int, from, to []int32) float64 {
+	var added, removed []int32
+	outside := 0.0
+	for item, weight := range weights {
+		before, after := slices.Contains(from, int32(item)), slices.Contains(to, int32(item))
+		switch {
+		case after && !before:
+			added = append(added, int32(item))
+		case before && !after:
+			removed = append(removed, int32(item))
+		}
+		if !before {
+			outside += weight
+		}
+	}
+	probability := 1.0 / 3
+	if len(added) == 1 {
+		probability *= weights[added[0]] / outside
+	}
+	if len(removed) == 1 {
+		probability /= float64(len(from))
+	}
+	if len(added) > 1 || len(removed) > 1 || len(to) > slots {
+		return 0
+	}
+	return probability
+}
+
+// The ratio is that of the definition, and one of the moves from the new model leads back to where code and coordinates came from.
+func TestListsMoveIsReversible(t *testing.T) {
+	weights := []float64{5, 0.3, 1, 2, 0.1}
+	l, err := someLists(t).WithWeights(weights)
+	require.NoError(t, err)
+	random := newRandom(11)
+	code, z := l.Code(nil, nil), make([]float64, l.Dim())
+	for j := range z {
+		z[j] = float64(j)
+	}
+	reached := map[string]bool{}
+	for range 2000 {
+		next, moved := slices.Clone(code), slices.Clone(z)
+		ratio := l.Move(random, next, moved)
+		if math.IsInf(ratio, -1) {
+			continue
+		}
+		reached[fmt.Sprint(next)] = true
+		want := math.Log(proposal(weights, 3, l.Set(next), l.Set(code)) / proposal(weights, 3, l.Set(code), l.Set(next)))
+		require.InDelta(t, want, ratio, 1e-12, "from %v to %v", code, next)
+		require.True(t, leadsBack(l, random, next, moved, code, z), "from %v to %v", code, next)
+		code, z = next, moved
+	}
+	require.Len(t, reached, 26, "every model")
+}
+
+// leadsBack tries moves from code until one leads to the model before, and tells whether the coordinates are those before too. The rarest
+// way back, an exchange, has probability 0.1/8.4/9 = 0.0013, so that all of 20,000 tries fail once in 10^11.
+func leadsBack(l *space.Lists, random *rand.Rand, code []int32, z []float64, before []int32, beforeZ []float64) bool {
+	for range 20_000 {
+		back, moved := slices.Clone(code), slices.Clone(z)
+		if ratio := l.Move(random, back, moved); !math.IsInf(ratio, -1) && slices.Equal(back, before) {
+			return slices.Equal(moved, beforeZ)
+		}
+	}
+	return false
 }
