@@ -76,13 +76,13 @@ func TestNegativeMean(t *testing.T) {
 	assert.InDelta(t, 1, float64(chains.SE), 1e-12)
 }
 
-func TestModelFamily(t *testing.T) {
-	for f := AutoFamily; f <= AutoregressiveFamily; f++ {
-		parsed, err := ParseModelFamily(f.String())
+func TestSampler(t *testing.T) {
+	for f := AutoSampler; f <= AutoregressiveSampler; f++ {
+		parsed, err := ParseSampler(f.String())
 		require.NoError(t, err)
 		assert.Equal(t, f, parsed)
 	}
-	_, err := ParseModelFamily("made")
+	_, err := ParseSampler("made")
 	require.ErrorContains(t, err, "expected auto, table or autoregressive")
 
 	names := make([]string, 24)
@@ -104,9 +104,9 @@ func TestModelFamily(t *testing.T) {
 	require.NoError(t, err)
 	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: BernoulliPrior, Pi: 0.1}})
 	require.NoError(t, err)
-	_, err = problem.NewModels(TableFamily, 0)
+	_, err = problem.NewModels(CategoricalSampler, 0)
 	require.EqualError(t, err, "24 predictors make 2^24 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
-	for _, family := range []ModelFamily{AutoFamily, AutoregressiveFamily} {
+	for _, family := range []Sampler{AutoSampler, AutoregressiveSampler} {
 		models, err := problem.NewModels(family, 0)
 		require.NoError(t, err)
 		assert.NotNil(t, models)

@@ -40,6 +40,28 @@ type ModelOptions struct {
 	Codes CodeKind `json:"codes"`
 }
 
+// What the prior over models is for more predictors than manyPredictors, unless the user says otherwise: uniform over models would mean models of half of the
+// predictors. The limit is there for the work, which grows with it; the posterior should have little mass there.
+const (
+	manyPredictors = 64
+	manyMaxSize    = 20
+)
+
+// ForMany fills in the prior over models where there are more than 64 predictors: betabinomial:1,1 unless prior says that it was chosen, and at most 20
+// predictors in a model unless size says so. Other problems keep it as it is.
+func (o ModelOptions) ForMany(predictors int, prior, size bool) ModelOptions {
+	if predictors <= manyPredictors {
+		return o
+	}
+	if !prior {
+		o.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: o.Prior.MaxSize}
+	}
+	if !size {
+		o.Prior.MaxSize = manyMaxSize
+	}
+	return o
+}
+
 // withDefaults fills in what zeros stand for.
 func (o ModelOptions) withDefaults() ModelOptions {
 	for _, field := range []struct {

@@ -30,7 +30,7 @@ type Record struct {
 	Design      DesignOptions `json:"design"`
 	Model       ModelOptions  `json:"model"`
 	Flow        cosmic.Config `json:"flow"`
-	Models      ModelFamily   `json:"models"`
+	Sampler     Sampler       `json:"sampler"`
 	Steps       int           `json:"steps,omitempty"`
 	Batch       int           `json:"batch,omitempty"`
 	Chains      int           `json:"chains,omitempty"`

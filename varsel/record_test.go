@@ -22,7 +22,7 @@ func TestReadRecordRefuses(t *testing.T) {
 		"something else": {`{"name":"package"}`, "run.json: not the record of a vti run: expected the keys command, data and fingerprint"},
 		"a list":         {`[1,2]`, "run.json: damaged: json: cannot unmarshal array"},
 		"other flow":     {`{"command":"varsel","data":"a","fingerprint":"b","flow":{"kind":"planar"}}`, `unknown kind of flow "planar"`},
-		"other family":   {`{"command":"varsel","data":"a","fingerprint":"b","models":"forest"}`, `unknown family of q(m) "forest"`},
+		"other family":   {`{"command":"varsel","data":"a","fingerprint":"b","sampler":"forest"}`, `unknown sampler "forest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

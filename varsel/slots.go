@@ -232,7 +232,7 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 		}
 		features = append(features, space.TakeColumns(Reshape(correlations, batch, dim*dim), pairs))
 	}
-	return Concatenate(features, 1)
+	return StopGradient(Concatenate(features, 1))
 }
 
 // about are the correlation with the response and the scaled start log odds of each item, and zeros for "no more".

@@ -53,7 +53,7 @@ func TestBadInput(t *testing.T) {
 		"no predictors":       {"a,y\n1,2\n2,5\n", "data.csv --target y --exclude a", []string{"no predictor is left to select from"}},
 		"not a count":         {good, "data.csv --target y --likelihood poisson", []string{"line 3", "expects a count (0, 1, 2, …), found 4.5"}},
 		"not 0 or 1":          {good, "data.csv --target y --likelihood logistic", []string{"expects 0 or 1, found 3"}},
-		"too many models":     {wide(), "data.csv --target y --models table", []string{"30 predictors make 2^30 models", "at most 2^20", "autoregressive"}},
+		"too many models":     {wide(), "data.csv --target y --sampler categorical", []string{"30 predictors make 2^30 models", "8 GiB", "at most 2^20", "autoregressive"}},
 		"unknown always":      {good, "data.csv --target y --always aa", []string{`always: data.csv: no column "aa"`}},
 		"bad group":           {good, "data.csv --target y --group ab", []string{`--group "ab": expected NAME=COLUMN,COLUMN`}},
 		"bad likelihood":      {good, "data.csv --target y --likelihood normal", []string{`unknown likelihood "normal"`, "expected gaussian, robust"}},

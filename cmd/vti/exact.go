@@ -28,7 +28,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
 			return err
 		}
-		j, err := a.newJob(newRecord("exact", args[0], &data), output)
+		j, err := a.newJob(newRecord("exact", args[0], &data), givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
 		}

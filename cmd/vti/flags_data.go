@@ -19,6 +19,7 @@ type dataFlags struct {
 	sigma, sigma1                  scale
 	sigma2, outlier, degrees, slab positive
 	groups                         []string
+	maxSize                        sizeLimit
 }
 
 func (f *dataFlags) register(cmd *cobra.Command) {
@@ -42,11 +43,21 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
 	flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
 	flags.Var(&f.slab, "slab-scale", "prior sd of a coefficient in the model, on standardised columns (default 1.5)")
-	flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π or betabinomial:a,b")
+	flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π, betabinomial:a,b or expected:s")
+	flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
+	flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
 
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
-	completeWith(cmd, "model-prior", "uniform", "bernoulli:0.2", "betabinomial:1,1")
+	completeWith(cmd, "model-prior", "uniform", "bernoulli:0.2", "betabinomial:1,1", "expected:3")
+	completeWith(cmd, "codes", "auto", "bits", "lists")
+}
+
+// givenPrior tells which parts of the prior over models the user chose: the others depend on the number of predictors.
+type givenPrior struct{ models, size bool }
+
+func givenPriorOf(flags *pflag.FlagSet) givenPrior {
+	return givenPrior{models: flags.Changed("model-prior"), size: flags.Changed("max-size")}
 }
 
 // completeWith makes the shell suggest the values of a flag.
@@ -72,6 +83,7 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	design.Likelihood = model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.value, f.sigma1.value, f.sigma1.unknown
 	model.Sigma2, model.Outlier, model.Degrees, model.SlabScale = float64(f.sigma2), float64(f.outlier), float64(f.degrees), float64(f.slab)
+	model.Prior.MaxSize = max(int(f.maxSize), 0)
 	for _, text := range f.groups {
 		group, err := parseGroup(text)
 		if err != nil {

@@ -17,7 +17,7 @@ const defaultBatch = 1024
 type fitFlags struct {
 	flow                         flowName
 	layers, blocks, hidden, bins int
-	models                       varsel.ModelFamily
+	sampler                      varsel.Sampler
 	steps, batch                 int
 }
 
@@ -30,12 +30,12 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2)")
 	flags.Var(count{&f.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
 	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
-	flags.Var(parsed[varsel.ModelFamily]{&f.models, varsel.ParseModelFamily}, "models",
-		"family of q(m): table (up to 20 predictors), autoregressive (any number), or auto")
+	flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
+		"q(m): categorical (a table, up to 20 predictors), autoregressive (a network, any number), or auto")
 	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 	completeWith(cmd, "flow", flowNames()...)
-	completeWith(cmd, "models", "auto", "table", "autoregressive")
+	completeWith(cmd, "sampler", "auto", "categorical", "autoregressive")
 }
 
 // flowName is a flow as the command line names it.

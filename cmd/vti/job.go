@@ -26,7 +26,7 @@ type job struct {
 }
 
 // newJob reads the table and builds the problem that the record describes. Nothing is written: its errors are of the input.
-func (a *app) newJob(record *varsel.Record, output outputFlags) (*job, error) {
+func (a *app) newJob(record *varsel.Record, given givenPrior, output outputFlags) (*job, error) {
 	data, err := table.ReadFile(record.Data)
 	if err != nil {
 		return nil, err
@@ -40,6 +40,7 @@ func (a *app) newJob(record *varsel.Record, output outputFlags) (*job, error) {
 	case err != nil:
 		return nil, err
 	}
+	record.Model = record.Model.ForMany(len(design.Predictors), given.models, given.size)
 	problem, err := varsel.NewProblem(design, record.Model)
 	if err != nil {
 		return nil, err

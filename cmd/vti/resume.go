@@ -35,16 +35,22 @@ var recorded = map[string]func(r *varsel.Record) any{
 	"outlier":         func(r *varsel.Record) any { return r.Model.Outlier },
 	"df":              func(r *varsel.Record) any { return r.Model.Degrees },
 	"slab-scale":      func(r *varsel.Record) any { return r.Model.SlabScale },
-	"model-prior":     func(r *varsel.Record) any { return r.Model.Prior },
-	"flow":            func(r *varsel.Record) any { return r.Flow },
-	"layers":          func(r *varsel.Record) any { return r.Flow.Layers },
-	"blocks":          func(r *varsel.Record) any { return r.Flow.Blocks },
-	"hidden":          func(r *varsel.Record) any { return r.Flow.Hidden },
-	"bins":            func(r *varsel.Record) any { return r.Flow.Bins },
-	"models":          func(r *varsel.Record) any { return r.Models },
-	"steps":           func(r *varsel.Record) any { return r.Steps },
-	"batch":           func(r *varsel.Record) any { return r.Batch },
-	"seed":            func(r *varsel.Record) any { return r.Seed },
+	"model-prior": func(r *varsel.Record) any {
+		prior := r.Model.Prior
+		prior.MaxSize = 0 // a flag of its own
+		return prior
+	},
+	"max-size": func(r *varsel.Record) any { return r.Model.Prior.MaxSize },
+	"codes":    func(r *varsel.Record) any { return r.Model.Codes },
+	"flow":     func(r *varsel.Record) any { return r.Flow },
+	"layers":   func(r *varsel.Record) any { return r.Flow.Layers },
+	"blocks":   func(r *varsel.Record) any { return r.Flow.Blocks },
+	"hidden":   func(r *varsel.Record) any { return r.Flow.Hidden },
+	"bins":     func(r *varsel.Record) any { return r.Flow.Bins },
+	"sampler":  func(r *varsel.Record) any { return r.Sampler },
+	"steps":    func(r *varsel.Record) any { return r.Steps },
+	"batch":    func(r *varsel.Record) any { return r.Batch },
+	"seed":     func(r *varsel.Record) any { return r.Seed },
 }
 
 // contradictions lists the flags given whose value is not that of the record.

@@ -63,7 +63,7 @@ which R-hat and the effective sample size judge:
 		record := newRecord("rjmcmc varsel", args[0], &data)
 		record.Chains, record.Iterations, record.BurnIn, record.Thin = chains.chains, chains.iterations, chains.burnIn, chains.thin
 		record.Seed = output.seed
-		j, err := a.newJob(record, output)
+		j, err := a.newJob(record, givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
 		}

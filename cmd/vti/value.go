@@ -99,3 +99,33 @@ func (v parsed[T]) String() string {
 }
 
 func (v parsed[T]) Type() string { return "name" }
+
+// sizeLimit is a flag that takes a whole number from 1, or none, which is negative.
+type sizeLimit int
+
+const noLimit sizeLimit = -1
+
+func (v *sizeLimit) Set(s string) error {
+	if s == "none" {
+		*v = noLimit
+		return nil
+	}
+	x, err := strconv.Atoi(s)
+	if err != nil || x < 1 {
+		return fmt.Errorf("expected a whole number from 1, or none, found %q", s)
+	}
+	*v = sizeLimit(x)
+	return nil
+}
+
+func (v *sizeLimit) String() string {
+	switch *v {
+	case 0:
+		return "" // not given
+	case noLimit:
+		return "none"
+	}
+	return strconv.Itoa(int(*v))
+}
+
+func (v *sizeLimit) Type() string { return "number" }

@@ -64,7 +64,7 @@ func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
 	var j *job
 	var config vti.Config
 	if f.resume == "" {
-		j, config, err = a.newSelection(asked, f.output)
+		j, config, err = a.newSelection(asked, givenPriorOf(cmd.Flags()), f.output)
 	} else {
 		j, config, err = a.resumedSelection(cmd, args, asked, f)
 	}
@@ -90,20 +90,20 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 	if record.Flow, err = f.fit.config(cmd.Flags()); err != nil && f.resume == "" {
 		return nil, err
 	}
-	record.Models, record.Steps, record.Batch, record.Seed = f.fit.models, f.fit.steps, f.fit.batch, f.output.seed
+	record.Sampler, record.Steps, record.Batch, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.output.seed
 	return record, nil
 }
 
 // newSelection checks everything about a new run, then makes its directory.
-func (a *app) newSelection(record *varsel.Record, output outputFlags) (*job, vti.Config, error) {
-	j, err := a.newJob(record, output)
+func (a *app) newSelection(record *varsel.Record, given givenPrior, output outputFlags) (*job, vti.Config, error) {
+	j, err := a.newJob(record, given, output)
 	if err != nil {
 		return nil, vti.Config{}, err
 	}
 	record.Flow = record.Flow.WithDefaults() // what they are may change
 	config, err := record.FitConfig(j.problem)
 	if err != nil {
-		return nil, config, fmt.Errorf("--models %s: %w", record.Models, err)
+		return nil, config, fmt.Errorf("--sampler %s: %w", record.Sampler, err)
 	}
 	if err := config.Validate(); err != nil {
 		return nil, config, err

@@ -45,27 +45,27 @@ func wideProblem(t *testing.T, p int, prior Prior) *Problem {
 	return problem
 }
 
-func TestModelFamilyNames(t *testing.T) {
-	for family := AutoFamily; family <= AutoregressiveFamily; family++ {
-		parsed, err := ParseModelFamily(family.String())
+func TestSamplerNames(t *testing.T) {
+	for family := AutoSampler; family <= AutoregressiveSampler; family++ {
+		parsed, err := ParseSampler(family.String())
 		require.NoError(t, err)
 		require.Equal(t, family, parsed)
 	}
-	_, err := ParseModelFamily("")
+	_, err := ParseSampler("")
 	require.ErrorContains(t, err, "expected auto, table or autoregressive")
-	require.Equal(t, "ModelFamily(9)", ModelFamily(9).String())
+	require.Equal(t, "Sampler(9)", Sampler(9).String())
 }
 
 func TestFamilyFitsTheSpace(t *testing.T) {
 	small, large := wideProblem(t, 20, Prior{}), wideProblem(t, 21, Prior{})
-	for _, family := range []ModelFamily{AutoFamily, TableFamily} {
+	for _, family := range []Sampler{AutoSampler, CategoricalSampler} {
 		models, err := small.NewModels(family, 1)
 		require.NoError(t, err)
 		require.Nil(t, models, "the engine's table")
 	}
-	_, err := large.NewModels(TableFamily, 1)
+	_, err := large.NewModels(CategoricalSampler, 1)
 	require.EqualError(t, err, "21 predictors make 2^21 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
-	for problem, family := range map[*Problem]ModelFamily{large: AutoFamily, small: AutoregressiveFamily} {
+	for problem, family := range map[*Problem]Sampler{large: AutoSampler, small: AutoregressiveSampler} {
 		models, err := problem.NewModels(family, 1)
 		require.NoError(t, err)
 		require.NotNil(t, models)
@@ -82,7 +82,7 @@ func TestNetworkStartsAtThePrior(t *testing.T) {
 		{Prior{Kind: BernoulliPrior, Pi: 0.2}, 0.2},
 		{Prior{Kind: BetaBinomialPrior, A: 1, B: 3}, 0.25},
 	} {
-		models, err := wideProblem(t, 3, test.prior).NewModels(AutoregressiveFamily, 1)
+		models, err := wideProblem(t, 3, test.prior).NewModels(AutoregressiveSampler, 1)
 		require.NoError(t, err)
 		codes := [][]int32{{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {1, 1, 1}}
 		got, err := context.ExecOnce(testkit.Backend(t), context.New(), func(ctx *vti.Context, codes *Node) *Node {

@@ -1,0 +1,94 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// Sampler names a family of distributions q(m) over subsets of predictors.
+type Sampler int
+
+const (
+	// AutoSampler is a table while it can hold the models, and a network beyond.
+	AutoSampler Sampler = iota
+	// CategoricalSampler has one logit per model.
+	CategoricalSampler
+	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from one network.
+	AutoregressiveSampler
+)
+
+var samplerNames = [...]string{"auto", "categorical", "autoregressive"}
+
+// String returns the name that [ParseSampler] reads.
+func (f Sampler) String() string {
+	if f < 0 || int(f) >= len(samplerNames) {
+		return fmt.Sprintf("Sampler(%d)", int(f))
+	}
+	return samplerNames[f]
+}
+
+// ParseSampler reads auto, categorical or autoregressive.
+func ParseSampler(s string) (Sampler, error) {
+	for f, name := range samplerNames {
+		if s == name {
+			return Sampler(f), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown sampler %q; expected auto, categorical or autoregressive", s)
+}
+
+// MarshalText writes the name.
+func (f Sampler) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (f *Sampler) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseSampler(string(text))
+	return err
+}
+
+// NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior and a network, at independent
+// inclusions with the prior's mean). Nil stands for the table, which the engine makes. A space that the family
+// cannot hold is an error that says which can.
+func (p *Problem) NewModels(family Sampler, seed uint64) (vti.ModelDistribution, error) {
+	if p.Slots != nil && family != CategoricalSampler {
+		return p.Slots.newModels(seed)
+	}
+	count, ok := space.Count(p.Posterior().Space())
+	fits := ok && count <= modeldist.DefaultLimit
+	if family == CategoricalSampler && !fits {
+		n := len(p.Design.Predictors)
+		return nil, fmt.Errorf("%d predictors make 2^%d models; their table would take %s, and one holds at most 2^%d models: use --sampler autoregressive, which needs no table",
+			n, n, memoryText(8*math.Exp2(float64(n))), int(math.Log2(modeldist.DefaultLimit)))
+	}
+	if family != AutoregressiveSampler && fits {
+		return nil, nil
+	}
+	config := modeldist.AutoregressiveConfig{Seed: seed}
+	if in := p.Model.Prior.meanInclusion(len(p.Design.Predictors)); math.Abs(in-0.5) > 1e-9 {
+		for range p.Design.Predictors {
+			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
+		}
+	}
+	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
+}
+
+// meanInclusion is the prior probability that a given predictor is in the model.
+func (p Prior) meanInclusion(groups int) float64 {
+	return p.meanSize(groups) / float64(groups)
+}
+
+// memoryText writes a number of bytes in the largest binary unit that leaves at least one of it.
+func memoryText(bytes float64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	for i, unit := range units {
+		if bytes < 1024 || i == len(units)-1 {
+			return fmt.Sprintf("%.4g %s", bytes, unit)
+		}
+		bytes /= 1024
+	}
+	return ""
+}
