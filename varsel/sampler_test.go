@@ -52,7 +52,7 @@ func TestSamplerNames(t *testing.T) {
 		require.Equal(t, family, parsed)
 	}
 	_, err := ParseSampler("")
-	require.ErrorContains(t, err, "expected auto, table or autoregressive")
+	require.ErrorContains(t, err, "expected auto, categorical or autoregressive")
 	require.Equal(t, "Sampler(9)", Sampler(9).String())
 }
 
