@@ -83,7 +83,7 @@ func TestSampler(t *testing.T) {
 		assert.Equal(t, f, parsed)
 	}
 	_, err := ParseSampler("made")
-	require.ErrorContains(t, err, "expected auto, table or autoregressive")
+	require.ErrorContains(t, err, "expected auto, categorical or autoregressive")
 
 	names := make([]string, 24)
 	for j := range names {
