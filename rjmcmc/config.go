@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti/space"
 )
 
 // Defaults of Config.
@@ -35,6 +37,14 @@ type Config struct {
 	// negative none. Swaps are left out where no two sites have the same number of outcomes, Joints by
 	// default above MaxQuadraticDim coordinates.
 	Jumps, Swaps, Walks, Joints int
+
+	// Starts are models (codes of length S) in which the chains start in turn: chain c in Starts[c mod len(Starts)]. Empty means models
+	// drawn from sparse to dense.
+	Starts [][]int32
+	// Weights, one positive number per item of a space of lists, say in what proportion new members are proposed at first, and how certain the
+	// chains are to try each soon: one-predictor evidence, say. Burn-in renews them. nil leaves that to the space. They do not change
+	// the posterior.
+	Weights []float64
 
 	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth
 	// proposals and steps; 0 means 1. Adaptation replaces it.
@@ -81,6 +91,40 @@ func (c Config) Validate() error {
 	r := c.withDefaults(1)
 	if r.Iterations < r.Thin {
 		return fmt.Errorf("rjmcmc: %d iterations with Thin %d keep no draw", r.Iterations, r.Thin)
+	}
+	return nil
+}
+
+// fits reports a start that is no model of the space, and weights that are not those of its items.
+func (c Config) fits(sp space.Space) error {
+	cards := sp.Cards()
+	lists, isList := sp.(list)
+	for i, code := range c.Starts {
+		if len(code) != len(cards) {
+			return fmt.Errorf("rjmcmc: Starts[%d] has %d sites, want %d", i, len(code), len(cards))
+		}
+		for site, outcome := range code {
+			if outcome < 0 || int(outcome) >= cards[site] {
+				return fmt.Errorf("rjmcmc: Starts[%d] has outcome %d at site %d, want 0 to %d", i, outcome, site, cards[site]-1)
+			}
+		}
+		if isList && !lists.Valid(code) {
+			return fmt.Errorf("rjmcmc: Starts[%d] = %v is no ascending list of items below %d", i, code, lists.Items())
+		}
+	}
+	if c.Weights == nil {
+		return nil
+	}
+	if !isList {
+		return fmt.Errorf("rjmcmc: Weights are those of items, and the models of a %T are no lists of items", sp)
+	}
+	if len(c.Weights) != lists.Items() {
+		return fmt.Errorf("rjmcmc: %d Weights for %d items", len(c.Weights), lists.Items())
+	}
+	for item, weight := range c.Weights {
+		if !(weight > 0) || math.IsInf(weight, 1) {
+			return fmt.Errorf("rjmcmc: weight of item %d is %v, want a positive number", item, weight)
+		}
 	}
 	return nil
 }

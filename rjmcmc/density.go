@@ -27,6 +27,7 @@ type Target interface {
 // density evaluates a target for all chains at once.
 type density struct {
 	maskExec, exec     *graph.Exec
+	quadratic          *graph.Exec     // of a QuadraticTarget; else nil
 	codes, mask, theta *tensors.Tensor // inputs, [C,S] int32, [C,D] Bool and [C,D] of dtype
 	dtype              dtypes.DType
 }
@@ -52,8 +53,20 @@ func newDensity(backend backends.Backend, target Target, chains int, dtype dtype
 	if err != nil {
 		return nil, fmt.Errorf("rjmcmc: preparing the target's graph: %w", err)
 	}
+	var quadratic *graph.Exec
+	if q, ok := target.(QuadraticTarget); ok {
+		quadratic, err = graph.NewExec(backend, func(codes, mask *graph.Node) []*graph.Node {
+			precision, linear := q.Quadratic(codes, mask)
+			precision.AssertDims(chains, dim, dim)
+			linear.AssertDims(chains, dim)
+			return []*graph.Node{graph.ConvertDType(precision, dtypes.Float64), graph.ConvertDType(linear, dtypes.Float64)}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("rjmcmc: preparing the graph of the target's approximation: %w", err)
+		}
+	}
 	return &density{
-		maskExec: maskExec, exec: exec,
+		maskExec: maskExec, exec: exec, quadratic: quadratic,
 		codes: tensors.FromShape(shapes.Make(dtypes.Int32, chains, sites)),
 		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, chains, dim)),
 		theta: tensors.FromShape(shapes.Make(dtype, chains, dim)),
@@ -66,7 +79,22 @@ func (d *density) masks(codes []int32, mask []bool) error {
 	if err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) }); err != nil {
 		return fmt.Errorf("rjmcmc: passing codes to the space: %w", err)
 	}
-	return run("the mask of the space", d.maskExec, mask, d.codes)
+	return run("the mask of the space", d.maskExec, [][]bool{mask}, d.codes)
+}
+
+// quadratics fills in the approximations of the models of p. It does nothing without a QuadraticTarget.
+func (d *density) quadratics(p *population) error {
+	if d.quadratic == nil {
+		return nil
+	}
+	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, p.codes) })
+	if err == nil {
+		err = tensors.MutableFlatData(d.mask, func(flat []bool) { copy(flat, p.mask) })
+	}
+	if err != nil {
+		return fmt.Errorf("rjmcmc: passing models to the target: %w", err)
+	}
+	return run("the target's approximation", d.quadratic, [][]float64{p.precision, p.linear}, d.codes, d.mask)
 }
 
 // eval fills logDensity [C] for codes [C*S], their mask [C*D] and theta [C*D], row-major, theta 0 where
@@ -91,26 +119,28 @@ func (d *density) eval(codes []int32, mask []bool, theta, logDensity []float64) 
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing parameters to the target: %w", err)
 	}
-	return run("the target", d.exec, logDensity, d.codes, d.mask, d.theta)
+	return run("the target", d.exec, [][]float64{logDensity}, d.codes, d.mask, d.theta)
 }
 
-// run evaluates a graph of one output and copies that to out; what names it in errors.
-func run[T dtypes.Supported](what string, exec *graph.Exec, out []T, inputs ...any) (err error) {
+// run evaluates a graph and copies its outputs to out; what names it in errors.
+func run[T dtypes.Supported](what string, exec *graph.Exec, out [][]T, inputs ...any) (err error) {
 	defer func() { // a target's graph functions are code from outside, and may panic with anything
 		if r := recover(); r != nil {
 			err = fmt.Errorf("rjmcmc: building the graph of %s: %v", what, r)
 		}
 	}()
-	result, err := exec.Exec1(inputs...)
+	results, err := exec.Exec(inputs...)
 	if err != nil {
 		return fmt.Errorf("rjmcmc: evaluating %s: %w", what, err)
 	}
-	err = tensors.ConstFlatData(result, func(flat []T) { copy(out, flat) })
-	if err == nil {
-		err = result.FinalizeAll()
-	}
-	if err != nil {
-		return fmt.Errorf("rjmcmc: reading %s: %w", what, err)
+	for i, result := range results {
+		err := tensors.ConstFlatData(result, func(flat []T) { copy(out[i], flat) })
+		if err == nil {
+			err = result.FinalizeAll()
+		}
+		if err != nil {
+			return fmt.Errorf("rjmcmc: reading %s: %w", what, err)
+		}
 	}
 	return nil
 }
@@ -119,6 +149,9 @@ func run[T dtypes.Supported](what string, exec *graph.Exec, out []T, inputs ...a
 func (d *density) close() {
 	d.maskExec.Finalize()
 	d.exec.Finalize()
+	if d.quadratic != nil {
+		d.quadratic.Finalize()
+	}
 }
 
 // round returns v as the density's float type holds it, so that the host's state is the one evaluated.

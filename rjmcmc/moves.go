@@ -2,6 +2,7 @@ package rjmcmc
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 )
 
@@ -34,32 +35,66 @@ func (m Move) String() string {
 
 // proposeCodes changes the model in row c of the proposal, a copy of the state. false means that the move
 // does not exist from here and the chain stays.
-func (s *sampler) proposeCodes(move Move, c int) bool {
+func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	code, _, _ := s.proposal.row(c)
-	if move == Jump {
+	switch {
+	case s.mover != nil:
+		if w.place == nil {
+			w.place = make([]float64, s.dim)
+		}
+		s.logChoice[c] = s.mover.Move(s.rngs[c], code, w.place)
+		return !math.IsInf(s.logChoice[c], -1)
+	case move == Jump:
 		return s.proposeJump(s.rngs[c], code)
 	}
 	return s.proposeSwap(s.rngs[c], code)
+}
+
+// compare fills w with the coordinates that stay, die and are born between the model of row c and the proposed one, and
+// carries the values of those that stay to their new coordinates. All other values of the proposal are 0.
+func (s *sampler) compare(w *workspace, c int) {
+	code, theta, mask := s.proposal.row(c)
+	old, values, was := s.state.row(c)
+	w.kept, w.from, w.died, w.born = w.kept[:0], w.from[:0], w.died[:0], w.born[:0]
+	clear(theta)
+	i, j := 0, 0
+	for { // labels ascend on both sides
+		for i < s.dim && !was[i] {
+			i++
+		}
+		for j < s.dim && !mask[j] {
+			j++
+		}
+		switch {
+		case i == s.dim && j == s.dim:
+			return
+		case j == s.dim || i < s.dim && s.label(old, i) < s.label(code, j):
+			w.died = append(w.died, i)
+			i++
+		case i == s.dim || s.label(code, j) < s.label(old, i):
+			w.born = append(w.born, j)
+			j++
+		default:
+			w.kept, w.from = append(w.kept, j), append(w.from, i)
+			theta[j] = values[i]
+			i, j = i+1, j+1
+		}
+	}
 }
 
 // propagate proposes the values of row c under the model and mask that the proposal already has. It
 // returns log g(θ_K | R) − log g(θ_J' | R) of the coordinates that died and were born.
 func (s *sampler) propagate(w *workspace, c int) float64 {
 	w.reset()
-	_, theta, mask := s.proposal.row(c)
-	_, _, was := s.state.row(c)
-	kept, died, born := w.kept[:0], w.died[:0], w.born[:0]
-	for j, on := range mask {
-		switch {
-		case on && was[j]:
-			kept = append(kept, j)
-		case was[j]:
-			died = append(died, j)
-		case on:
-			born = append(born, j)
+	_, theta, _ := s.proposal.row(c)
+	_, from, _ := s.state.row(c)
+	s.compare(w, c)
+	if s.state.precision != nil {
+		if logRatio, ok := s.transport(w, c); ok {
+			return logRatio
 		}
 	}
-	w.kept, w.died, w.born = kept, died, born // keep what they grew to
+	kept, died, born := w.kept, w.died, w.born
 	var factor []float64
 	if s.tuning.Quadratic != nil && len(died)+len(born) > 0 {
 		factor = s.tuning.Quadratic.factorise(w, kept)
@@ -69,7 +104,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		m := s.tuning.marginal(w, kept, died, factor)
 		values := w.take(len(died))
 		for a, j := range died {
-			values[a], theta[j] = theta[j], 0
+			values[a] = from[j]
 		}
 		logRatio += m.logDensity(values)
 		m.apply(kept, theta, values, 1)
@@ -109,22 +144,33 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	}
 	if move == Walk {
 		j := active[rng.IntN(len(active))]
-		theta[j] = s.density.round(theta[j] + s.tuning.WalkScale[j]*rng.NormFloat64())
+		step := s.tuning.WalkScale[j]
+		if s.state.precision != nil {
+			if precision := s.state.precision[(c*s.dim+j)*s.dim+j]; precision > 0 {
+				step /= math.Sqrt(precision)
+			}
+		}
+		theta[j] = s.density.round(theta[j] + step*rng.NormFloat64())
 		return j, true
 	}
-	s.proposeJoint(w, rng, theta, active)
+	s.proposeJoint(w, c, theta, active)
 	return len(active), true
 }
 
 // proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or with
 // the spreads of births where Λ is unknown or not positive definite.
-func (s *sampler) proposeJoint(w *workspace, rng *rand.Rand, theta []float64, active []int) {
+func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []int) {
 	step := w.take(len(active))
 	for a := range step {
-		step[a] = rng.NormFloat64()
+		step[a] = s.rngs[c].NormFloat64()
 	}
 	var factor []float64
-	if s.tuning.Quadratic != nil {
+	switch {
+	case s.state.precision != nil:
+		if st, ok := s.state.standard(w, c, active); ok {
+			factor = st.factor
+		}
+	case s.tuning.Quadratic != nil:
 		factor = s.tuning.Quadratic.factorise(w, active)
 	}
 	if factor != nil {

@@ -97,6 +97,25 @@ func (r *Result) Outcome(site int, outcome int32) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.codes[d*r.Sites+site] == outcome })
 }
 
+// Contains summarises the indicator that item is a member of a model of a space of lists.
+func (r *Result) Contains(item int32) Summary {
+	return r.summariseIndicator(func(d int) bool {
+		_, found := slices.BinarySearch(r.Codes(d), item)
+		return found
+	})
+}
+
+// Counts is how many draws have each of the given number of items as a member, for a space of lists.
+func (r *Result) Counts(items int) []int {
+	counts := make([]int, items)
+	for _, item := range r.codes {
+		if int(item) < items {
+			counts[item]++
+		}
+	}
+	return counts
+}
+
 // LogDensitySummary summarises log p(m) + log η(θ | m).
 func (r *Result) LogDensitySummary() Summary {
 	return r.Summarise(func(d int) float64 { return r.LogDensity[d] })

@@ -36,6 +36,8 @@ type population struct {
 	theta      []float64 // [C*D]
 	mask       []bool    // [C*D]
 	logDensity []float64 // [C]
+	// precision [C*D*D] and linear [C*D] are the approximation of each row's model by a QuadraticTarget; else nil.
+	precision, linear []float64
 }
 
 func newPopulation(chains, sites, dim int) *population {
@@ -57,6 +59,10 @@ func (p *population) copyRow(dst *population, c int) {
 	copy(theta, fromTheta)
 	copy(mask, fromMask)
 	dst.logDensity[c] = p.logDensity[c]
+	if d := p.dim; p.precision != nil {
+		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
+		copy(dst.precision[c*d*d:(c+1)*d*d], p.precision[c*d*d:])
+	}
 }
 
 // sampler is a run in progress.
@@ -69,6 +75,8 @@ type sampler struct {
 	// transfer proposes the values of a chain whose model changes; propagate, but for tests of broken samplers.
 	transfer func(w *workspace, c int) float64
 
+	list   list          // the space if its coordinates are those of places in a list; else nil
+	mover  space.Mover   // what proposes other models; nil for jumps and swaps of sites
 	free   []int         // sites with at least two outcomes
 	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
 	paired []int         // sites in likes, ascending
@@ -77,6 +85,7 @@ type sampler struct {
 	state, proposal *population
 	scale           []int     // step size used by the move in progress, per chain
 	moved           []bool    // whether the move in progress exists, per chain
+	logChoice       []float64 // log probability of choosing the way back over that of the way forth, per chain
 	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per chain
 
 	workspaces []workspace // one per goroutine
@@ -95,6 +104,9 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if err := space.CheckCards(cards); err != nil {
 		return nil, fmt.Errorf("rjmcmc: %w", err)
 	}
+	if err := cfg.fits(sp); err != nil {
+		return nil, err
+	}
 	cfg = cfg.withDefaults(dim)
 	d, err := newDensity(backend, target, cfg.Chains, cfg.DType)
 	if err != nil {
@@ -105,7 +117,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		likes: map[int][]int{},
 		rngs:  make([]*rand.Rand, cfg.Chains),
 		state: newPopulation(cfg.Chains, len(cards), dim), proposal: newPopulation(cfg.Chains, len(cards), dim),
-		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains), logRatio: make([]float64, cfg.Chains),
+		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains),
+		logChoice: make([]float64, cfg.Chains), logRatio: make([]float64, cfg.Chains),
 		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), cfg.Chains/chainsPerGoroutine))),
 		tuning:     newTuning(dim, cfg.InitScale),
 	}
@@ -124,18 +137,37 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 			s.paired = append(s.paired, site)
 		}
 	}
-	if len(s.paired) == 0 {
+	s.mover, _ = sp.(space.Mover)
+	s.list, _ = sp.(list)
+	if len(s.paired) == 0 || s.mover != nil {
 		s.cfg.Swaps = 0
+	}
+	if d.quadratic != nil {
+		for _, p := range []*population{s.state, s.proposal} {
+			p.precision, p.linear = make([]float64, cfg.Chains*dim*dim), make([]float64, cfg.Chains*dim)
+		}
+	}
+	if s.list != nil && cfg.Weights != nil {
+		if s.mover, err = s.list.WithWeights(newItemWeights(s.list.Items(), cfg.Weights).renew()); err != nil {
+			return nil, fmt.Errorf("rjmcmc: Weights: %w", err)
+		}
 	}
 	return s, nil
 }
 
 func (s *sampler) run(ctx context.Context) (*Result, error) {
-	if err := s.initialise(); err != nil {
+	err := s.initialise()
+	if err != nil {
 		return nil, err
 	}
 	total := s.cfg.BurnIn + s.cfg.Iterations
 	s.adapter = newAdapter(&s.tuning, s.dim, s.cfg.BurnIn)
+	if s.list != nil {
+		s.adapter.items = newItemWeights(s.list.Items(), s.cfg.Weights)
+	}
+	if s.list != nil || s.density.quadratic != nil {
+		s.adapter.fit = nil
+	}
 	var result *Result
 	for t := 1; t <= total; t++ {
 		if t == s.cfg.BurnIn+1 {
@@ -153,7 +185,11 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 			}
 		}
 		if s.adapter != nil {
-			s.adapter.endIteration(t, s.state.mask, s.state.theta)
+			if weights := s.adapter.endIteration(t, s.state.mask, s.state.theta); weights != nil {
+				if s.mover, err = s.list.WithWeights(weights); err != nil {
+					return nil, fmt.Errorf("rjmcmc: weights of items: %w", err)
+				}
+			}
 		} else if (t-s.cfg.BurnIn)%s.cfg.Thin == 0 {
 			result.record(s.state)
 		}
@@ -215,9 +251,9 @@ func (s *sampler) propose(move Move) error {
 	changesModel := move == Jump || move == Swap
 	s.eachChain(func(w *workspace, c int) {
 		s.state.copyRow(s.proposal, c)
-		s.logRatio[c] = 0
+		s.logChoice[c], s.logRatio[c] = 0, 0
 		if changesModel {
-			s.moved[c] = s.proposeCodes(move, c)
+			s.moved[c] = s.proposeCodes(w, move, c)
 		} else {
 			s.scale[c], s.moved[c] = s.proposeStep(w, move, c)
 		}
@@ -226,6 +262,9 @@ func (s *sampler) propose(move Move) error {
 		return nil
 	}
 	if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
+		return err
+	}
+	if err := s.density.quadratics(s.proposal); err != nil {
 		return err
 	}
 	s.eachChain(func(w *workspace, c int) {
@@ -248,27 +287,43 @@ func (s *sampler) step(move Move) error {
 		if !s.moved[c] {
 			continue
 		}
-		s.info.Proposed[move]++
+		kind := move
+		if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
+			kind = Swap
+		}
+		s.info.Proposed[kind]++
 		change := s.proposal.logDensity[c] - s.state.logDensity[c]
 		if math.IsNaN(change) || math.IsInf(change, 1) {
 			s.info.NonFinite++
 			change = math.Inf(-1)
 		}
-		logRatio := change + s.logRatio[c]
+		logRatio := change + s.logRatio[c] + s.logChoice[c]
 		if s.adapter != nil {
 			s.adapt(move, c, change)
 		}
 		if -rng.ExpFloat64() < logRatio {
-			s.info.Accepted[move]++
+			s.info.Accepted[kind]++
 			s.proposal.copyRow(s.state, c)
 		}
 	}
 	return nil
 }
 
+// size is the number of members of the list in row c.
+func (s *sampler) size(p *population, c int) int {
+	code, _, _ := p.row(c)
+	return len(s.list.Set(code))
+}
+
 // adapt lets burn-in learn from a step within a model.
 func (s *sampler) adapt(move Move, c int, change float64) {
 	switch move {
+	case Jump:
+		if s.adapter.items != nil {
+			from, _, _ := s.state.row(c)
+			to, _, _ := s.proposal.row(c)
+			s.adapter.items.observe(s.list.Set(from), s.list.Set(to), change+s.logRatio[c])
+		}
 	case Walk:
 		j := s.scale[c]
 		s.adapter.walks.add(j, math.Exp(min(0, change)))
@@ -301,17 +356,11 @@ func (s *sampler) initialise() error {
 		pending[c] = c
 	}
 	shrink := 1.0
-	for range startTries {
+	for try := range startTries {
 		for _, c := range pending {
 			rng := s.rngs[c]
 			code, theta, _ := s.proposal.row(c)
-			dense := rng.Float64() * sparsity * sparsity * shrink
-			for site := range code {
-				code[site] = 0
-				if rng.Float64() < dense {
-					code[site] = int32(rng.IntN(s.cards[site]))
-				}
-			}
+			s.startModel(rng, c, sparsity*sparsity*shrink, code)
 			for j := range theta {
 				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
 			}
@@ -323,6 +372,12 @@ func (s *sampler) initialise() error {
 			if !on {
 				s.proposal.theta[i] = 0
 			}
+		}
+		if err := s.density.quadratics(s.proposal); err != nil {
+			return err
+		}
+		if s.density.quadratic != nil && try == 0 {
+			s.eachChain(s.startValues)
 		}
 		if err := s.density.eval(s.proposal.codes, s.proposal.mask, s.proposal.theta, s.proposal.logDensity); err != nil {
 			return err
@@ -343,6 +398,56 @@ func (s *sampler) initialise() error {
 	code, _, _ := s.proposal.row(c)
 	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
 		len(pending), s.cfg.Chains, startTries, c, s.proposal.logDensity[c], code)
+}
+
+// startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up to the given share of sites off outcome 0.
+func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
+	if len(s.cfg.Starts) > 0 {
+		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])
+		return
+	}
+	dense := rng.Float64() * share
+	if s.list != nil {
+		var set []int32
+		for len(set) < s.list.Slots() && rng.Float64() < dense {
+			if item := int32(rng.IntN(s.list.Items())); !slices.Contains(set, item) {
+				set = append(set, item)
+			}
+		}
+		s.list.Code(set, code)
+		return
+	}
+	for site := range code {
+		code[site] = 0
+		if rng.Float64() < dense {
+			code[site] = int32(rng.IntN(s.cards[site]))
+		}
+	}
+}
+
+// startValues draws the values of row c from the approximation of a QuadraticTarget, where there is one: three times as wide.
+func (s *sampler) startValues(w *workspace, c int) {
+	w.reset()
+	_, theta, mask := s.proposal.row(c)
+	active := w.kept[:0]
+	for j, on := range mask {
+		if on {
+			active = append(active, j)
+		}
+	}
+	w.kept = active
+	st, ok := s.proposal.standard(w, c, active)
+	if !ok {
+		return
+	}
+	u := w.take(len(active))
+	for a := range u {
+		u[a] = 3 * s.rngs[c].NormFloat64()
+	}
+	st.fromStandard(u)
+	for a, j := range active {
+		theta[j] = s.density.round(u[a])
+	}
 }
 
 func mean(x []float64) float64 {

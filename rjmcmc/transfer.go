@@ -27,7 +27,10 @@ type marginal struct {
 // workspace is what one goroutine needs to work on one chain after another: lists of coordinates, and memory for
 // vectors and matrices that lasts until the next chain.
 type workspace struct {
-	kept, died, born []int
+	kept, died, born []int // kept and born in the new model, died in the old
+	from             []int // the kept ones in the old model
+	before, after    []int
+	place            []float64
 	memory           []float64
 	used             int
 }

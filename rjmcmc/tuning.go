@@ -10,7 +10,7 @@ type Tuning struct {
 	// BirthMean and BirthSD are normal densities g_j of each coordinate, from the values it had in the
 	// population: births use them where Quadratic has no answer. [D]
 	BirthMean, BirthSD []float64
-	// WalkScale is the standard deviation of a Walk step of each coordinate. [D]
+	// WalkScale is the standard deviation of a Walk step of each coordinate, under a QuadraticTarget in units of Λ_jj^−½. [D]
 	WalkScale []float64
 	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
@@ -55,8 +55,9 @@ type adapter struct {
 	last   int // no renewal after it
 
 	walks, joints      rates
-	count, sum, square []float64 // moments of the window about BirthMean, over chains where the coordinate is active. [D]
-	fit                *fit      // nil above MaxQuadraticDim
+	count, sum, square []float64    // moments of the window about BirthMean, over chains where the coordinate is active. [D]
+	fit                *fit         // nil above MaxQuadraticDim, on lists, and under a QuadraticTarget
+	items              *itemWeights // nil unless the space is one of lists
 }
 
 func newAdapter(t *Tuning, dim, burnIn int) *adapter {
@@ -98,21 +99,25 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	}
 }
 
-// endIteration looks at the chains after burn-in iteration t = 1, 2, ….
-func (a *adapter) endIteration(t int, mask []bool, theta []float64) {
+// endIteration looks at the chains after burn-in iteration t = 1, 2, …. It returns new weights of the items of a list, or nil for no change.
+func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
 	a.joints.adjust(a.tuning.JointScale, jointTarget)
 	if t%momentEvery == 0 {
 		a.observe(mask, theta)
 	}
 	if t != a.next || t > a.last {
-		return
+		return nil
 	}
 	a.renew()
+	if a.items != nil {
+		weights = a.items.renew()
+	}
 	a.next = 2 * t
 	if 2*a.next > a.last { // the rest is too short for two windows
 		a.next = a.last
 	}
+	return weights
 }
 
 func (a *adapter) observe(mask []bool, theta []float64) {

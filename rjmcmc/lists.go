@@ -1,0 +1,107 @@
+package rjmcmc
+
+import (
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/space"
+)
+
+// list is a space of short ascending lists of items, [space.Lists] or one that embeds it. Its coordinates belong to places in
+// the list, so that the coefficient of an item has another coordinate when a smaller item comes or goes.
+type list interface {
+	space.Mover
+	Items() int
+	Slots() int
+	Fixed() int
+	Width() int
+	Set(code []int32) []int32
+	Code(set []int32, dst []int32) []int32
+	Valid(code []int32) bool
+	WithWeights(weights []float64) (*space.Lists, error)
+}
+
+var _ list = (*space.Lists)(nil)
+
+// label tells what coordinate j of a model stands for: the same coefficient has the same label in every model. Labels ascend with the
+// coordinates in use. In spaces other than lists a coordinate is its own label.
+func (s *sampler) label(code []int32, j int) int {
+	if s.list == nil || j < s.list.Fixed() {
+		return j
+	}
+	slot, place := (j-s.list.Fixed())/s.list.Width(), (j-s.list.Fixed())%s.list.Width()
+	return s.list.Fixed() + int(code[slot])*s.list.Width() + place
+}
+
+// Settings of the weights of items.
+const (
+	// uniformShare of new items is proposed uniformly, so that none is out of reach whatever the weights say.
+	uniformShare = 0.25
+	// guessWeight is what the weight of an item so far counts when it is renewed, in proposals.
+	guessWeight = 1
+)
+
+// itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an item compares the model with and
+// without it, at the rest of the chain's state: odds o of being in, whether or not it is accepted. The mean of
+// o/(1+o) estimates the item's inclusion probability, and an item is proposed in proportion to that.
+type itemWeights struct {
+	inclusion  []float64 // [p] estimates so far
+	sum, count []float64 // [p] of the window
+}
+
+// newItemWeights starts from given weights, nil for none: an expected two members, shared out by weight.
+func newItemWeights(items int, weights []float64) *itemWeights {
+	const members = 2
+	w := &itemWeights{
+		inclusion: slices.Repeat([]float64{min(0.5, members/float64(items))}, items),
+		sum:       make([]float64, items), count: make([]float64, items),
+	}
+	if weights != nil {
+		var total float64
+		for _, v := range weights {
+			total += v
+		}
+		for i, v := range weights {
+			w.inclusion[i] = min(0.5, members*v/total)
+		}
+	}
+	return w
+}
+
+// observe takes in a proposal from one list to another whose log posterior odds are logOdds. Exchanges say nothing of one item alone.
+func (w *itemWeights) observe(from, to []int32, logOdds float64) {
+	longer, shorter := to, from
+	if len(from) > len(to) {
+		longer, shorter, logOdds = from, to, -logOdds
+	}
+	if len(longer) != len(shorter)+1 || math.IsNaN(logOdds) {
+		return
+	}
+	place := 0
+	for place < len(shorter) && shorter[place] == longer[place] {
+		place++
+	}
+	item := longer[place]
+	w.sum[item] += 1 / (1 + math.Exp(-logOdds))
+	w.count[item]++
+}
+
+// renew closes the window and returns the weights to propose items by.
+func (w *itemWeights) renew() []float64 {
+	var total float64
+	for i, n := range w.count {
+		w.inclusion[i] = (w.sum[i] + guessWeight*w.inclusion[i]) / (n + guessWeight)
+		total += w.inclusion[i]
+	}
+	clear(w.sum)
+	clear(w.count)
+	return w.weights(total)
+}
+
+func (w *itemWeights) weights(total float64) []float64 {
+	weights := make([]float64, len(w.inclusion))
+	for i, p := range w.inclusion {
+		weights[i] = (1-uniformShare)*p/total + uniformShare/float64(len(weights))
+	}
+	return weights
+}

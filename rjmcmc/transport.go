@@ -1,0 +1,125 @@
+package rjmcmc
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// QuadraticTarget is a Target that knows a quadratic approximation of its log density in every model,
+//
+//	log η(θ | m) ≈ c(m) + b(m)'θ_A − ½ θ_A' Λ(m) θ_A,
+//
+// A the active coordinates. A run then fits none of its own, and its births and exchanges are as good as this one is: exact
+// for a linear regression of known variance.
+type QuadraticTarget interface {
+	Target
+	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model: codes [B,S] int32, mask [B,D] Bool. Only entries of
+	// active coordinates are read. Where Λ is not positive definite there births do without it.
+	Quadratic(codes, mask *graph.Node) (precision, linear *graph.Node)
+}
+
+// A change of model under a QuadraticTarget goes through standard coordinates. With Λ = L L' over the active coordinates in an order that puts
+// the kept ones R first, u = L'(θ − Λ⁻¹b) is standard normal under the approximation, and the last entries of u are a function of the
+// last coordinates alone. The move keeps u_R, forgets u_K of those that die, draws u_J' of those that are born, and returns by
+// the L' and b of the new model. Its Jacobian is |L|/|L'|. Where Λ_RR and b_R are the same in both models this is the map of propagate.
+
+// standard is the approximation of one model over some of its coordinates, in their order.
+type standard struct {
+	factor []float64 // L, [n*n] row-major
+	mean   []float64 // Λ⁻¹b, [n]
+}
+
+// standard of row c of a population; ok is false where Λ is not positive definite.
+func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
+	n := len(coordinates)
+	precision, linear := p.precision[c*p.dim*p.dim:(c+1)*p.dim*p.dim], p.linear[c*p.dim:(c+1)*p.dim]
+	st = standard{factor: w.take(n * n), mean: w.take(n)}
+	for r, i := range coordinates {
+		st.mean[r] = linear[i]
+		for s, j := range coordinates[:r+1] {
+			st.factor[r*n+s] = (precision[i*p.dim+j] + precision[j*p.dim+i]) / 2
+		}
+	}
+	if !cholesky(st.factor, n) {
+		return st, false
+	}
+	solveLower(st.factor, st.mean)
+	solveUpper(st.factor, st.mean)
+	return st, true
+}
+
+// logDet is log |L|.
+func (st standard) logDet() (sum float64) {
+	n := len(st.mean)
+	for a := range n {
+		sum += math.Log(st.factor[a*n+a])
+	}
+	return sum
+}
+
+// toStandard replaces θ by u.
+func (st standard) toStandard(x []float64) {
+	n := len(x)
+	for a := range x {
+		x[a] -= st.mean[a]
+	}
+	for a := range x {
+		v := st.factor[a*n+a] * x[a]
+		for b := a + 1; b < n; b++ {
+			v += st.factor[b*n+a] * x[b]
+		}
+		x[a] = v
+	}
+}
+
+// fromStandard replaces u by θ.
+func (st standard) fromStandard(x []float64) {
+	solveUpper(st.factor, x)
+	for a := range x {
+		x[a] += st.mean[a]
+	}
+}
+
+// transport proposes the values of row c under the model and mask that the proposal already has, given the coordinates of the change in w. It returns
+// what it adds to the log acceptance ratio; ok is false, with nothing done, where one of the two models has no approximation: so it is on the way
+// back.
+func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
+	_, from, _ := s.state.row(c)
+	_, theta, _ := s.proposal.row(c)
+	before := append(append(w.before[:0], w.from...), w.died...)
+	after := append(append(w.after[:0], w.kept...), w.born...)
+	w.before, w.after = before, after
+	old, ok := s.state.standard(w, c, before)
+	if !ok {
+		return 0, false
+	}
+	fresh, ok := s.proposal.standard(w, c, after)
+	if !ok {
+		return 0, false
+	}
+	u := w.take(max(len(before), len(after)))
+	for a, j := range before {
+		u[a] = from[j]
+	}
+	old.toStandard(u[:len(before)])
+	logRatio = old.logDet() - fresh.logDet()
+	for _, v := range u[len(w.from):len(before)] {
+		logRatio += logBirth(v)
+	}
+	for a := len(w.kept); a < len(after); a++ {
+		u[a] = birthInflation * s.rngs[c].NormFloat64()
+		logRatio -= logBirth(u[a])
+	}
+	fresh.fromStandard(u[:len(after)])
+	for a, j := range after {
+		theta[j] = s.density.round(u[a])
+	}
+	return logRatio, true
+}
+
+// logBirth is the log density of a standard coordinate that is born: N(0, birthInflation²).
+func logBirth(u float64) float64 {
+	u /= birthInflation
+	return -0.5*u*u - math.Log(birthInflation) - 0.5*math.Log(2*math.Pi)
+}
