@@ -41,9 +41,8 @@ type Config struct {
 	// Starts are models (codes of length S) in which the chains start in turn: chain c in Starts[c mod len(Starts)]. Empty means models
 	// drawn from sparse to dense.
 	Starts [][]int32
-	// Weights, one positive number per item of a space of lists, say in what proportion new members are proposed at first, and how certain the
-	// chains are to try each soon: one-predictor evidence, say. Burn-in renews them. nil leaves that to the space. They do not change
-	// the posterior.
+	// Weights, one positive number per item of a space of lists, say in what proportion new members are proposed at first:
+	// one-predictor evidence, say. Burn-in renews them. nil leaves that to the space. They do not change the posterior.
 	Weights []float64
 
 	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth

@@ -56,7 +56,7 @@ func newDensity(backend backends.Backend, target Target, chains int, dtype dtype
 	var quadratic *graph.Exec
 	if q, ok := target.(QuadraticTarget); ok {
 		quadratic, err = graph.NewExec(backend, func(codes, mask *graph.Node) []*graph.Node {
-			precision, linear := q.Quadratic(codes, mask)
+			precision, linear := q.Quadratic(codes, mask, dtype)
 			precision.AssertDims(chains, dim, dim)
 			linear.AssertDims(chains, dim)
 			return []*graph.Node{graph.ConvertDType(precision, dtypes.Float64), graph.ConvertDType(linear, dtypes.Float64)}

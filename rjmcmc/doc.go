@@ -27,6 +27,12 @@
 // fixed reversible kernel and the chains are independent. The first quarter of burn-in does not change
 // models.
 //
+// On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the space: a member is
+// added, removed or exchanged. New members are proposed by weights that burn-in learns from the odds of earlier proposals
+// (Config.Weights to begin with), and the ratio accounts for that. The coordinates behind the place of a change shift along.
+// A target that knows the quadratic of each model ([QuadraticTarget]) gives births and kept coordinates; other
+// targets on lists get births from the pooled spread of each slot.
+//
 // Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a set of
 // predictors that stand in for others: look at RHat and ESS before anything else.
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -161,7 +162,7 @@ func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where strin
 // approximated is a listTarget that knows its own quadratic.
 type approximated struct{ listTarget }
 
-func (a approximated) Quadratic(codes, mask *graph.Node) (precision, linear *graph.Node) {
+func (a approximated) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	x := a.design(codes)
 	scale := 1 / (a.sigma * a.sigma)
 	precision = graph.MulScalar(graph.Einsum("bdn,ben->bde", x, x), scale)
@@ -173,8 +174,8 @@ func (a approximated) Quadratic(codes, mask *graph.Node) (precision, linear *gra
 // tilted is an approximated whose quadratic is wrong in a way of its own in every model.
 type tilted struct{ approximated }
 
-func (a tilted) Quadratic(codes, mask *graph.Node) (precision, linear *graph.Node) {
-	precision, linear = a.approximated.Quadratic(codes, mask)
+func (a tilted) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
+	precision, linear = a.approximated.Quadratic(codes, mask, dtype)
 	tilt := graph.ConvertDType(graph.Sin(graph.ConvertDType(graph.ReduceSum(codes, 1), linear.DType())), linear.DType())
 	tilt = graph.InsertAxes(tilt, 1)
 	return graph.Mul(precision, graph.InsertAxes(graph.AddScalar(graph.MulScalar(tilt, 0.3), 1), 1)), graph.Add(linear, graph.MulScalar(tilt, 4))

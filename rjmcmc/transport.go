@@ -3,6 +3,7 @@ package rjmcmc
 import (
 	"math"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
@@ -15,8 +16,8 @@ import (
 type QuadraticTarget interface {
 	Target
 	// Quadratic returns Λ(m) [B,D,D] and b(m) [B,D] of each model: codes [B,S] int32, mask [B,D] Bool. Only entries of
-	// active coordinates are read. Where Λ is not positive definite there births do without it.
-	Quadratic(codes, mask *graph.Node) (precision, linear *graph.Node)
+	// active coordinates are read, computed in dtype. Where Λ is not positive definite there births do without it.
+	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
 // A change of model under a QuadraticTarget goes through standard coordinates. With Λ = L L' over the active coordinates in an order that puts
