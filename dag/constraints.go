@@ -151,12 +151,8 @@ func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string
 
 // ReadTruth reads an adjacency matrix: a column of row names, then a column of 0 and 1 for each node, row = cause and column = effect. Without
 // a column of names the rows are in the order of the columns. Every node of the data must be there; others are left out.
-func (d *Data) ReadTruth(path string) (*Graph, error) {
-	t, err := table.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	columns := t.Names()
+func (d *Data) ReadTruth(t *table.Table) (*Graph, error) {
+	path, columns := t.Path, t.Names()
 	rowNames := columns
 	if first, err := t.Lookup(columns[0]); err == nil && first.Kind == table.Factor {
 		rowNames = nil

@@ -125,9 +125,14 @@ func TestReadTiersAndTruth(t *testing.T) {
 	require.ErrorContains(t, err, "found none")
 
 	d := chainData(t, 10, DataOptions{})
+	truth := func(content string) (*Graph, error) {
+		parsed, err := table.Parse("truth.csv", []byte(content))
+		require.NoError(t, err)
+		return d.ReadTruth(parsed)
+	}
 	want := edges(3, [2]int{0, 1}, [2]int{1, 2})
 	for _, content := range []string{"node,a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", "node,c,a,b\nc,0,0,0\nb,1,0,0\na,0,0,1\n"} {
-		g, err := d.ReadTruth(write("truth.csv", content))
+		g, err := truth(content)
 		require.NoError(t, err)
 		require.True(t, want.Equal(g), content)
 	}
@@ -138,7 +143,7 @@ func TestReadTiersAndTruth(t *testing.T) {
 		"node,a,b,c\na,0,1,0\n":                   "expected a square matrix, found 1 rows and 3 columns",
 		"node,a,b,c\na,0,1,0\nb,0,0,0\nx,0,0,0\n": `no row for node "c"`,
 	} {
-		_, err := d.ReadTruth(write("truth.csv", content))
+		_, err := truth(content)
 		require.ErrorContains(t, err, message)
 	}
 }

@@ -9,23 +9,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
 )
 
 // familyTarget is the posterior of the parameters of a family, for all families at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its
 // models are families, which stand side by side and have no prior of importance.
-//
-// Coordinates are η, on which the flow works; θ = μ + Lη by the familyMap of the family, whose log determinant is part of the density.
 type familyTarget struct {
 	problem *Problem
 	layout  layout
 	space   *familySpace
 
 	// Tables by family.
-	nodes   []int32     // [F]
-	shifts  [][]float64 // μ [F][D]; nil with factors when all maps are the identity
-	factors []float64   // L [F·D·D]
-	logDets []float64   // [F]
+	nodes      []int32     // [F]
+	precisions []float64   // H [F·D·D]; with linear, for Linear
+	linear     [][]float64 // b [F][D]
 
 	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
@@ -64,24 +62,30 @@ func newFamilyTarget(p *Problem) *familyTarget {
 		if i == 0 || p.Families[i-1].Node != f.Node {
 			stats = newLinearStats(p.Data, f.Node)
 		}
-		own := normalMap(t.layout, stats, f, p.Model.PriorSD)
-		t.shifts, t.logDets = append(t.shifts, own.shift), append(t.logDets, own.logDet)
-		t.factors = append(t.factors, own.entries()...)
+		own := newQuadratic(t.layout, stats, f, p.Model.PriorSD)
+		t.precisions, t.linear = append(t.precisions, own.precision...), append(t.linear, own.linear)
 	}
 	return t
 }
 
-// entries are those of L, row by row.
-func (m familyMap) entries() []float64 {
-	if m.factor != nil {
-		return m.factor.RawMatrix().Data
+// linearTarget is a familyTarget whose mechanisms are linear: it knows the quadratics of its families.
+type linearTarget struct{ *familyTarget }
+
+var _ vti.QuadraticTarget = linearTarget{}
+
+// asTarget is the target as the engine wants it.
+func (t *familyTarget) asTarget() vti.Target {
+	if t.layout.mechanism == Linear {
+		return linearTarget{t}
 	}
-	dim := len(m.shift)
-	identity := make([]float64, dim*dim)
-	for k := range dim {
-		identity[k*dim+k] = 1
-	}
-	return identity
+	return t
+}
+
+// Quadratic returns the quadratic of each family: codes [B,1] -> [B,D,D], [B,D].
+func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
+	g, dim := codes.Graph(), t.space.Dim()
+	precisions := graph.Reshape(graph.Const(g, t.precisions), len(t.nodes), dim, dim)
+	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
 }
 
 // rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, from a QR decomposition: sums of squares of residuals keep
@@ -116,9 +120,9 @@ func (t *familyTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa) as a density of η. codes [B,1], mask [B,D], eta [B,D] -> [B]
-func (t *familyTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
-	theta, logDet := t.parameters(codes, mask, eta)
+// LogJoint is log p(x_j, θ_j | x_pa). codes [B,1], mask [B,D], theta [B,D] -> [B]
+func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
+	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	node := graph.Gather(graph.Const(codes.Graph(), t.nodes), codes) // [B]
 	logSigma := t.logSigma(theta)
 	squares := t.squares(node, theta)
@@ -126,24 +130,7 @@ func (t *familyTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
 	logLikelihood := graph.Sub(
 		graph.MulScalar(graph.Mul(squares, graph.Exp(graph.MulScalar(logSigma, -2))), -0.5),
 		graph.Mul(rows, graph.AddScalar(logSigma, halfLog2Pi)))
-	return graph.Add(graph.Add(logLikelihood, t.logPriorOfParameters(node, mask, theta)), logDet)
-}
-
-// parameters maps η to θ, zero where not in use, and returns log |det ∂θ/∂η| [B].
-func (t *familyTarget) parameters(codes, mask, eta *graph.Node) (theta, logDet *graph.Node) {
-	active := graph.Where(mask, eta, graph.ZerosLike(eta))
-	if t.shifts == nil {
-		return active, graph.ReduceSum(graph.ZerosLike(eta), -1)
-	}
-	dim, families := t.space.Dim(), len(t.nodes)
-	g := codes.Graph()
-	take := func(values *graph.Node) *graph.Node {
-		return graph.ConvertDType(graph.Gather(values, codes), eta.DType())
-	}
-	shift := take(graph.Const(g, t.shifts))
-	factor := take(graph.Reshape(graph.Const(g, t.factors), families, dim, dim))
-	theta = graph.Add(shift, graph.ReduceSum(graph.Mul(factor, graph.InsertAxes(active, 1)), -1))
-	return graph.Where(mask, theta, graph.ZerosLike(theta)), take(graph.Const(g, t.logDets))
+	return graph.Add(logLikelihood, t.logPriorOfParameters(node, mask, theta))
 }
 
 // logSigma is log σ of each row [B].
@@ -215,27 +202,4 @@ func (t *familyTarget) logPriorOfParameters(node, mask, theta *graph.Node) *grap
 	}
 	standard := graph.MulScalar(graph.Sub(t.logSigma(theta), t.ofNode(theta, node, t.logSDs)), 1.0/logSigmaSD)
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(logSigmaSD)-halfLog2Pi))
-}
-
-// theta maps η of a family, as the flow draws them, to its parameters on the host, zero where not in use.
-func (t *familyTarget) theta(family int, eta []float64) []float64 {
-	theta := make([]float64, len(eta))
-	mask := t.space.masks[family]
-	for k := range eta {
-		if !mask[k] {
-			continue
-		}
-		if t.shifts == nil {
-			theta[k] = eta[k]
-			continue
-		}
-		theta[k] = t.shifts[family][k]
-		row := t.factors[(family*len(eta)+k)*len(eta):]
-		for i, x := range eta {
-			if mask[i] {
-				theta[k] += row[i] * x
-			}
-		}
-	}
-	return theta
 }

@@ -99,66 +99,70 @@ func problems(t *testing.T) map[string]*Problem {
 	return out
 }
 
-// The density of η is that of θ times the determinant; the map of every family is applied the same way in a graph and on the host.
+// Every family, every kind of mechanism, against loops over rows.
 func TestLogJointAgainstALoop(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, p := range problems(t) {
 		target := newFamilyTarget(p)
-		dim := target.space.Dim()
 		var codes [][]int32
-		var eta [][]float64
+		var theta [][]float64
 		for f := range p.Families {
-			row := make([]float64, dim)
+			row := make([]float64, target.space.Dim())
 			for k := range row {
 				row[k] = random.NormFloat64()
 			}
-			codes, eta = append(codes, []int32{int32(f)}), append(eta, row)
+			codes, theta = append(codes, []int32{int32(f)}), append(theta, row)
 		}
-		outputs, err := graph.MustNewExec(backend, func(codes, eta *graph.Node) (*graph.Node, *graph.Node, *graph.Node) {
-			mask := target.space.Mask(codes)
-			theta, logDet := target.parameters(codes, mask, eta)
-			return target.LogJoint(codes, mask, eta), theta, logDet
-		}).Exec(codes, eta)
+		output, err := graph.ExecOnce(backend, func(codes, theta *graph.Node) *graph.Node {
+			return target.LogJoint(codes, target.space.Mask(codes), theta)
+		}, codes, theta)
 		require.NoError(t, err, name)
-		values, thetas, logDets := outputs[0].Value().([]float64), outputs[1].Value().([][]float64), outputs[2].Value().([]float64)
+		values := output.Value().([]float64)
 		for f, family := range p.Families {
-			require.InDeltaSlice(t, target.theta(f, eta[f]), thetas[f], 1e-9, name)
-			require.InDelta(t, naiveLogJoint(p, family, thetas[f])+logDets[f], values[f], 1e-8*(1+math.Abs(values[f])), name)
+			require.InDelta(t, naiveLogJoint(p, family, theta[f]), values[f], 1e-8*(1+math.Abs(values[f])), name)
 		}
 	}
 }
 
-// With known noise the map of a linear family makes the posterior standard normal: the density of η is its evidence times N(η; 0, I). With unknown noise the mode is at 0.
-func TestMapsOfLinearFamilies(t *testing.T) {
+// With known noise the quadratic of a linear family is exact: the log density is its value at the mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it
+// is so close to the mode.
+func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, sigma := range []float64{0.7, 0} {
 		p, err := NewProblem(chainData(t, 30, DataOptions{}), ModelOptions{Sigma: sigma}, Constraints{})
 		require.NoError(t, err)
-		target := newFamilyTarget(p)
-		for f, family := range p.Families {
-			density := func(eta []float64) float64 {
-				return naiveLogJoint(p, family, target.theta(f, eta)) + target.logDets[f]
+		l := p.layout()
+		for _, family := range p.Families {
+			q := newQuadratic(l, newLinearStats(p.Data, family.Node), family, 1)
+			distance := 1.0
+			if sigma == 0 {
+				distance = 1e-4
 			}
-			stats := newLinearStats(p.Data, family.Node)
-			peak := density(make([]float64, target.space.Dim()))
-			for range 5 {
-				eta, squares := make([]float64, target.space.Dim()), 0.0
-				for k, on := range target.space.masks[f] {
-					if on {
-						eta[k] = random.NormFloat64()
-						squares += square(eta[k])
-					}
+			theta, offset, quadratic := make([]float64, l.dim()), make([]float64, l.dim()), 0.0
+			for k, on := range l.mask(family) {
+				if on {
+					offset[k] = distance * random.NormFloat64()
 				}
-				if sigma > 0 {
-					logNormalEta := -squares/2 - halfLog2Pi*float64(popcount(family.Parents))
-					require.InDelta(t, stats.logEvidence(family.Parents, sigma, 1)+logNormalEta, density(eta), 1e-8)
-					continue
+				theta[k] = q.mode[k] + offset[k]
+			}
+			for a, x := range offset {
+				for b, y := range offset {
+					quadratic += x * q.precision[a*l.dim()+b] * y / 2
 				}
-				for k := range eta {
-					eta[k] *= 1e-3 // close to the mode the density falls like N(0, I)
+			}
+			fall := naiveLogJoint(p, family, q.mode) - naiveLogJoint(p, family, theta)
+			if quadratic == 0 {
+				require.Zero(t, fall)
+				continue
+			}
+			require.InEpsilon(t, quadratic, fall, 0.005)
+			for a := range q.linear {
+				var product float64
+				for b, y := range q.mode {
+					product += q.precision[a*l.dim()+b] * y
 				}
-				require.InEpsilon(t, 0.5e-6*squares, peak-density(eta), 0.02)
+				require.InDelta(t, product, q.linear[a], 1e-9)
 			}
 		}
 	}

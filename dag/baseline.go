@@ -1,0 +1,80 @@
+package dag
+
+import (
+	"math"
+)
+
+// GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an edge, until none is better, and returns
+// where it ends. The score is the Gaussian log likelihood at its maximum less ½ log n for each edge: linear mechanisms and a variance of its own for each node. It
+// keeps to the constraints and starts from the required edges.
+func GreedyBIC(d *Data, s Structure) *Graph {
+	stats := make([]*linearStats, s.Nodes)
+	for j := range stats {
+		stats[j] = newLinearStats(d, j)
+	}
+	known := map[Family]float64{}
+	score := func(j int, parents uint64) float64 {
+		f := Family{j, parents}
+		value, ok := known[f]
+		if !ok {
+			value = stats[j].bic(parents)
+			known[f] = value
+		}
+		return value
+	}
+	allowed := func(j int, parents uint64) bool {
+		return parents&^s.Allowed[j] == 0 && s.Required[j]&^parents == 0 && (s.MaxParents < 0 || popcount(parents) <= s.MaxParents)
+	}
+	parents := append([]uint64(nil), s.Required...)
+	for {
+		best, gain := []uint64(nil), 1e-9
+		try := func(changed []uint64, nodes ...int) {
+			var difference float64
+			for _, j := range nodes {
+				if !allowed(j, changed[j]) {
+					return
+				}
+				difference += score(j, changed[j]) - score(j, parents[j])
+			}
+			if difference > gain && acyclic(changed) {
+				best, gain = changed, difference
+			}
+		}
+		for _, e := range orderedPairs(s.Nodes) {
+			toggled := append([]uint64(nil), parents...)
+			toggled[e.to] ^= 1 << e.from
+			try(toggled, e.to)
+			if parents[e.to]>>e.from&1 != 0 {
+				turned := append([]uint64(nil), toggled...)
+				turned[e.from] |= 1 << e.to
+				try(turned, e.to, e.from)
+			}
+		}
+		if best == nil {
+			return FromParents(parents)
+		}
+		parents = best
+	}
+}
+
+// bic is the log likelihood at its maximum less ½ log n for each parent.
+func (s *linearStats) bic(parents uint64) float64 {
+	var of []int
+	for i := range members(parents) {
+		of = append(of, i)
+	}
+	squares, _ := s.residual(of, s.leastSquares(of))
+	// A residual of 1e-12 of the node cannot be told from rounding.
+	variance := math.Max(squares, 1e-12*s.gram.At(s.node, s.node)) / float64(s.rows)
+	n := float64(s.rows)
+	return -n/2*(math.Log(variance)+1+2*halfLog2Pi) - float64(len(of))*math.Log(n)/2
+}
+
+// leastSquares returns the weights that leave the smallest residual; a ridge of 1e-10 decides where parents are collinear.
+func (s *linearStats) leastSquares(of []int) []float64 {
+	var trace float64
+	for _, i := range of {
+		trace += s.gram.At(i, i)
+	}
+	return s.solve(of, 1, 1e-10*math.Max(trace, math.SmallestNonzeroFloat64))
+}

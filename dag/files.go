@@ -1,0 +1,128 @@
+package dag
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Names of the files of an answer in a run directory.
+const (
+	EdgesFile  = "edges.csv"
+	MatrixFile = "adjacency.csv"
+	GraphFile  = "graph.dot"
+)
+
+// write puts an answer into a run directory: as JSON, tables, and pictures of the graph.
+func (p *Problem) write(r *Result, dir string) error {
+	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
+		return err
+	}
+	edges := [][]string{{"from", "to", "prob", "prob_se", "prob_reverse", "prob_reverse_se", "prob_none", "class_forward", "class_reverse", "class_undirected"}}
+	for _, e := range r.Edges {
+		row := []string{e.From, e.To}
+		for _, n := range []Number{e.Prob, e.ProbSE, e.ProbReverse, e.ProbReverseSE, e.ProbNone, e.ClassForward, e.ClassReverse, e.ClassUndirected} {
+			row = append(row, n.Text())
+		}
+		edges = append(edges, row)
+	}
+	graphs := [][]string{{"prob", "se", "edges"}}
+	for _, g := range r.Graphs {
+		graphs = append(graphs, []string{g.Prob.Text(), g.SE.Text(), arrows(g.Edges, "->")})
+	}
+	classes := [][]string{{"prob", "se", "directed", "undirected"}}
+	for _, c := range r.Classes {
+		classes = append(classes, []string{c.Prob.Text(), c.SE.Text(), arrows(c.Directed, "->"), arrows(c.Undirected, "--")})
+	}
+	parameters := [][]string{{"from", "to", "prob", "mean", "sd", "q025", "q975"}}
+	for _, e := range r.Parameters {
+		parameters = append(parameters, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
+	}
+	checks := [][]string{{"node", "spread", "skewness", "kurtosis"}}
+	for _, c := range r.Checks {
+		checks = append(checks, []string{c.Node, c.Spread.Text(), c.Skewness.Text(), c.Kurtosis.Text()})
+	}
+	probabilities := r.matrix()
+	matrix := [][]string{append([]string{"node"}, r.Data.Nodes...)}
+	for i, name := range r.Data.Nodes {
+		row := []string{name}
+		for _, probability := range probabilities[i] {
+			row = append(row, Number(probability).Text())
+		}
+		matrix = append(matrix, row)
+	}
+	for _, file := range []struct {
+		name string
+		rows [][]string
+	}{
+		{EdgesFile, edges}, {MatrixFile, matrix}, {"graphs.csv", graphs}, {"classes.csv", classes}, {"parameters.csv", parameters}, {"checks.csv", checks},
+	} {
+		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
+			return csv.NewWriter(w).WriteAll(file.rows)
+		}); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		atomicfile.Write(filepath.Join(dir, GraphFile), func(w io.Writer) error {
+			_, err := io.WriteString(w, dot(r.Data.Nodes, probabilities))
+			return err
+		}),
+		writePicture(filepath.Join(dir, "graph"), r.Data.Nodes, probabilities),
+	)
+}
+
+// arrows writes edges with spaces between them.
+func arrows(edges [][2]string, arrow string) string {
+	var parts []string
+	for _, e := range edges {
+		parts = append(parts, e[0]+arrow+e[1])
+	}
+	return strings.Join(parts, " ")
+}
+
+// matrix is the edge probabilities, row = cause.
+func (r *Result) matrix() [][]float64 {
+	place := map[string]int{}
+	for i, name := range r.Data.Nodes {
+		place[name] = i
+	}
+	probabilities := square2(len(r.Data.Nodes))
+	for _, e := range r.Edges {
+		probabilities[place[e.From]][place[e.To]] = float64(e.Prob)
+		probabilities[place[e.To]][place[e.From]] = float64(e.ProbReverse)
+	}
+	return probabilities
+}
+
+// drawnEdge is the least probability of an edge in a DOT file.
+const drawnEdge = 0.1
+
+// dot writes the graph of all edges of some probability in the language of Graphviz, their widths by probability.
+func dot(names []string, probabilities [][]float64) string {
+	quote := func(name string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
+	}
+	var text strings.Builder
+	text.WriteString("digraph {\n")
+	for _, name := range names {
+		fmt.Fprintf(&text, "  %s;\n", quote(name))
+	}
+	for _, e := range orderedPairs(len(names)) {
+		if probability := probabilities[e.from][e.to]; probability >= drawnEdge {
+			style := ""
+			if probability < 0.5 {
+				style = ", style=dashed, constraint=false"
+			}
+			fmt.Fprintf(&text, "  %s -> %s [penwidth=%.2f, label=\"%.2f\"%s];\n", quote(names[e.from]), quote(names[e.to]), 4*probability, probability, style)
+		}
+	}
+	text.WriteString("}\n")
+	return text.String()
+}

@@ -1,0 +1,213 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+)
+
+// maxFamilies is the largest number of families whose evidences are estimated one by one.
+const maxFamilies = 1 << 16
+
+// Draws of the scores: a first look at every family, between leastLook and mostLook draws and about lookBudget in all, then rounds that give
+// more to the families whose errors matter.
+const (
+	leastLook    = 32
+	mostLook     = 256
+	lookBudget   = 1 << 17
+	defaultDraws = 1 << 17
+	rounds       = 4
+	roundsLarge  = 1  // of graphs over more nodes than largeNodes, whose sums take long
+	largeNodes   = 12 //
+	leastAnneal  = 256
+)
+
+// Training fills in what the problem decides where fit leaves it open.
+func (p *Problem) Training(fit vti.Config) vti.Config {
+	set := func(field *int, linear, mlp int) {
+		if *field == 0 {
+			*field = linear
+			if p.Model.Mechanism == MLP {
+				*field = mlp
+			}
+		}
+	}
+	set(&fit.Steps, 200, 3000) // the maps of linear families leave little to learn
+	set(&fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
+	return fit
+}
+
+// scored are the scores that weighing found, and the draws behind them.
+type scored struct {
+	evidences *vti.Evidences
+	scores    Scores
+	draws     int
+}
+
+// fitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
+func (p *Problem) fitFamilies(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config) (*vti.Posterior, error) {
+	if len(p.Families) > maxFamilies {
+		return nil, fmt.Errorf("%d nodes make %d families of a node with its parents, and at most %d can be scored one by one: --max-parents or constraints leave fewer",
+			p.Data.Nodes(), len(p.Families), maxFamilies)
+	}
+	guess, err := p.guess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fit.Models = newDesign(p.Families, guess)
+	return vti.Fit(ctx, device, target.asTarget(), fit)
+}
+
+// guess is the posterior of families under linear mechanisms, flattened: where to train, not what to believe.
+func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
+	linear := *p
+	linear.Model.Mechanism = Linear
+	scores, err := linear.ExactScores(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i := range scores.LogEvidence {
+		scores.LogEvidence[i] *= math.Min(1, flatten/float64(p.Data.Rows()))
+	}
+	posterior, err := NewPosterior(p.Structure, scores)
+	if err != nil {
+		return nil, err
+	}
+	return posterior.Marginals, nil
+}
+
+// flatten is the number of rows that the guess counts at most.
+const flatten = 50
+
+// weigh estimates the evidence of every family, with most draws for those whose errors matter to the posterior over graphs.
+func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
+	codes := make([][]int32, len(p.Families))
+	allocation := make([]int, len(p.Families))
+	for i := range codes {
+		codes[i] = []int32{int32(i)}
+		allocation[i] = min(max(lookBudget/len(codes), leastLook), mostLook)
+	}
+	evidences, err := posterior.Evidences(ctx, codes, "families")
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &scored{evidences: evidences}
+	status(fmt.Sprintf("weighing %d families", len(codes)))
+	if err := evidences.Draw(allocation, false); err != nil {
+		return nil, nil, err
+	}
+	graphs, err := s.update(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	turns := rounds
+	if p.Data.Nodes() > largeNodes {
+		turns = roundsLarge
+	}
+	for turn := range turns {
+		status(fmt.Sprintf("weighing the families that matter, round %d of %d", turn+1, turns))
+		s.allocate(graphs, allocation, draws/turns)
+		if err := evidences.Draw(allocation, true); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(p); err != nil {
+			return nil, nil, err
+		}
+	}
+	if anneal > 0 {
+		status(fmt.Sprintf("annealing draws of %d families", anneal))
+		annealed := mostProbable(graphs.Marginals, anneal)
+		clear(allocation)
+		for _, f := range annealed {
+			allocation[f] = leastAnneal
+		}
+		if err := evidences.Anneal(allocation); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(p); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, graphs, nil
+}
+
+// update reads the scores and sums over graphs.
+func (s *scored) update(p *Problem) (*Posterior, error) {
+	s.scores = Scores{Families: p.Families}
+	s.draws = 0
+	for i, model := range s.evidences.Models() {
+		if math.IsNaN(model.LogEvidence) || math.IsInf(model.LogEvidence, 0) {
+			return nil, fmt.Errorf("no draw of %s has a finite density: more --steps, or columns of a smaller scale", p.familyName(p.Families[i]))
+		}
+		s.scores.LogEvidence = append(s.scores.LogEvidence, model.LogEvidence)
+		s.scores.SE = append(s.scores.SE, model.LogEvidenceSE)
+		s.scores.KHat = append(s.scores.KHat, model.KHat)
+		s.draws += model.Draws
+	}
+	return NewPosterior(p.Structure, s.scores)
+}
+
+// familyName is a family in words.
+func (p *Problem) familyName(f Family) string {
+	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
+	if f.Parents == 0 {
+		return text + " without parents"
+	}
+	text += " with the parents"
+	for i := range members(f.Parents) {
+		text += fmt.Sprintf(" %q", p.Data.Names[i])
+	}
+	return text
+}
+
+// allocate shares a budget of draws: to a family in proportion to the spread of its weights and to what an error of its score does to the probabilities of
+// graphs, the standard deviation of the indicator that it is in the graph; a tenth of its probability besides, for the evidence and for draws of its parameters.
+func (s *scored) allocate(graphs *Posterior, allocation []int, budget int) {
+	share := make([]float64, len(allocation))
+	var total float64
+	for f, m := range graphs.Marginals {
+		spread := s.scores.SE[f] * math.Sqrt(float64(s.evidences.Models()[f].Draws))
+		share[f] = (math.Sqrt(math.Max(0, m*(1-m))) + 0.1*m) * math.Max(spread, 0.1)
+		total += share[f]
+	}
+	for f := range allocation {
+		allocation[f] = int(math.Round(share[f] / total * float64(budget)))
+	}
+}
+
+// mostProbable lists the places of the largest values, at most limit.
+func mostProbable(values []float64, limit int) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	sortBy(order, func(i int) float64 { return -values[i] })
+	return order[:min(limit, len(order))]
+}
+
+// parameters returns a draw from the posterior of a family.
+func (s *scored) parameters(random *rand.Rand) parameterSource {
+	type sample struct {
+		thetas     [][]float64
+		cumulative []float64
+	}
+	known := map[int]sample{}
+	return func(family int) []float64 {
+		own, ok := known[family]
+		if !ok {
+			thetas, weights := s.evidences.Sample(family)
+			total := 0.0
+			for i, weight := range weights {
+				total += weight
+				own.thetas = append(own.thetas, thetas.RawRowView(i))
+				own.cumulative = append(own.cumulative, total)
+			}
+			known[family] = own
+		}
+		return own.thetas[drawIndex(random, own.cumulative)]
+	}
+}

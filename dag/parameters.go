@@ -1,0 +1,234 @@
+package dag
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+)
+
+// parameterSource draws the parameters of a family from their posterior, zero where not in use.
+type parameterSource func(family int) []float64
+
+// sortBy sorts places by a key, ascending, ties by place.
+func sortBy(order []int, key func(int) float64) {
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })
+}
+
+// drawIndex picks a place in proportion to the steps of a cumulative sum.
+func drawIndex(random *rand.Rand, cumulative []float64) int {
+	u := random.Float64() * cumulative[len(cumulative)-1]
+	return min(sort.SearchFloat64s(cumulative, u), len(cumulative)-1)
+}
+
+// exactParameters draws from closed forms: exactly with known noise; with unknown noise from the normal approximation at the mode, resampled by its weights.
+func (p *Problem) exactParameters(random *rand.Rand) parameterSource {
+	type sample struct {
+		thetas     [][]float64
+		cumulative []float64
+	}
+	const proposals = 400
+	known := map[int]sample{}
+	l := p.layout()
+	return func(family int) []float64 {
+		own, ok := known[family]
+		if !ok {
+			f := p.Families[family]
+			stats := newLinearStats(p.Data, f.Node)
+			q := newQuadratic(l, stats, f, p.Model.PriorSD)
+			logWeights := make([]float64, 0, proposals)
+			for range proposals {
+				theta, squares := q.draw(random, l.mask(f))
+				own.thetas = append(own.thetas, theta)
+				logWeights = append(logWeights, stats.logJoint(l, f, theta, p.Model.PriorSD)+squares/2)
+			}
+			norm, total := logSumExp(logWeights), 0.0
+			for _, w := range logWeights {
+				total += math.Exp(w - norm)
+				own.cumulative = append(own.cumulative, total)
+			}
+			known[family] = own
+		}
+		return own.thetas[drawIndex(random, own.cumulative)]
+	}
+}
+
+// logJoint is log p(x_j, θ | x_pa) of a linear family up to a constant.
+func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD float64) float64 {
+	var of []int
+	var weights []float64
+	sum := 0.0
+	for i := range members(f.Parents) {
+		of, weights = append(of, i), append(weights, theta[i])
+		sum -= square(theta[i]/priorSD) / 2
+	}
+	squares, _ := s.residual(of, weights)
+	logSigma := l.logSigma(theta)
+	sum -= squares*math.Exp(-2*logSigma)/2 + float64(s.rows)*logSigma
+	if l.sigma == 0 {
+		sum -= square((logSigma-s.logSD)/logSigmaSD) / 2
+	}
+	return sum
+}
+
+// Parameter is the posterior of the effect of one node on another given that the edge is there: the slope of the mechanism, in units of the table (or of its
+// logarithms), averaged over the rows. For linear mechanisms it is the coefficient.
+type Parameter struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Prob Number `json:"prob"`
+	Mean Number `json:"mean"`
+	SD   Number `json:"sd"`
+	Q025 Number `json:"q025"`
+	Q975 Number `json:"q975"`
+}
+
+// Sizes of summaries by draws.
+const (
+	parameterDraws  = 400
+	slopeRows       = 200  // rows that the slope of a network is averaged over
+	leastParameter  = 0.01 // edges less probable than this have no summary
+	checkDraws      = 200
+	checkReplicates = 400
+)
+
+// effects summarises the mechanisms by edge.
+func (p *Problem) effects(posterior *Posterior, source parameterSource, random *rand.Rand) (list []Parameter) {
+	probabilities := posterior.EdgeProbabilities()
+	for _, e := range orderedPairs(p.Data.Nodes()) {
+		if probabilities[e.from][e.to] < leastParameter {
+			continue
+		}
+		var families []int
+		var cumulative []float64
+		total := 0.0
+		for f, family := range p.Families {
+			if family.Node == e.to && family.Parents>>e.from&1 != 0 && posterior.Marginals[f] > 0 {
+				total += posterior.Marginals[f]
+				families, cumulative = append(families, f), append(cumulative, total)
+			}
+		}
+		slopes := make([]float64, parameterDraws)
+		for i := range slopes {
+			theta := source(families[drawIndex(random, cumulative)])
+			slopes[i] = p.slope(theta, e.from) * p.Data.Scale[e.to] / p.Data.Scale[e.from]
+		}
+		slices.Sort(slopes)
+		own := Parameter{From: p.Data.Names[e.from], To: p.Data.Names[e.to], Prob: Number(probabilities[e.from][e.to])}
+		var mean, squares float64
+		for _, x := range slopes {
+			mean += x / parameterDraws
+		}
+		for _, x := range slopes {
+			squares += square(x-mean) / (parameterDraws - 1)
+		}
+		own.Mean, own.SD = Number(mean), Number(math.Sqrt(squares))
+		own.Q025, own.Q975 = Number(slopes[parameterDraws*25/1000]), Number(slopes[parameterDraws*975/1000])
+		list = append(list, own)
+	}
+	return list
+}
+
+// slope is the derivative of a mechanism with respect to a parent, averaged over rows that are spread evenly.
+func (p *Problem) slope(theta []float64, from int) (slope float64) {
+	l := p.layout()
+	if l.mechanism == Linear {
+		return theta[from]
+	}
+	rows := min(p.Data.Rows(), slopeRows)
+	for k := range rows {
+		row := p.Data.X.RawRowView(k * p.Data.Rows() / rows)
+		for h := range l.hidden {
+			var input float64
+			for i, x := range row {
+				input += theta[i*l.hidden+h] * x
+			}
+			if l.bias {
+				input += theta[l.b1()+h]
+			}
+			if input > 0 {
+				slope += theta[l.w2()+h] * theta[from*l.hidden+h] / float64(rows)
+			}
+		}
+	}
+	return slope
+}
+
+// NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them: independent standard normals. Each number is the posterior
+// predictive probability of a statistic at least as large as that of the data; near 0 or 1 the model does not fit.
+type NodeCheck struct {
+	Node     string `json:"node"`
+	Spread   Number `json:"spread"`   // standard deviation
+	Skewness Number `json:"skewness"` // third moment
+	Kurtosis Number `json:"kurtosis"` // fourth moment: heavy tails
+}
+
+// checkNodes makes the posterior-predictive checks.
+func (p *Problem) checkNodes(posterior *Posterior, source parameterSource, random *rand.Rand) (checks []NodeCheck) {
+	l := p.layout()
+	for j, name := range p.Data.Names {
+		rows := p.Data.rowsOf(j)
+		replicated := make([]moments, checkReplicates)
+		for r := range replicated {
+			for range rows {
+				replicated[r].add(random.NormFloat64())
+			}
+		}
+		var families []int
+		var cumulative []float64
+		total := 0.0
+		for f, family := range p.Families {
+			if family.Node == j && posterior.Marginals[f] > 0 {
+				total += posterior.Marginals[f]
+				families, cumulative = append(families, f), append(cumulative, total)
+			}
+		}
+		check := NodeCheck{Node: name}
+		for range checkDraws {
+			theta := source(families[drawIndex(random, cumulative)])
+			sigma := math.Exp(l.logSigma(theta))
+			var own moments
+			for row := range p.Data.Rows() {
+				if p.Data.counts(row, j) {
+					values := p.Data.X.RawRowView(row)
+					own.add((values[j] - l.mean(theta, values)) / sigma)
+				}
+			}
+			for _, other := range replicated {
+				const share = 1.0 / (checkDraws * checkReplicates)
+				check.Spread += Number(share * indicator(other.spread() >= own.spread()))
+				check.Skewness += Number(share * indicator(other.standard(3) >= own.standard(3)))
+				check.Kurtosis += Number(share * indicator(other.standard(4) >= own.standard(4)))
+			}
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+// moments are sums of powers of residuals.
+type moments struct{ n, first, second, third, fourth float64 }
+
+func (m *moments) add(x float64) {
+	m.n++
+	m.first += x
+	m.second += x * x
+	m.third += x * x * x
+	m.fourth += x * x * x * x
+}
+
+func (m *moments) spread() float64 {
+	mean := m.first / m.n
+	return math.Sqrt(math.Max(m.second/m.n-mean*mean, 0))
+}
+
+// standard is the standardised central moment of order 3 or 4.
+func (m *moments) standard(order int) float64 {
+	mean := m.first / m.n
+	spread := m.spread()
+	if order == 3 {
+		return (m.third/m.n - 3*mean*m.second/m.n + 2*mean*mean*mean) / (spread * spread * spread)
+	}
+	return (m.fourth/m.n - 4*mean*m.third/m.n + 6*mean*mean*m.second/m.n - 3*mean*mean*mean*mean) / (spread * spread * spread * spread)
+}

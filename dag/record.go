@@ -1,0 +1,110 @@
+package dag
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/table"
+)
+
+// Record is everything that a run was asked for, with what is needed to repeat or continue it.
+type Record struct {
+	Command          string        `json:"command"`
+	Version          string        `json:"version"`
+	Started          time.Time     `json:"started"`
+	Finished         *time.Time    `json:"finished,omitempty"`
+	Data             string        `json:"data"`            // absolute path of the table
+	Fingerprint      string        `json:"fingerprint"`     // SHA-256 of the table
+	Truth            string        `json:"truth,omitempty"` // absolute path of the adjacency matrix
+	TruthFingerprint string        `json:"truth_fingerprint,omitempty"`
+	Device           string        `json:"device,omitempty"`
+	Backend          string        `json:"backend,omitempty"`
+	Columns          DataOptions   `json:"columns"`
+	Constraints      Constraints   `json:"constraints"`
+	Model            ModelOptions  `json:"model"`
+	Flow             cosmic.Config `json:"flow"`
+	Steps            int           `json:"steps,omitempty"`
+	Batch            int           `json:"batch,omitempty"`
+	Draws            int           `json:"draws,omitempty"`
+	Anneal           int           `json:"anneal,omitempty"`
+	Seed             uint64        `json:"seed"`
+	Seconds          *Seconds      `json:"seconds,omitempty"`
+}
+
+// Write stores the record in a run directory.
+func (r *Record) Write(dir string) error {
+	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), r)
+}
+
+// ReadRecord reads the record of a run directory.
+func ReadRecord(dir string) (*Record, error) {
+	path := filepath.Join(dir, rundir.RecordFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it holds no %s", dir, rundir.RecordFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var record Record
+	if err := json.Unmarshal(content, &record); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if record.Command == "" || record.Data == "" || record.Fingerprint == "" {
+		return nil, fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	}
+	return &record, nil
+}
+
+// Problem reads the table, and the truth if there is one. A record that has fingerprints insists on them: the files must not have changed
+// since the run began. One that has none gets them.
+func (r *Record) Problem() (*Problem, *Graph, error) {
+	t, err := table.ReadFile(r.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameFile(r.Data, t.Fingerprint, &r.Fingerprint); err != nil {
+		return nil, nil, err
+	}
+	data, err := NewData(t, r.Columns)
+	if err != nil {
+		return nil, nil, err
+	}
+	problem, err := NewProblem(data, r.Model, r.Constraints)
+	if err != nil || r.Truth == "" {
+		return problem, nil, err
+	}
+	adjacency, err := table.ReadFile(r.Truth)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := sameFile(r.Truth, adjacency.Fingerprint, &r.TruthFingerprint); err != nil {
+		return nil, nil, err
+	}
+	truth, err := data.ReadTruth(adjacency)
+	return problem, truth, err
+}
+
+// sameFile checks or sets the fingerprint of a file.
+func sameFile(path, found string, recorded *string) error {
+	if *recorded != "" && *recorded != found {
+		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)
+	}
+	*recorded = found
+	return nil
+}
+
+// FitConfig is the training that the record asks for.
+func (r *Record) FitConfig(problem *Problem) vti.Config {
+	fit := problem.Training(vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	r.Steps, r.Batch = fit.Steps, fit.Batch
+	return fit
+}

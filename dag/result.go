@@ -1,0 +1,208 @@
+package dag
+
+import "math"
+
+// Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are left out.
+type Result struct {
+	Command     string       `json:"command"`
+	Version     string       `json:"version"`
+	Seed        *uint64      `json:"seed,omitempty"`
+	Backend     string       `json:"backend,omitempty"`
+	Data        DataSummary  `json:"data"`
+	Seconds     Seconds      `json:"seconds"`
+	Steps       int          `json:"steps,omitempty"`
+	Loss        *Number      `json:"loss,omitempty"` // mean over families as training drew them of −ELBO, in nats
+	Certificate *Certificate `json:"certificate,omitempty"`
+	// LogEvidence is log p(table) of all graphs together, in nats.
+	LogEvidence   Number `json:"log_evidence"`
+	LogEvidenceSE Number `json:"log_evidence_se"`
+	// ExpectedEdges is the posterior mean of the number of edges.
+	ExpectedEdges Number `json:"expected_edges"`
+	// Edges has an entry for each pair of nodes, the more probable direction first.
+	Edges []Edge `json:"edges"`
+	// Graphs are the most probable graphs, Classes the most probable equivalence classes.
+	Graphs     []GraphReport `json:"graphs"`
+	Classes    []ClassReport `json:"classes"`
+	Parameters []Parameter   `json:"parameters"`
+	Checks     []NodeCheck   `json:"checks"`
+	Metrics    *Metrics      `json:"metrics,omitempty"`
+	RunDir     string        `json:"run_dir,omitempty"`
+}
+
+// DataSummary says what was analysed.
+type DataSummary struct {
+	Rows  int      `json:"rows"`
+	Nodes []string `json:"nodes"`
+}
+
+// Seconds are wall-clock times.
+type Seconds struct {
+	Train   float64 `json:"train"`
+	Certify float64 `json:"certify"`
+	Total   float64 `json:"total"`
+}
+
+// Edge is what is known of a pair of nodes.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Prob and ProbReverse are the probabilities of from → to and of to → from, with standard errors; ProbNone that of no edge.
+	Prob          Number `json:"prob"`
+	ProbSE        Number `json:"prob_se"`
+	ProbReverse   Number `json:"prob_reverse"`
+	ProbReverseSE Number `json:"prob_reverse_se"`
+	ProbNone      Number `json:"prob_none"`
+	// Of the equivalence class: the probabilities that all its graphs have from → to, that all have to → from, and that they have the edge in different directions.
+	ClassForward    Number `json:"class_forward"`
+	ClassReverse    Number `json:"class_reverse"`
+	ClassUndirected Number `json:"class_undirected"`
+}
+
+// GraphReport is a graph with its probability.
+type GraphReport struct {
+	Edges [][2]string `json:"edges"`
+	Prob  Number      `json:"prob"`
+	SE    Number      `json:"se"`
+}
+
+// ClassReport is an equivalence class: of its Graphs the data prefer none but by the priors.
+type ClassReport struct {
+	Directed   [][2]string `json:"directed"`
+	Undirected [][2]string `json:"undirected"`
+	Prob       Number      `json:"prob"`
+	SE         Number      `json:"se"`
+}
+
+// Metrics compare the answer with a truth, beside trivial answers.
+type Metrics struct {
+	TruthEdges int `json:"truth_edges"`
+	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no acyclic graph can beat then.
+	TruthCycle []string      `json:"truth_cycle,omitempty"`
+	BestSHD    *int          `json:"best_possible_shd,omitempty"`
+	Answer     MethodMetrics `json:"answer"`
+	GreedyBIC  MethodMetrics `json:"greedy_bic"`
+	Empty      MethodMetrics `json:"empty_graph"`
+}
+
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
+func (r *Result) ExitStatus() int {
+	if r.Certificate != nil && r.Certificate.Verdict == "failed" {
+		return 3
+	}
+	return 0
+}
+
+// Numbers of graphs that are drawn and listed.
+const (
+	graphDraws   = 10_000
+	listedGraphs = 100
+)
+
+func number(x float64) *Number {
+	n := Number(x)
+	return &n
+}
+
+// fill puts the posterior into the user's words.
+func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *Graph) {
+	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
+	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
+	probabilities := posterior.EdgeProbabilities()
+	classes := make([]*Graph, len(draws))
+	forward := square2(p.Data.Nodes()) // of classes, directed
+	undirected := square2(p.Data.Nodes())
+	total := 0.0
+	for _, d := range draws {
+		total += float64(d.Count)
+	}
+	for k, d := range draws {
+		classes[k] = d.Graph.CPDAG()
+		for _, e := range orderedPairs(p.Data.Nodes()) {
+			switch share := float64(d.Count) / total; {
+			case classes[k].directed(e.from, e.to):
+				forward[e.from][e.to] += share
+			case classes[k].Has(e.from, e.to):
+				undirected[e.from][e.to] += share
+			}
+		}
+	}
+	for _, e := range unorderedPairs(p.Data.Nodes()) {
+		a, b := e.from, e.to
+		r.ExpectedEdges += Number(probabilities[a][b] + probabilities[b][a])
+		if probabilities[b][a] > probabilities[a][b] {
+			a, b = b, a
+		}
+		r.Edges = append(r.Edges, Edge{
+			From: p.Data.Names[a], To: p.Data.Names[b],
+			Prob: Number(probabilities[a][b]), ProbSE: Number(edgeErrors[a][b]),
+			ProbReverse: Number(probabilities[b][a]), ProbReverseSE: Number(edgeErrors[b][a]),
+			ProbNone:     Number(math.Max(0, 1-probabilities[a][b]-probabilities[b][a])),
+			ClassForward: Number(forward[a][b]), ClassReverse: Number(forward[b][a]), ClassUndirected: Number(undirected[a][b]),
+		})
+	}
+	for _, d := range draws[:min(len(draws), listedGraphs)] {
+		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*Graph).Has), Number(d.Probability), Number(d.SE)})
+	}
+	r.Classes = p.classReports(posterior, draws, classes)
+	if truth != nil {
+		r.Metrics = p.metrics(truth, weighted(draws))
+	}
+}
+
+// edgeNames lists the edges of a graph that are of a kind.
+func (p *Problem) edgeNames(g *Graph, kind func(g *Graph, from, to int) bool) [][2]string {
+	list := [][2]string{}
+	for _, e := range orderedPairs(g.nodes) {
+		if kind(g, e.from, e.to) {
+			list = append(list, [2]string{p.Data.Names[e.from], p.Data.Names[e.to]})
+		}
+	}
+	return list
+}
+
+// classReports sums draws by equivalence class.
+func (p *Problem) classReports(posterior *Posterior, draws []Draw, classes []*Graph) (list []ClassReport) {
+	counts, first := map[string]float64{}, map[string]int{}
+	var keys []string
+	of := make(map[*Graph]string, len(draws))
+	for k, class := range classes {
+		key := class.Key()
+		if _, seen := first[key]; !seen {
+			first[key] = k
+			keys = append(keys, key)
+		}
+		counts[key] += float64(draws[k].Count)
+		of[draws[k].Graph] = key
+	}
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	sortBy(order, func(i int) float64 { return -counts[keys[i]] })
+	for _, i := range order[:min(len(order), listedGraphs/10)] {
+		class := classes[first[keys[i]]]
+		probability, se := posterior.Probability(draws, func(g *Graph) bool { return of[g] == keys[i] })
+		list = append(list, ClassReport{
+			Directed:   p.edgeNames(class, (*Graph).directed),
+			Undirected: p.edgeNames(class, func(g *Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),
+			Prob:       Number(probability), SE: Number(se),
+		})
+	}
+	return list
+}
+
+// metrics compares with a truth.
+func (p *Problem) metrics(truth *Graph, answer []Weighted) *Metrics {
+	m := &Metrics{TruthEdges: truth.Edges(), Answer: Evaluate(truth, answer)}
+	m.GreedyBIC = Evaluate(truth, []Weighted{{GreedyBIC(p.Data, p.Structure), 1}})
+	m.Empty = Evaluate(truth, []Weighted{{NewGraph(truth.nodes), 1}})
+	if cycle := truth.Cycle(); cycle != nil {
+		for _, j := range cycle {
+			m.TruthCycle = append(m.TruthCycle, p.Data.Names[j])
+		}
+		if fewest, ok := truth.FewestReversals(); ok {
+			m.BestSHD = &fewest
+		}
+	}
+	return m
+}

@@ -1,0 +1,129 @@
+package dag
+
+import (
+	gocontext "context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// RunConfig says how Run works.
+type RunConfig struct {
+	// Fit configures training. Run sets Models and Checkpoint, and what Problem.Training decides.
+	Fit vti.Config
+	// Draws is the number of draws for the families that matter, beyond a first look at all; 0 stands for 131,072 with linear mechanisms and
+	// 16,384 with networks.
+	Draws int
+	// Anneal is the number of families whose draws are annealed, for posteriors of networks that the flow may have missed a part of.
+	Anneal int
+	// Truth, if not nil, is compared with.
+	Truth *Graph
+	// Dir is the run directory; it must exist.
+	Dir string
+	// Status, if not nil, hears what Run is doing after training.
+	Status func(string)
+}
+
+// Run trains a flow over families, weighs their evidences, sums over graphs, and writes checkpoint, trace, tables and pictures to the run directory.
+//
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err(); Run with Fit.Resume set continues from there.
+func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+	started := time.Now()
+	if cfg.Draws == 0 {
+		cfg.Draws = defaultDraws
+		if problem.Model.Mechanism == MLP {
+			cfg.Draws = defaultDraws / 8
+		}
+	}
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	fit := problem.Training(cfg.Fit)
+	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
+	target := newFamilyTarget(problem)
+	rows, err := startTrace(&fit, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var traceErr error
+	report := fit.Progress
+	fit.Progress = func(info vti.Info) {
+		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
+			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
+			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+		}))
+		if report != nil {
+			report(info)
+		}
+	}
+	trained, err := problem.fitFamilies(ctx, device, target, fit)
+	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+		return nil, err
+	}
+	fitted := time.Now()
+	found, posterior, err := problem.weigh(ctx, trained, cfg.Draws, cfg.Anneal, cfg.Status)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Status("drawing graphs")
+	draws := posterior.Sample(stream.Rand(fit.Seed, "graphs"), graphDraws)
+	edgeErrors := posterior.EdgeErrors(draws)
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
+	result.Certificate = posterior.certify(draws, edgeErrors, found.draws, found.evidences.NonFinite())
+	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
+	random := stream.Rand(fit.Seed, "parameters")
+	source := found.parameters(random)
+	result.Parameters = problem.effects(posterior, source, random)
+	result.Checks = problem.checkNodes(posterior, source, random)
+	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
+	return result, problem.write(result, cfg.Dir)
+}
+
+// startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.
+func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
+	lastStep := 0
+	if fit.Resume {
+		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			fit.Resume = false
+		case err != nil:
+			return nil, err
+		default:
+			lastStep = info.Step
+		}
+	}
+	if err := atomicfile.Sweep(dir); err != nil {
+		return nil, err
+	}
+	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
+}
+
+// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done.
+func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), dir string) (*Result, error) {
+	started := time.Now()
+	scores, err := problem.ExactScores(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	posterior, err := NewPosterior(problem.Structure, scores)
+	if err != nil {
+		return nil, err
+	}
+	draws := posterior.Sample(stream.Rand(seed, "graphs"), graphDraws)
+	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
+	problem.fill(result, posterior, draws, square2(problem.Data.Nodes()), truth)
+	random := stream.Rand(seed, "parameters")
+	source := problem.exactParameters(random)
+	result.Parameters = problem.effects(posterior, source, random)
+	result.Checks = problem.checkNodes(posterior, source, random)
+	result.Seconds.Total = time.Since(started).Seconds()
+	return result, problem.write(result, dir)
+}
