@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/table"
 )
@@ -107,4 +108,12 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 	fit := problem.Training(vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
 	r.Steps, r.Batch = fit.Steps, fit.Batch
 	return fit
+}
+
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the problem. A checkpoint that is
+// not there is an error that wraps fs.ErrNotExist.
+func CheckCheckpoint(device *gpu.Device, problem *Problem, fit vti.Config) error {
+	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))
+	_, err := vti.Load(device, newFamilyTarget(problem).asTarget(), fit)
+	return err
 }

@@ -3,6 +3,8 @@
 //	vti varsel data.csv --target y                trains, certifies, prints the answer and keeps it in a run directory
 //	vti varsel --resume runs/varsel-…             continues a run that was stopped or killed
 //	vti exact data.csv --target y                 the same answer by going through every model (Gaussian likelihood)
+//	vti dag data.csv                              which columns depend on which: the posterior over directed acyclic graphs
+//	vti exact dag data.csv                        the same with linear mechanisms, from scores in closed form
 //	vti rjmcmc varsel data.csv --target y         the same by reversible-jump MCMC
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //

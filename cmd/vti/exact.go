@@ -36,6 +36,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 	}
 	data.register(cmd)
 	output.register(cmd, false)
+	cmd.AddCommand(a.exactDagCommand())
 	return cmd
 }
 

@@ -72,8 +72,8 @@ func parseFlow(s string) (flowName, error) {
 	return "", fmt.Errorf("unknown flow %q; expected one of %q", s, flowNames())
 }
 
-// config returns the flow that the flags ask for. Sizes that the family does not have are refused.
-func (f *fitFlags) config(flags *pflag.FlagSet) (cosmic.Config, error) {
+// config returns the flow that the flags ask for, those of its sizes having names that begin with prefix. Sizes that the family does not have are refused.
+func (f *fitFlags) config(flags *pflag.FlagSet, prefix string) (cosmic.Config, error) {
 	var config cosmic.Config
 	for _, flow := range flows {
 		if flow.name == f.flow {
@@ -91,11 +91,11 @@ func (f *fitFlags) config(flags *pflag.FlagSet) (cosmic.Config, error) {
 		{"hidden", f.hidden, &config.Hidden, true},
 		{"bins", f.bins, &config.Bins, config.Kind == cosmic.Spline},
 	} {
-		if !flags.Changed(size.flag) {
+		if !flags.Changed(prefix + size.flag) {
 			continue
 		}
 		if !size.used {
-			return config, fmt.Errorf("--%s is no size of --flow %s", size.flag, f.flow)
+			return config, fmt.Errorf("--%s is no size of --flow %s", prefix+size.flag, f.flow)
 		}
 		*size.field = size.value
 	}

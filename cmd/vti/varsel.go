@@ -87,7 +87,7 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 		path = args[0]
 	}
 	record := newRecord("varsel", path, &f.data)
-	if record.Flow, err = f.fit.config(cmd.Flags()); err != nil && f.resume == "" {
+	if record.Flow, err = f.fit.config(cmd.Flags(), ""); err != nil && f.resume == "" {
 		return nil, err
 	}
 	record.Sampler, record.Steps, record.Batch, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.output.seed

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag"
+)
+
+// dagFlags are all flags of vti dag.
+type dagFlags struct {
+	model  dagModelFlags
+	fit    dagFitFlags
+	output outputFlags
+	resume string
+}
+
+func (a *app) dagCommand() *cobra.Command {
+	f := &dagFlags{}
+	cmd := &cobra.Command{
+		Use:   "dag TABLE",
+		Short: "Discover graphs: which columns of a table depend on which",
+		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
+Parquet, with a header row): given its parents, a column is a linear function or a small network of
+them plus noise.
+
+One network learns the parameters of every column with every set of parents. Importance weights
+turn it into log evidences, from which sums over all graphs give the probability of every edge
+and graph, up to 14 columns (20 with --prior-orders). The answer comes with a verdict:
+
+  trusted    the probabilities hold to within their standard errors
+  doubtful   they may hold, but the weights do not prove it
+  failed     do not use them (exit status 3)
+
+Often the data cannot tell the direction of an edge: then the answer gives both directions, and what
+is known of the equivalence class. Directions that only noise variances tell depend on the scale of
+the columns, which --scale chooses.
+
+Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
+the graph (graph.dot, graph.svg, graph.png), and the state of training (posterior.vti), from which a
+run that was stopped or killed goes on with --resume.`,
+		Example: `  vti dag data.csv
+  vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv
+  vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
+  vti dag --resume runs/dag-20260131-120000`,
+		Args:              tableArgument,
+		ValidArgsFunction: completeTable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.dag(cmd, args, f)
+		},
+	}
+	f.model.register(cmd, true)
+	f.fit.register(cmd)
+	f.output.register(cmd, true)
+	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	return cmd
+}
+
+// dag runs or resumes a discovery.
+func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
+	if f.resume != "" {
+		j, err := a.resumedDiscovery(cmd, args, f)
+		if err != nil {
+			return err
+		}
+		defer j.device.Close()
+		return j.train(cmd.Context(), true)
+	}
+	record := &dag.Record{Command: "dag", Version: vti.Version, Data: args[0], Seed: f.output.seed}
+	if err := f.model.fill(record); err != nil {
+		return err
+	}
+	if err := f.fit.fill(cmd.Flags(), record); err != nil {
+		return err
+	}
+	j, err := a.newDagJob(record, f.output)
+	if err != nil {
+		return err
+	}
+	record.Flow = record.Flow.WithDefaults() // what they are may change
+	if err := record.FitConfig(j.problem).Validate(); err != nil {
+		return err
+	}
+	if err := j.open(f.output.device); err != nil {
+		return err
+	}
+	defer j.device.Close()
+	if err := j.start("dag"); err != nil {
+		return err
+	}
+	return j.train(cmd.Context(), false)
+}
+
+// train runs the discovery and prints the answer.
+func (j *dagJob) train(ctx context.Context, resume bool) error {
+	j.printProblem()
+	shown := j.progress()
+	config := j.record.FitConfig(j.problem)
+	config.Resume = resume
+	config.LogEvery = min(max(config.Steps/50, 1), 100)
+	config.Progress = func(info vti.Info) {
+		shown.line(trainingLine(info), info.Step == info.Steps)
+	}
+	result, err := dag.Run(ctx, j.device, j.problem, dag.RunConfig{
+		Fit: config, Draws: j.record.Draws, Anneal: j.record.Anneal, Truth: j.truth, Dir: j.dir,
+		Status: func(text string) { shown.line(text, true) },
+	})
+	shown.end()
+	if err != nil {
+		return j.stopped(err, true)
+	}
+	return j.finish(result)
+}
+
+// exactDagCommand is vti exact dag.
+func (a *app) exactDagCommand() *cobra.Command {
+	var model dagModelFlags
+	var output outputFlags
+	cmd := &cobra.Command{
+		Use:   "dag TABLE",
+		Short: "Discover graphs exactly, with linear mechanisms",
+		Long: `Computes the same answer as vti dag --sem linear, with the same priors, from scores in closed form; an
+unknown noise scale is integrated numerically. The sums over graphs are exact.`,
+		Example: `  vti exact dag data.csv
+  vti exact dag data.csv --sigma 1 --scale center --json`,
+		Args:              tableArgument,
+		ValidArgsFunction: completeTable,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		record := &dag.Record{Command: "exact dag", Version: vti.Version, Data: args[0], Seed: output.seed}
+		if err := model.fill(record); err != nil {
+			return err
+		}
+		j, err := a.newDagJob(record, output)
+		if err != nil {
+			return err
+		}
+		if err := j.start("exact-dag"); err != nil {
+			return err
+		}
+		j.printProblem()
+		shown, pace := j.progress(), newPace()
+		result, err := dag.RunExact(cmd.Context(), j.problem, output.seed, j.truth, func(done, total int) {
+			shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
+		}, j.dir)
+		shown.end()
+		if err != nil {
+			return j.stopped(err, false)
+		}
+		return j.finish(result)
+	}
+	model.register(cmd, false)
+	output.register(cmd, false)
+	cmd.Flags().Uint64Var(&output.seed, "seed", 0, "root of all randomness: of the graphs drawn, and of the draws of parameters")
+	return cmd
+}

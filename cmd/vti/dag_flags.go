@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/dag"
+)
+
+// dagModelFlags say how the table is used, and which mechanisms, priors and constraints there are.
+type dagModelFlags struct {
+	columns     dag.DataOptions
+	constraints dag.Constraints
+	model       dag.ModelOptions
+	tiers       string
+	truth       string
+	na          missingPolicy
+
+	sigma           scale
+	priorSD, degree positive
+}
+
+// missingPolicy is what to do with rows that miss a cell.
+type missingPolicy string
+
+func (p missingPolicy) String() string { return string(p) }
+
+func parseMissingPolicy(s string) (missingPolicy, error) {
+	if s != "refuse" && s != "drop" {
+		return "", fmt.Errorf("expected refuse or drop, found %q", s)
+	}
+	return missingPolicy(s), nil
+}
+
+// register adds the flags; networks are left out where mechanisms have to be linear.
+func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.na = "refuse"
+	flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
+	flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
+	flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
+	flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
+		"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
+	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+
+	flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there; may be repeated")
+	flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there; may be repeated")
+	flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
+	flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
+
+	if networks {
+		flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear, or mlp with one hidden layer of ReLU units")
+		flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+		flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
+		completeWith(cmd, "sem", "linear", "mlp")
+	}
+	flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can tell directions (default unknown)")
+	flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
+	flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")
+	flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, cycles aside")
+	flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior uniform over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
+	flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
+	completeWith(cmd, "scale", "standardize", "global", "center", "none")
+	completeWith(cmd, "na", "refuse", "drop")
+}
+
+// fill puts what the flags ask for into a record.
+func (f *dagModelFlags) fill(record *dag.Record) error {
+	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
+	record.Columns.DropMissing = f.na == "drop"
+	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
+	if record.Model.Mechanism == dag.Linear && (f.model.Hidden != 0 || f.model.NoBias) {
+		return fmt.Errorf("--hidden and --no-bias are for --sem mlp")
+	}
+	if f.tiers != "" {
+		tiers, err := dag.ReadTiers(f.tiers)
+		if err != nil {
+			return fmt.Errorf("--tiers: %w", err)
+		}
+		record.Constraints.Tiers = tiers
+	}
+	return record.Model.Validate()
+}
+
+// dagFitFlags say how the flow is built and trained.
+type dagFitFlags struct {
+	fit           fitFlags
+	draws, anneal int
+}
+
+func (f *dagFitFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.fit.flow = "affine"
+	flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
+		"family of q(θ | node, parents): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper")
+	flags.Var(count{&f.fit.layers, 1}, "flow-layers", "flow: layers (default 5; diag 2)")
+	flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "flow: residual blocks per layer (default 2)")
+	flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "flow: units per hidden layer (default 32)")
+	flags.Var(count{&f.fit.bins, 2}, "flow-bins", "flow: bins of a spline (default 8)")
+	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 3000)")
+	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256)")
+	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a first look at all (default 131072; mlp 16384)")
+	flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, and takes long with mlp")
+	completeWith(cmd, "flow", flowNames()...)
+}
+
+func (f *dagFitFlags) fill(flags *pflag.FlagSet, record *dag.Record) error {
+	var err error
+	if record.Flow, err = f.fit.config(flags, "flow-"); err != nil {
+		return err
+	}
+	record.Steps, record.Batch, record.Draws, record.Anneal = f.fit.steps, f.fit.batch, f.draws, f.anneal
+	return nil
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Lengths of what is printed; the files have more.
+const (
+	shownEdge    = 0.05 // least probability of a pair of nodes to be joined
+	shownGraphs  = 5
+	suspectShare = 0.01 // posterior-predictive probabilities that close to 0 or 1 are marked
+)
+
+// Advice that goes with a verdict on graphs.
+var dagVerdictText = map[string]string{
+	"trusted":  "the probabilities below hold to within their standard errors.",
+	"doubtful": "the answer may be right, but the evidence for it is weak. More steps, more --draws or --anneal would tell.",
+	"failed":   "do not take these probabilities at their word. Try more steps, --flow spline, or --anneal.",
+}
+
+// printDag prints an answer for a reader.
+func printDag(w io.Writer, r *dag.Result) {
+	if c := r.Certificate; c != nil {
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), dagVerdictText[c.Verdict])
+		for _, reason := range c.Reasons {
+			fmt.Fprintf(w, "  %s\n", reason)
+		}
+		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
+	}
+	printEdges(w, r)
+	printGraphs(w, r)
+	printChecks(w, r)
+	if r.Metrics != nil {
+		printMetrics(w, r.Metrics)
+	}
+	fmt.Fprintf(w, "log evidence of all graphs together: %s; %.2f edges on average\n", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3), float64(r.ExpectedEdges))
+	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
+	if r.Seconds.Train > 0 {
+		fmt.Fprintf(w, ": %s training (%d steps), %s certifying", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+	}
+	fmt.Fprintf(w, "\n\n%s holds\n", r.RunDir)
+	files := &grid{}
+	files.add(rundir.RecordFile, "<the settings: what was asked for")
+	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
+	files.add("*.csv", "the tables: edges, adjacency (probabilities), graphs, classes, parameters, checks")
+	files.add(dag.GraphFile, "the graph for Graphviz; graph.svg and graph.png draw the edges of at least one half")
+	if r.Certificate != nil {
+		files.add(rundir.PosteriorFile, "the trained approximation")
+	}
+	files.print(w)
+}
+
+// printEdges prints the pairs of nodes that may be joined.
+func printEdges(w io.Writer, r *dag.Result) {
+	effects := map[[2]string]dag.Parameter{}
+	for _, p := range r.Parameters {
+		effects[[2]string{p.From, p.To}] = p
+	}
+	fmt.Fprintln(w, "Edges: probability of each direction and of none; effect on the scale of the table, given the first direction")
+	fmt.Fprintln(w, "Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by the data")
+	table := &grid{}
+	table.add("", "a → b", "b → a", "none", "effect", "<95% interval", "class a → b", "b → a", "a − b")
+	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })
+	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
+	for _, e := range edges {
+		p := effects[[2]string{e.From, e.To}]
+		table.add(e.From+" → "+e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbReverse, &e.ProbReverseSE, 3), fmt.Sprintf("%.3f", float64(e.ProbNone)),
+			short(p.Mean), interval(p.Q025, p.Q975),
+			fmt.Sprintf("%.3f", float64(e.ClassForward)), fmt.Sprintf("%.3f", float64(e.ClassReverse)), fmt.Sprintf("%.3f", float64(e.ClassUndirected)))
+	}
+	table.print(w)
+	if left := len(r.Edges) - len(edges); left > 0 {
+		fmt.Fprintf(w, "  and %d pairs that are joined with a probability below %g\n", left, shownEdge)
+	}
+	fmt.Fprintln(w)
+}
+
+func compareNumbers(a, b dag.Number) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// printGraphs prints the most probable graphs and equivalence classes.
+func printGraphs(w io.Writer, r *dag.Result) {
+	fmt.Fprintln(w, "Most probable graphs")
+	table := &grid{}
+	table.add("probability", "<edges")
+	for _, g := range r.Graphs[:min(shownGraphs, len(r.Graphs))] {
+		table.add(plusMinus(&g.Prob, &g.SE, 4), edgeText(g.Edges, "→"))
+	}
+	table.print(w)
+	fmt.Fprintln(w, "\nMost probable equivalence classes")
+	table = &grid{}
+	table.add("probability", "<edges")
+	for _, c := range r.Classes[:min(shownGraphs, len(r.Classes))] {
+		table.add(plusMinus(&c.Prob, &c.SE, 4), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+func edgeText(edges [][2]string, arrow string) string {
+	var parts []string
+	for _, e := range edges {
+		parts = append(parts, e[0]+arrow+e[1])
+	}
+	if len(parts) == 0 && arrow == "→" {
+		return "(none)"
+	}
+	return strings.Join(parts, " ")
+}
+
+// printChecks prints the nodes whose residuals the model does not fit.
+func printChecks(w io.Writer, r *dag.Result) {
+	var bad []string
+	for _, c := range r.Checks {
+		for _, part := range []struct {
+			name  string
+			value dag.Number
+		}{{"spread", c.Spread}, {"skewness", c.Skewness}, {"heavy or light tails", c.Kurtosis}} {
+			if part.value < suspectShare || part.value > 1-suspectShare {
+				bad = append(bad, fmt.Sprintf("  %s: %s (posterior predictive p %.3f)", c.Node, part.name, float64(part.value)))
+			}
+		}
+	}
+	if len(bad) == 0 {
+		fmt.Fprint(w, "Residuals of all nodes are as the model has them.\n\n")
+		return
+	}
+	fmt.Fprintf(w, "Residuals that are not as the model has them (checks.csv has all)\n%s\n\n", strings.Join(bad, "\n"))
+}
+
+// printMetrics prints the comparison with a truth.
+func printMetrics(w io.Writer, m *dag.Metrics) {
+	fmt.Fprintf(w, "Against the truth of %d edges\n", m.TruthEdges)
+	if len(m.TruthCycle) > 0 {
+		fmt.Fprintf(w, "  it has a cycle, %s: no acyclic graph is it", strings.Join(append(m.TruthCycle, m.TruthCycle[0]), " → "))
+		if m.BestSHD != nil {
+			fmt.Fprintf(w, "; the best possible SHD is %d", *m.BestSHD)
+		}
+		fmt.Fprintln(w)
+	}
+	table := &grid{}
+	table.add("", "this answer", "greedy BIC", "empty graph")
+	methods := []dag.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty}
+	row := func(name string, of func(dag.MethodMetrics) dag.Number) {
+		cells := []string{name}
+		for _, method := range methods {
+			value := of(method)
+			cells = append(cells, plusMinus(&value, nil, 3))
+		}
+		table.add(cells...)
+	}
+	row("as the paper: F1, mean over graphs", func(m dag.MethodMetrics) dag.Number { return m.Paper.F1 })
+	row("  SHD, a reversed edge twice", func(m dag.MethodMetrics) dag.Number { return m.Paper.SHD })
+	row("  Brier, sum over entries", func(m dag.MethodMetrics) dag.Number { return m.Paper.Brier })
+	row("  AUROC, mean over graphs", func(m dag.MethodMetrics) dag.Number { return m.Paper.AUROC })
+	for _, part := range []struct {
+		name string
+		of   func(dag.MethodMetrics) dag.EdgeMetrics
+	}{
+		{"graph", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.Graph }},
+		{"skeleton", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.Skeleton }},
+		{"equivalence class", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.CPDAG }},
+	} {
+		row(part.name+": F1 of the median graph", func(m dag.MethodMetrics) dag.Number { return part.of(m).MedianF1 })
+		row("  SHD of it, a reversed edge once", func(m dag.MethodMetrics) dag.Number { return part.of(m).MedianSHD })
+		row("  SHD, mean over graphs", func(m dag.MethodMetrics) dag.Number { return part.of(m).ExpectedSHD })
+		row("  Brier, mean over entries", func(m dag.MethodMetrics) dag.Number { return part.of(m).Brier })
+		row("  AUROC of the probabilities", func(m dag.MethodMetrics) dag.Number { return part.of(m).AUROC })
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag"
+)
+
+// collider is a table of a → c ← b.
+func collider(rows int) string {
+	random := rand.New(rand.NewPCG(5, 6))
+	text := "a,b,c\n"
+	for range rows {
+		a, b := random.NormFloat64(), random.NormFloat64()
+		text += fmt.Sprintf("%g,%g,%g\n", a, b, 0.6*a-0.5*b+random.NormFloat64())
+	}
+	return text
+}
+
+const colliderTruth = "node,a,b,c\na,0,0,1\nb,0,0,1\nc,0,0,0\n"
+
+// quickDag are settings that train within a second.
+var quickDag = []string{"--steps", "40", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--draws", "8192", "--quiet"}
+
+func decodeDag(t *testing.T, text string) *dag.Result {
+	t.Helper()
+	var result dag.Result
+	require.NoError(t, json.Unmarshal([]byte(text), &result))
+	return &result
+}
+
+// vti dag and vti exact dag give the same answer, and leave the files that they say they do.
+func TestDagAgreesWithExact(t *testing.T) {
+	emptyDir(t, "data.csv", collider(60))
+	require.NoError(t, os.WriteFile("truth.csv", []byte(colliderTruth), 0o644))
+	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact", "--truth", "truth.csv").stdout)
+	args := append([]string{"dag", "data.csv", "--json", "--out", "learned", "--truth", "truth.csv"}, quickDag...)
+	learned := decodeDag(t, mustRun(t, args...).stdout)
+
+	require.Equal(t, "trusted", learned.Certificate.Verdict, learned.Certificate.Reasons)
+	require.InDelta(t, float64(exact.LogEvidence), float64(learned.LogEvidence), 0.05)
+	require.Len(t, learned.Edges, 3)
+	probability := func(r *dag.Result, from, to string) float64 {
+		for _, e := range r.Edges {
+			if e.From == from && e.To == to {
+				return float64(e.Prob)
+			}
+			if e.From == to && e.To == from {
+				return float64(e.ProbReverse)
+			}
+		}
+		return math.NaN()
+	}
+	for _, from := range learned.Data.Nodes {
+		for _, to := range learned.Data.Nodes {
+			if from != to {
+				require.InDelta(t, probability(exact, from, to), probability(learned, from, to), 0.02)
+			}
+		}
+	}
+	require.NotNil(t, learned.Metrics)
+	require.Empty(t, learned.Metrics.TruthCycle)
+	require.Len(t, learned.Checks, 3)
+	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "adjacency.csv", "graphs.csv", "classes.csv",
+		"parameters.csv", "checks.csv", "graph.dot", "graph.svg", "graph.png"} {
+		info, err := os.Stat(filepath.Join("learned", name))
+		require.NoError(t, err)
+		require.Positive(t, info.Size(), name)
+	}
+	require.Contains(t, readFile(t, "learned/graph.dot"), "digraph")
+
+	// The same seed gives the same numbers, printed for a reader too; and a run goes on from its checkpoint.
+	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, quickDag...)...)
+	require.Contains(t, again.stdout, "TRUSTED")
+	require.Contains(t, again.stdout, "Most probable equivalence classes")
+	require.True(t, readFile(t, "learned/posterior.vti") == readFile(t, "again/posterior.vti"), "the checkpoints differ")
+	resumed := decodeDag(t, mustRun(t, "dag", "--resume", "again", "--json", "--quiet").stdout)
+	require.Equal(t, learned.Edges, resumed.Edges)
+	require.Equal(t, learned.Graphs, resumed.Graphs)
+}
+
+// A network recovers a mechanism that no line can: y = |x| + noise.
+func TestDagWithNetworks(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	text := "x,y\n"
+	for range 30 { // in pairs, so that x and y are uncorrelated
+		x, y := random.NormFloat64(), 0.3*random.NormFloat64()
+		y += math.Abs(x)
+		text += fmt.Sprintf("%g,%g\n%g,%g\n", x, y, -x, y)
+	}
+	emptyDir(t, "data.csv", text)
+	args := append([]string{"dag", "data.csv", "--json", "--sem", "mlp", "--hidden", "3", "--out", "out"}, quickDag...)
+	args = append(args, "--steps", "600")
+	result := decodeDag(t, mustRun(t, args...).stdout)
+	require.Greater(t, float64(result.Edges[0].Prob), 0.95)
+	require.Equal(t, [2]string{"x", "y"}, [2]string{result.Edges[0].From, result.Edges[0].To})
+	linear := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "linear").stdout)
+	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
+}
+
+// A truth with a cycle is used as it is, and the answer says so.
+func TestDagTruthWithACycle(t *testing.T) {
+	emptyDir(t, "data.csv", collider(20))
+	require.NoError(t, os.WriteFile("truth.csv", []byte("node,a,b,c\na,0,1,0\nb,0,0,1\nc,1,0,0\n"), 0o644))
+	out := mustRun(t, "exact", "dag", "data.csv", "--out", "out", "--truth", "truth.csv").stdout
+	require.Contains(t, out, "it has a cycle, a → b → c → a: no acyclic graph is it; the best possible SHD is 1")
+}
+
+func TestDagBadInput(t *testing.T) {
+	for name, test := range map[string]struct {
+		args string
+		want string
+	}{
+		"no table":               {"dag", "no table was given"},
+		"unknown node":           {"dag data.csv --forbid aa->b", `--forbid: edge "aa->b": no node "aa"; the nearest are ["a"]`},
+		"required cycle":         {"dag data.csv --require a->b --require b->a", "no graph is left: the required edges make a cycle, a -> b -> a"},
+		"contradiction":          {"exact dag data.csv --require a->b --forbid a->b", "--require a->b contradicts --forbid a->b"},
+		"no file of tiers":       {"dag data.csv --tiers none.txt", "--tiers: open none.txt"},
+		"two priors of edges":    {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
+		"too many parents":       {"dag data.csv --expected-degree 3", "less than 1 parents per node"},
+		"hidden without mlp":     {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
+		"unknown mechanism":      {"dag data.csv --sem cubic", "expected linear or mlp"},
+		"unknown scale":          {"dag data.csv --scale zscore", "expected standardize, global, center or none"},
+		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
+		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},
+		"resume nothing":         {"dag --resume none", "none is not a run directory"},
+		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
+		"networks are not exact": {"exact dag data.csv --sem mlp", "unknown flag: --sem"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			emptyDir(t, "data.csv", collider(20))
+			got := vtiCommand(t, strings.Fields(test.args)...)
+			require.Equal(t, statusUsage, got.status, got.stderr)
+			require.Contains(t, got.stderr, test.want)
+			require.Equal(t, ".\ndata.csv", entries(t), "something was written")
+		})
+	}
+}
