@@ -50,7 +50,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 		return nil, fmt.Sprintf("no cross-entropy: the data of B cannot be read again: %v", err), nil
 	}
 	if names := problem.coordinateNames(); !slices.Equal(names, drawsA.Coordinates) {
-		return nil, fmt.Sprintf("no cross-entropy: the parameters of A are %q, those of B %q", drawsA.Coordinates, names), nil
+		return nil, "no cross-entropy: " + differentParameters(drawsA.Coordinates, names), nil
 	}
 	config, err := b.Record.FitConfig(problem)
 	if err != nil {
@@ -71,7 +71,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 		return nil, "", err
 	}
 
-	codes, theta, chains := problem.fromOriginal(drawsA)
+	codes, theta, chains := problem.fromFile(drawsA)
 	var logQ []float64
 	const chunk = 1024 // between looks at ctx
 	for start := 0; start < len(codes); start += chunk {
@@ -97,29 +97,23 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 	return result, "", nil
 }
 
-// coordinateNames are the names of the parameters in files of draws.
-func (p *Problem) coordinateNames() []string {
-	names := slices.Clone(p.Design.Names)
-	if p.UnknownScale() {
-		names = append(names, ScaleName)
+// differentParameters says which of two lists of names differ; long lists are not shown.
+func differentParameters(a, b []string) string {
+	const most = 64
+	if len(a) > most || len(b) > most {
+		return fmt.Sprintf("A has %d parameters and B has %d, not the same ones", len(a), len(b))
 	}
-	return names
+	return fmt.Sprintf("the parameters of A are %q, those of B %q", a, b)
 }
 
-// fromOriginal takes at most mostDraws draws, evenly spread, to the coordinates of the target: the inverse of what files of draws are written
+// fromFile takes at most mostDraws draws, evenly spread, to the coordinates of the target: the inverse of what files of draws are written
 // with. chains numbers the chain of each draw; nil for independent draws.
-func (p *Problem) fromOriginal(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
+func (p *Problem) fromFile(d *draws.Draws) (codes [][]int32, theta *mat.Dense, chains []int32) {
 	n := min(d.Len(), mostDraws)
-	dim := p.Design.Dim()
-	theta = mat.NewDense(n, p.Target.Space().Dim(), nil)
+	theta = mat.NewDense(n, p.Posterior().Space().Dim(), nil)
 	for i := range n {
 		source := i * d.Len() / n
-		codes = append(codes, d.Code(source))
-		row, values := theta.RawRowView(i), d.Values(source)
-		p.Design.Scaling.FromOriginal(row[:dim], values[:dim])
-		if p.UnknownScale() {
-			row[p.Target.scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
-		}
+		codes = append(codes, p.fromOriginal(d.Code(source), d.Values(source), theta.RawRowView(i)))
 		if d.Chain != nil {
 			chains = append(chains, d.Chain[source])
 		}

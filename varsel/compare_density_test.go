@@ -57,7 +57,7 @@ func TestDrawsComeBack(t *testing.T) {
 		file.Codes = append(file.Codes, code...)
 		file.Theta = append(file.Theta, original.Values.RawRowView(i)...)
 	}
-	back, found, chains := problem.fromOriginal(file)
+	back, found, chains := problem.fromFile(file)
 	assert.Equal(t, codes, back)
 	assert.Nil(t, chains)
 	assert.True(t, mat.EqualApprox(theta, found, 1e-12), "%v", mat.Formatted(found))

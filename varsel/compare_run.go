@@ -43,8 +43,8 @@ func OpenRun(dir string) (*StoredRun, error) {
 		return nil, fmt.Errorf("%s: damaged: expected an inclusion probability for each predictor, found %d for %d", path, len(run.Result.Inclusion), groups)
 	}
 	for _, model := range run.Result.Models {
-		if len(model.Code) != groups {
-			return nil, fmt.Errorf("%s: damaged: the code of a model is %q, expected one bit for each of %d predictors", path, model.Code, groups)
+		if _, err := ModelMembers(model.Code, groups); err != nil {
+			return nil, fmt.Errorf("%s: damaged: %w", path, err)
 		}
 	}
 	return run, nil

@@ -30,15 +30,10 @@ type Scaling struct {
 // ToOriginal writes the coefficients on the scale of the table to dst and returns it. theta [D] holds
 // zero for every coordinate outside the model. dst may be theta; nil allocates.
 func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
-	if len(theta) != len(s.SD) || dst != nil && len(dst) != len(theta) {
-		panic(fmt.Sprintf("varsel: Scaling.ToOriginal: lengths %d and %d for %d coefficients", len(dst), len(theta), len(s.SD)))
-	}
-	if dst == nil {
-		dst = make([]float64, len(theta))
-	}
+	dst = s.buffer("ToOriginal", dst, theta)
 	shift := s.YMean
 	for j, v := range theta {
-		dst[j] = s.YSD * v / s.SD[j]
+		dst[j] = s.slope(j) * v
 		shift -= dst[j] * s.Mean[j] // Mean of the level column is zero
 	}
 	if s.Level >= 0 {
@@ -50,19 +45,28 @@ func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 // FromOriginal is the inverse of ToOriginal: it writes the coefficients on the working scale to dst and returns it. beta [D]
 // holds zero for every coordinate outside the model. dst may be beta; nil allocates.
 func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
-	if len(beta) != len(s.SD) || dst != nil && len(dst) != len(beta) {
-		panic(fmt.Sprintf("varsel: Scaling.FromOriginal: lengths %d and %d for %d coefficients", len(dst), len(beta), len(s.SD)))
-	}
-	if dst == nil {
-		dst = make([]float64, len(beta))
-	}
+	dst = s.buffer("FromOriginal", dst, beta)
 	shift := s.YMean
 	for j, v := range beta {
-		dst[j] = v * s.SD[j] / s.YSD
+		dst[j] = v / s.slope(j)
 		shift -= v * s.Mean[j] // Mean of the level column is zero
 	}
 	if s.Level >= 0 {
-		dst[s.Level] -= shift / s.LevelValue * s.SD[s.Level] / s.YSD
+		dst[s.Level] -= shift / s.LevelValue / s.slope(s.Level)
+	}
+	return dst
+}
+
+// slope is ∂β_j/∂θ_j.
+func (s *Scaling) slope(j int) float64 { return s.YSD / s.SD[j] }
+
+// buffer checks the lengths of a map called name and allocates a nil dst.
+func (s *Scaling) buffer(name string, dst, from []float64) []float64 {
+	if len(from) != len(s.SD) || dst != nil && len(dst) != len(from) {
+		panic(fmt.Sprintf("varsel: Scaling.%s: lengths %d and %d for %d coefficients", name, len(dst), len(from), len(s.SD)))
+	}
+	if dst == nil {
+		dst = make([]float64, len(from))
 	}
 	return dst
 }

@@ -69,7 +69,7 @@ const (
 
 // writeDraws writes posterior draws in both formats. header carries the settings of the sampler; what follows from the draws is filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
-	header.Cards, header.Sites, header.Coordinates = p.Target.space.Cards(), p.Design.PredictorNames(), d.Names
+	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
 	file := &draws.Draws{Header: header}
 	file.LogP, file.LogQ, file.Chain = d.LogP, d.LogQ, d.Chain
 	for i, code := range d.Codes {
@@ -80,4 +80,16 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
 		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
 	)
+}
+
+// siteNames name the sites of the codes of draws.
+func (p *Problem) siteNames() []string {
+	if p.Slots == nil {
+		return p.Design.PredictorNames()
+	}
+	names := make([]string, p.Slots.space.Slots())
+	for t := range names {
+		names[t] = "member." + strconv.Itoa(t+1)
+	}
+	return names
 }

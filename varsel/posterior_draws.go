@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,10 +14,14 @@ import (
 const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.
+//
+// Where models are bits, codes have a bit for each predictor, and values a column for each of the design. Where they are lists, site t holds the number, from 1 in
+// table order, of the t-th predictor in the model, or 0 for no more, and the columns are those of the design that are in every model and then
+// one, or as many as the widest predictor has, for each site.
 type Draws struct {
-	// Names are those of the columns of Values: the columns of the design and, if it is unknown, "sigma".
+	// Names are those of the columns of Values; "sigma", if it is unknown, comes after the columns of the design.
 	Names []string
-	// Codes are the models [N][G].
+	// Codes are the models [N][S].
 	Codes [][]int32
 	// Values are the coefficients [N, len(Names)], 0 where a predictor is out.
 	Values *mat.Dense
@@ -30,14 +35,30 @@ type Draws struct {
 // ScaleName is the name of the noise scale among coefficients.
 const ScaleName = "sigma"
 
+// coordinateNames are the names of the columns of draws.
+func (p *Problem) coordinateNames() []string {
+	if p.Slots != nil {
+		return p.Slots.coordinateNames(p.Design)
+	}
+	names := slices.Clone(p.Design.Names)
+	if p.UnknownScale() {
+		names = append(names, ScaleName)
+	}
+	return names
+}
+
 // toOriginal maps draws of the target's coordinates theta [N,D] to the scale of the table.
 func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
-	names := p.Design.Names
-	dim := len(names)
-	if p.UnknownScale() {
-		names = append(names[:dim:dim], ScaleName)
+	draws := &Draws{Names: p.coordinateNames(), Codes: codes}
+	draws.Values = mat.NewDense(max(len(codes), 1), len(draws.Names), nil)
+	if p.Slots != nil {
+		draws.Codes = make([][]int32, len(codes))
+		for i, code := range codes {
+			draws.Codes[i] = p.Slots.toOriginal(p.Design, code, theta.RawRowView(i), draws.Values.RawRowView(i))
+		}
+		return draws
 	}
-	draws := &Draws{Names: names, Codes: codes, Values: mat.NewDense(max(len(codes), 1), len(names), nil)}
+	dim := p.Design.Dim()
 	for i := range codes {
 		row := draws.Values.RawRowView(i)
 		p.Design.Scaling.ToOriginal(row[:dim], theta.RawRowView(i)[:dim])
@@ -48,26 +69,65 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 	return draws
 }
 
-// summarizeDraws returns the posterior of every column of draws, with the given weights.
+// fromOriginal inverts toOriginal for one draw: it writes the target's coordinates to theta [D] and returns the model.
+func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
+	if p.Slots != nil {
+		return p.Slots.fromOriginal(p.Design, code, values, theta)
+	}
+	dim := p.Design.Dim()
+	p.Design.Scaling.FromOriginal(theta[:dim], values[:dim])
+	if p.UnknownScale() {
+		theta[p.Target.scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
+	}
+	return code
+}
+
+// summarizeDraws returns the posterior of every column of the design and of sigma, with the given weights of the draws. Where models are lists, columns that are in
+// no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient {
-	owner := make([]int, len(draws.Names)) // the predictor that switches the column, or −1
-	for j := range owner {
-		owner[j] = -1
+	names := append(slices.Clone(p.Design.Names), ScaleName)
+	included := make([][]weightedValue, len(names))
+	always := make([]bool, len(names))
+	for _, j := range p.Design.Always {
+		always[j] = true
 	}
-	for s, predictor := range p.Design.Predictors {
-		for _, j := range predictor.Coordinates {
-			owner[j] = s
+	always[p.Design.Dim()] = p.UnknownScale()
+	var mass float64
+	for i, code := range draws.Codes {
+		if weights[i] == 0 {
+			continue
 		}
+		mass += weights[i]
+		p.visit(code, draws.Values.RawRowView(i), func(column int, value float64) {
+			included[column] = append(included[column], weightedValue{value, weights[i]})
+		})
 	}
-	values, in := make([]float64, len(draws.Codes)), make([]bool, len(draws.Codes))
-	coefficients := make([]Coefficient, len(draws.Names))
-	for j, name := range draws.Names {
-		for i, code := range draws.Codes {
-			values[i], in[i] = draws.Values.At(i, j), owner[j] < 0 || code[owner[j]] == 1
+	var coefficients []Coefficient
+	for j, name := range names {
+		if always[j] || len(included[j]) > 0 || j < p.Design.Dim() && p.Slots == nil {
+			coefficients = append(coefficients, summarize(name, included[j], mass))
 		}
-		coefficients[j] = summarize(name, values, in, weights)
 	}
 	return coefficients
+}
+
+// visit calls f with every column of the design that the model of a draw has, and its coefficient, and with sigma if it is unknown: the column after them.
+func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
+	if p.Slots != nil {
+		p.Slots.visit(p.Design, code, values, f)
+		return
+	}
+	for _, j := range p.Design.Always {
+		f(j, values[j])
+	}
+	if p.UnknownScale() {
+		f(p.Design.Dim(), values[p.Design.Dim()])
+	}
+	for _, predictor := range bitMembers(code) {
+		for _, j := range p.Design.Predictors[predictor].Coordinates {
+			f(j, values[j])
+		}
+	}
 }
 
 // resample draws equally weighted rows from a weighted sample by systematic resampling, which adds the least noise: each

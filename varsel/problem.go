@@ -262,11 +262,5 @@ func (p *Problem) members(code []int32) []int {
 	if p.Slots != nil {
 		return p.Slots.members(code)
 	}
-	var members []int
-	for predictor, bit := range code {
-		if bit == 1 {
-			members = append(members, predictor)
-		}
-	}
-	return members
+	return bitMembers(code)
 }

@@ -135,8 +135,8 @@ func (c qualityCase) truth(t *testing.T, problem *Problem) truth {
 		answer, err := Exact(t.Context(), exact)
 		require.NoError(t, err)
 		for _, model := range answer.Models {
-			known.logEvidence[codeText(model.Code)] = model.LogEvidence
-			known.probability[codeText(model.Code)] = model.Probability
+			known.logEvidence[modelText(bitMembers(model.Code), len(model.Code))] = model.LogEvidence
+			known.probability[modelText(bitMembers(model.Code), len(model.Code))] = model.Probability
 		}
 		return known
 	}

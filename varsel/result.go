@@ -29,7 +29,7 @@ type Result struct {
 // DataSummary says what was analysed.
 type DataSummary struct {
 	Rows int `json:"rows"`
-	// Predictors are the selectable predictors, in the order of the bits of a model's code.
+	// Predictors are the selectable predictors, in the order of the bits or numbers of a model's code.
 	Predictors []string `json:"predictors"`
 }
 
@@ -74,7 +74,7 @@ type Inclusion struct {
 
 // ModelReport is one model.
 type ModelReport struct {
-	Code          string  `json:"code"` // one bit per selectable predictor
+	Code          string  `json:"code"` // one bit per selectable predictor; with more than 64 of them the numbers of its predictors, from 1, separated by commas
 	Size          int     `json:"size"` // number of predictors in it
 	Q             *Number `json:"q,omitempty"`
 	Certified     Number  `json:"certified"`

@@ -119,8 +119,9 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
 	for _, model := range c.Models[:listed(len(c.Models))] {
+		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
-			Code: codeText(model.Code), Size: codeSize(model.Code), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
+			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
 			LogEvidence: number(model.LogEvidence + jacobian), LogEvidenceSE: number(model.LogEvidenceSE), KHat: number(model.KHat),
 		})
 	}
@@ -153,23 +154,6 @@ func listed(count int) int {
 		return topModels
 	}
 	return count
-}
-
-// codeText writes one bit per predictor.
-func codeText(code []int32) string {
-	text := make([]byte, len(code))
-	for i, bit := range code {
-		text[i] = '0' + byte(bit)
-	}
-	return string(text)
-}
-
-// codeSize counts the predictors in a model.
-func codeSize(code []int32) (size int) {
-	for _, bit := range code {
-		size += int(bit)
-	}
-	return size
 }
 
 // RunDir makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME. A folder that already holds a

@@ -17,6 +17,8 @@ const (
 	trustedRHat = 1.01
 	failedRHat  = 1.1
 	trustedESS  = 400
+	// Predictors that are rarer do not count for the verdict where models are lists: thousands of them are in a draw or two, which is neither here nor there.
+	rareInclusion = 0.01
 )
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir.
@@ -30,11 +32,13 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
 	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
 	worst := chains.LogDensitySummary()
-	for s, predictor := range problem.Design.Predictors {
-		in := chains.Outcome(s, 1)
+	for s, in := range problem.chainInclusion(chains) {
 		result.Inclusion = append(result.Inclusion, Inclusion{
-			Name: predictor.Name, Certified: Number(in.Mean), SE: Number(in.MCSE), RHat: number(in.RHat), ESS: number(in.ESS),
+			Name: problem.Design.Predictors[s].Name, Certified: Number(in.Mean), SE: Number(in.MCSE), RHat: number(in.RHat), ESS: number(in.ESS),
 		})
+		if problem.Slots != nil && in.Mean < rareInclusion {
+			continue
+		}
 		// An indicator that never changed has no R-hat: every chain says the same.
 		if in.RHat > worst.RHat {
 			worst.RHat = in.RHat
@@ -52,8 +56,9 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	visited := chains.Models(maxListedModels + 1)
 	for _, model := range visited[:listed(len(visited))] {
+		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{
-			Code: codeText(model.Codes), Size: codeSize(model.Codes), Certified: Number(model.Mean), SE: Number(model.MCSE),
+			Code: modelText(members, len(problem.Design.Predictors)), Size: len(members), Certified: Number(model.Mean), SE: Number(model.MCSE),
 		})
 	}
 
@@ -75,4 +80,28 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, result.writeTables(dir)
+}
+
+// chainInclusion summarises, for every predictor, whether it is in the model.
+func (p *Problem) chainInclusion(chains *rjmcmc.Result) []rjmcmc.Summary {
+	summaries := make([]rjmcmc.Summary, len(p.Design.Predictors))
+	if p.Slots == nil {
+		for predictor := range summaries {
+			summaries[predictor] = chains.Outcome(predictor, 1)
+		}
+		return summaries
+	}
+	var never *rjmcmc.Summary // the same for all that no draw has
+	for item, count := range chains.Counts(len(summaries)) {
+		predictor := p.Slots.order[item]
+		if count == 0 && never != nil {
+			summaries[predictor] = *never
+			continue
+		}
+		summaries[predictor] = chains.Contains(int32(item))
+		if count == 0 {
+			never = &summaries[predictor]
+		}
+	}
+	return summaries
 }

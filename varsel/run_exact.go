@@ -57,7 +57,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	}
 	for _, model := range answer.Models {
 		result.Models = append(result.Models, ModelReport{
-			Code: codeText(model.Code), Size: model.Size, Certified: Number(model.Probability),
+			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
 			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
 		})
 	}

@@ -91,7 +91,7 @@ func TestNetworkStartsAtThePrior(t *testing.T) {
 		require.NoError(t, err)
 		var want []float64
 		for _, code := range codes {
-			in := float64(codeSize(code))
+			in := float64(len(bitMembers(code)))
 			want = append(want, in*math.Log(test.mean)+(3-in)*math.Log1p(-test.mean))
 		}
 		require.InDeltaSlice(t, want, got.Value(), 0.02, test.prior.String())

@@ -179,14 +179,14 @@ func TestScreeningEvidence(t *testing.T) {
 	require.NoError(t, err)
 	logEvidence := map[string]float64{}
 	for _, model := range answer.Models {
-		logEvidence[codeText(model.Code)] = model.LogEvidence
+		logEvidence[modelText(bitMembers(model.Code), len(model.Code))] = model.LogEvidence
 	}
 	bits := func(model []int) string {
 		code := make([]int32, len(problem.Design.Predictors))
 		for _, predictor := range model {
 			code[predictor] = 1
 		}
-		return codeText(code)
+		return modelText(bitMembers(code), len(code))
 	}
 	fit := &screenFit{target: problem.Target, design: problem.Design, logScale: problem.Target.logScale}
 	for _, model := range [][]int{nil, {0}, {2, 4}} {

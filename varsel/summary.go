@@ -6,26 +6,20 @@ import (
 	"slices"
 )
 
-// summarize returns the posterior of one coefficient from weighted draws. in[i] tells whether draw i includes it; values of the other draws are
-// ignored (they count as zero). Weights need not be normalised.
-func summarize(name string, values []float64, in []bool, weights []float64) Coefficient {
-	var mass, inMass, first, second float64
-	order := make([]int, 0, len(values))
-	for i, weight := range weights {
-		if weight == 0 {
-			continue
-		}
-		mass += weight
-		if in[i] {
-			inMass += weight
-			first += weight * values[i]
-			order = append(order, i)
-		}
+// weightedValue is the value of a coefficient in one draw, and the weight of the draw.
+type weightedValue struct{ value, weight float64 }
+
+// summarize returns the posterior of one coefficient from the weighted draws that include it; it is zero in the others. mass is the weight of all
+// draws together, which need not be one. The draws are sorted.
+func summarize(name string, draws []weightedValue, mass float64) Coefficient {
+	var inMass, first, second float64
+	for _, d := range draws {
+		inMass += d.weight
+		first += d.weight * d.value
 	}
 	mean, meanIn := first/mass, first/inMass
-	for _, i := range order {
-		deviation := values[i] - meanIn
-		second += weights[i] * deviation * deviation
+	for _, d := range draws {
+		second += d.weight * (d.value - meanIn) * (d.value - meanIn)
 	}
 	sdIn := math.Sqrt(second / inMass)
 	// Law of total variance over in and out.
@@ -34,42 +28,42 @@ func summarize(name string, values []float64, in []bool, weights []float64) Coef
 	if inMass == 0 {
 		sd = 0
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	slices.SortFunc(draws, func(a, b weightedValue) int { return cmp.Compare(a.value, b.value) })
 	return Coefficient{
 		Name: name, Mean: Number(mean), SD: Number(sd), MeanGivenIn: Number(meanIn), SDGivenIn: Number(sdIn),
-		Q025:        Number(quantile(values, weights, order, mass-inMass, 0.025)),
-		Q975:        Number(quantile(values, weights, order, mass-inMass, 0.975)),
-		Q025GivenIn: Number(quantile(values, weights, order, 0, 0.025)),
-		Q975GivenIn: Number(quantile(values, weights, order, 0, 0.975)),
+		Q025:        Number(quantile(draws, mass-inMass, 0.025)),
+		Q975:        Number(quantile(draws, mass-inMass, 0.975)),
+		Q025GivenIn: Number(quantile(draws, 0, 0.025)),
+		Q975GivenIn: Number(quantile(draws, 0, 0.975)),
 	}
 }
 
-// quantile is the smallest value whose cumulative weight reaches the level, for the draws in order (sorted by value)
+// quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by value
 // together with a point mass of weight atZero at zero. NaN for no draws at all.
-func quantile(values, weights []float64, order []int, atZero, level float64) float64 {
+func quantile(draws []weightedValue, atZero, level float64) float64 {
 	total := atZero
-	for _, i := range order {
-		total += weights[i]
+	for _, d := range draws {
+		total += d.weight
 	}
-	if total == 0 {
+	if !(total > 0) {
 		return math.NaN()
 	}
 	target := level * total
 	var cumulative float64
 	zeroPassed := atZero == 0
-	for _, i := range order {
-		if !zeroPassed && values[i] >= 0 {
+	for _, d := range draws {
+		if !zeroPassed && d.value >= 0 {
 			if cumulative += atZero; cumulative >= target {
 				return 0
 			}
 			zeroPassed = true
 		}
-		if cumulative += weights[i]; cumulative >= target {
-			return values[i]
+		if cumulative += d.weight; cumulative >= target {
+			return d.value
 		}
 	}
-	if !zeroPassed || len(order) == 0 {
+	if !zeroPassed || len(draws) == 0 {
 		return 0
 	}
-	return values[order[len(order)-1]]
+	return draws[len(draws)-1].value
 }

@@ -12,7 +12,7 @@ import (
 
 func TestSummarizeByHand(t *testing.T) {
 	// Out with weight 4, in with values −1, 2, 3 of weights 1, 2, 3.
-	c := summarize("x", []float64{2, 99, -1, 3}, []bool{true, false, true, true}, []float64{2, 4, 1, 3})
+	c := summarize("x", []weightedValue{{2, 2}, {-1, 1}, {3, 3}}, 10)
 	require.InDelta(t, 12.0/10, float64(c.Mean), 1e-12)
 	require.InDelta(t, 12.0/6, float64(c.MeanGivenIn), 1e-12)
 	second := (1*1 + 2*4 + 3*9.0) / 10
@@ -26,11 +26,11 @@ func TestSummarizeUniformWithPointMass(t *testing.T) {
 	// Half the mass at zero, half uniform on (−1, 3): quantiles of the mixture are known.
 	random := stream.Rand(1, "summarize")
 	n := 20000
-	values, in, weights := make([]float64, n), make([]bool, n), make([]float64, n)
-	for i := range n {
-		values[i], in[i], weights[i] = 4*random.Float64()-1, i%2 == 0, 1
+	in := make([]weightedValue, n/2)
+	for i := range in {
+		in[i] = weightedValue{4*random.Float64() - 1, 1}
 	}
-	c := summarize("x", values, in, weights)
+	c := summarize("x", in, float64(n))
 	// Standard error of these quantiles is about 0.008; tolerance 5 of them.
 	require.InDelta(t, -0.8, float64(c.Q025), 0.04)
 	require.InDelta(t, 2.8, float64(c.Q975), 0.04)
@@ -39,7 +39,7 @@ func TestSummarizeUniformWithPointMass(t *testing.T) {
 }
 
 func TestSummarizeNeverIn(t *testing.T) {
-	c := summarize("x", []float64{0, 0}, []bool{false, false}, []float64{1, 1})
+	c := summarize("x", nil, 2)
 	require.EqualValues(t, 0, c.Mean)
 	require.EqualValues(t, 0, c.SD)
 	require.EqualValues(t, 0, c.Q025)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,12 @@ import (
 
 // shownModels is how many models are printed; the files have more.
 const shownModels = 10
+
+// Up to fewPredictors are printed one and all, of more the shownPredictors most probable.
+const (
+	fewPredictors   = 64
+	shownPredictors = 30
+)
 
 // printResult prints an answer for a reader.
 func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
@@ -76,37 +83,71 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	}
 	fmt.Fprintln(w, "Predictors: probability to be in the model, and coefficient on the scale of the table")
 	add("", "by q", "certified", "mean", "sd", "<95% interval", "mean if in", "sd", "<95% interval")
-	owner := make(map[int]int) // coordinate -> predictor
-	for s, predictor := range problem.Design.Predictors {
-		for _, j := range predictor.Coordinates {
-			owner[j] = s
-		}
+	columns := r.Coefficients
+	var noise *varsel.Coefficient
+	if problem.UnknownScale() {
+		noise, columns = &columns[len(columns)-1], columns[:len(columns)-1]
 	}
-	for j, c := range r.Coefficients {
-		numbers := []string{
-			short(c.Mean), short(c.SD), interval(c.Q025, c.Q975), short(c.MeanGivenIn), short(c.SDGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn),
+	coefficients := make(map[string]*varsel.Coefficient, len(columns)) // of many predictors only those that some draw has
+	for i := range columns {
+		coefficients[columns[i].Name] = &columns[i]
+	}
+	row := func(name, q, certified string, c *varsel.Coefficient, numbers int) {
+		var cells []string
+		if c != nil {
+			cells = []string{
+				short(c.Mean), short(c.SD), interval(c.Q025, c.Q975), short(c.MeanGivenIn), short(c.SDGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn),
+			}[:numbers]
 		}
-		s, selectable := owner[j]
-		if !selectable {
-			add(c.Name, "", "always", numbers[:3]...)
-			continue
-		}
-		predictor, inclusion := problem.Design.Predictors[s], r.Inclusion[s]
+		add(name, q, certified, cells...)
+	}
+	design := problem.Design
+	for _, j := range design.Always {
+		row(design.Names[j], "", "always", coefficients[design.Names[j]], 3)
+	}
+	shown := mostProbable(r.Inclusion)
+	for _, s := range shown {
+		predictor, inclusion := design.Predictors[s], r.Inclusion[s]
 		q, certified := "", plusMinus(&inclusion.Certified, &inclusion.SE, 4)
 		if inclusion.Q != nil {
 			q = fmt.Sprintf("%.4f", float64(*inclusion.Q))
 		}
-		if len(predictor.Coordinates) == 1 {
-			add(predictor.Name, q, certified, numbers...)
+		names := make([]string, len(predictor.Coordinates))
+		for i, j := range predictor.Coordinates {
+			names[i] = design.Names[j]
+		}
+		if len(names) == 1 {
+			row(predictor.Name, q, certified, coefficients[names[0]], 6)
 			continue
 		}
-		if j == predictor.Coordinates[0] {
-			add(predictor.Name, q, certified)
+		add(predictor.Name, q, certified)
+		for _, name := range names {
+			row("  "+name, "", "", coefficients[name], 6)
 		}
-		add("  "+c.Name, "", "", numbers...)
+	}
+	if noise != nil {
+		row(noise.Name, "", "always", noise, 3)
 	}
 	table.print(w)
+	if more := len(r.Inclusion) - len(shown); more > 0 {
+		fmt.Fprintf(w, "  and %d predictors that are less probable, of which the files hold all\n", more)
+	}
 	fmt.Fprintln(w)
+}
+
+// mostProbable lists the predictors to print: all of them in table order if they are few, else the most probable ones first.
+func mostProbable(inclusion []varsel.Inclusion) []int {
+	order := make([]int, len(inclusion))
+	for s := range order {
+		order[s] = s
+	}
+	if len(order) <= fewPredictors {
+		return order
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(inclusion[b].Certified, inclusion[a].Certified)
+	})
+	return order[:shownPredictors]
 }
 
 // printModels prints the most probable models.
@@ -133,16 +174,18 @@ func printModels(w io.Writer, r *varsel.Result) {
 
 // modelName spells a model's code as its predictors.
 func modelName(code string, predictors []string) string {
-	var in []string
-	for s, bit := range code {
-		if bit == '1' {
-			in = append(in, predictors[s])
-		}
+	members, err := varsel.ModelMembers(code, len(predictors))
+	if err != nil {
+		return code
 	}
-	if len(in) == 0 {
+	if len(members) == 0 {
 		return "(none)"
 	}
-	return strings.Join(in, " + ")
+	names := make([]string, len(members))
+	for i, predictor := range members {
+		names[i] = predictors[predictor]
+	}
+	return strings.Join(names, " + ")
 }
 
 // printFiles says where everything is.
