@@ -73,7 +73,7 @@ type ExactCoefficient struct {
 // enter as the normal mixtures they are, and the rest as one normal distribution per coefficient with
 // the mass, mean and variance they have together.
 type ExactResult struct {
-	// Count is the number of models.
+	// Count is the number of possible models: those that the prior does not exclude.
 	Count int
 	// LogEvidence is log p(y) = log Σ_m p(m) p(y | m) in nats.
 	LogEvidence float64
@@ -142,7 +142,7 @@ func (p *ExactProblem) Validate() error {
 	if p.Scaling != nil && len(p.Scaling.SD) != dim {
 		return fmt.Errorf("exact: expected a scaling of %d columns, found %d", dim, len(p.Scaling.SD))
 	}
-	return p.Prior.Validate()
+	return p.Prior.ValidateFor(len(p.Groups))
 }
 
 // listed returns how many models the result lists.
@@ -234,7 +234,9 @@ func (s *exactSpace) enumerate(ctx context.Context, p *ExactProblem) (*exactSums
 		return nil, nil, err
 	}
 	for _, part := range parts[1:] {
-		parts[0].merge(part)
+		if part.total > 0 { // else the prior excludes all its models
+			parts[0].merge(part)
+		}
 	}
 	return parts[0], top, nil
 }
@@ -242,12 +244,12 @@ func (s *exactSpace) enumerate(ctx context.Context, p *ExactProblem) (*exactSums
 // result turns sums into the answer.
 func (s *exactSpace) result(p *ExactProblem, sums *exactSums, top *topList) *ExactResult {
 	logTotal := sums.ref + math.Log(sums.total)
-	r := &ExactResult{Count: 1 << len(s.groups), LogEvidence: logTotal + p.LogConstant, Inclusion: make([]float64, len(s.groups))}
+	r := &ExactResult{Count: s.count(), LogEvidence: logTotal + p.LogConstant, Inclusion: make([]float64, len(s.groups))}
 	for g, mass := range sums.inclusion {
 		r.Inclusion[g] = mass / sums.total
 	}
 	best := top.sorted()
-	for _, entry := range best[:p.listed()] {
+	for _, entry := range best[:min(p.listed(), len(best))] {
 		m := ExactModel{Code: make([]int32, len(s.groups)), Probability: math.Exp(entry.logJoint - logTotal)}
 		for g := range m.Code {
 			if entry.mask>>g&1 == 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -225,6 +226,12 @@ func TestExactAgainstDense(t *testing.T) {
 	}
 	for name, p := range map[string]ExactProblem{
 		"ten":         randomProblem(1, 25, singles(11), 11),
+		"at most two": func() ExactProblem { p := randomProblem(1, 25, singles(8), 8); p.Prior.MaxSize = 2; return p }(),
+		"expected, at most one": func() ExactProblem {
+			p := randomProblem(2, 30, [][]int{{3, 1}, {2}, {5, 6, 4}}, 9)
+			p.Prior = Prior{Kind: ExpectedSizePrior, Size: 0.4, MaxSize: 1}
+			return p
+		}(),
 		"groups":      randomProblem(2, 30, [][]int{{3, 1}, {2}, {5, 6, 4}}, 9),
 		"p over n":    randomProblem(3, 4, singles(8), 8),
 		"nothing in":  randomProblem(4, 10, nil, 3),
@@ -252,7 +259,13 @@ func TestExactAgainstDense(t *testing.T) {
 			}
 			tol := tolerance(logEvidence)
 			assert.InDelta(t, logEvidence, r.LogEvidence, tol)
-			assert.Equal(t, 1<<len(p.Groups), r.Count)
+			possible := 0
+			for index := range uint(1) << len(p.Groups) {
+				if bits.OnesCount(index) <= p.Prior.limit(len(p.Groups)) {
+					possible++
+				}
+			}
+			assert.Equal(t, possible, r.Count)
 			require.Len(t, r.Models, r.Count)
 			for i, m := range r.Models {
 				assert.InDelta(t, models[fmt.Sprint(m.Code)], m.LogEvidence, tolerance(m.LogEvidence))

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // exactSpace is what all walkers share. With φ_j = (θ_j − θ0_j) / PriorSD_j and y' = y − Xθ0, the
@@ -29,6 +30,7 @@ type exactSpace struct {
 	nu       []float64 // ν [D]
 	squares  float64   // y'y'
 	logPrior []float64 // log p(m) by size [G+1]
+	limit    int       // the largest size of a model
 
 	// The grid over log σ: T points, u = 1/σ², and what is added to ½b'M⁻¹b − ½log|M| − ½Σν².
 	logSigma, precision, base []float64
@@ -44,7 +46,7 @@ type exactSpace struct {
 func newExactSpace(p *ExactProblem) *exactSpace {
 	n, dim := p.X.Dims()
 	s := &exactSpace{
-		always: p.Always, groups: p.Groups, dim: dim, rows: n, logPrior: p.Prior.LogProbs(len(p.Groups)),
+		always: p.Always, groups: p.Groups, dim: dim, rows: n, logPrior: p.Prior.LogProbs(len(p.Groups)), limit: p.Prior.limit(len(p.Groups)),
 		linear: make([]float64, dim), nu: make([]float64, dim), level: -1,
 		outScale: make([]float64, dim), outShift: make([]float64, dim),
 	}
@@ -86,6 +88,14 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 		}
 	}
 	return s
+}
+
+// count is the number of models that the prior does not exclude.
+func (s *exactSpace) count() (n int) {
+	for size := range s.limit + 1 {
+		n += combin.Binomial(len(s.groups), size)
+	}
+	return n
 }
 
 // finite reports whether the sums of squares did not overflow.
@@ -210,6 +220,9 @@ func (w *walker) begin(threshold float64, limit int) {
 
 // enumerateTask visits every model whose first split decisions are the bits of task.
 func (w *walker) enumerateTask(task, split int) {
+	if bits.OnesCount(uint(task)) > w.limit {
+		return
+	}
 	pushed := 0
 	for g := range split {
 		if task>>g&1 == 1 {
@@ -226,6 +239,9 @@ func (w *walker) enumerateTask(task, split int) {
 // enumerateFrom visits the current model and all that add groups from first on.
 func (w *walker) enumerateFrom(first int) {
 	w.visit()
+	if w.depth == w.limit {
+		return
+	}
 	for g := first; g < len(w.groups); g++ {
 		w.push(g)
 		w.enumerateFrom(g + 1)

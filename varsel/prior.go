@@ -34,15 +34,19 @@ type Prior struct {
 	// A and B are the positive shapes of a BetaBinomialPrior.
 	A, B float64
 	// Size is the expected size of an ExpectedSizePrior, positive and below the number of predictors, and below MaxSize.
-	Size float64 `json:",omitempty"`
+	Size float64
 	// MaxSize is the largest size a model may have: larger ones have probability zero, the others are normalised again. 0 means no limit.
-	MaxSize int `json:",omitempty"`
+	MaxSize int
 }
 
-// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s.
+// maxSizeMark stands before the maximum size in the text of a prior.
+const maxSizeMark = " max:"
+
+// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them the maximum size as in "uniform max:5".
 func ParsePrior(s string) (Prior, error) {
 	const expected = "expected uniform, bernoulli:π (0 < π < 1), betabinomial:a,b (a, b > 0) or expected:s (s > 0)"
-	name, rest, _ := strings.Cut(s, ":")
+	kind, maxText, limited := strings.Cut(s, maxSizeMark)
+	name, rest, _ := strings.Cut(kind, ":")
 	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1}
 	count, known := counts[name]
 	if !known {
@@ -70,11 +74,22 @@ func ParsePrior(s string) (Prior, error) {
 	case "expected":
 		p = Prior{Kind: ExpectedSizePrior, Size: numbers[0]}
 	}
+	if limited {
+		var err error
+		if p.MaxSize, err = strconv.Atoi(maxText); err != nil || p.MaxSize < 1 {
+			return Prior{}, fmt.Errorf("model prior %q: maximum size: expected a positive whole number, found %q", s, maxText)
+		}
+	}
 	return p, p.Validate()
 }
 
-// String returns the text that ParsePrior reads; it does not mention MaxSize.
+// String returns the text that ParsePrior reads.
 func (p Prior) String() string {
+	if p.MaxSize > 0 {
+		limit := strconv.Itoa(p.MaxSize)
+		p.MaxSize = 0
+		return p.String() + maxSizeMark + limit
+	}
 	switch p.Kind {
 	case UniformPrior:
 		return "uniform"

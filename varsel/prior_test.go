@@ -13,13 +13,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-var testPriors = []Prior{{}, {Kind: BernoulliPrior, Pi: 0.2}, {Kind: BetaBinomialPrior, A: 1, B: 1}, {Kind: BetaBinomialPrior, A: 0.7, B: 9}}
+var testPriors = []Prior{{}, {Kind: BernoulliPrior, Pi: 0.2}, {Kind: BetaBinomialPrior, A: 1, B: 1}, {Kind: BetaBinomialPrior, A: 0.7, B: 9},
+	{Kind: ExpectedSizePrior, Size: 0.75},
+	{MaxSize: 2}, {Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 1}, {Kind: ExpectedSizePrior, Size: 0.9, MaxSize: 2}}
 
 // TestPriorSumsToOne sums p(m) over all subsets.
 func TestPriorSumsToOne(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := rapid.SampledFrom(testPriors).Draw(r, "prior")
-		groups := rapid.IntRange(0, 12).Draw(r, "groups")
+		groups := rapid.IntRange(1, 12).Draw(r, "groups")
 		table := p.LogProbs(groups)
 		var total float64
 		for code := range uint(1) << groups {
@@ -34,6 +36,38 @@ func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, 2*math.Log(0.2)+3*math.Log(0.8), Prior{Kind: BernoulliPrior, Pi: 0.2}.LogProbs(5)[2], 1e-14)
 	// Beta(1, 1): every size is equally likely, 1/6, and shared by the 10 models of size 2.
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
+}
+
+// TestExpectedSize sums sizes over all subsets: the mean is what was asked for, with and without a limit.
+func TestExpectedSize(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		groups := rapid.IntRange(2, 10).Draw(r, "groups")
+		p := Prior{Kind: ExpectedSizePrior, MaxSize: rapid.IntRange(0, groups+1).Draw(r, "max")}
+		limit := p.limit(groups)
+		p.Size = rapid.Float64Range(0.02, 0.98).Draw(r, "share") * float64(limit)
+		table := p.LogProbs(groups)
+		var mean float64
+		for code := range uint(1) << groups {
+			if size := bits.OnesCount(code); size <= limit {
+				mean += float64(size) * math.Exp(table[size])
+			}
+		}
+		assert.InDelta(r, p.Size, mean, 1e-9)
+	})
+}
+
+// TestLimitedPriorOfManyPredictors checks the sums over sizes where no subset can be visited.
+func TestLimitedPriorOfManyPredictors(t *testing.T) {
+	const groups = 10_000
+	// Two sizes only: p(one predictor) / p(none) = π/(1−π), and there are 10,000 of the former.
+	table := Prior{Kind: BernoulliPrior, Pi: 0.001, MaxSize: 1}.LogProbs(groups)
+	odds := 0.001 / 0.999
+	assert.InDelta(t, -math.Log1p(groups*odds), table[0], 1e-10)
+	assert.InDelta(t, math.Log(odds)-math.Log1p(groups*odds), table[1], 1e-10)
+	assert.True(t, math.IsInf(table[2], -1))
+	p := Prior{Kind: ExpectedSizePrior, Size: 8, MaxSize: 20}
+	assert.InDelta(t, 8, p.meanSize(groups), 1e-9)
+	assert.InDelta(t, 20-1e-3, Prior{Kind: ExpectedSizePrior, Size: 20 - 1e-3, MaxSize: 20}.meanSize(groups), 1e-6)
 }
 
 func TestPriorGraph(t *testing.T) {
@@ -63,6 +97,9 @@ func TestParsePrior(t *testing.T) {
 		"betabinomial:1":    "found 1 numbers where betabinomial takes 2",
 		"betabinomial:1,0":  "two positive shapes, found 1 and 0",
 		"betabinomial:1,,2": `"" is not a number`,
+		"expected:0":        "positive expected size, found 0",
+		"expected":          "found 0 numbers where expected takes 1",
+		"uniform max:0":     `expected a positive whole number, found "0"`,
 	} {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)

@@ -225,7 +225,9 @@ func (p *Problem) Priors() []string {
 				p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
 		}
 	}
-	models := "models: " + p.Model.Prior.String()
+	unlimited := p.Model.Prior
+	unlimited.MaxSize = 0 // said in words below
+	models := "models: " + unlimited.String()
 	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		models += fmt.Sprintf(", at most %d predictors", limit)
 	}

@@ -16,7 +16,7 @@ func TestRecordKeepsEveryChoice(t *testing.T) {
 			Target: "y", Likelihood: PoissonLikelihood, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
 			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,
 		},
-		Model:   ModelOptions{Likelihood: PoissonLikelihood, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2}},
+		Model:   ModelOptions{Likelihood: PoissonLikelihood, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2, MaxSize: 7}},
 		Sampler: AutoregressiveSampler, Steps: 10, Batch: 20, Seed: 1<<64 - 1,
 	}
 	require.NoError(t, record.Write(dir))
