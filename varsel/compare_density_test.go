@@ -3,7 +3,6 @@ package varsel
 import (
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,41 +73,4 @@ func TestNegativeMean(t *testing.T) {
 	chains := negativeMean(values, []int32{1, 1, 1, 2, 2, 2})
 	assert.Equal(t, Number(-3), chains.Mean)
 	assert.InDelta(t, 1, float64(chains.SE), 1e-12)
-}
-
-func TestSampler(t *testing.T) {
-	for f := AutoSampler; f <= AutoregressiveSampler; f++ {
-		parsed, err := ParseSampler(f.String())
-		require.NoError(t, err)
-		assert.Equal(t, f, parsed)
-	}
-	_, err := ParseSampler("made")
-	require.ErrorContains(t, err, "expected auto, categorical or autoregressive")
-
-	names := make([]string, 24)
-	for j := range names {
-		names[j] = string(rune('a' + j))
-	}
-	random := rand.New(rand.NewPCG(3, 3))
-	rows := make([]string, 30)
-	for i := range rows {
-		cells := make([]string, 25)
-		for j := range cells {
-			cells[j] = text(Number(random.NormFloat64()))
-		}
-		rows[i] = strings.Join(cells, ",")
-	}
-	data, err := table.Parse("data.csv", []byte(strings.Join(names, ",")+",y\n"+strings.Join(rows, "\n")+"\n"))
-	require.NoError(t, err)
-	design, err := NewDesign(data, DesignOptions{Target: "y", NoIntercept: true})
-	require.NoError(t, err)
-	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: BernoulliPrior, Pi: 0.1}})
-	require.NoError(t, err)
-	_, err = problem.NewModels(CategoricalSampler, 0)
-	require.EqualError(t, err, "24 predictors make 2^24 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
-	for _, family := range []Sampler{AutoSampler, AutoregressiveSampler} {
-		models, err := problem.NewModels(family, 0)
-		require.NoError(t, err)
-		assert.NotNil(t, models)
-	}
 }

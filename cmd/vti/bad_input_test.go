@@ -15,15 +15,15 @@ import (
 const good = "a,b,c,y\n1,2,u,3\n2,5,v,4.5\n4,3,u,1\n5,1,v,7\n7,2,u,6\n"
 
 // wide is a table with more predictors than a table of q(m) can hold models.
-func wide() string {
+func wide(predictors int) string {
 	var table strings.Builder
-	for j := range 30 {
+	for j := range predictors {
 		fmt.Fprintf(&table, "x%d,", j)
 	}
 	table.WriteString("y\n")
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 40 {
-		for range 30 {
+		for range predictors {
 			fmt.Fprintf(&table, "%.3f,", random.NormFloat64())
 		}
 		fmt.Fprintf(&table, "%.3f\n", random.NormFloat64())
@@ -53,7 +53,11 @@ func TestBadInput(t *testing.T) {
 		"no predictors":       {"a,y\n1,2\n2,5\n", "data.csv --target y --exclude a", []string{"no predictor is left to select from"}},
 		"not a count":         {good, "data.csv --target y --likelihood poisson", []string{"line 3", "expects a count (0, 1, 2, …), found 4.5"}},
 		"not 0 or 1":          {good, "data.csv --target y --likelihood logistic", []string{"expects 0 or 1, found 3"}},
-		"too many models":     {wide(), "data.csv --target y --sampler categorical", []string{"30 predictors make 2^30 models", "8 GiB", "at most 2^20", "autoregressive"}},
+		"too many models":     {wide(40), "data.csv --target y --sampler categorical --max-size none", []string{"40 predictors make 2^40 models", "8 TiB", "at most 2^20", "--sampler autoregressive"}},
+		"bad sampler":         {good, "data.csv --target y --sampler table", []string{`unknown sampler "table"`, "expected auto, categorical"}},
+		"no size":             {good, "data.csv --target y --max-size 0", []string{"--max-size", `found "0"`}},
+		"too large a mean":    {good, "data.csv --target y --model-prior expected:2 --max-size 2", []string{"expected a size below 2, the largest that a model can have"}},
+		"always and exclude":  {good, "data.csv --target y --always a --exclude a", []string{`column "a" is named as always and as exclude`}},
 		"unknown always":      {good, "data.csv --target y --always aa", []string{`always: data.csv: no column "aa"`}},
 		"bad group":           {good, "data.csv --target y --group ab", []string{`--group "ab": expected NAME=COLUMN,COLUMN`}},
 		"bad likelihood":      {good, "data.csv --target y --likelihood normal", []string{`unknown likelihood "normal"`, "expected gaussian, robust"}},
@@ -109,7 +113,7 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			emptyDir(t, "data.csv", good)
-			require.NoError(t, os.WriteFile("wide.csv", []byte(wide()), 0o644))
+			require.NoError(t, os.WriteFile("wide.csv", []byte(wide(30)), 0o644))
 			before := entries(t)
 			got := vtiCommand(t, strings.Fields(args)...)
 			assert.Equal(t, statusUsage, got.status)
