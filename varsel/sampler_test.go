@@ -64,7 +64,7 @@ func TestFamilyFitsTheSpace(t *testing.T) {
 		require.Nil(t, models, "the engine's table")
 	}
 	_, err := large.NewModels(CategoricalSampler, 1)
-	require.EqualError(t, err, "21 predictors make 2^21 models, and a table of q(m) holds at most 2^20; the autoregressive family holds them")
+	require.EqualError(t, err, "21 predictors make 2^21 models; their table would take 16 MiB, and one holds at most 2^20 models: use --sampler autoregressive, which needs no table")
 	for problem, family := range map[*Problem]Sampler{large: AutoSampler, small: AutoregressiveSampler} {
 		models, err := problem.NewModels(family, 1)
 		require.NoError(t, err)
