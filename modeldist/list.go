@@ -18,8 +18,8 @@ type ListConfig struct {
 	// LogOdds are the log odds of each item to be a member, which items have independently at the start, but for the limit on
 	// their number; nil means 0 for all. They must be finite.
 	LogOdds []float64
-	// Active is the number of items, the first ones, whose log odds follow from the members before them; those of all others stay what
-	// they were but for a common shift. 0 means all up to 512. So put the items that matter first.
+	// Active is the number of items, the first ones, whose log odds follow from the members before them; each of the others learns log odds that
+	// are the same after all members. 0 means all up to 512. So put the items that matter first.
 	Active int
 	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden its number of units, 64 by default.
 	Embedding, Hidden int
@@ -92,8 +92,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	h.base = graph.Add(start, made.Variable(ctx, g, l.cfg.Seed, "odds", l.cfg.DType, made.Zeros, 1, l.active))
 	h.outward = made.Variable(ctx, g, l.cfg.Seed, "outward", l.cfg.DType, made.Zeros, l.active, l.cfg.Embedding)
 	if l.active < l.items {
-		shift := made.Variable(ctx, g, l.cfg.Seed, "shift", dtypes.Float64, made.Zeros, 1)
-		h.tail = graph.Add(graph.Const(g, l.cfg.LogOdds[l.active:]), shift)
+		change := made.Variable(ctx, g, l.cfg.Seed, "tail", dtypes.Float64, made.Zeros, l.items-l.active)
+		h.tail = graph.Add(graph.Const(g, l.cfg.LogOdds[l.active:]), change)
 		h.tailSums = runningSums(softplus(h.tail))
 	}
 	return h

@@ -167,21 +167,15 @@ func TestListGradient(t *testing.T) {
 	}
 }
 
-// Two items that exclude each other: what independent hazards cannot say, the network learns from rewards.
-func TestListLearnsDependence(t *testing.T) {
-	c := newList(t, 6, 3, modeldist.ListConfig{Embedding: 8, Hidden: 16})
-	logTarget := func(code []int32) float64 {
-		members := c.s.Set(code)
-		if slices.Contains(members, 1) == slices.Contains(members, 3) {
-			return -3
-		}
-		return 0.5 * float64(len(members)%2)
-	}
+// learn trains q on log weights of lists by the score function, and returns its total variation from them. Each test of what q can learn takes
+// the same 200 steps of 256 draws.
+func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (variation float64) {
+	t.Helper()
 	target := make([]float64, len(allCodes(c.s.Cards())))
 	for index, code := range space.All(c.s.Cards()) {
 		target[index] = math.Inf(-1)
 		if c.s.Valid(code) {
-			target[index] = logTarget(code)
+			target[index] = logWeight(c.s.Set(code))
 		}
 	}
 	floats.AddConst(-floats.LogSumExp(target), target)
@@ -196,14 +190,38 @@ func TestListLearnsDependence(t *testing.T) {
 		return surrogate
 	})
 	for step := range 200 {
-		_, err := train.Exec(uniforms(uint64(step), 256, 3))
+		_, err := train.Exec(uniforms(uint64(step), 256, len(c.s.Cards())))
 		require.NoError(t, err)
 	}
-	variation := 0.0
 	for i, logProb := range c.logProbs(t, ctx) {
 		variation += math.Abs(math.Exp(logProb)-math.Exp(target[i])) / 2
 	}
-	require.Less(t, variation, 0.06)
+	return variation
+}
+
+// Two items that exclude each other: what independent hazards cannot say, the network learns from rewards.
+func TestListLearnsDependence(t *testing.T) {
+	exclusive := func(members []int32) float64 {
+		if slices.Contains(members, 1) == slices.Contains(members, 3) {
+			return -3
+		}
+		return 0.5 * float64(len(members)%2)
+	}
+	cfg := modeldist.ListConfig{Embedding: 8, Hidden: 16}
+	require.Less(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.06)
+	cfg.Active = 1 // the second item of the pair knows nothing of the first
+	require.Greater(t, newList(t, 6, 3, cfg).learn(t, exclusive), 0.12)
+}
+
+// Items that are not active learn log odds of their own.
+func TestListLearnsItsTail(t *testing.T) {
+	independent := func(members []int32) (sum float64) {
+		for _, item := range members {
+			sum += []float64{0.5, -2, 1, -1, 1.5}[item]
+		}
+		return sum
+	}
+	require.Less(t, newList(t, 5, 5, modeldist.ListConfig{Active: 1, Embedding: 4, Hidden: 8}).learn(t, independent), 0.06)
 }
 
 func TestNewListErrors(t *testing.T) {
