@@ -132,23 +132,7 @@ type Model struct {
 // Models lists visited models by decreasing probability (ties by code), at most limit of them; limit 0
 // lists all. Each costs a pass over the draws.
 func (r *Result) Models(limit int) []Model {
-	numbers := make([]int32, r.Draws()) // the model of each draw, as a position in models
-	known := map[string]int32{}
-	var models []Model
-	key := make([]byte, 4*r.Sites)
-	for d := range r.Draws() {
-		for s, outcome := range r.Codes(d) {
-			binary.BigEndian.PutUint32(key[4*s:], uint32(outcome))
-		}
-		n, ok := known[string(key)]
-		if !ok {
-			n = int32(len(models))
-			known[string(key)] = n
-			models = append(models, Model{Codes: slices.Clone(r.Codes(d))})
-		}
-		numbers[d] = n
-		models[n].Draws++
-	}
+	models, numbers := r.visited()
 	order := make([]int32, len(models))
 	for i := range order {
 		order[i] = int32(i)
@@ -168,6 +152,33 @@ func (r *Result) Models(limit int) []Model {
 		sorted[i].Summary = r.summariseIndicator(func(d int) bool { return numbers[d] == n })
 	}
 	return sorted
+}
+
+// Visited is the number of different models among the draws.
+func (r *Result) Visited() int {
+	models, _ := r.visited()
+	return len(models)
+}
+
+// visited lists the models in order of appearance, and the position there of the model of each draw.
+func (r *Result) visited() (models []Model, numbers []int32) {
+	numbers = make([]int32, r.Draws())
+	known := map[string]int32{}
+	key := make([]byte, 4*r.Sites)
+	for d := range r.Draws() {
+		for s, outcome := range r.Codes(d) {
+			binary.BigEndian.PutUint32(key[4*s:], uint32(outcome))
+		}
+		n, ok := known[string(key)]
+		if !ok {
+			n = int32(len(models))
+			known[string(key)] = n
+			models = append(models, Model{Codes: slices.Clone(r.Codes(d))})
+		}
+		numbers[d] = n
+		models[n].Draws++
+	}
+	return models, numbers
 }
 
 func (r *Result) summariseIndicator(f func(draw int) bool) Summary {

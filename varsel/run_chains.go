@@ -54,8 +54,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS):
 		result.Diagnostics.Verdict = "doubtful"
 	}
-	visited := chains.Models(maxListedModels + 1)
-	for _, model := range visited[:listed(len(visited))] {
+	for _, model := range chains.Models(listed(chains.Visited())) {
 		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(problem.Design.Predictors)), Size: len(members), Certified: Number(model.Mean), SE: Number(model.MCSE),
