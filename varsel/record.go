@@ -37,6 +37,7 @@ type Record struct {
 	Iterations  int           `json:"iterations,omitempty"` // of every chain, after burn-in
 	BurnIn      int           `json:"burn_in,omitempty"`
 	Thin        int           `json:"thin,omitempty"`
+	Start       []string      `json:"start,omitempty"` // models in which the chains start, in turn; see Problem.Start
 	Seed        uint64        `json:"seed"`
 	Seconds     *Seconds      `json:"seconds,omitempty"`
 }

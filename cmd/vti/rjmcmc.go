@@ -25,15 +25,20 @@ func (a *app) rjmcmcCommand() *cobra.Command {
 }
 
 // chainFlags say how long and how to sample.
-type chainFlags struct{ chains, iterations, burnIn, thin int }
+type chainFlags struct {
+	chains, iterations, burnIn, thin int
+	start                            []string
+}
 
 func (f *chainFlags) register(cmd *cobra.Command) {
-	*f = chainFlags{rjmcmc.DefaultChains, rjmcmc.DefaultIterations, rjmcmc.DefaultBurnIn, rjmcmc.DefaultThin}
+	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin}
 	flags := cmd.Flags()
 	flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
 	flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
 	flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
 	flags.Var(count{&f.thin, 1}, "thin", "keep every so manieth iteration")
+	flags.StringArrayVar(&f.start, "start", nil,
+		"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
 }
 
 func (a *app) rjmcmcVarselCommand() *cobra.Command {
@@ -51,6 +56,7 @@ which R-hat and the effective sample size judge:
   doubtful   R-hat up to 1.1
   failed     the chains have not found the same posterior (exit status 3)`,
 		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y
+  vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
   vti rjmcmc varsel testdata/biochemists.csv --target art --likelihood poisson --iterations 5000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
@@ -62,12 +68,20 @@ which R-hat and the effective sample size judge:
 		}
 		record := newRecord("rjmcmc varsel", args[0], &data)
 		record.Chains, record.Iterations, record.BurnIn, record.Thin = chains.chains, chains.iterations, chains.burnIn, chains.thin
-		record.Seed = output.seed
+		record.Start, record.Seed = chains.start, output.seed
 		j, err := a.newJob(record, givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
 		}
-		return j.sample(cmd.Context(), chains.config(output.seed))
+		config := chains.config(output.seed)
+		for _, start := range chains.start {
+			code, err := j.problem.Start(start)
+			if err != nil {
+				return fmt.Errorf("--start: %w", err)
+			}
+			config.Starts = append(config.Starts, code)
+		}
+		return j.sample(cmd.Context(), config)
 	}
 	data.register(cmd)
 	chains.register(cmd)
