@@ -16,6 +16,7 @@ const (
 	DefaultIterations = 2000
 	DefaultThin       = 5
 	DefaultJumps      = 2
+	DefaultListJumps  = 10 // where models are short lists among many items: most new members are refused
 	DefaultSwaps      = 2
 	DefaultWalks      = 1
 	DefaultJoints     = 1
@@ -34,7 +35,7 @@ type Config struct {
 	Thin int
 
 	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the default,
-	// negative none. Swaps are left out where no two sites have the same number of outcomes, Joints by
+	// negative none (DefaultListJumps on a space of lists). Swaps are left out where no two sites have the same number of outcomes, Joints by
 	// default above MaxQuadraticDim coordinates.
 	Jumps, Swaps, Walks, Joints int
 

@@ -210,6 +210,8 @@ func TestListsAgainstEnumeration(t *testing.T) {
 			cfg := base
 			if name == "no approximation" {
 				cfg.Walks, cfg.Jumps = 2, 3
+			} else {
+				cfg.Jumps = 2
 			}
 			r, err := Run(context.Background(), testkit.Backend(t), target, cfg)
 			require.NoError(t, err)
@@ -244,7 +246,7 @@ func TestBrokenListMovesAreCaught(t *testing.T) {
 	}
 	for name, breakIt := range breakers {
 		t.Run(name, func(t *testing.T) {
-			s, err := newSampler(testkit.Backend(t), tilted{approximated{l}}, Config{Chains: 64, BurnIn: 60, Iterations: 400, Thin: 2, Seed: 1, Weights: uneven})
+			s, err := newSampler(testkit.Backend(t), tilted{approximated{l}}, Config{Chains: 64, BurnIn: 60, Jumps: 2, Iterations: 400, Thin: 2, Seed: 1, Weights: uneven})
 			require.NoError(t, err)
 			breakIt(s)
 			r, err := s.run(context.Background())
@@ -254,4 +256,29 @@ func TestBrokenListMovesAreCaught(t *testing.T) {
 			assert.Greater(t, z, sigmas, where)
 		})
 	}
+}
+
+func TestStarts(t *testing.T) {
+	l := smallList(t)
+	empty, two := l.lists.Code(nil, nil), l.lists.Code([]int32{5, 2}, nil)
+	run := func(cfg Config) error {
+		cfg.Chains, cfg.BurnIn, cfg.Iterations, cfg.Thin = 4, -1, 1, 1
+		cfg.Jumps, cfg.Swaps = 0, -1
+		s, err := newSampler(testkit.Backend(t), approximated{l}, cfg)
+		if err != nil {
+			return err
+		}
+		require.NoError(t, s.initialise())
+		for c := range cfg.Chains {
+			code, _, _ := s.state.row(c)
+			assert.Equal(t, cfg.Starts[c%len(cfg.Starts)], code)
+		}
+		return nil
+	}
+	assert.NoError(t, run(Config{Starts: [][]int32{empty, two}}))
+	assert.ErrorContains(t, run(Config{Starts: [][]int32{{5, 2, 7, 7}}}), "no ascending list")
+	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1}}}), "1 sites, want 4")
+	assert.ErrorContains(t, run(Config{Starts: [][]int32{{1, 2, 3, 8}}}), "outcome 8 at site 3")
+	assert.ErrorContains(t, run(Config{Weights: []float64{1}}), "1 Weights for 7 items")
+	assert.ErrorContains(t, run(Config{Weights: []float64{1, 1, 1, 0, 1, 1, 1}}), "weight of item 3")
 }

@@ -107,6 +107,9 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	if err := cfg.fits(sp); err != nil {
 		return nil, err
 	}
+	if _, lists := sp.(list); lists && cfg.Jumps == 0 {
+		cfg.Jumps = DefaultListJumps
+	}
 	cfg = cfg.withDefaults(dim)
 	d, err := newDensity(backend, target, cfg.Chains, cfg.DType)
 	if err != nil {
