@@ -44,6 +44,15 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	return &given
 }
 
+// Mode returns where each row's quadratic -½ θᵀHθ + bᵀθ is largest over the coordinates A in use, θ_A = H_AA⁻¹ b_A, and zeros elsewhere: mask [B, D] Bool,
+// precision H [B, D, D] and linear b [B, D] are as for [Flow.Given]. -> [B, D]
+func Mode(mask, precision, linear *graph.Node) *graph.Node {
+	zeros := graph.ZerosLike(linear)
+	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
+	theta, _ := q.anchor(mask, linear.DType()).toParams(mask, zeros)
+	return graph.Where(mask, theta, zeros)
+}
+
 // anchor is that of the flow for rows with their own quadratics.
 func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	dim := q.linear.Shape().Dim(1)

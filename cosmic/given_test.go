@@ -36,7 +36,10 @@ func TestGivenQuadratics(t *testing.T) {
 	}
 	theta, logDet := s.eval(given(func(f *Flow) graphFn { return f.ToParams }), dtypes.Float64, b)
 	z, logDet2 := s.eval(given(func(f *Flow) graphFn { return f.ToBase }), dtypes.Float64, b.with(theta))
+	modes := graph.MustExecOnce(s.backend, Mode, b.mask, precision, linear).Value().([][]float64)
 	for n := range theta {
+		mode, _ := anchorOracle(configs[n%2], b.mask[n], make([]float64, dim))
+		require.InDeltaSlice(t, mode, modes[n], 1e-10)
 		want, wantDet := anchorOracle(configs[n%2], b.mask[n], b.x[n])
 		require.InDeltaSlice(t, want, theta[n], 1e-10)
 		require.InDelta(t, wantDet, logDet[n], 1e-10)

@@ -157,29 +157,6 @@ func (t *SlotTarget) scale() int {
 	return t.space.Fixed() - 1
 }
 
-// Quadratic is that of the likelihood where screening left off, restricted to the columns of each model: −½ Σ w_i (η_i − ŷ_i)² with
-// working weights w and responses ŷ, and the prior. It is exact for Gaussian noise of known scale. log σ has a quadratic of its own.
-func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
-	g := codes.Graph()
-	x := t.gather(codes, dtype)
-	rows, dim := x.Shape().Dim(2), t.space.Dim()
-	vector := func(values []float64, dims ...int) *Node {
-		return ConvertDType(Reshape(Const(g, values), dims...), dtype)
-	}
-	prior, shift := make([]float64, dim*dim), make([]float64, dim)
-	set := func(j int, mean, precision float64) { prior[j*dim+j], shift[j] = precision, mean*precision }
-	for j := range dim {
-		set(j, t.mean[j], 1/(t.sd[j]*t.sd[j]))
-	}
-	if at := t.scale(); at >= 0 {
-		set(at, t.start.logScale, t.start.scalePrecision)
-	}
-	weighted := Mul(x, vector(t.start.weights, 1, 1, rows))
-	precision = Add(Einsum("bdn,ben->bde", weighted, x), vector(prior, 1, dim, dim))
-	linear = Add(ReduceSum(Mul(weighted, vector(t.start.response, 1, 1, rows)), -1), vector(shift, 1, dim))
-	return precision, linear
-}
-
 // newModels returns q(m) on lists, started at the odds of screening.
 func (t *SlotTarget) newModels(seed uint64) (vti.ModelDistribution, error) {
 	logOdds := make([]float64, len(t.order))

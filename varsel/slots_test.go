@@ -168,6 +168,69 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	}
 }
 
+// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with those of the marginal density that a search on the host finds, and
+// the precision of the coefficients with least squares at that noise.
+func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
+	for _, model := range []ModelOptions{{}, {Likelihood: StudentLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}} {
+		model.Prior = Prior{MaxSize: 3}
+		problem := slotProblem(t, correlated(t, model.Likelihood, 30, 5, 2), DesignOptions{}, model)
+		slots := problem.Slots
+		at, dim := slots.scale(), slots.space.Dim()
+		codes := [][]int32{{0, 2, 4}, {1, 3, 5}, {5, 5, 5}}
+		outputs, err := MustNewExec(testkit.Backend(t), func(codes *Node) []*Node {
+			precision, linear := slots.Quadratic(codes, slots.space.Mask(codes), dtypes.Float64)
+			return []*Node{precision, linear}
+		}).Exec(codes)
+		require.NoError(t, err)
+		precision, linear := outputs[0].Value().([][][]float64), outputs[1].Value().([][]float64)
+		for row, code := range codes {
+			columns := slices.Clone(problem.Design.Always)
+			for _, item := range slots.space.Set(code) {
+				columns = append(columns, problem.Design.Predictors[slots.order[item]].Coordinates...)
+			}
+			fit := &screenFit{target: problem.Target, design: problem.Design, weights: slots.start.weights, response: slots.start.response}
+			theta := fit.solve(columns)
+			rows, _ := problem.Target.x.Dims()
+			eta := make([]float64, rows)
+			for i := range eta {
+				for a, j := range columns {
+					eta[i] += theta.AtVec(a) * problem.Target.x.At(i, j)
+				}
+			}
+			density := func(s float64) float64 {
+				deviation := (s - slots.mean[at]) / slots.sd[at]
+				return problem.Target.likelihood.logDensityAt(eta, math.Exp(s)) + float64(len(columns))*s - deviation*deviation/2
+			}
+			best := -5.0
+			for s := -5.0; s < 3; s += 1e-4 {
+				if density(s) > density(best) {
+					best = s
+				}
+			}
+			const h = 0.05
+			curvature := -(density(best+h) - 2*density(best) + density(best-h)) / (h * h)
+			got := linear[row][at] / precision[row][at][at]
+			require.InDelta(t, best, got, 2e-4)
+			require.InEpsilon(t, curvature, precision[row][at][at], 0.01)
+			for a := range columns {
+				packed := a
+				if a >= len(problem.Design.Always) {
+					packed++ // after log σ
+				}
+				require.Less(t, packed, dim)
+				require.Zero(t, precision[row][at][packed])
+				j := columns[a]
+				want := 1 / (problem.Target.sd[j] * problem.Target.sd[j])
+				for i, w := range slots.start.weights {
+					x := problem.Target.x.At(i, j)
+					want += w * math.Exp(-2*(got-slots.start.logScale)) * x * x
+				}
+				require.InEpsilon(t, want, precision[row][packed][packed], 1e-9)
+			}
+		}
+	}
+}
+
 // TestScreeningEvidence compares the evidences of one more predictor with differences of exact log evidences.
 func TestScreeningEvidence(t *testing.T) {
 	problem := slotProblem(t, correlated(t, GaussianLikelihood, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},

@@ -1,0 +1,79 @@
+package varsel
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/cosmic"
+)
+
+// Quadratic is that of the likelihood where screening left off, restricted to the columns of each model: −½ Σ w_i (η_i − ŷ_i)² with
+// working weights w and responses ŷ, and the prior. It is exact for Gaussian noise of known scale. An unknown log σ is independent of the coefficients in
+// it; its mean and precision, and with them the weights, are those of each model (noise).
+func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
+	g := codes.Graph()
+	x := t.gather(codes, dtype)
+	rows, dim := x.Shape().Dim(2), t.space.Dim()
+	vector := func(values []float64, dims ...int) *Node {
+		return ConvertDType(Reshape(Const(g, values), dims...), dtype)
+	}
+	at := t.scale()
+	prior, shift := make([]float64, dim*dim), make([]float64, dim)
+	for j := range dim {
+		if j != at {
+			prior[j*dim+j] = 1 / (t.sd[j] * t.sd[j])
+			shift[j] = t.mean[j] * prior[j*dim+j]
+		}
+	}
+	weighted := Mul(x, vector(t.start.weights, 1, 1, rows))
+	information := Einsum("bdn,ben->bde", weighted, x)
+	score := ReduceSum(Mul(weighted, vector(t.start.response, 1, 1, rows)), -1)
+	precision, linear = Add(information, vector(prior, 1, dim, dim)), Add(score, vector(shift, 1, dim))
+	if at < 0 {
+		return precision, linear
+	}
+
+	// Row and column of log σ are still zero: to Mode that is a coordinate by itself.
+	theta := cosmic.Mode(mask, precision, linear)
+	eta := Einsum("bd,bdn->bn", theta, x)
+	if t.bits.offset != nil {
+		eta = Add(eta, vector(t.bits.offset, 1, rows))
+	}
+	coefficients := AddScalar(ReduceAndKeep(ConvertDType(mask, dtype), ReduceSum, -1), -1)
+	logScale, curvature := t.noise(eta, coefficients)
+	ratio := Exp(MulScalar(AddScalar(logScale, -t.start.logScale), -2)) // of the weights
+	unit := make([]float64, dim)
+	unit[at] = 1
+	corner := make([]float64, dim*dim)
+	corner[at*dim+at] = 1
+	precision = Add(Mul(information, InsertAxes(ratio, -1)), vector(prior, 1, dim, dim))
+	precision = Add(precision, Mul(InsertAxes(curvature, -1), vector(corner, 1, dim, dim)))
+	linear = Add(Mul(score, ratio), vector(shift, 1, dim))
+	linear = Add(linear, Mul(Mul(logScale, curvature), vector(unit, 1, dim)))
+	return precision, linear
+}
+
+// Newton's method for log σ: steps of at most 1 from where screening left off, slopes by differences of gradients.
+const (
+	noiseSteps      = 4
+	noiseDifference = 0.05
+)
+
+// noise returns where the marginal density of log σ is largest, and its curvature there, both [B,1]: given linear predictors eta [B,n] at the mode of so many
+// coefficients [B,1]. Integrating those out adds log σ for each to the log density, the volume of what is left of them.
+func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
+	mean, sd := t.mean[t.scale()], t.sd[t.scale()]
+	eta = StopGradient(eta)
+	slope := func(s *Node) *Node {
+		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise
+		gradient := Gradient(ReduceAllSum(t.bits.likelihood.logDensity(eta, s)), s)[0]
+		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
+	}
+	logScale = AddScalar(ZerosLike(coefficients), t.start.logScale)
+	for range noiseSteps {
+		here := slope(logScale)
+		curvature = MulScalar(Sub(slope(AddScalar(logScale, noiseDifference)), slope(AddScalar(logScale, -noiseDifference))), -0.5/noiseDifference)
+		logScale = Add(logScale, Div(here, MaxScalar(Max(curvature, Abs(here)), 1/(sd*sd))))
+	}
+	return logScale, MaxScalar(curvature, 1/(sd*sd))
+}
