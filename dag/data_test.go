@@ -23,11 +23,12 @@ func csvLine(row []float64) string {
 }
 
 func csvOf(names []string, rows [][]float64) string {
-	text := strings.Join(names, ",") + "\n"
+	var text strings.Builder
+	text.WriteString(strings.Join(names, ",") + "\n")
 	for _, row := range rows {
-		text += csvLine(row) + "\n"
+		text.WriteString(csvLine(row) + "\n")
 	}
-	return text
+	return text.String()
 }
 
 func TestScalings(t *testing.T) {

@@ -19,10 +19,10 @@ func (a *app) simulateCommand() *cobra.Command {
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti simulate varsel (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected a problem: vti simulate varsel or vti simulate dag (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.simulateVarselCommand())
+	cmd.AddCommand(a.simulateVarselCommand(), a.simulateDagCommand())
 	return cmd
 }
 

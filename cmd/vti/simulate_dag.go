@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// simulatedGraph is what vti simulate dag prints with --json.
+type simulatedGraph struct {
+	Data  string `json:"data"`
+	Truth string `json:"truth"`
+	Rows  int    `json:"rows"`
+	Nodes int    `json:"nodes"`
+	Edges int    `json:"edges"`
+}
+
+func (a *app) simulateDagCommand() *cobra.Command {
+	var s dag.Simulation
+	var probability, noise positive
+	var out, truth string
+	var asJSON bool
+	s.Mechanism = dag.MLP
+	cmd := &cobra.Command{
+		Use:   "dag --out FILE --truth FILE",
+		Short: "Make up a table for graph discovery",
+		Long: `Writes a table (CSV) and the adjacency matrix of the graph behind it, as vti dag --truth reads it. The same
+flags give the same files, and fewer rows are the first ones of more.
+
+The design is that of Davies et al. (2025), appendix F.1: a uniformly random order of the nodes, each edge
+along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7], and normal noise.`,
+		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
+  vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			s.EdgeProbability, s.Noise = float64(probability), float64(noise)
+			return a.simulateDag(s, out, truth, asJSON)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(count{&s.Nodes, 2}, "nodes", "nodes of the graph (default 10)")
+	flags.Var(count{&s.Rows, 1}, "rows", "rows of the table (default 1024)")
+	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
+	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, or linear")
+	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
+	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
+	flags.Uint64Var(&s.Seed, "seed", 0, "root of all randomness")
+	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
+	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	completeWith(cmd, "sem", "linear", "mlp")
+	return cmd
+}
+
+// simulateDag writes both files.
+func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) error {
+	if out == "" || truth == "" {
+		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
+	}
+	for _, path := range []string{out, truth} {
+		if rundir.Exists(path) {
+			return fmt.Errorf("%s exists already", path)
+		}
+	}
+	if s.Mechanism == dag.Linear && (s.Hidden != 0 || s.Bias) {
+		return fmt.Errorf("--hidden and --bias are for --sem mlp")
+	}
+	data, err := dag.Simulate(s)
+	if err != nil {
+		return err
+	}
+	for _, file := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{{out, data.WriteCSV}, {truth, data.WriteTruth}} {
+		if err := atomicfile.Write(file.path, file.write); err != nil {
+			return failure{err}
+		}
+	}
+	summary := simulatedGraph{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
+	if asJSON {
+		return printJSON(a.stdout, summary)
+	}
+	fmt.Fprintf(a.stdout, "%s: %d rows of %d nodes; %s: %d edges\n", summary.Data, summary.Rows, summary.Nodes, summary.Truth, summary.Edges)
+	return nil
+}

@@ -1,0 +1,138 @@
+package dag
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Simulation describes made-up data whose graph is known: the design of F.1, with every edge of the graph in use.
+type Simulation struct {
+	// Nodes and Rows; 0 stands for 10 and 1,024.
+	Nodes, Rows int
+	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
+	EdgeProbability float64
+	// Mechanism, Hidden (0 stands for 10) and Bias are those of every node with parents. Weights are uniform on ±[0.3, 0.7].
+	Mechanism Mechanism
+	Hidden    int
+	Bias      bool
+	// Noise is σ of every node; 0 stands for 1.
+	Noise float64
+	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.
+	Seed uint64
+}
+
+func (s Simulation) withDefaults() Simulation {
+	if s.Nodes == 0 {
+		s.Nodes = 10
+	}
+	if s.Rows == 0 {
+		s.Rows = 1024
+	}
+	if s.EdgeProbability == 0 {
+		s.EdgeProbability = 0.5
+	}
+	if s.Hidden == 0 {
+		s.Hidden = 10
+	}
+	if s.Noise == 0 {
+		s.Noise = 1
+	}
+	return s
+}
+
+// Validate reports the first field that is out of its range.
+func (s Simulation) Validate() error {
+	s = s.withDefaults()
+	switch {
+	case s.Nodes < 2 || s.Nodes > 64:
+		return fmt.Errorf("nodes: expected 2 to 64, found %d", s.Nodes)
+	case s.Rows < 1:
+		return fmt.Errorf("rows: expected at least 1, found %d", s.Rows)
+	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
+		return fmt.Errorf("edge-probability: expected a number above 0 and up to 1, found %g", s.EdgeProbability)
+	case s.Hidden < 1:
+		return fmt.Errorf("hidden: expected at least 1, found %d", s.Hidden)
+	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
+		return fmt.Errorf("noise: expected a positive number, found %g", s.Noise)
+	}
+	return nil
+}
+
+// Simulated are made-up data with their truth.
+type Simulated struct {
+	Names  []string    // x0, x1, …
+	Values [][]float64 // by row
+	Truth  *Graph
+}
+
+// Simulate makes up data.
+func Simulate(s Simulation) (*Simulated, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	s = s.withDefaults()
+	out := &Simulated{Truth: NewGraph(s.Nodes)}
+	random := stream.Rand(s.Seed, "graph")
+	order := random.Perm(s.Nodes)
+	for a := range order {
+		out.Names = append(out.Names, fmt.Sprintf("x%d", a))
+		for b := range a {
+			out.Truth.Set(order[b], order[a], random.Float64() < s.EdgeProbability)
+		}
+	}
+	random = stream.Rand(s.Seed, "weights")
+	l := layout{nodes: s.Nodes, mechanism: s.Mechanism, hidden: s.Hidden, bias: s.Bias, sigma: s.Noise}
+	thetas := make([][]float64, s.Nodes)
+	for j := range thetas {
+		f := Family{Node: j}
+		for _, i := range out.Truth.Parents(j) {
+			f.Parents |= 1 << i
+		}
+		thetas[j] = make([]float64, l.dim())
+		for k, on := range l.mask(f) {
+			if weight := 0.3 + 0.4*random.Float64(); on {
+				thetas[j][k] = math.Copysign(weight, random.Float64()-0.5)
+			}
+		}
+	}
+	random = stream.Rand(s.Seed, "noise")
+	for range s.Rows {
+		row := make([]float64, s.Nodes)
+		for _, j := range order {
+			row[j] = l.mean(thetas[j], row) + s.Noise*random.NormFloat64()
+		}
+		out.Values = append(out.Values, row)
+	}
+	return out, nil
+}
+
+// WriteCSV writes the table.
+func (s *Simulated) WriteCSV(w io.Writer) error {
+	rows := [][]string{s.Names}
+	for _, values := range s.Values {
+		var cells []string
+		for _, x := range values {
+			cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
+		}
+		rows = append(rows, cells)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// WriteTruth writes the adjacency matrix as --truth reads it.
+func (s *Simulated) WriteTruth(w io.Writer) error {
+	rows := [][]string{append([]string{"node"}, s.Names...)}
+	for i, name := range s.Names {
+		cells := []string{name}
+		for j := range s.Names {
+			cells = append(cells, strconv.Itoa(int(indicator(s.Truth.Has(i, j)))))
+		}
+		rows = append(rows, cells)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}

@@ -1,0 +1,64 @@
+package dag
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// Every edge of the truth is in use, and no other: regressions in the order of the graph have unit residuals, and the
+// coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors, that of any other node before it zero.
+func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 6, Rows: 4000, Mechanism: Linear, Seed: 3})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{Scaling: Center})
+	require.NoError(t, err)
+	order, ok := s.Truth.Order()
+	require.True(t, ok)
+	for place, j := range order {
+		stats := newLinearStats(d, j)
+		before := order[:place]
+		weights := stats.leastSquares(before)
+		squares, _ := stats.residual(before, weights)
+		require.InDelta(t, 1, squares/4000, 6*math.Sqrt(2.0/4000))
+		for k, i := range before {
+			if s.Truth.Has(i, j) {
+				require.InDelta(t, 0.5, math.Abs(weights[k]), 0.2+6*0.05)
+			} else {
+				require.InDelta(t, 0, weights[k], 6*0.05)
+			}
+		}
+	}
+}
+
+// Fewer rows are the first of more, files can be read back, and networks have the sizes of F.1.
+func TestSimulate(t *testing.T) {
+	whole, err := Simulate(Simulation{Seed: 1, Mechanism: MLP})
+	require.NoError(t, err)
+	part, err := Simulate(Simulation{Seed: 1, Mechanism: MLP, Rows: 16})
+	require.NoError(t, err)
+	require.Equal(t, whole.Values[:16], part.Values)
+	require.True(t, whole.Truth.Equal(part.Truth))
+	require.InDelta(t, 22.5, float64(whole.Truth.Edges()), 6*math.Sqrt(45.0/4))
+
+	var data, truth bytes.Buffer
+	require.NoError(t, part.WriteCSV(&data))
+	require.NoError(t, part.WriteTruth(&truth))
+	parsed, err := table.Parse("data.csv", data.Bytes())
+	require.NoError(t, err)
+	d, err := NewData(parsed, DataOptions{Scaling: Unscaled})
+	require.NoError(t, err)
+	require.Equal(t, part.Values[7], d.X.RawRowView(7))
+	adjacency, err := table.Parse("truth.csv", truth.Bytes())
+	require.NoError(t, err)
+	back, err := d.ReadTruth(adjacency)
+	require.NoError(t, err)
+	require.True(t, whole.Truth.Equal(back))
+
+	_, err = Simulate(Simulation{EdgeProbability: 2})
+	require.ErrorContains(t, err, "edge-probability")
+}
