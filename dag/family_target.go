@@ -15,6 +15,8 @@ import (
 
 // familyTarget is the posterior of the parameters of a family, for all families at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its
 // models are families, which stand side by side and have no prior of importance.
+//
+// With anchors the coordinates are η with θ = μ + exp(ρ) η, and the log determinant of this is part of the density.
 type familyTarget struct {
 	problem *Problem
 	layout  layout
@@ -24,6 +26,7 @@ type familyTarget struct {
 	nodes      []int32     // [F]
 	precisions []float64   // H [F·D·D]; with linear, for Linear
 	linear     [][]float64 // b [F][D]
+	anchors    *anchors    // for MLP; nil: none
 
 	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
@@ -120,8 +123,21 @@ func (t *familyTarget) LogPrior(codes *graph.Node) *graph.Node {
 	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa). codes [B,1], mask [B,D], theta [B,D] -> [B]
+// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,1], mask [B,D], theta [B,D] -> [B]
 func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
+	if t.anchors == nil {
+		return t.logJointOf(codes, mask, theta)
+	}
+	take := func(table [][]float32) *graph.Node {
+		return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), table), codes), theta.DType())
+	}
+	logScale := take(t.anchors.LogScale)
+	logDet := graph.ReduceSum(graph.Where(mask, logScale, graph.ZerosLike(logScale)), -1)
+	return graph.Add(t.logJointOf(codes, mask, graph.Add(take(t.anchors.Shift), graph.Mul(graph.Exp(logScale), theta))), logDet)
+}
+
+// logJointOf is log p(x_j, θ_j | x_pa) of the parameters themselves.
+func (t *familyTarget) logJointOf(codes, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	node := graph.Gather(graph.Const(codes.Graph(), t.nodes), codes) // [B]
 	logSigma := t.logSigma(theta)
@@ -202,4 +218,18 @@ func (t *familyTarget) logPriorOfParameters(node, mask, theta *graph.Node) *grap
 	}
 	standard := graph.MulScalar(graph.Sub(t.logSigma(theta), t.ofNode(theta, node, t.logSDs)), 1.0/logSigmaSD)
 	return graph.Add(sum, graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(logSigmaSD)-halfLog2Pi))
+}
+
+// parameters are those that the coordinates of a draw stand for, zero where not in use.
+func (t *familyTarget) parameters(family int, draw []float64) []float64 {
+	if t.anchors == nil {
+		return draw
+	}
+	theta := make([]float64, len(draw))
+	for k, on := range t.space.masks[family] {
+		if on {
+			theta[k] = float64(t.anchors.Shift[family][k]) + math.Exp(float64(t.anchors.LogScale[family][k]))*draw[k]
+		}
+	}
+	return theta
 }

@@ -43,6 +43,7 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 
 // scored are the scores that weighing found, and the draws behind them.
 type scored struct {
+	target    *familyTarget
 	evidences *vti.Evidences
 	scores    Scores
 	draws     int
@@ -84,7 +85,7 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 const flatten = 50
 
 // weigh estimates the evidence of every family, with most draws for those whose errors matter to the posterior over graphs.
-func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
+func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
@@ -95,7 +96,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, draws, 
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &scored{evidences: evidences}
+	s := &scored{target: target, evidences: evidences}
 	status(fmt.Sprintf("weighing %d families", len(codes)))
 	if err := evidences.Draw(allocation, false); err != nil {
 		return nil, nil, err
@@ -203,7 +204,7 @@ func (s *scored) parameters(random *rand.Rand) parameterSource {
 			total := 0.0
 			for i, weight := range weights {
 				total += weight
-				own.thetas = append(own.thetas, thetas.RawRowView(i))
+				own.thetas = append(own.thetas, s.target.parameters(family, thetas.RawRowView(i)))
 				own.cumulative = append(own.cumulative, total)
 			}
 			known[family] = own

@@ -198,7 +198,7 @@ func TestStructureErrors(t *testing.T) {
 }
 
 func BenchmarkSumOverGraphs(b *testing.B) {
-	random := rand.New(rand.NewPCG(7, 8))
+	random := randomOf(7)
 	s := FreeStructure(10)
 	scores := randomScores(random, s, 30)
 	for b.Loop() {
@@ -207,3 +207,5 @@ func BenchmarkSumOverGraphs(b *testing.B) {
 		}
 	}
 }
+
+func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }

@@ -3,6 +3,7 @@ package dag
 import (
 	gocontext "context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,12 +64,15 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 			report(info)
 		}
 	}
+	if target.anchors, err = problem.anchorsOf(ctx, device, target, fit, cfg); err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
 	trained, err := problem.fitFamilies(ctx, device, target, fit)
 	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
 		return nil, err
 	}
 	fitted := time.Now()
-	found, posterior, err := problem.weigh(ctx, trained, cfg.Draws, cfg.Anneal, cfg.Status)
+	found, posterior, err := problem.weigh(ctx, trained, target, cfg.Draws, cfg.Anneal, cfg.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +88,26 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	result.Checks = problem.checkNodes(posterior, source, random)
 	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
 	return result, problem.write(result, cfg.Dir)
+}
+
+// anchorsOf returns the anchors of networks: those in the run directory of a run that is resumed, or new ones, which are stored there. Linear families have none.
+func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config, cfg RunConfig) (*anchors, error) {
+	if p.Model.Mechanism == Linear {
+		return nil, nil
+	}
+	path := filepath.Join(cfg.Dir, AnchorsFile)
+	if fit.Resume {
+		if a, err := readAnchors(path, len(p.Families), target.space.Dim()); a != nil || err != nil {
+			return a, err
+		}
+	}
+	a, err := target.fitAnchors(ctx, device, fit.Seed, func(done, total int) {
+		cfg.Status(fmt.Sprintf("anchors of families %d/%d", done, total))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a, a.write(path)
 }
 
 // startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.

@@ -1,0 +1,192 @@
+package dag
+
+import (
+	"bytes"
+	gocontext "context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Benchmark is the simulation study of the paper (F.4, figure 3): data sets whose first rows are analysed at several sizes, with the mechanisms and the noise
+// of the simulation known and a prior uniform over graphs.
+type Benchmark struct {
+	DataSets   int        `json:"data_sets"`
+	Sizes      []int      `json:"sizes"` // rows
+	Simulation Simulation `json:"simulation"`
+	Steps      int        `json:"steps"` // of training; 0: the default
+	Seed       uint64     `json:"seed"`  // of the first data set; the others have the next
+}
+
+// BenchmarkRow are the means over data sets of the paper's four scores, each with its standard error, of one method at one size.
+type BenchmarkRow struct {
+	Rows     int    `json:"rows"`
+	Method   string `json:"method"` // vti, greedy BIC or empty
+	DataSets int    `json:"data_sets"`
+	F1       Number `json:"f1"`
+	F1SE     Number `json:"f1_se"`
+	SHD      Number `json:"shd"` // a reversed edge counts twice
+	SHDSE    Number `json:"shd_se"`
+	Brier    Number `json:"brier"`
+	BrierSE  Number `json:"brier_se"`
+	AUROC    Number `json:"auroc"`
+	AUROCSE  Number `json:"auroc_se"`
+	Seconds  Number `json:"seconds"` // of a run
+}
+
+// benchmarkFile holds the settings of a benchmark in its directory.
+const benchmarkFile = "benchmark.json"
+
+// Run analyses every data set at every size, each in a run directory of its own below dir, and writes table and figure there. Runs that are there already are kept,
+// so that a benchmark that was stopped goes on. A directory of other settings is refused. status hears of each run.
+func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, status func(string)) ([]BenchmarkRow, error) {
+	if b.DataSets < 1 || len(b.Sizes) == 0 {
+		return nil, fmt.Errorf("benchmark: expected at least one data set and one size, found %d and %d", b.DataSets, len(b.Sizes))
+	}
+	if err := b.claim(dir); err != nil {
+		return nil, err
+	}
+	metrics := make([][]*Result, len(b.Sizes))
+	for set := range b.DataSets {
+		for k, rows := range b.Sizes {
+			own := filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(set)), strconv.Itoa(rows))
+			result, err := readResult(own)
+			if errors.Is(err, fs.ErrNotExist) {
+				status(fmt.Sprintf("data set %d of %d, %d rows", set+1, b.DataSets, rows))
+				result, err = b.analyse(ctx, device, set, rows, own)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", own, err)
+			}
+			metrics[k] = append(metrics[k], result)
+		}
+	}
+	var table []BenchmarkRow
+	for k, rows := range b.Sizes {
+		table = append(table,
+			summariseBenchmark("vti", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.Answer.Paper }),
+			summariseBenchmark("greedy BIC", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.GreedyBIC.Paper }),
+			summariseBenchmark("empty", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.Empty.Paper }))
+	}
+	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
+}
+
+// claim makes the directory, or checks that it is of the same settings.
+func (b Benchmark) claim(dir string) error {
+	wanted, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, benchmarkFile)
+	found, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		return rundir.WriteJSON(path, b)
+	case err != nil:
+		return err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, found); err != nil {
+		return fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if !bytes.Equal(compact.Bytes(), wanted) {
+		return fmt.Errorf("%s is a benchmark with other settings (%s)", dir, compact.Bytes())
+	}
+	return nil
+}
+
+func readResult(dir string) (*Result, error) {
+	path := filepath.Join(dir, rundir.ResultFile)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var result Result
+	if err := json.Unmarshal(content, &result); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if result.Metrics == nil {
+		return nil, fmt.Errorf("%s: has no metrics", path)
+	}
+	return &result, nil
+}
+
+// analyse makes one run. One that was stopped in the middle goes on from its checkpoint.
+func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows int, dir string) (*Result, error) {
+	s := b.Simulation.withDefaults()
+	s.Rows, s.Seed = rows, b.Seed+uint64(set)
+	simulated, err := Simulate(s)
+	if err != nil {
+		return nil, err
+	}
+	data := &Data{Path: dir, Names: simulated.Names, X: mat.NewDense(rows, s.Nodes, nil), Scaling: Unscaled}
+	for i, row := range simulated.Values {
+		data.X.SetRow(i, row)
+	}
+	if err := data.scale(Unscaled); err != nil {
+		return nil, err
+	}
+	problem, err := NewProblem(data, ModelOptions{Mechanism: s.Mechanism, Hidden: s.Hidden, NoBias: !s.Bias, Sigma: s.Noise}, Constraints{})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return Run(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, Resume: true}, Truth: simulated.Truth, Dir: dir})
+}
+
+// summariseBenchmark averages over data sets.
+func summariseBenchmark(method string, rows int, results []*Result, of func(*Metrics) PaperMetrics) BenchmarkRow {
+	row := BenchmarkRow{Rows: rows, Method: method, DataSets: len(results)}
+	average := func(value func(*Result) Number) (mean, se Number) {
+		var values []float64
+		for _, r := range results {
+			if x := float64(value(r)); !math.IsNaN(x) { // the AUROC of a truth without edges
+				values = append(values, x)
+			}
+		}
+		m, sd := stat.MeanStdDev(values, nil)
+		return Number(m), Number(sd / math.Sqrt(float64(len(values))))
+	}
+	row.F1, row.F1SE = average(func(r *Result) Number { return of(r.Metrics).F1 })
+	row.SHD, row.SHDSE = average(func(r *Result) Number { return of(r.Metrics).SHD })
+	row.Brier, row.BrierSE = average(func(r *Result) Number { return of(r.Metrics).Brier })
+	row.AUROC, row.AUROCSE = average(func(r *Result) Number { return of(r.Metrics).AUROC })
+	row.Seconds, _ = average(func(r *Result) Number { return Number(r.Seconds.Total) })
+	if method != "vti" {
+		row.Seconds = Number(math.NaN())
+	}
+	return row
+}
+
+// writeBenchmarkTable writes the rows as CSV.
+func writeBenchmarkTable(path string, table []BenchmarkRow) error {
+	rows := [][]string{{"rows", "method", "data_sets", "f1", "f1_se", "shd", "shd_se", "brier", "brier_se", "auroc", "auroc_se", "seconds"}}
+	for _, r := range table {
+		row := []string{strconv.Itoa(r.Rows), r.Method, strconv.Itoa(r.DataSets)}
+		for _, n := range []Number{r.F1, r.F1SE, r.SHD, r.SHDSE, r.Brier, r.BrierSE, r.AUROC, r.AUROCSE, r.Seconds} {
+			row = append(row, n.Text())
+		}
+		rows = append(rows, row)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}

@@ -1,0 +1,43 @@
+package dag
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// A benchmark of two data sets: runs, table and figure are there; a second call only reads; other settings are refused.
+func TestBenchmark(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	dir := filepath.Join(t.TempDir(), "bench")
+	b := Benchmark{DataSets: 2, Sizes: []int{20, 40}, Simulation: Simulation{Nodes: 4, Mechanism: Linear}, Steps: 10, Seed: 4}
+	var ran int
+	count := func(string) { ran++ }
+	table, err := b.Run(t.Context(), device, dir, count)
+	require.NoError(t, err)
+	require.Equal(t, 4, ran)
+	require.Len(t, table, 6)
+	require.Equal(t, "vti", table[0].Method)
+	require.Equal(t, 2, table[0].DataSets)
+	require.InDelta(t, 0, float64(table[2].F1), 0, "the empty graph")
+	for _, name := range []string{"table.csv", "figure.svg", "figure.png", "data-4/20/result.json", "data-5/40/posterior.vti"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Positive(t, info.Size())
+	}
+	again, err := b.Run(t.Context(), device, dir, count)
+	require.NoError(t, err)
+	require.Equal(t, 4, ran)
+	require.Equal(t, table[0], again[0])
+	b.Steps++
+	_, err = b.Run(t.Context(), device, dir, count)
+	require.ErrorContains(t, err, "is a benchmark with other settings")
+	_, err = Benchmark{}.Run(t.Context(), device, dir, count)
+	require.ErrorContains(t, err, "at least one data set")
+}
