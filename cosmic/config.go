@@ -17,6 +17,9 @@ type Config struct {
 	// share; nil: the layers read feats itself.
 	Encoder []int `json:"encoder,omitempty"`
 
+	// Embedding says which features are numbers of things, to be looked up in a learned table.
+	Embedding Embedding `json:"embedding,omitzero"`
+
 	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length Dim
 	// (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a model
 	// with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A, in the
@@ -77,6 +80,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("cosmic: Encoder[%d] must be positive, got %d", i, width)
 		}
 	}
+	if err := c.Embedding.validate(c.Features); err != nil {
+		return err
+	}
 	return c.validateQuadratic()
 }
 
@@ -102,5 +108,5 @@ func (c Config) context() int {
 	if n := len(c.Encoder); n > 0 {
 		return c.Encoder[n-1]
 	}
-	return c.Features
+	return c.Embedding.context(c.Features)
 }

@@ -167,7 +167,7 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	if feats.DType() != dtype {
 		feats = graph.ConvertDType(feats, dtype)
 	}
-	return f.perceptron(ctx.In("encoder"), feats, f.cfg.Encoder)
+	return f.perceptron(ctx.In("encoder"), f.embed(ctx.In("embedding"), feats), f.cfg.Encoder)
 }
 
 // endMap is the affine map shift_i + exp(logScale_i)·x_i after the layers, one pair per coordinate in

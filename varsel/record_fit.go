@@ -15,6 +15,8 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 const (
 	fewSteps  = 1000
 	manySteps = 3000
+	// Lists start at what screening finds, and each model at its own least squares.
+	listSteps = 300
 )
 
 // heavyTails tells whether the posterior given a model can have several modes: rows can take turns in being outliers.
@@ -26,9 +28,15 @@ func (p *Problem) heavyTails() bool {
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps
-		if p.heavyTails() {
+		switch {
+		case p.heavyTails():
 			fit.Steps = manySteps
+		case p.Slots != nil:
+			fit.Steps = listSteps
 		}
+	}
+	if p.Slots != nil {
+		p.Slots.embed(&fit.Flow)
 	}
 	if fit.Tempering == 0 && p.heavyTails() {
 		fit.Tempering = 0.5

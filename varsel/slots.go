@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -177,9 +178,9 @@ func (t *SlotTarget) members(code []int32) []int {
 	return members
 }
 
-// featuresPerSlot are whether it is used, and the correlation with the response and the log odds of its predictor. Each pair of slots adds the
-// correlation of their predictors.
-const featuresPerSlot = 3
+// featuresPerSlot are the number of the item, whether the slot is used, and the correlation with the response and the log odds of its predictor. Each pair of
+// slots adds the correlation of their predictors.
+const featuresPerSlot = 4
 
 // FeatureDim returns the number of features of a list.
 func (s *slotSpace) FeatureDim() int {
@@ -187,7 +188,8 @@ func (s *slotSpace) FeatureDim() int {
 	return 1 + k*featuresPerSlot + k*(k-1)/2
 }
 
-// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. Column 0 is the share of slots in use.
+// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. The first k columns are the numbers of the items, for
+// the flow's embedding; correlations are under the working weights.
 func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	t, k := s.target, s.Slots()
@@ -195,21 +197,41 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	used := LessThan(codes, Const(g, int32(s.Items())))
 	about := Gather(ConvertDType(Const(g, t.start.about(t.order)), dtype), Reshape(codes, batch*k, 1)) // [B·k, 2]
 	flags := ConvertDType(used, dtype)
-	features := []*Node{MulScalar(ReduceAndKeep(flags, ReduceSum, -1), 1/float64(k)), flags, Reshape(about, batch, 2*k)}
+	numbers := ConvertDType(Where(used, Min(AddScalar(codes, 1), Const(g, int32(embeddedItems))), ZerosLike(codes)), dtype)
+	features := []*Node{numbers, MulScalar(ReduceAndKeep(flags, ReduceSum, -1), 1/float64(k)), flags, Reshape(about, batch, 2*k)}
 	if k > 1 {
-		x := t.gather(codes, dtype)
-		unit := Rsqrt(MaxScalar(ReduceSum(Square(x), -1), 1e-30)) // [B, D]
-		correlations := Mul(Mul(Einsum("bdn,ben->bde", x, x), InsertAxes(unit, 1)), InsertAxes(unit, 2))
+		_, _, information := t.information(codes, dtype)
 		dim, fixed, width := s.Dim(), s.Fixed(), s.Width()
-		var pairs []int32
+		flat := Reshape(information, batch, dim*dim)
+		var squares, pairs, first, second []int32
 		for i := range k {
+			at := fixed + i*width
+			squares = append(squares, int32(at*dim+at))
 			for j := range i {
-				pairs = append(pairs, int32((fixed+i*width)*dim+fixed+j*width))
+				pairs = append(pairs, int32(at*dim+fixed+j*width))
+				first, second = append(first, int32(i)), append(second, int32(j))
 			}
 		}
-		features = append(features, space.TakeColumns(Reshape(correlations, batch, dim*dim), pairs))
+		unit := Rsqrt(MaxScalar(space.TakeColumns(flat, squares), 1e-30)) // [B, k]
+		correlations := Mul(space.TakeColumns(flat, pairs), Mul(space.TakeColumns(unit, first), space.TakeColumns(unit, second)))
+		features = append(features, StopGradient(correlations))
 	}
-	return StopGradient(Concatenate(features, 1))
+	return Concatenate(features, 1)
+}
+
+// embeddedItems is the number of items, the most promising ones, that have a row of their own in the flow's embedding; the others share the last.
+// Row 0 is for "no more".
+const embeddedItems = 512
+
+// embed gives a flow on lists its embedding of items, and a small network that all layers share between the features and themselves.
+func (t *SlotTarget) embed(flow *cosmic.Config) {
+	const width, context = 8, 64
+	if flow.Embedding == (cosmic.Embedding{}) {
+		flow.Embedding = cosmic.Embedding{Columns: t.space.Slots(), Rows: min(t.space.Items(), embeddedItems) + 1, Width: width}
+	}
+	if len(flow.Encoder) == 0 {
+		flow.Encoder = []int{context}
+	}
 }
 
 // about are the correlation with the response and the scaled start log odds of each item, and zeros for "no more".

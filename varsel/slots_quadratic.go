@@ -11,12 +11,9 @@ import (
 // working weights w and responses ŷ, and the prior. It is exact for Gaussian noise of known scale. An unknown log σ is independent of the coefficients in
 // it; its mean and precision, and with them the weights, are those of each model (noise).
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
-	g := codes.Graph()
-	x := t.gather(codes, dtype)
+	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
-	vector := func(values []float64, dims ...int) *Node {
-		return ConvertDType(Reshape(Const(g, values), dims...), dtype)
-	}
+	vector := func(values []float64, dims ...int) *Node { return constant(x, values, dims...) }
 	at := t.scale()
 	prior, shift := make([]float64, dim*dim), make([]float64, dim)
 	for j := range dim {
@@ -25,8 +22,6 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 			shift[j] = t.mean[j] * prior[j*dim+j]
 		}
 	}
-	weighted := Mul(x, vector(t.start.weights, 1, 1, rows))
-	information := Einsum("bdn,ben->bde", weighted, x)
 	score := ReduceSum(Mul(weighted, vector(t.start.response, 1, 1, rows)), -1)
 	precision, linear = Add(information, vector(prior, 1, dim, dim)), Add(score, vector(shift, 1, dim))
 	if at < 0 {
@@ -51,6 +46,13 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	linear = Add(Mul(score, ratio), vector(shift, 1, dim))
 	linear = Add(linear, Mul(Mul(logScale, curvature), vector(unit, 1, dim)))
 	return precision, linear
+}
+
+// information returns the columns X [B,D,n] of each model, WX with the working weights W, and XWX' [B,D,D].
+func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, information *Node) {
+	x = t.gather(codes, dtype)
+	weighted = Mul(x, constant(x, t.start.weights, 1, 1, len(t.start.weights)))
+	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
 // Newton's method for log σ: steps of at most 1 from where screening left off, slopes by differences of gradients.

@@ -32,7 +32,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
 	flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
 		"q(m): categorical (a table, up to 20 predictors), autoregressive (a network, any number), or auto")
-	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; robust and student 3000)")
+	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 	completeWith(cmd, "flow", flowNames()...)
 	completeWith(cmd, "sampler", "auto", "categorical", "autoregressive")
