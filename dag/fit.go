@@ -36,7 +36,7 @@ func (p *Problem) Training(fit vti.Config) vti.Config {
 			}
 		}
 	}
-	set(&fit.Steps, 200, 3000) // the maps of linear families leave little to learn
+	set(&fit.Steps, 200, 1000) // quadratics and anchors leave little to learn
 	set(&fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
 	return fit
 }

@@ -1,0 +1,79 @@
+package dag
+
+import (
+	gocontext "context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// A run of networks that is cancelled in training and resumed ends as one left in peace, to the bit; its anchors are those of the
+// first part. Cancelled while it fits anchors it leaves none, and starts again.
+func TestRunResumes(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{MaxParents: 1})
+	require.NoError(t, err)
+	config := func(dir string) RunConfig {
+		flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
+		return RunConfig{Fit: vti.Config{Flow: flow, Steps: 20, Batch: 64, LogEvery: 5, Seed: 3}, Draws: 2048, Dir: dir}
+	}
+	whole, err := Run(t.Context(), device, p, config(t.TempDir()))
+	require.NoError(t, err)
+	require.Equal(t, 20, whole.Steps)
+
+	ctx, cancel := gocontext.WithCancel(t.Context())
+	cfg := config(t.TempDir())
+	cfg.Status = func(string) { cancel() } // after the first batch of anchors
+	_, err = Run(ctx, device, p, cfg)
+	require.ErrorIs(t, err, gocontext.Canceled)
+	require.False(t, rundir.Exists(filepath.Join(cfg.Dir, AnchorsFile)))
+
+	ctx, cancel = gocontext.WithCancel(t.Context())
+	cfg.Status = nil
+	cfg.Fit.Resume = true
+	cfg.Fit.Progress = func(info vti.Info) {
+		if info.Step == 10 {
+			cancel()
+		}
+	}
+	_, err = Run(ctx, device, p, cfg)
+	require.ErrorIs(t, err, gocontext.Canceled)
+	require.ErrorContains(t, err, "after 10 of 20 steps")
+
+	anchors, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
+	require.NoError(t, err)
+	cfg.Fit.Progress = nil
+	resumed, err := Run(t.Context(), device, p, cfg)
+	require.NoError(t, err)
+	again, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
+	require.NoError(t, err)
+	require.Equal(t, anchors, again)
+	require.Equal(t, whole.Edges, resumed.Edges)
+	require.Equal(t, whole.Graphs, resumed.Graphs)
+	require.Equal(t, whole.LogEvidence, resumed.LogEvidence)
+
+	// The record brings back problem and truth, and notices a table that has changed.
+	path := filepath.Join(t.TempDir(), "data.csv")
+	require.NoError(t, os.WriteFile(path, []byte(csvOf([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))
+	record := &Record{Command: "dag", Data: path, Model: ModelOptions{PriorSD: 2}, Constraints: Constraints{Forbid: []string{"a->b"}}}
+	first, _, err := record.Problem()
+	require.NoError(t, err)
+	require.NoError(t, record.Write(filepath.Dir(path)))
+	read, err := ReadRecord(filepath.Dir(path))
+	require.NoError(t, err)
+	second, _, err := read.Problem()
+	require.NoError(t, err)
+	require.Equal(t, first.Families, second.Families)
+	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n2,1\n4,5\n"), 0o644))
+	_, _, err = read.Problem()
+	require.ErrorContains(t, err, "has changed since the run started")
+}
