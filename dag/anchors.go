@@ -68,9 +68,12 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 		for ; len(level) > 0; level = level[min(anchorBatch, len(level)):] {
 			own := level[:min(anchorBatch, len(level))]
 			steps := anchorSteps
+			if popcount(families[own[0]].Parents) == 0 && t.layout.sigma > 0 {
+				steps = 0 // there is nothing to fit
+			}
 			for _, i := range own {
 				if !a.startFrom(i, families[i], place, bound, t.layout, start) {
-					steps = anchorColdSteps
+					steps = anchorColdSteps // the same for all of a level
 				}
 			}
 			if err := t.ascend(ctx, exec, a, own, steps, random.NormFloat64, bound); err != nil {
@@ -115,21 +118,26 @@ func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float
 
 // ascend takes Adam steps on the bounds of some families at once, and leaves the mean of the last quarter of their bounds in bound.
 func (t *familyTarget) ascend(ctx gocontext.Context, exec *graph.Exec, a *anchors, own []int, steps int, normal func() float64, bound []float64) error {
-	dim := t.space.Dim()
-	size := anchorBatch * dim
-	codes := make([]int32, anchorBatch)
+	dim, batch := t.space.Dim(), anchorBatch
+	for _, smaller := range []int{anchorBatch / 4, anchorBatch / 16} { // each shape is compiled once
+		if len(own) <= smaller {
+			batch = smaller
+		}
+	}
+	size := batch * dim
+	codes := make([]int32, batch)
 	values := [2][]float32{make([]float32, size), make([]float32, size)}
 	var first, second [2][]float64
 	for part := range values {
 		first[part], second[part] = make([]float64, size), make([]float64, size)
 	}
-	for row := range anchorBatch {
+	for row := range batch {
 		i := own[row%len(own)] // a batch that is not full repeats itself
 		codes[row] = int32(i)
 		copy(values[0][row*dim:], a.Shift[i])
 		copy(values[1][row*dim:], a.LogScale[i])
 	}
-	codesTensor := tensors.FromFlatDataAndDimensions(codes, anchorBatch, 1)
+	codesTensor := tensors.FromFlatDataAndDimensions(codes, batch, 1)
 	noise := make([]float32, size)
 	for _, i := range own {
 		bound[i] = 0
@@ -142,8 +150,8 @@ func (t *familyTarget) ascend(ctx gocontext.Context, exec *graph.Exec, a *anchor
 		for k := range noise {
 			noise[k] = float32(normal())
 		}
-		outputs, err := exec.Exec(codesTensor, tensors.FromFlatDataAndDimensions(values[0], anchorBatch, dim),
-			tensors.FromFlatDataAndDimensions(values[1], anchorBatch, dim), tensors.FromFlatDataAndDimensions(noise, anchorBatch, dim))
+		outputs, err := exec.Exec(codesTensor, tensors.FromFlatDataAndDimensions(values[0], batch, dim),
+			tensors.FromFlatDataAndDimensions(values[1], batch, dim), tensors.FromFlatDataAndDimensions(noise, batch, dim))
 		if err != nil {
 			return fmt.Errorf("fitting anchors: %w", err)
 		}

@@ -36,6 +36,10 @@ type Record struct {
 	Batch            int           `json:"batch,omitempty"`
 	Draws            int           `json:"draws,omitempty"`
 	Anneal           int           `json:"anneal,omitempty"`
+	Chains           int           `json:"chains,omitempty"`
+	Iterations       int           `json:"iterations,omitempty"` // of every chain, after burn-in
+	BurnIn           int           `json:"burn_in,omitempty"`
+	Thin             int           `json:"thin,omitempty"`
 	Seed             uint64        `json:"seed"`
 	Seconds          *Seconds      `json:"seconds,omitempty"`
 }

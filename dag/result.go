@@ -13,6 +13,7 @@ type Result struct {
 	Steps       int          `json:"steps,omitempty"`
 	Loss        *Number      `json:"loss,omitempty"` // mean over families as training drew them of −ELBO, in nats
 	Certificate *Certificate `json:"certificate,omitempty"`
+	Diagnostics *ChainReport `json:"diagnostics,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
 	LogEvidenceSE Number `json:"log_evidence_se"`
@@ -23,8 +24,8 @@ type Result struct {
 	// Graphs are the most probable graphs, Classes the most probable equivalence classes.
 	Graphs     []GraphReport `json:"graphs"`
 	Classes    []ClassReport `json:"classes"`
-	Parameters []Parameter   `json:"parameters"`
-	Checks     []NodeCheck   `json:"checks"`
+	Parameters []Parameter   `json:"parameters,omitempty"`
+	Checks     []NodeCheck   `json:"checks,omitempty"`
 	Metrics    *Metrics      `json:"metrics,omitempty"`
 	RunDir     string        `json:"run_dir,omitempty"`
 }
@@ -86,7 +87,7 @@ type Metrics struct {
 
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
 func (r *Result) ExitStatus() int {
-	if r.Certificate != nil && r.Certificate.Verdict == "failed" {
+	if r.Certificate != nil && r.Certificate.Verdict == "failed" || r.Diagnostics != nil && r.Diagnostics.Verdict == "failed" {
 		return 3
 	}
 	return 0
@@ -105,9 +106,16 @@ func number(x float64) *Number {
 
 // fill puts the posterior into the user's words.
 func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *Graph) {
-	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
-	probabilities := posterior.EdgeProbabilities()
+	p.fillGraphs(r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*Graph) bool) (probability, se float64) {
+		return posterior.Probability(draws, event)
+	}, truth)
+}
+
+// fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an event with its standard error.
+func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
+	probabilityOf func(event func(*Graph) bool) (probability, se float64), truth *Graph) {
+	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	classes := make([]*Graph, len(draws))
 	forward := square2(p.Data.Nodes()) // of classes, directed
 	undirected := square2(p.Data.Nodes())
@@ -143,7 +151,7 @@ func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors
 	for _, d := range draws[:min(len(draws), listedGraphs)] {
 		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*Graph).Has), Number(d.Probability), Number(d.SE)})
 	}
-	r.Classes = p.classReports(posterior, draws, classes)
+	r.Classes = p.classReports(probabilityOf, draws, classes)
 	if truth != nil {
 		r.Metrics = p.metrics(truth, weighted(draws))
 	}
@@ -161,7 +169,7 @@ func (p *Problem) edgeNames(g *Graph, kind func(g *Graph, from, to int) bool) []
 }
 
 // classReports sums draws by equivalence class.
-func (p *Problem) classReports(posterior *Posterior, draws []Draw, classes []*Graph) (list []ClassReport) {
+func (p *Problem) classReports(probabilityOf func(func(*Graph) bool) (probability, se float64), draws []Draw, classes []*Graph) (list []ClassReport) {
 	counts, first := map[string]float64{}, map[string]int{}
 	var keys []string
 	of := make(map[*Graph]string, len(draws))
@@ -181,7 +189,7 @@ func (p *Problem) classReports(posterior *Posterior, draws []Draw, classes []*Gr
 	sortBy(order, func(i int) float64 { return -counts[keys[i]] })
 	for _, i := range order[:min(len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
-		probability, se := posterior.Probability(draws, func(g *Graph) bool { return of[g] == keys[i] })
+		probability, se := probabilityOf(func(g *Graph) bool { return of[g] == keys[i] })
 		list = append(list, ClassReport{
 			Directed:   p.edgeNames(class, (*Graph).directed),
 			Undirected: p.edgeNames(class, func(g *Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),

@@ -102,7 +102,7 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 		"exact data.csv --target y --steps 5":             "unknown flag: --steps",
 		"exact":                                           "no table was given",
 		"rjmcmc":                                          "expected a problem: vti rjmcmc varsel",
-		"rjmcmc dag data.csv":                             "unknown command",
+		"rjmcmc hbm data.csv":                             "unknown command",
 		"rjmcmc varsel nosuch.csv --target y":             "no such file",
 		"rjmcmc varsel data.csv --target y --chains 1":    "expected a whole number from 2",
 		"rjmcmc varsel data.csv --target y --thin 9999":   "keep no draw",

@@ -33,13 +33,26 @@ func printDag(w io.Writer, r *dag.Result) {
 		}
 		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 	}
+	if d := r.Diagnostics; d != nil {
+		text := dagVerdictText[d.Verdict]
+		if d.Verdict != "trusted" {
+			text = "the chains are too short: give them more --iterations and --burn-in."
+		}
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
+		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+	}
 	printEdges(w, r)
 	printGraphs(w, r)
-	printChecks(w, r)
+	if len(r.Checks) > 0 {
+		printChecks(w, r)
+	}
 	if r.Metrics != nil {
 		printMetrics(w, r.Metrics)
 	}
-	fmt.Fprintf(w, "log evidence of all graphs together: %s; %.2f edges on average\n", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3), float64(r.ExpectedEdges))
+	if finite(&r.LogEvidence) {
+		fmt.Fprintf(w, "log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
+	}
+	fmt.Fprintf(w, "%.2f edges on average\n", float64(r.ExpectedEdges))
 	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
 	if r.Seconds.Train > 0 {
 		fmt.Fprintf(w, ": %s training (%d steps), %s certifying", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))

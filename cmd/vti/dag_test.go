@@ -107,6 +107,17 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
+// Chains print their diagnostics and write the same tables.
+func TestRjmcmcDag(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	out := mustRun(t, "rjmcmc", "dag", "data.csv", "--prior-orders", "--sigma", "1", "--chains", "8", "--iterations", "200", "--burn-in", "100", "--out", "out", "--quiet").stdout
+	require.Contains(t, out, "worst R-hat")
+	require.Contains(t, out, "Most probable equivalence classes")
+	result := decodeDag(t, readFile(t, "out/result.json"))
+	require.Equal(t, "rjmcmc dag", result.Command)
+	require.Len(t, result.Edges, 3)
+}
+
 // A truth with a cycle is used as it is, and the answer says so.
 func TestDagTruthWithACycle(t *testing.T) {
 	emptyDir(t, "data.csv", collider(20))
@@ -134,6 +145,7 @@ func TestDagBadInput(t *testing.T) {
 		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
+		"chains over graphs":     {"rjmcmc dag data.csv", "they need the prior over those, --prior-orders"},
 		"networks are not exact": {"exact dag data.csv --sem mlp", "unknown flag: --sem"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@
 //	vti dag data.csv                              which columns depend on which: the posterior over directed acyclic graphs
 //	vti exact dag data.csv                        the same with linear mechanisms, from scores in closed form
 //	vti rjmcmc varsel data.csv --target y         the same by reversible-jump MCMC
+//	vti rjmcmc dag data.csv --prior-orders        graphs with linear mechanisms by reversible-jump MCMC, for few nodes
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
 // Progress goes to standard error and the answer to standard output; with --json standard output is one JSON

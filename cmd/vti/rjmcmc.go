@@ -17,10 +17,10 @@ func (a *app) rjmcmcCommand() *cobra.Command {
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti rjmcmc varsel (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected a problem: vti rjmcmc varsel or vti rjmcmc dag (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.rjmcmcVarselCommand())
+	cmd.AddCommand(a.rjmcmcVarselCommand(), a.rjmcmcDagCommand())
 	return cmd
 }
 
