@@ -143,6 +143,9 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
+// mostUnseen is the largest factor by which the mean weight of a sample may be off.
+const mostUnseen = 1.05
+
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
 // 56): logQ and logQNew [N], log q and log q' of each drawn model -> scalar.
 //
@@ -150,8 +153,8 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 // sites, and divided by their sum. So the error is proportional to the spread of log q' and not to
 // its size, which eq. 56 with weights divided by N does not have; at q' = q both are the same.
 //
-// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor 2: then
-// q' puts its mass where the sample cannot see it, and no estimate from the sample can be trusted.
+// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor 1.05: then
+// q' puts mass where the sample cannot see it, and entropy that no estimate from the sample can tell of.
 func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	const where = "gradest.ImportanceEntropy"
 	assertVector(where, "logQ", logQ)
@@ -165,7 +168,7 @@ func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	entropy := graph.Neg(graph.Div(graph.ReduceAllSum(terms), total))
 
 	logMean := graph.Add(peak, graph.Log(graph.DivScalar(total, float64(logQ.Shape().Dim(0)))))
-	trusted := graph.LessOrEqual(graph.Abs(logMean), graph.Scalar(logQ.Graph(), logQ.DType(), math.Ln2))
+	trusted := graph.LessOrEqual(graph.Abs(logMean), graph.Scalar(logQ.Graph(), logQ.DType(), math.Log(mostUnseen)))
 	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
 }
 
