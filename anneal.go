@@ -3,6 +3,7 @@ package vti
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -54,7 +55,7 @@ func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
 		for row := range logWeights {
 			logWeights[row] += ratio[row] * (inverseTemperature(k+1) - inverseTemperature(k))
 		}
-		if err := w.move(codes, z, ratio, inverseTemperature(k+1)); err != nil {
+		if err := w.posterior.move(w.random, codes, z, ratio, inverseTemperature(k+1)); err != nil {
 			return nil, fmt.Errorf("annealing: %w", err)
 		}
 	}
@@ -68,16 +69,15 @@ func inverseTemperature(k int) float64 {
 }
 
 // move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ [B].
-func (w *weigher) move(codes []int32, z, ratio []float64, beta float64) error {
-	p := w.posterior
+func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
 	for i := range momentum {
-		momentum[i] = w.random.NormFloat64()
+		momentum[i] = random.NormFloat64()
 	}
 	for row := range batch {
-		uniform[row] = w.random.Float64()
-		epsilon[row] = 0.1 * math.Pow(8, w.random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
+		uniform[row] = random.Float64()
+		epsilon[row] = 0.1 * math.Pow(8, random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
 	}
 	outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
 		tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),

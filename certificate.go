@@ -73,6 +73,8 @@ type WeightedSample struct {
 	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
 	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
 	Weight []float64
+	// Group numbers the group of each draw from 0: only draws of different groups are independent. nil if all are.
+	Group []int
 }
 
 // Probability is the certified probability that the model satisfies event, with its standard error. In a complete
@@ -120,10 +122,12 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 			}
 			count(model.Code, model.Certified, square)
 		}
-	} else {
+	} else if c.Sample.Group == nil {
 		for i, code := range c.Sample.Codes {
 			count(code, c.Sample.Weight[i], c.Sample.Weight[i]*c.Sample.Weight[i])
 		}
+	} else {
+		return c.Sample.groupedFrequencies(n, events)
 	}
 	for event, p := range probability { // Σ w² (1[event] − p)²
 		se[event] = math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all))
@@ -131,8 +135,41 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	return probability, se
 }
 
+// groupedFrequencies is Frequencies for draws in groups: the error comes from the differences between groups. With A_g the weight of group g and E_g that of the
+// event in it, Var p = Σ_g (E_g − p A_g)² G / (G − 1).
+func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
+	groups := slices.Max(s.Group) + 1
+	probability, se = make([]float64, n), make([]float64, n)
+	weight, inside := make([]float64, groups), make([]float64, n*groups)
+	for i, code := range s.Codes {
+		weight[s.Group[i]] += s.Weight[i]
+		for _, event := range events(code) {
+			probability[event] += s.Weight[i]
+			inside[event*groups+s.Group[i]] += s.Weight[i]
+		}
+	}
+	for event, p := range probability {
+		var variance float64
+		for g, w := range weight {
+			residual := inside[event*groups+g] - p*w
+			variance += residual * residual
+		}
+		se[event] = math.Sqrt(variance * float64(groups) / float64(groups-1))
+	}
+	return probability, se
+}
+
 // probability is the self-normalised importance estimate of an event and its standard error.
 func (s *WeightedSample) probability(event func(code []int32) bool) (probability, se float64) {
+	if s.Group != nil {
+		p, errors := s.groupedFrequencies(1, func(code []int32) []int {
+			if event(code) {
+				return []int{0}
+			}
+			return nil
+		})
+		return p[0], errors[0]
+	}
 	inside := make([]bool, len(s.Codes))
 	for i, code := range s.Codes {
 		if inside[i] = event(code); inside[i] {

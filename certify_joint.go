@@ -12,9 +12,41 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// certifyJointly weighs draws (m, θ) from q(m) q(θ | m) by p(m) η(θ | m), for spaces too large to list. A model's
-// probability is the weight of its draws; a model that q(m) never proposes has none, which k̂ can only hint at.
+// certifyJointly certifies spaces too large to list: plain weights of draws from q(m) q(θ | m) if they are good, and confirmed by tempering if the configuration asks for
+// that; else tempered particles.
 func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+	certificate, err := p.weighJointly(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	good := certificate.KHat <= psis.Reliable && certificate.ESS >= wantedESS
+	if !good || cfg.Anneal {
+		tempered, err := p.certifyTempered(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		// A tempered error above agreeingSE would agree with anything.
+		apart, se := math.Abs(certificate.LogEvidence-tempered.LogEvidence), math.Hypot(certificate.LogEvidenceSE, tempered.LogEvidenceSE)
+		if !good || !(apart <= 3*se && se <= agreeingSE) {
+			certificate = tempered
+		}
+	}
+	logModel, err := p.logModel(certificate.Models)
+	if err != nil {
+		return nil, err
+	}
+	certificate.setQ(logModel)
+	certificate.sortModels()
+	certificate.judge()
+	return certificate, nil
+}
+
+// agreeingSE is the largest standard error of a difference of log evidences that can confirm one of them.
+const agreeingSE = 0.1
+
+// weighJointly weighs draws (m, θ) from q(m) q(θ | m) by p(m) η(θ | m). A model's
+// probability is the weight of its draws; a model that q(m) never proposes has none, which k̂ can only hint at.
+func (p *Posterior) weighJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	dim, batch := p.target.Space().Dim(), p.config.Batch
 	sites := len(p.target.Space().Cards())
 	certificate := &Certificate{}
@@ -74,14 +106,90 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
 	}
 	certificate.gather()
-	logModel, err := p.logModel(certificate.Models)
+	return certificate, nil
+}
+
+// certifyTempered moves particles from q to the posterior (temper.go). Its errors are those between islands.
+func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+	pop, err := newPopulation(p, max((cfg.Draws/temperShare+batch-1)/batch, 1), "certify/temper")
 	if err != nil {
 		return nil, err
 	}
-	certificate.setQ(logModel)
-	certificate.sortModels()
-	certificate.judge()
-	return certificate, nil
+	var progress func(beta float64)
+	if cfg.Progress != nil {
+		progress = func(beta float64) { cfg.Progress(cfg.Draws+int(beta*float64(cfg.Draws)), 2*cfg.Draws) }
+	}
+	if err := pop.temper(ctx, progress); err != nil {
+		return nil, err
+	}
+	c := &Certificate{KHat: pop.worstKHat, Draws: len(pop.logWeight)}
+	sample := &c.Sample
+	total := logSumExp(pop.logMean)
+	for island, logMean := range pop.logMean {
+		first, last := pop.island(island)
+		for i := first; i < last; i++ {
+			sample.Codes = append(sample.Codes, pop.codes[i*sites:(i+1)*sites:(i+1)*sites])
+			sample.LogQ = append(sample.LogQ, pop.state.logModel[i]+pop.state.logQ[i])
+			sample.LogP = append(sample.LogP, pop.state.logPrior[i]+pop.state.logJoint[i])
+			sample.Weight = append(sample.Weight, math.Exp(logMean+pop.logWeight[i]-total))
+			sample.Group = append(sample.Group, island)
+		}
+	}
+	sample.Theta = mat.NewDense(len(pop.logWeight), dim, pop.state.theta)
+	islands := float64(len(pop.logMean))
+	c.LogEvidence = total - math.Log(islands)
+	var variance float64
+	for _, logMean := range pop.logMean {
+		deviation := math.Exp(logMean-total) - 1/islands
+		variance += deviation * deviation * islands / (islands - 1)
+	}
+	c.LogEvidenceSE = math.Sqrt(variance)
+	c.gather()
+	// The effective number of draws is how many independent ones would give the inclusion probabilities the errors that the islands show.
+	frequency, se := c.Frequencies(p.outcomes())
+	var binomial, found float64
+	for event, q := range frequency {
+		binomial += q * (1 - q)
+		found += se[event] * se[event]
+	}
+	c.ESS = math.Min(binomial/found, float64(c.Draws))
+	if found == 0 { // every particle says the same
+		c.ESS = float64(c.Draws)
+	}
+	return c, nil
+}
+
+// temperShare is how many plain draws cost about as much as a tempered one does, in a certificate.
+const temperShare = 16
+
+// outcomes numbers what a model can have in common with others: the members of a list, or the outcomes of sites other than the first. members lists those of a code.
+func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {
+	if lists, ok := p.target.Space().(interface {
+		Items() int
+		Set(code []int32) []int32
+	}); ok {
+		return lists.Items(), func(code []int32) (members []int) {
+			for _, item := range lists.Set(code) {
+				members = append(members, int(item))
+			}
+			return members
+		}
+	}
+	cards := p.target.Space().Cards()
+	first := make([]int, len(cards))
+	for site, card := range cards {
+		first[site] = n
+		n += card - 1
+	}
+	return n, func(code []int32) (members []int) {
+		for site, outcome := range code {
+			if outcome > 0 {
+				members = append(members, first[site]+int(outcome)-1)
+			}
+		}
+		return members
+	}
 }
 
 // gather sums the weights of the sample by model.
@@ -98,17 +206,9 @@ func (c *Certificate) gather() {
 		c.Models[k].Certified += c.Sample.Weight[i]
 		c.Models[k].Draws++
 	}
-	// Σ_i w_i² (1[i in m] − p_m)² = (1 − 2 p_m) Σ_{i in m} w_i² + p_m² Σ_i w_i².
-	own := make([]float64, len(c.Models))
-	var all float64
-	for i, code := range c.Sample.Codes {
-		square := c.Sample.Weight[i] * c.Sample.Weight[i]
-		own[position[key(code)]] += square
-		all += square
-	}
+	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[key(code)]} })
 	for k := range c.Models {
-		model := &c.Models[k]
-		model.SE = math.Sqrt(math.Max(0, (1-2*model.Certified)*own[k]+model.Certified*model.Certified*all))
+		c.Models[k].SE = se[k]
 	}
 	c.ModelsChecked = len(c.Models)
 }

@@ -32,7 +32,7 @@ func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta f
 	w := newWeigher(gocontext.Background(), p, nil, name)
 	codes := slices.Repeat(code, p.config.Batch)
 	for range steps {
-		if err := w.move(codes, z, make([]float64, p.config.Batch), beta); err != nil {
+		if err := p.move(w.random, codes, z, make([]float64, p.config.Batch), beta); err != nil {
 			return err
 		}
 	}
