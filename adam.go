@@ -17,18 +17,18 @@ const (
 )
 
 // adamIncrements returns what Adam (Kingma and Ba 2015, algorithm 1) adds to each variable, and updates its moments, which live
-// beside the variable under the scope "adam". learningRate and step (counted from 1) are scalars. Where apply (a scalar
+// beside the variable under the scope given. learningRate and step (counted from 1) are scalars. Where apply (a scalar
 // bool) is false the increments are zero and the moments stay.
 //
 // The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
 // read back from string-keyed settings.
-func adamIncrements(ctx *context.Context, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
+func adamIncrements(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
 		gradient := gradients[i]
 		g := gradient.Graph()
 		dtype := gradient.DType()
-		moments := ctx.InAbsPath("/adam" + variable.Scope()).Checked(false)
+		moments := ctx.InAbsPath("/" + scope + variable.Scope()).Checked(false)
 		first := zeroVariable(moments, variable.Name()+".first", variable.Shape())
 		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
 

@@ -2,11 +2,15 @@ package vti
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
 
+	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -21,9 +25,13 @@ func (t *trainer) lookStep() int {
 
 // lookAtModels sets a table q(m) to p(m) times the evidences that importance weighting finds with the flow as it is now. Score-function gradients
 // only move the logits of models that are drawn; from the prior over thousands of models they settle on whichever good models came
-// first. From here they only have to follow the flow. Spaces that are not a table, or too large, keep q(m) as it is.
+// first. From here they only have to follow the flow. A network instead learns the models of particles that were tempered through the flow
+// (lookByTempering). Tables that are too large to look at, and lists, which start from what is known of their items, keep q(m) as it is.
 func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	p := t.posterior
+	if _, ok := p.config.Models.(*modeldist.Autoregressive); ok {
+		return t.lookByTempering(ctx)
+	}
 	table, ok := p.config.Models.(*modeldist.Categorical)
 	count, countable := space.Count(p.target.Space())
 	if !ok || !countable || count > maxListed {
@@ -90,4 +98,56 @@ func listModels(sp space.Space) []ModelEstimate {
 		models = append(models, ModelEstimate{Code: append([]int32(nil), code...)})
 	}
 	return models
+}
+
+// A look by tempering: batches of particles, the coarser steps that are good enough here, and the steps of the fit to their models.
+const (
+	lookBatches = 4
+	lookKeptESS = 0.8
+	lookSteps   = 300
+	lookRate    = 0.01
+)
+
+// lookByTempering fits a network q(m) by maximum likelihood to the models of particles that were moved from it to the posterior as the flow now finds it (temper.go). Where
+// score-function gradients settle on the models they happen to draw, this covers all that the particles found. It is a start: training goes on from
+// here, and certification corrects.
+func (t *trainer) lookByTempering(ctx gocontext.Context) error {
+	p := t.posterior
+	particles, err := newPopulation(p, lookBatches, "look")
+	if err != nil {
+		return err
+	}
+	particles.keptESS = lookKeptESS
+	if err := particles.temper(ctx, nil); err != nil {
+		return err
+	}
+	exec, err := context.NewExec(p.device.Backend(), p.variables, func(ctx *Context, codes, step *Node) *Node {
+		loss := Neg(finiteMean(p.config.Models.LogProb(ctx.In(modelScope), codes)))
+		variables := variablesIn(ctx, modelScope, codes.Graph())
+		gradients := Gradient(loss, valuesOf(codes.Graph(), variables)...)
+		apply := IsFinite(globalNorm(gradients))
+		for i, increment := range adamIncrements(ctx, lookScope, variables, gradients, learningRate(step, lookRate, lookSteps), step, apply) {
+			variables[i].SetValueGraph(Add(variables[i].ValueGraph(codes.Graph()), increment))
+		}
+		return loss
+	})
+	if err != nil {
+		return err
+	}
+	sites, batch := len(p.target.Space().Cards()), p.config.Batch
+	codes, random := make([]int32, batch*sites), stream.Rand(p.config.Seed, "look/fit")
+	for step := range lookSteps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the look at models stopped after %d of %d steps: %w", step, lookSteps, err)
+		}
+		for row := range batch {
+			copy(codes[row*sites:(row+1)*sites], particles.pick(random))
+		}
+		if _, err := callExec(func() ([]*tensors.Tensor, error) {
+			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), float64(step+1))
+		}); err != nil {
+			return err
+		}
+	}
+	return p.variables.InAbsPath("/" + lookScope).DeleteVariablesInScope()
 }

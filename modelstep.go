@@ -44,7 +44,7 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
 	clipped := clipByNorm(gradients, globalNorm(gradients), cfg.ClipNorm)
-	increments := adamIncrements(ctx, variables, clipped, rate, step, apply)
+	increments := adamIncrements(ctx, adamScope, variables, clipped, rate, step, apply)
 	if !math.IsInf(cfg.InformationGain, 1) {
 		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
 	}

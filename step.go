@@ -19,6 +19,8 @@ const (
 	flowScope  = "flow"
 	modelScope = "models"
 	trainScope = "train"
+	adamScope  = "adam" // holds the scopes of what it moves
+	lookScope  = "look" // the same for what a look fits; deleted when it ends
 )
 
 // warmUpSteps is the number of steps over which the learning rate rises to its largest value: Adam's second
@@ -61,7 +63,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 		apply = LogicalAnd(apply, IsFinite(globalNorm(modelGradients)))
 	}
 	flowGradients = clipByNorm(flowGradients, norm, cfg.ClipNorm)
-	for i, increment := range adamIncrements(ctx, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
+	for i, increment := range adamIncrements(ctx, adamScope, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
 	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, apply)

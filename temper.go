@@ -33,6 +33,7 @@ type population struct {
 	beta      float64
 	steps     int
 	worstKHat float64 // of the increments of the weights, over all steps
+	keptESS   float64 // share of the particles that are effectively left after one step: it sets how far β rises
 }
 
 // particleState are what depends on codes and z of particles.
@@ -50,8 +51,8 @@ type particleState struct {
 // Particles of an island, and how fine the tempering is.
 const (
 	islandSize = 256
-	// keptESS is the share of the particles that are effectively left after one tempering step: it sets how far β rises.
-	keptESS = 0.95
+	// defaultKeptESS is fine enough for a certificate.
+	defaultKeptESS = 0.95
 	// resampleBelow is the share of an island that must be effective, else it is resampled.
 	resampleBelow = 0.5
 	// mostTempering bounds the number of steps: beyond, β rises to 1 at once.
@@ -67,7 +68,7 @@ func (s *particleState) logTarget(i int) float64 {
 func newPopulation(p *Posterior, batches int, name string) (*population, error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	pop := &population{
-		posterior: p, random: stream.Rand(p.config.Seed, name), worstKHat: math.Inf(-1),
+		posterior: p, random: stream.Rand(p.config.Seed, name), worstKHat: math.Inf(-1), keptESS: defaultKeptESS,
 		codes: make([]int32, 0, batches*batch*sites), z: make([]float64, batches*batch*dim),
 	}
 	for range batches {
@@ -194,7 +195,7 @@ func (pop *population) temper(ctx gocontext.Context, progress func(beta float64)
 	return nil
 }
 
-// next is the β at which the effective share of the particles, by the conditional effective sample size of Zhou, Johansen and Aston (2016), is keptESS.
+// next is the β at which the effective share of the particles, by the conditional effective sample size of Zhou, Johansen and Aston (2016), is as asked for.
 func (pop *population) next() float64 {
 	if pop.steps++; pop.steps >= mostTempering {
 		return 1
@@ -213,12 +214,12 @@ func (pop *population) next() float64 {
 		}
 		return first * first / second
 	}
-	if effective(1) >= keptESS {
+	if effective(1) >= pop.keptESS {
 		return 1
 	}
 	low, high := pop.beta, 1.0
 	for range 50 {
-		if middle := (low + high) / 2; effective(middle) >= keptESS {
+		if middle := (low + high) / 2; effective(middle) >= pop.keptESS {
 			low = middle
 		} else {
 			high = middle
@@ -352,6 +353,19 @@ func (pop *population) moveModels(codes []int32, z []float64, state *particleSta
 			copy(codes[i*sites:(i+1)*sites], proposed[i*sites:])
 			copy(z[i*dim:(i+1)*dim], moved[i*dim:])
 			state.copyRow(i, &next, i, dim)
+		}
+	}
+	return nil
+}
+
+// pick is the code of a particle drawn in proportion to weight, all islands alike.
+func (pop *population) pick(random *rand.Rand) []int32 {
+	sites, _, _ := pop.shape()
+	first, last := pop.island(random.IntN(len(pop.logMean)))
+	u := random.Float64()
+	for i := first; i < last; i++ {
+		if u -= math.Exp(pop.logWeight[i]); u < 0 || i == last-1 {
+			return pop.codes[i*sites : (i+1)*sites]
 		}
 	}
 	return nil
