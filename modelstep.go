@@ -11,6 +11,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
+// networkRate turns the step of q(m) into Adam's on the weights of a network. At a tenth, which suits the logits of a table, every candidate changes the entropy by more
+// than the control allows, and q(m) stands still until the rate has decayed.
+const networkRate = 0.005
+
 // networkHalvings bounds the candidates for the step of a network q(m), each of which costs an evaluation of it.
 const networkHalvings = 6
 
@@ -44,7 +48,7 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
 	clipped := clipByNorm(gradients, globalNorm(gradients), cfg.ClipNorm)
-	increments := adamIncrements(ctx, adamScope, variables, clipped, rate, step, apply)
+	increments := adamIncrements(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
 	if !math.IsInf(cfg.InformationGain, 1) {
 		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
 	}

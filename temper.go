@@ -15,9 +15,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// population are particles (m, z) that are moved from q(m) r(z) to the posterior through densities proportional to [q(m) r(z)]^(1−β) π̃(m, z)^β, with r the far
-// reference and π̃(m, z) = p(m) η(θ | m) |det ∂θ/∂z| the posterior pulled back through the flow, as β rises from 0 to 1: a sequential Monte Carlo sampler (Del Moral, Doucet and
-// Jasra 2006). At each β particles are weighed, resampled where weights have become uneven, and moved: to neighbouring models (space.Move) with z kept, which is
+// population are particles (m, z) that are moved from q(m) r(z), with r the far reference, first to q(m)^α r(z), a flatter distribution over models, as α falls
+// from 1 to 0.3, and then to the posterior through densities proportional to [q(m)^α r(z)]^(1−β) π̃(m, z)^β as β rises from 0 to 1. Here π̃(m, z) = p(m) η(θ | m) |det ∂θ/∂z| the posterior pulled back through the flow. It is a sequential Monte Carlo sampler (Del Moral, Doucet and
+// Jasra 2006). At each step particles are weighed, resampled where weights have become uneven, and moved: to neighbouring models (space.Move) with z kept, which is
 // accepted often if the flow is good, and within their model by a Hamiltonian step. Evidence and probabilities are right, up to noise, whatever q is; a
 // bad q costs steps.
 //
@@ -30,6 +30,7 @@ type population struct {
 	state     particleState
 	logWeight []float64 // of particles, normalised within their island [N]
 	logMean   []float64 // log of the estimated evidence of each island
+	alpha     float64   // power of q(m) in the density where β is 0
 	beta      float64
 	steps     int
 	worstKHat float64 // of the increments of the weights, over all steps
@@ -55,20 +56,26 @@ const (
 	defaultKeptESS = 0.95
 	// resampleBelow is the share of an island that must be effective, else it is resampled.
 	resampleBelow = 0.5
+	// flattest is the last α: q(m), trained by reverse KL, misses models rather than that it adds some.
+	flattest = 0.3
 	// mostTempering bounds the number of steps: beyond, β rises to 1 at once.
 	mostTempering = 400
 )
 
-// logTarget is the exponent of β: log π̃(m, z) − log q(m) r(z).
-func (s *particleState) logTarget(i int) float64 {
-	return s.ratio[i] + s.logPrior[i] - s.logModel[i]
+// flattening is what a falling α adds to the log density of a particle, −log q(m).
+func (pop *population) flattening(i int) float64 { return -pop.state.logModel[i] }
+
+// tempering is what a rising β adds: log π̃(m, z) − log q(m)^α r(z).
+func (pop *population) tempering(i int) float64 {
+	s := &pop.state
+	return s.ratio[i] + s.logPrior[i] - pop.alpha*s.logModel[i]
 }
 
 // newPopulation draws batches of particles from q(m) r(z); name is that of their random streams.
 func newPopulation(p *Posterior, batches int, name string) (*population, error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	pop := &population{
-		posterior: p, random: stream.Rand(p.config.Seed, name), worstKHat: math.Inf(-1), keptESS: defaultKeptESS,
+		posterior: p, random: stream.Rand(p.config.Seed, name), worstKHat: math.Inf(-1), alpha: 1, keptESS: defaultKeptESS,
 		codes: make([]int32, 0, batches*batch*sites), z: make([]float64, batches*batch*dim),
 	}
 	for range batches {
@@ -182,8 +189,16 @@ func (pop *population) temper(ctx gocontext.Context, progress func(beta float64)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("tempering stopped at %.3f of the posterior: %w", pop.beta, err)
 		}
-		next := pop.next()
-		pop.weigh(next)
+		pop.steps++
+		if pop.alpha > flattest {
+			step := pop.stepSize(pop.flattening, pop.alpha-flattest)
+			pop.weigh(pop.flattening, step)
+			pop.alpha -= step
+		} else {
+			step := pop.stepSize(pop.tempering, 1-pop.beta)
+			pop.weigh(pop.tempering, step)
+			pop.beta += step
+		}
 		pop.resample()
 		if err := pop.moveAll(); err != nil {
 			return err
@@ -195,29 +210,29 @@ func (pop *population) temper(ctx gocontext.Context, progress func(beta float64)
 	return nil
 }
 
-// next is the β at which the effective share of the particles, by the conditional effective sample size of Zhou, Johansen and Aston (2016), is as asked for.
-func (pop *population) next() float64 {
-	if pop.steps++; pop.steps >= mostTempering {
-		return 1
+// stepSize is the step at which the effective share of the particles, by the conditional effective sample size of Zhou, Johansen and Aston (2016), is as asked for, or all that is left.
+// slope is the change of the log density of a particle per unit.
+func (pop *population) stepSize(slope func(i int) float64, left float64) float64 {
+	slopes := make([]float64, len(pop.logWeight))
+	largest := math.Inf(-1)
+	for i := range slopes {
+		slopes[i] = slope(i)
+		largest = math.Max(largest, slopes[i])
 	}
-	effective := func(beta float64) float64 {
+	effective := func(step float64) float64 {
 		var first, second float64 // Σ W v and Σ W v² with the largest v as the unit
-		largest := math.Inf(-1)
-		for i := range pop.logWeight {
-			largest = math.Max(largest, pop.state.logTarget(i))
-		}
 		for i, w := range pop.logWeight {
-			v := math.Exp((beta - pop.beta) * (pop.state.logTarget(i) - largest))
+			v := math.Exp(step * (slopes[i] - largest))
 			weight := math.Exp(w) / float64(len(pop.logMean))
 			first += weight * v
 			second += weight * v * v
 		}
 		return first * first / second
 	}
-	if effective(1) >= pop.keptESS {
-		return 1
+	if pop.steps >= mostTempering || effective(left) >= pop.keptESS {
+		return left
 	}
-	low, high := pop.beta, 1.0
+	low, high := 0.0, left
 	for range 50 {
 		if middle := (low + high) / 2; effective(middle) >= pop.keptESS {
 			low = middle
@@ -225,14 +240,14 @@ func (pop *population) next() float64 {
 			high = middle
 		}
 	}
-	return math.Max(low, pop.beta+1e-7)
+	return math.Max(low, 1e-7)
 }
 
-// weigh multiplies the weights by exp of what β gains times the exponent, and keeps them normalised within islands.
-func (pop *population) weigh(next float64) {
+// weigh multiplies the weights by exp of step times the slope, and keeps them normalised within islands.
+func (pop *population) weigh(slope func(i int) float64, step float64) {
 	increments := make([]float64, len(pop.logWeight))
 	for i := range increments {
-		increments[i] = (next - pop.beta) * pop.state.logTarget(i)
+		increments[i] = step * slope(i)
 		if math.IsNaN(increments[i]) {
 			increments[i] = math.Inf(-1)
 		}
@@ -249,7 +264,6 @@ func (pop *population) weigh(next float64) {
 			pop.logWeight[i] -= norm
 		}
 	}
-	pop.beta = next
 }
 
 // resample replaces the particles of uneven islands by systematic resampling.
@@ -301,14 +315,14 @@ func (s *particleState) rows(first, last, dim int) particleState {
 	}
 }
 
-// moveAll moves every particle under the density of the present β: several times to other models and once within its own.
+// moveAll moves every particle under the present density: several times to neighbouring models and within its own, and by one Hamiltonian step.
 func (pop *population) moveAll() error {
 	sites, dim, batch := pop.shape()
 	for start := 0; start < len(pop.logWeight); start += batch {
 		codes, z := pop.codes[start*sites:(start+batch)*sites], pop.z[start*dim:(start+batch)*dim]
 		state := pop.state.rows(start, start+batch, dim)
-		for range min(max(sites/4, 4), 16) {
-			if err := pop.moveModels(codes, z, &state); err != nil {
+		for range min(max(sites/2, leastMoves), mostMoves) {
+			if err := pop.moveParticles(codes, z, &state); err != nil {
 				return err
 			}
 		}
@@ -326,8 +340,16 @@ func (pop *population) moveAll() error {
 	return nil
 }
 
-// moveModels proposes another model for every particle of a batch. Coordinates that are not in use are drawn anew first, which leaves every density here as it is.
-func (pop *population) moveModels(codes []int32, z []float64, state *particleState) error {
+// Bounds of the number of moves between two Hamiltonian steps: about one for two sites.
+const (
+	leastMoves = 6
+	mostMoves  = 16
+)
+
+// moveParticles proposes for every particle of a batch another model with the same z, another z in the same model, or both. Coordinates that are not in use are drawn anew first,
+// which leaves every density here as it is. Another z is z cos φ + ξ sin φ with ξ normal and a random angle φ, up to a fresh draw: it leaves the normal
+// distribution of z alone, and the densities here are relative to that.
+func (pop *population) moveParticles(codes []int32, z []float64, state *particleState) error {
 	sites, dim, batch := pop.shape()
 	proposed, moved := make([]int32, len(codes)), make([]float64, len(z))
 	ratios := make([]float64, batch)
@@ -339,15 +361,26 @@ func (pop *population) moveModels(codes []int32, z []float64, state *particleSta
 	copy(proposed, codes)
 	copy(moved, z)
 	for i := range batch {
-		ratios[i] = space.Move(pop.posterior.target.Space(), pop.random, proposed[i*sites:(i+1)*sites], moved[i*dim:(i+1)*dim])
+		code, reference := proposed[i*sites:(i+1)*sites], moved[i*dim:(i+1)*dim]
+		kind := pop.random.IntN(4)
+		if kind > 0 {
+			ratios[i] = space.Move(pop.posterior.target.Space(), pop.random, code, reference)
+		}
+		if kind < 2 {
+			share := pop.random.Float64()
+			sin, cos := math.Sincos(share * share * math.Pi / 2)
+			for j := range reference {
+				reference[j] = cos*reference[j] + sin*pop.random.NormFloat64()
+			}
+		}
 	}
 	next, err := pop.posterior.particles(proposed, moved)
 	if err != nil {
 		return err
 	}
 	for i := range batch {
-		// log of q(m) r(z) up to the normal density of all coordinates, which a permutation does not change.
-		base := next.logModel[i] + next.width[i] - state.logModel[i] - state.width[i]
+		// log of q(m)^α r(z) up to the normal density of all coordinates, which a permutation does not change.
+		base := pop.alpha*(next.logModel[i]-state.logModel[i]) + next.width[i] - state.width[i]
 		logAccept := ratios[i] + (1-pop.beta)*base + pop.beta*(next.full(i)-state.full(i))
 		if math.Log(pop.random.Float64()) < logAccept {
 			copy(codes[i*sites:(i+1)*sites], proposed[i*sites:])
