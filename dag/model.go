@@ -135,7 +135,8 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	}
 	structure.Orders = model.Orders
 	if limit := structure.nodeLimit(); structure.Nodes > limit {
-		return nil, fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; --exclude leaves columns out", data.Path, structure.Nodes, structure.priorName(), limit)
+		return nil, fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d, over orders (--prior-orders) for up to %d; --exclude leaves columns out",
+			data.Path, structure.Nodes, structure.priorName(), limit, maxMaskNodes)
 	}
 	return &Problem{Data: data, Model: model, Structure: structure, Families: structure.Families()}, nil
 }
