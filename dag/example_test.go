@@ -1,0 +1,46 @@
+package dag_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/table"
+)
+
+// The exact posterior over graphs of a small table, with linear mechanisms.
+func ExampleNewPosterior() {
+	simulated, err := dag.Simulate(dag.Simulation{Nodes: 4, Rows: 2000, Mechanism: dag.Linear, Seed: 2})
+	if err != nil {
+		panic(err)
+	}
+	var csv bytes.Buffer
+	if err := simulated.WriteCSV(&csv); err != nil {
+		panic(err)
+	}
+	t, err := table.Parse("simulated.csv", csv.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	data, err := dag.NewData(t, dag.DataOptions{Scaling: dag.Center})
+	if err != nil {
+		panic(err)
+	}
+	// All nodes have the same noise: that tells the directions.
+	problem, err := dag.NewProblem(data, dag.ModelOptions{Sigma: 1}, dag.Constraints{MaxParents: 3})
+	if err != nil {
+		panic(err)
+	}
+	scores, err := problem.ExactScores(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	posterior, err := dag.NewPosterior(problem.Structure, scores)
+	if err != nil {
+		panic(err)
+	}
+	found := dag.MedianGraph(posterior.EdgeProbabilities())
+	fmt.Println(found.Edges(), "edges, as in the truth:", found.Equal(simulated.Truth))
+	// Output: 4 edges, as in the truth: true
+}
