@@ -119,7 +119,15 @@ func printComparison(w io.Writer, c *varsel.Comparison, predictors []string) {
 		}
 		table.print(w)
 	}
-	print("Predictors: probability to be in the model", c.Inclusion, name)
+	larger := make([]varsel.Number, len(c.Inclusion))
+	for s, pair := range c.Inclusion {
+		larger[s] = max(pair.A, pair.B)
+	}
+	var inclusion []varsel.Pair
+	for _, s := range mostProbable(larger) {
+		inclusion = append(inclusion, c.Inclusion[s])
+	}
+	print("Predictors: probability to be in the model", inclusion, name)
 	print("Most probable models", c.Models[:min(shownModels, len(c.Models))], name)
 	if len(c.Disagreements) > 0 {
 		print("Largest disagreements", c.Disagreements, func(p varsel.Pair) string {

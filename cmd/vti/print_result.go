@@ -105,7 +105,11 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	for _, j := range design.Always {
 		row(design.Names[j], "", "always", coefficients[design.Names[j]], 3)
 	}
-	shown := mostProbable(r.Inclusion)
+	certified := make([]varsel.Number, len(r.Inclusion))
+	for s, inclusion := range r.Inclusion {
+		certified[s] = inclusion.Certified
+	}
+	shown := mostProbable(certified)
 	for _, s := range shown {
 		predictor, inclusion := design.Predictors[s], r.Inclusion[s]
 		q, certified := "", plusMinus(&inclusion.Certified, &inclusion.SE, 4)
@@ -135,18 +139,16 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	fmt.Fprintln(w)
 }
 
-// mostProbable lists the predictors to print: all of them in table order if they are few, else the most probable ones first.
-func mostProbable(inclusion []varsel.Inclusion) []int {
-	order := make([]int, len(inclusion))
+// mostProbable lists the predictors to print, whose probabilities are given: all of them in table order if they are few, else the most probable ones first.
+func mostProbable(probabilities []varsel.Number) []int {
+	order := make([]int, len(probabilities))
 	for s := range order {
 		order[s] = s
 	}
 	if len(order) <= fewPredictors {
 		return order
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(inclusion[b].Certified, inclusion[a].Certified)
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(probabilities[b], probabilities[a]) })
 	return order[:shownPredictors]
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/varsel"
 )
 
 func TestGridAligns(t *testing.T) {
@@ -68,4 +69,13 @@ func TestHumanOutput(t *testing.T) {
 	trained := mustRun(t, append(tiny("varsel", "data.csv", "--target", "y"), "--quiet=false")...)
 	assert.Regexp(t, `(?m)^(TRUSTED|DOUBTFUL|FAILED): .*\n(  .*\n)*  Pareto k̂`, trained.stdout)
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
+}
+
+// Few predictors are printed in the order of the table, of many the most probable.
+func TestMostProbable(t *testing.T) {
+	assert.Equal(t, []int{0, 1, 2}, mostProbable([]varsel.Number{0.1, 0.9, 0.5}))
+	many := make([]varsel.Number, 100)
+	many[70], many[20], many[5] = 0.3, 0.9, 0.3
+	assert.Equal(t, []int{20, 5, 70, 0}, mostProbable(many)[:4])
+	assert.Len(t, mostProbable(many), shownPredictors)
 }
