@@ -23,8 +23,10 @@ type AutoregressiveConfig struct {
 	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
 	// excludes an outcome for ever. Nil means all equal.
 	SiteLogPrior [][]float64
-	Seed         uint64       // root seed of the initial weights
-	DType        dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has probability zero. Nil: none.
+	Constraint Constraint
+	Seed       uint64       // root seed of the initial weights
+	DType      dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
 }
 
 // Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with all
@@ -41,6 +43,8 @@ type Autoregressive struct {
 	dtype  dtypes.DType
 	groups []siteGroup
 	places []place // of each site
+
+	constraint Constraint
 }
 
 // siteGroup is the sites with the same number of outcomes, which share a head of the network.
@@ -63,7 +67,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 	if err := cfg.check(cards); err != nil {
 		return nil, err
 	}
-	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType}
+	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType, constraint: cfg.Constraint}
 	a.inputs[len(cards)-1] = 2 // one feature, which the network never uses
 	if a.dtype == dtypes.InvalidDType {
 		a.dtype = dtypes.Float32
@@ -158,7 +162,15 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	outputs := a.bind(ctx, g).Outputs(a.features(codes))
 	var total *graph.Node
 	for h, group := range a.groups {
-		logProbs := logSoftmax(group.logits(outputs[h], group.initial)) // [B, n, K]
+		logits := group.logits(outputs[h], group.initial) // [B, n, K]
+		if a.constraint != nil {
+			allowed := make([]*graph.Node, len(group.sites))
+			for i, site := range group.sites {
+				allowed[i] = a.constraint.Allowed(codes, int(site))
+			}
+			logits = onlyAllowed(logits, graph.Stack(allowed, 1))
+		}
+		logProbs := logSoftmax(logits)
 		outcome := graph.InsertAxes(space.TakeColumns(codes, group.sites), -1)
 		chosen := graph.Equal(outcome, graph.Iota(g, shapes.Make(dtypes.Int32, 1, 1, group.card), 2))
 		// A selection and not a product with 0 and 1: excluded outcomes have log probability -Inf.
@@ -172,34 +184,46 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	return total
 }
 
-// Sample draws codes site by site, each by inverting its conditional distribution: uniforms [B, S]
-// float64 -> codes [B, S] int32. It takes one pass of the network for each site. An outcome of
-// probability zero is never drawn.
+// Sample maps uniforms [B, S] to codes [B, S] int32, site after site by inverting the cumulative conditional
+// probability of each. All sites together cost about one evaluation of the network (made.Bound.Sequential). No gradient passes through it.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
 	g := uniforms.Graph()
-	batch, sites := uniforms.Shape().Dim(0), len(a.cards)
-	net := a.bind(ctx, g)
+	batch := uniforms.Shape().Dim(0)
 	blank := func(n int) *graph.Node { return graph.Zeros(g, shapes.Make(dtypes.Int32, batch, n)) }
-	codes := blank(sites)
 	var drawn []*graph.Node // the columns of codes so far, [B, 1] each
-	for site, card := range a.cards {
-		if card == 1 {
-			drawn = append(drawn, blank(1))
-			continue
+	draw := func(site int, outputs []*graph.Node) *graph.Node {
+		if a.cards[site] == 1 {
+			return blank(1)
 		}
 		at := a.places[site]
-		logits := a.groups[at.group].slot(net.Outputs(a.features(codes))[at.group], at.slot) // [B, K]
+		group := a.groups[at.group]
+		logits := graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1) // [B, K]
+		if a.constraint != nil {
+			codes := append(slices.Clone(drawn), blank(len(a.cards)-site))
+			logits = onlyAllowed(logits, a.constraint.Allowed(graph.Concatenate(codes, 1), site))
+		}
 		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
 		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
-		drawn = append(drawn, graph.InsertAxes(invertCDF(weights, u), -1))
-		columns := slices.Clone(drawn)
-		if rest := sites - len(drawn); rest > 0 {
-			columns = append(columns, blank(rest))
-		}
-		codes = graph.Concatenate(columns, 1)
+		return graph.InsertAxes(invertCDF(weights, u), -1)
 	}
-	return graph.StopGradient(codes)
+	site, outcome := -1, 0 // those of the present feature
+	a.bind(ctx, g).Sequential(batch, func(_ int, outputs []*graph.Node) *graph.Node {
+		if outcome++; site < 0 || outcome == space.FeatureDim(a.inputs[site:site+1]) {
+			site, outcome = site+1, 0
+			drawn = append(drawn, draw(site, outputs))
+		}
+		if a.inputs[site] == 2 {
+			return graph.ConvertDType(drawn[site], a.dtype)
+		}
+		return graph.ConvertDType(graph.Equal(drawn[site], graph.Const(g, int32(outcome))), a.dtype)
+	})
+	return graph.StopGradient(graph.Concatenate(drawn, 1))
+}
+
+// onlyAllowed gives log weight −Inf to outcomes that are not allowed.
+func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
+	return graph.Where(allowed, logits, graph.BroadcastToShape(graph.Const(logits.Graph(), math.Inf(-1)), logits.Shape()))
 }
 
 func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound {
@@ -234,15 +258,12 @@ func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node 
 	return x
 }
 
-// slot returns the logits [B, K] of one site of the group, from the outputs for all its sites.
-func (s siteGroup) slot(outputs *graph.Node, slot int) *graph.Node {
-	n := s.outputs()
-	own := graph.SliceAxis(outputs, 1, graph.AxisRange(slot*n, (slot+1)*n))
-	var initial [][]float64
-	if s.initial != nil {
-		initial = s.initial[slot : slot+1]
+// initialOf returns the initial log weights of one site, nil if they are all equal.
+func (s siteGroup) initialOf(slot int) [][]float64 {
+	if s.initial == nil {
+		return nil
 	}
-	return graph.Squeeze(s.logits(own, initial), 1)
+	return s.initial[slot : slot+1]
 }
 
 // logSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row; the

@@ -73,6 +73,9 @@ func (p *Problem) NewModels(family Sampler, seed uint64) (vti.ModelDistribution,
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
 		}
 	}
+	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
+		config.Constraint = modeldist.MaxActive{Limit: limit}
+	}
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }
 

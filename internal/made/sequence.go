@@ -1,0 +1,169 @@
+package made
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Sequential evaluates the network for inputs that are only known one after the other, each given the outputs of those before it: draw is called for
+// input 0, 1, …, D-1 with the outputs that belong to it, [B, Heads[h][input]] for each head h and nil where there are none, and returns the value of the
+// input, [B, 1]. The outputs are those of [Bound.Outputs], up to rounding, but all inputs together cost about as much as a single call of it: a hidden
+// unit is computed once, as soon as the inputs that it sees are known. Products are taken by blocks of about √D inputs, first with all
+// that is known before the block and then, input by input, with the little that is known since.
+//
+// It is for networks without context, and no gradient may be taken through it.
+func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {
+	if b.net.cfg.Context > 0 {
+		panic(errorf("Sequential: the network has a context"))
+	}
+	s := newSequence(b, batch)
+	inputs := b.net.cfg.Inputs
+	block := int(math.Ceil(math.Sqrt(float64(inputs))))
+	for start := 0; start < inputs; start += block {
+		end := min(start+block, inputs)
+		s.begin(start, end)
+		for i := start; i < end; i++ {
+			x := draw(i, s.outputs(i))
+			x.AssertDims(batch, 1)
+			s.x.add(x)
+		}
+		s.x.merge()
+		for _, known := range s.units {
+			known.merge()
+		}
+	}
+}
+
+// known are the columns of one operand of a product that are final: those before the present block, and those since.
+type known struct{ old, recent *graph.Node } // nil: none
+
+func (k *known) add(x *graph.Node) { k.recent = joined(k.recent, x) }
+
+func (k *known) merge() { k.old, k.recent = joined(k.old, k.recent), nil }
+
+// joined puts columns side by side; nil stands for none.
+func joined(left, right *graph.Node) *graph.Node {
+	switch {
+	case left == nil:
+		return right
+	case right == nil:
+		return left
+	}
+	return graph.Concatenate([]*graph.Node{left, right}, 1)
+}
+
+// stage is a product with a masked weight, of which the part that the operand's old columns contribute to the outputs of the present block is known.
+type stage struct {
+	affine
+	operand *known
+	partial *graph.Node // [B, columns of the block]
+	first   int         // its first column
+}
+
+// begin computes the partial products for the columns from first to last−1.
+func (s *stage) begin(batch, first, last int) {
+	s.first = first
+	if first == last {
+		return
+	}
+	offset := graph.SliceAxis(s.offset, 1, graph.AxisRange(first, last))
+	s.partial = graph.BroadcastToDims(offset, batch, last-first)
+	if s.weight != nil && s.operand.old != nil {
+		s.partial = graph.Add(s.partial, graph.MatMul(s.operand.old, s.window(0, width(s.operand.old), first, last)))
+	}
+}
+
+// columns returns the outputs from first to last−1 of the block that has begun.
+func (s *stage) columns(first, last int) *graph.Node {
+	out := graph.SliceAxis(s.partial, 1, graph.AxisRange(first-s.first, last-s.first))
+	if s.weight != nil && s.operand.recent != nil {
+		from := width(s.operand.old)
+		out = graph.Add(out, graph.MatMul(s.operand.recent, s.window(from, from+width(s.operand.recent), first, last)))
+	}
+	return out
+}
+
+func (s *stage) window(firstRow, lastRow, first, last int) *graph.Node {
+	return graph.Slice(s.weight, graph.AxisRange(firstRow, lastRow), graph.AxisRange(first, last))
+}
+
+func width(x *graph.Node) int {
+	if x == nil {
+		return 0
+	}
+	return x.Shape().Dim(1)
+}
+
+// sequence is the state of Sequential.
+type sequence struct {
+	net    *Network
+	batch  int
+	x      *known
+	units  []*known // activations before and inside of each residual block, and the last hidden layer
+	hidden []*stage // of the first layer and of both layers of each block
+	heads  []*stage // operand: the last hidden layer
+	counts []int    // hidden units that see no more than the first i inputs [D]
+	starts [][]int  // first column of each input in each head [H][D+1]
+	done   int      // hidden units that are computed
+}
+
+func newSequence(b *Bound, batch int) *sequence {
+	s := &sequence{net: b.net, batch: batch, x: &known{}, counts: make([]int, b.net.cfg.Inputs)}
+	s.hidden = []*stage{{affine: b.first, operand: s.x}}
+	for _, block := range b.blocks {
+		before, inside := &known{}, &known{}
+		s.units = append(s.units, before, inside)
+		s.hidden = append(s.hidden, &stage{affine: block.first, operand: before}, &stage{affine: block.second, operand: inside})
+	}
+	last := &known{}
+	s.units = append(s.units, last)
+	for h, head := range b.heads {
+		s.heads = append(s.heads, &stage{affine: head, operand: last})
+		starts := []int{0}
+		for _, count := range b.net.cfg.Heads[h] {
+			starts = append(starts, starts[len(starts)-1]+count)
+		}
+		s.starts = append(s.starts, starts)
+	}
+	for i := range s.counts {
+		for _, degree := range b.net.degrees {
+			if degree <= i {
+				s.counts[i]++
+			}
+		}
+	}
+	return s
+}
+
+// begin starts the block of inputs from first to last−1.
+func (s *sequence) begin(first, last int) {
+	for _, stage := range s.hidden {
+		stage.begin(s.batch, s.done, s.counts[last-1])
+	}
+	for h, head := range s.heads {
+		head.begin(s.batch, s.starts[h][first], s.starts[h][last])
+	}
+}
+
+// outputs computes the hidden units that have become possible with the inputs before i, and the outputs of input i.
+func (s *sequence) outputs(i int) []*graph.Node {
+	act := s.net.cfg.Activation.Apply
+	if first, last := s.done, s.counts[i]; first < last {
+		h := s.hidden[0].columns(first, last)
+		for k := 0; k+2 < len(s.units); k += 2 {
+			s.units[k].add(act(h))
+			s.units[k+1].add(act(s.hidden[k+1].columns(first, last)))
+			h = graph.Add(h, s.hidden[k+2].columns(first, last))
+		}
+		s.units[len(s.units)-1].add(h)
+		s.done = last
+	}
+	outputs := make([]*graph.Node, len(s.heads))
+	for h, head := range s.heads {
+		if first, last := s.starts[h][i], s.starts[h][i+1]; first < last {
+			outputs[h] = head.columns(first, last)
+		}
+	}
+	return outputs
+}
