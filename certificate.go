@@ -50,6 +50,10 @@ type Certificate struct {
 	Models []ModelEstimate
 	// Sample is a weighted sample from the certified posterior.
 	Sample WeightedSample
+	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have their probabilities under it.
+	Proposed [][]int32
+
+	drift drift // of tempered particles; zero for others
 }
 
 // ModelEstimate is what is known of one model.
@@ -197,6 +201,12 @@ const (
 	hopelessEventSE = 0.1
 	badModelMass    = 0.1
 	nonFiniteShare  = 0.01
+	wantedDrift     = 0.1 // nats
+	hopelessDrift   = 1.0
+	surelyNotZero   = 4 // standard errors
+
+	wantedEvidenceSE   = 0.2 // nats, of all models together
+	hopelessEvidenceSE = 0.5
 )
 
 // judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's probability.
@@ -227,6 +237,19 @@ func (c *Certificate) judge() {
 		lower(Failed, "the standard error of a model probability is %.2g", worstSE)
 	case worstSE > wantedEventSE:
 		lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
+	}
+	switch {
+	case !(c.LogEvidenceSE <= hopelessEvidenceSE):
+		lower(Failed, "the standard error of the log evidence is %.2g", c.LogEvidenceSE)
+	case c.LogEvidenceSE > wantedEvidenceSE:
+		lower(Doubtful, "the standard error of the log evidence is %.2g", c.LogEvidenceSE)
+	}
+	if moved := math.Abs(c.drift.mean); moved > surelyNotZero*c.drift.se && moved > wantedDrift {
+		verdict := Doubtful
+		if moved > hopelessDrift {
+			verdict = Failed
+		}
+		lower(verdict, "tempered particles had not settled: their mean log density still moved by %.2g", c.drift.mean)
 	}
 	if share := float64(c.NonFinite) / float64(max(c.Draws, 1)); share > nonFiniteShare {
 		lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)

@@ -45,13 +45,29 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 // q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do not, with r the flow's density
 // when its reference is widened (reference.go): their mean is the evidence Z_m whatever r is, as long as the weights' tail is
 // light, which Pareto's k̂ tells. If the space has at most
-// MaxModels models, each is weighed on its own and the result does not depend on q(m) at all.
+// MaxModels models, each is weighed on its own and the result does not depend on q(m) at all. Where weights alone do not earn trust, particles are
+// tempered from q to the posterior (temper.go), and what they say is the result if it is better founded.
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
-	if count, ok := space.Count(p.target.Space()); ok && count <= cfg.MaxModels {
-		return p.certifyEach(ctx, cfg)
+	if count, ok := space.Count(p.target.Space()); !ok || count > cfg.MaxModels {
+		return p.certifyJointly(ctx, cfg)
 	}
-	return p.certifyJointly(ctx, cfg)
+	certificate, err := p.certifyEach(ctx, cfg)
+	if err != nil || certificate.Verdict == Trusted {
+		return certificate, err
+	}
+	// Tempered particles move between models, and so between modes that no draw of a single model reaches.
+	tempered, err := p.certifyTempered(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.conclude(tempered); err != nil {
+		return nil, err
+	}
+	if tempered.Verdict > certificate.Verdict {
+		return tempered, nil
+	}
+	return certificate, nil
 }
 
 // certifyEach estimates the evidence of every model: a first look at all of them, then rounds that give

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -31,14 +32,19 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 			certificate = tempered
 		}
 	}
-	logModel, err := p.logModel(certificate.Models)
+	return certificate, p.conclude(certificate)
+}
+
+// conclude fills in q(m), orders the models and sets the verdict.
+func (p *Posterior) conclude(c *Certificate) error {
+	logModel, err := p.logModel(c.Models)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	certificate.setQ(logModel)
-	certificate.sortModels()
-	certificate.judge()
-	return certificate, nil
+	c.setQ(logModel)
+	c.sortModels()
+	c.judge()
+	return nil
 }
 
 // agreeingSE is the largest standard error of a difference of log evidences that can confirm one of them.
@@ -98,6 +104,7 @@ func (p *Posterior) weighJointly(ctx gocontext.Context, cfg CertifyConfig) (*Cer
 		}
 	}
 	sample.Theta = mat.NewDense(total, dim, theta)
+	certificate.Proposed = sample.Codes
 	smoothed := psis.Smooth(logWeights)
 	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
 	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
@@ -116,6 +123,7 @@ func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*
 	if err != nil {
 		return nil, err
 	}
+	proposed := slices.Clone(pop.codes)
 	var progress func(beta float64)
 	if cfg.Progress != nil {
 		progress = func(beta float64) { cfg.Progress(cfg.Draws+int(beta*float64(cfg.Draws)), 2*cfg.Draws) }
@@ -123,7 +131,13 @@ func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*
 	if err := pop.temper(ctx, progress); err != nil {
 		return nil, err
 	}
-	c := &Certificate{KHat: pop.worstKHat, Draws: len(pop.logWeight)}
+	if err := pop.rest(); err != nil {
+		return nil, err
+	}
+	c := &Certificate{KHat: pop.worstKHat, Draws: len(pop.logWeight), drift: pop.drift}
+	for i := range pop.logWeight {
+		c.Proposed = append(c.Proposed, proposed[i*sites:(i+1)*sites:(i+1)*sites])
+	}
 	sample := &c.Sample
 	total := logSumExp(pop.logMean)
 	for island, logMean := range pop.logMean {
@@ -161,7 +175,7 @@ func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*
 }
 
 // temperShare is how many plain draws cost about as much as a tempered one does, in a certificate.
-const temperShare = 16
+const temperShare = 8
 
 // outcomes numbers what a model can have in common with others: the members of a list, or the outcomes of sites other than the first. members lists those of a code.
 func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {

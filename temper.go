@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
@@ -34,8 +35,13 @@ type population struct {
 	beta      float64
 	steps     int
 	worstKHat float64 // of the increments of the weights, over all steps
+	drift     drift
 	keptESS   float64 // share of the particles that are effectively left after one step: it sets how far β rises
 }
+
+// drift is how far the mean log density of the particles still moved, in nats, once they had arrived: particles that cannot keep up with β lag behind it, all islands
+// alike, so that the spread between islands does not show it.
+type drift struct{ mean, se float64 }
 
 // particleState are what depends on codes and z of particles.
 type particleState struct {
@@ -58,6 +64,8 @@ const (
 	resampleBelow = 0.5
 	// flattest is the last α: q(m), trained by reverse KL, misses models rather than that it adds some.
 	flattest = 0.3
+	// restSteps are taken at β = 1.
+	restSteps = 10
 	// mostTempering bounds the number of steps: beyond, β rises to 1 at once.
 	mostTempering = 400
 )
@@ -208,6 +216,37 @@ func (pop *population) temper(ctx gocontext.Context, progress func(beta float64)
 		}
 	}
 	return nil
+}
+
+// rest moves the particles at β = 1, where their mean log density must stay.
+func (pop *population) rest() error {
+	before := pop.islandMeans()
+	for range restSteps {
+		if err := pop.moveAll(); err != nil {
+			return err
+		}
+	}
+	changes := pop.islandMeans()
+	for i := range changes {
+		changes[i] -= before[i]
+	}
+	mean, sd := stat.MeanStdDev(changes, nil)
+	pop.drift = drift{mean, sd / math.Sqrt(float64(len(changes)))}
+	return nil
+}
+
+// islandMeans are the mean log p(m) η(θ | m) of the islands.
+func (pop *population) islandMeans() []float64 {
+	means := make([]float64, len(pop.logMean))
+	for island := range means {
+		first, last := pop.island(island)
+		for i := first; i < last; i++ {
+			if weight := math.Exp(pop.logWeight[i]); weight > 0 {
+				means[island] += weight * (pop.state.logPrior[i] + pop.state.logJoint[i])
+			}
+		}
+	}
+	return means
 }
 
 // stepSize is the step at which the effective share of the particles, by the conditional effective sample size of Zhou, Johansen and Aston (2016), is as asked for, or all that is left.

@@ -140,9 +140,9 @@ func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []in
 		}
 		return q
 	}
-	for _, code := range c.Sample.Codes {
+	for _, code := range c.Proposed {
 		for _, event := range events(code) {
-			q[event] += 1 / float64(len(c.Sample.Codes))
+			q[event] += 1 / float64(len(c.Proposed))
 		}
 	}
 	return q
