@@ -64,7 +64,7 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if err := p.conclude(tempered); err != nil {
 		return nil, err
 	}
-	if tempered.Verdict > certificate.Verdict {
+	if tempered.Verdict >= certificate.Verdict {
 		return tempered, nil
 	}
 	return certificate, nil

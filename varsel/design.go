@@ -50,6 +50,8 @@ type DesignOptions struct {
 	Exclude []string `json:"exclude,omitempty"`
 	// Groups names columns that enter and leave together.
 	Groups []PredictorGroup `json:"groups,omitempty"`
+	// Interactions names products of two predictors as "a:b", or is the single entry AllInteractions. They follow the other predictors.
+	Interactions []string `json:"interactions,omitempty"`
 	// Factors names numeric columns whose values are labels.
 	Factors []string `json:"factors,omitempty"`
 	// Offset names a numeric column added to the linear predictor as it is; "" for none.
@@ -70,6 +72,9 @@ type Predictor struct {
 	Name string
 	// Coordinates index the columns of the design matrix.
 	Coordinates []int
+	// Parents are the selectable predictors of which an interaction is the product; they come before it. AlwaysParent tells whether there is one that is in every model.
+	Parents      []int
+	AlwaysParent bool
 }
 
 // Dropped is a predictor column left out because it carries no information.
@@ -184,6 +189,17 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
+	if len(opt.Interactions) > 0 {
+		products, err := interactions(t, predictors, opt.Interactions, !opt.NoStandardize)
+		if err != nil {
+			return nil, err
+		}
+		var dropped []Dropped
+		if predictors, dropped, err = removeDegenerate(append(predictors, products...), !opt.NoIntercept, opt.DropDegenerate); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Path, err)
+		}
+		d.Dropped = append(d.Dropped, dropped...)
+	}
 	columns := d.arrange(predictors, !opt.NoIntercept, t.Rows())
 	if len(d.Predictors) == 0 {
 		return nil, fmt.Errorf("%s: no predictor is left to select from (%d columns, %d excluded, %d always in, %d dropped)",
@@ -215,7 +231,15 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 			if always {
 				d.Always = append(d.Always, coordinates...)
 			} else {
-				d.Predictors = append(d.Predictors, Predictor{p.name, coordinates})
+				predictor := Predictor{Name: p.name, Coordinates: coordinates}
+				for _, parent := range p.parents {
+					if at := slices.IndexFunc(d.Predictors, func(other Predictor) bool { return other.Name == parent }); at >= 0 {
+						predictor.Parents = append(predictor.Parents, at)
+					} else {
+						predictor.AlwaysParent = true
+					}
+				}
+				d.Predictors = append(d.Predictors, predictor)
 			}
 		}
 	}

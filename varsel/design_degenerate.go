@@ -78,7 +78,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 			}
 		}
 		if len(columns) > 0 {
-			kept = append(kept, rawPredictor{p.name, p.always, columns})
+			kept = append(kept, rawPredictor{p.name, p.always, columns, p.parents})
 		}
 	}
 	if drop {

@@ -26,6 +26,7 @@ type rawPredictor struct {
 	name    string
 	always  bool
 	columns []rawColumn
+	parents []string // of an interaction
 }
 
 type rawColumn struct {

@@ -166,7 +166,7 @@ func TestDesignLayout(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"(Intercept)", "c", "a", "e", "b", "k=2", "k=3"}, d.Names)
 	assert.Equal(t, []int{0, 1}, d.Always)
-	assert.Equal(t, []Predictor{{"a", []int{2}}, {"pair", []int{3, 4}}, {"k", []int{5, 6}}}, d.Predictors)
+	assert.Equal(t, []Predictor{{Name: "a", Coordinates: []int{2}}, {Name: "pair", Coordinates: []int{3, 4}}, {Name: "k", Coordinates: []int{5, 6}}}, d.Predictors)
 	assert.Nil(t, d.Levels)
 
 	factorTarget := parseTable(t, "a,y\n1,no\n2,yes\n4,no\n")

@@ -36,6 +36,8 @@ type ExactProblem struct {
 	LogSigmaMean, LogSigmaSD float64
 	// Prior is the prior over models.
 	Prior Prior
+	// heredity excludes models; nil: none.
+	heredity *heredity
 	// TopModels is how many models to list; zero lists all when there are at most 4096, else 100.
 	TopModels int
 	// Scaling, when set, makes the coefficients those of the table's scale.

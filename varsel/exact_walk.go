@@ -31,6 +31,7 @@ type exactSpace struct {
 	squares  float64   // y'y'
 	logPrior []float64 // log p(m) by size [G+1]
 	limit    int       // the largest size of a model
+	heredity *heredity // nil: none
 
 	// The grid over log σ: T points, u = 1/σ², and what is added to ½b'M⁻¹b − ½log|M| − ½Σν².
 	logSigma, precision, base []float64
@@ -47,8 +48,14 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 	n, dim := p.X.Dims()
 	s := &exactSpace{
 		always: p.Always, groups: p.Groups, dim: dim, rows: n, logPrior: p.Prior.LogProbs(len(p.Groups)), limit: p.Prior.limit(len(p.Groups)),
-		linear: make([]float64, dim), nu: make([]float64, dim), level: -1,
+		heredity: p.heredity,
+		linear:   make([]float64, dim), nu: make([]float64, dim), level: -1,
 		outScale: make([]float64, dim), outShift: make([]float64, dim),
+	}
+	if s.heredity != nil {
+		for size := range s.logPrior {
+			s.logPrior[size] -= s.heredity.logMass
+		}
 	}
 	scaled := mat.NewDense(n, dim, nil) // X S
 	scaled.Apply(func(_, j int, v float64) float64 { return v * p.PriorSD[j] }, p.X)
@@ -92,6 +99,11 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 
 // count is the number of models that the prior does not exclude.
 func (s *exactSpace) count() (n int) {
+	if s.heredity != nil {
+		uniform := Prior{MaxSize: s.limit}
+		logMass, _ := s.heredity.mass(uniform) // there are at most 25 predictors
+		return int(math.Round(math.Exp(logMass - uniform.LogProbs(len(s.groups))[0])))
+	}
 	for size := range s.limit + 1 {
 		n += combin.Binomial(len(s.groups), size)
 	}
@@ -223,6 +235,11 @@ func (w *walker) enumerateTask(task, split int) {
 	if bits.OnesCount(uint(task)) > w.limit {
 		return
 	}
+	for g := range split {
+		if task>>g&1 == 1 && !w.heredity.allowed(g, func(parent int) bool { return task>>parent&1 == 1 }) {
+			return
+		}
+	}
 	pushed := 0
 	for g := range split {
 		if task>>g&1 == 1 {
@@ -243,6 +260,9 @@ func (w *walker) enumerateFrom(first int) {
 		return
 	}
 	for g := first; g < len(w.groups); g++ {
+		if !w.heredity.allowed(g, func(parent int) bool { return w.mask>>parent&1 == 1 }) {
+			continue
+		}
 		w.push(g)
 		w.enumerateFrom(g + 1)
 		w.pop()

@@ -36,6 +36,8 @@ type ModelOptions struct {
 	SlabScale float64 `json:"slab_scale"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
+	// Heredity says which parents an interaction needs.
+	Heredity Heredity `json:"heredity"`
 	// Codes says how models are written.
 	Codes CodeKind `json:"codes"`
 }
@@ -128,7 +130,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
 		return nil, err
 	}
-	t := &Target{x: design.X, offset: design.Offset, scale: -1, prior: model.Prior}
+	t := &Target{x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
 	t.mean, t.sd = coefficientPrior(design, model)
 	spread := 1.0
 	if design.Likelihood.Continuous() {
@@ -162,7 +164,10 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, err
 	}
 	problem := &Problem{Design: design, Model: model, Target: t}
-	if slots := model.Prior.limit(len(design.Predictors)); model.Codes.lists(model.Prior, len(design.Predictors)) {
+	if t.heredity != nil && model.Codes == ListCodes {
+		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: expected --codes bits, or --heredity none", model.Heredity)
+	}
+	if slots := model.Prior.limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
 		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
 			return nil, err
 		}
@@ -230,6 +235,12 @@ func (p *Problem) Priors() []string {
 	models := "models: " + unlimited.String()
 	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		models += fmt.Sprintf(", at most %d predictors", limit)
+	}
+	if h := p.Target.heredity; h != nil {
+		models += fmt.Sprintf(", %s heredity of interactions", p.Model.Heredity)
+		if !h.known {
+			models += fmt.Sprintf(" (more than %d parents: not normalised, so log evidences have an unknown constant in common)", mostParents)
+		}
 	}
 	return append(lines, models)
 }

@@ -17,7 +17,8 @@ func (p *Problem) ExactProblem() (ExactProblem, error) {
 	exact := ExactProblem{
 		X: mat.DenseCopyOf(p.Design.X), Y: p.Design.Y, Always: p.Design.Always, Groups: p.Design.Groups(),
 		PriorMean: p.Target.mean[:dim], PriorSD: p.Target.sd[:dim], Prior: p.Model.Prior,
-		Scaling: &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
+		heredity: p.Target.heredity,
+		Scaling:  &p.Design.Scaling, LogConstant: p.Design.LogJacobian(),
 	}
 	if p.UnknownScale() {
 		exact.LogSigmaMean, exact.LogSigmaSD = p.Target.mean[p.Target.scale], p.Target.sd[p.Target.scale]

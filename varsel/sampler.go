@@ -73,8 +73,15 @@ func (p *Problem) NewModels(family Sampler, seed uint64) (vti.ModelDistribution,
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
 		}
 	}
+	var constraints modeldist.Both
 	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
-		config.Constraint = modeldist.MaxActive{Limit: limit}
+		constraints = append(constraints, modeldist.MaxActive{Limit: limit})
+	}
+	if p.Target.heredity != nil {
+		constraints = append(constraints, p.Target.heredity.constraint())
+	}
+	if len(constraints) > 0 {
+		config.Constraint = constraints
 	}
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }

@@ -23,13 +23,22 @@ type Target struct {
 	logScale   float64 // log σ when it is known
 	mean, sd   []float64
 	prior      Prior
+	heredity   *heredity // nil: every model is allowed
 }
 
 // Space is the set of subsets: one site per selectable predictor, in table order.
 func (t *Target) Space() space.Space { return t.space }
 
 // LogPrior is log p(m). [B,S] -> [B]
-func (t *Target) LogPrior(codes *Node) *Node { return t.prior.LogProb(codes) }
+func (t *Target) LogPrior(codes *Node) *Node {
+	logPrior := t.prior.LogProb(codes)
+	if t.heredity == nil {
+		return logPrior
+	}
+	fine := Equal(t.heredity.violations(codes), ScalarZero(codes.Graph(), codes.DType()))
+	none := BroadcastToShape(Const(codes.Graph(), math.Inf(-1)), logPrior.Shape())
+	return Where(fine, AddScalar(logPrior, -t.heredity.logMass), none)
+}
 
 // LogJoint is log p(y, θ | m). codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *Target) LogJoint(_, mask, theta *Node) *Node {

@@ -30,6 +30,9 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
 	flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
 	flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
+	flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as `a:b,c:d`, or of all pairs of them")
+	flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
+	flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 	flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
 	flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
 	flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
@@ -47,6 +50,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
 	flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
 
+	completeWith(cmd, "heredity", "strong", "weak", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
 	completeWith(cmd, "model-prior", "uniform", "bernoulli:0.2", "betabinomial:1,1", "expected:3")
@@ -79,6 +83,9 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	}
 	if flags.Changed("sigma") && model.Likelihood != varsel.GaussianLikelihood && model.Likelihood != varsel.StudentLikelihood {
 		return design, model, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
+	}
+	if flags.Changed("heredity") && len(design.Interactions) == 0 {
+		return design, model, fmt.Errorf("--heredity is for --interactions; there are none")
 	}
 	design.Likelihood = model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.value, f.sigma1.value, f.sigma1.unknown

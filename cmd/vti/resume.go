@@ -40,17 +40,19 @@ var recorded = map[string]func(r *varsel.Record) any{
 		prior.MaxSize = 0 // a flag of its own
 		return prior
 	},
-	"max-size": func(r *varsel.Record) any { return r.Model.Prior.MaxSize },
-	"codes":    func(r *varsel.Record) any { return r.Model.Codes },
-	"flow":     func(r *varsel.Record) any { return r.Flow },
-	"layers":   func(r *varsel.Record) any { return r.Flow.Layers },
-	"blocks":   func(r *varsel.Record) any { return r.Flow.Blocks },
-	"hidden":   func(r *varsel.Record) any { return r.Flow.Hidden },
-	"bins":     func(r *varsel.Record) any { return r.Flow.Bins },
-	"sampler":  func(r *varsel.Record) any { return r.Sampler },
-	"steps":    func(r *varsel.Record) any { return r.Steps },
-	"batch":    func(r *varsel.Record) any { return r.Batch },
-	"seed":     func(r *varsel.Record) any { return r.Seed },
+	"interactions": func(r *varsel.Record) any { return r.Design.Interactions },
+	"heredity":     func(r *varsel.Record) any { return r.Model.Heredity },
+	"max-size":     func(r *varsel.Record) any { return r.Model.Prior.MaxSize },
+	"codes":        func(r *varsel.Record) any { return r.Model.Codes },
+	"flow":         func(r *varsel.Record) any { return r.Flow },
+	"layers":       func(r *varsel.Record) any { return r.Flow.Layers },
+	"blocks":       func(r *varsel.Record) any { return r.Flow.Blocks },
+	"hidden":       func(r *varsel.Record) any { return r.Flow.Hidden },
+	"bins":         func(r *varsel.Record) any { return r.Flow.Bins },
+	"sampler":      func(r *varsel.Record) any { return r.Sampler },
+	"steps":        func(r *varsel.Record) any { return r.Steps },
+	"batch":        func(r *varsel.Record) any { return r.Batch },
+	"seed":         func(r *varsel.Record) any { return r.Seed },
 }
 
 // contradictions lists the flags given whose value is not that of the record.

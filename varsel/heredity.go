@@ -1,0 +1,206 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/modeldist"
+)
+
+// Heredity says which models with interactions there are.
+type Heredity int
+
+const (
+	// StrongHeredity: an interaction needs both of its parents.
+	StrongHeredity Heredity = iota
+	// WeakHeredity: it needs at least one.
+	WeakHeredity
+	// NoHeredity: it needs none.
+	NoHeredity
+)
+
+var heredityNames = [...]string{"strong", "weak", "none"}
+
+// String returns the name that [ParseHeredity] reads.
+func (h Heredity) String() string {
+	if h < 0 || int(h) >= len(heredityNames) {
+		return fmt.Sprintf("Heredity(%d)", int(h))
+	}
+	return heredityNames[h]
+}
+
+// ParseHeredity reads strong, weak or none.
+func ParseHeredity(s string) (Heredity, error) {
+	for h, name := range heredityNames {
+		if s == name {
+			return Heredity(h), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown heredity %q; expected %s", s, strings.Join(heredityNames[:], ", "))
+}
+
+// MarshalText writes the name.
+func (h Heredity) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Heredity) UnmarshalText(text []byte) (err error) {
+	*h, err = ParseHeredity(string(text))
+	return err
+}
+
+// heredity is the set of models that heredity allows: predictor g may be in a model only if all of parents[g] are, or with any at least one of them. Parents have
+// smaller numbers than their children and no parents of their own. nil: all models.
+type heredity struct {
+	parents [][]int
+	any     bool
+	// logMass is the log of the prior probability, by size alone, of the models that are allowed; it is what normalises the prior over them. It is 0, and known false, where
+	// there are too many parents to sum over their subsets.
+	logMass float64
+	known   bool
+}
+
+// mostParents is the largest number of parents whose subsets are summed over.
+const mostParents = 25
+
+// newHeredity returns nil if every model is allowed.
+func newHeredity(design *Design, kind Heredity, prior Prior) *heredity {
+	h := &heredity{parents: make([][]int, len(design.Predictors)), any: kind == WeakHeredity}
+	needed := false
+	for g, p := range design.Predictors {
+		if kind == NoHeredity || kind == WeakHeredity && p.AlwaysParent {
+			continue
+		}
+		h.parents[g] = p.Parents
+		needed = needed || len(p.Parents) > 0
+	}
+	if !needed {
+		return nil
+	}
+	h.logMass, h.known = h.mass(prior)
+	return h
+}
+
+// allowed tells whether predictor g may join a model of predictors with smaller numbers.
+func (h *heredity) allowed(g int, in func(parent int) bool) bool {
+	if h == nil || len(h.parents[g]) == 0 {
+		return true
+	}
+	count := 0
+	for _, parent := range h.parents[g] {
+		if in(parent) {
+			count++
+		}
+	}
+	return count == len(h.parents[g]) || h.any && count > 0
+}
+
+// constraint is the same for an autoregressive q(m).
+func (h *heredity) constraint() modeldist.Constraint {
+	return modeldist.Parents{Of: h.parents, Any: h.any}
+}
+
+// violations counts, for codes [B,G], the predictors that are in a model without the parents they need. [B] int32
+func (h *heredity) violations(codes *Node) *Node {
+	g := codes.Graph()
+	n := len(h.parents)
+	incidence, needed := make([][]int32, n), make([]int32, n) // incidence[parent][child]
+	for i := range incidence {
+		incidence[i] = make([]int32, n)
+	}
+	for child, parents := range h.parents {
+		for _, parent := range parents {
+			incidence[parent][child] = 1
+		}
+		needed[child] = int32(len(parents))
+		if h.any {
+			needed[child] = min(needed[child], 1)
+		}
+	}
+	present := ConvertDType(MatMul(ConvertDType(codes, dtypes.Float32), ConvertDType(Const(g, incidence), dtypes.Float32)), dtypes.Int32)
+	missing := LessThan(present, Const(g, [][]int32{needed}))
+	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
+}
+
+// mass sums the prior by size over the allowed models: for every set A of parents, the children that A allows and the predictors that are neither are free, so that
+// the sizes follow a binomial coefficient. Sets are counted by their size and the number of children they allow.
+func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
+	total := len(h.parents)
+	place := map[int]int{} // of each parent among the parents
+	for _, parents := range h.parents {
+		for _, parent := range parents {
+			if _, seen := place[parent]; !seen {
+				place[parent] = len(place)
+			}
+		}
+	}
+	m := len(place)
+	if m > mostParents {
+		return 0, false
+	}
+	children := make([]uint32, 0, total) // sets of parents
+	for _, parents := range h.parents {
+		var set uint32
+		for _, parent := range parents {
+			set |= 1 << place[parent]
+		}
+		if set != 0 {
+			children = append(children, set)
+		}
+	}
+	free := total - m - len(children)
+	of := make([][]int, m) // children of each parent
+	for c, set := range children {
+		for v := range m {
+			if set>>v&1 == 1 {
+				of[v] = append(of[v], c)
+			}
+		}
+	}
+	counts := make([]float64, (m+1)*(len(children)+1)) // sets of parents by size and number of children allowed
+	satisfied := func(c int, set uint32) bool {
+		present := children[c] & set
+		return present == children[c] || h.any && present != 0
+	}
+	var set uint32
+	allowed := 0
+	for step := uint32(0); ; { // in the order of a Gray code, in which one parent changes at a time
+		counts[bits.OnesCount32(set)*(len(children)+1)+allowed]++
+		if step++; step == 1<<m {
+			break
+		}
+		v := bits.TrailingZeros32(step)
+		for _, c := range of[v] {
+			if satisfied(c, set) {
+				allowed--
+			}
+		}
+		set ^= 1 << v
+		for _, c := range of[v] {
+			if satisfied(c, set) {
+				allowed++
+			}
+		}
+	}
+	sizes := prior.LogProbs(total)
+	var terms []float64
+	for a := range m + 1 {
+		for e := range len(children) + 1 {
+			count := counts[a*(len(children)+1)+e]
+			if count == 0 {
+				continue
+			}
+			for j := range free + e + 1 {
+				if a+j <= total && !math.IsInf(sizes[a+j], -1) {
+					terms = append(terms, math.Log(count)+logBinomial(free+e, j)+sizes[a+j])
+				}
+			}
+		}
+	}
+	return floats.LogSumExp(terms), true
+}

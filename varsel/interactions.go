@@ -1,0 +1,93 @@
+package varsel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/table"
+)
+
+// AllInteractions, as the only entry of DesignOptions.Interactions, stands for the products of all pairs of numeric predictors.
+const AllInteractions = "all"
+
+// interactions returns the products of pairs of predictors as predictors of their own, named "a:b". The factors of a product are centred and scaled first,
+// unless standardize is false: otherwise it would mostly repeat its parents. Coefficients of products, on the scale of the table too, are therefore those
+// of standardised factors.
+func interactions(t *table.Table, predictors []rawPredictor, asked []string, standardize bool) ([]rawPredictor, error) {
+	numeric := func(p rawPredictor) bool { return len(p.columns) == 1 && p.columns[0].name == p.name }
+	var pairs [][2]rawPredictor
+	switch {
+	case len(asked) == 1 && asked[0] == AllInteractions:
+		for i, a := range predictors {
+			for _, b := range predictors[i+1:] {
+				if numeric(a) && numeric(b) {
+					pairs = append(pairs, [2]rawPredictor{a, b})
+				}
+			}
+		}
+		if len(pairs) == 0 {
+			return nil, fmt.Errorf("%s: interactions: expected at least two numeric predictors", t.Path)
+		}
+	default:
+		find := func(pair, name string) (rawPredictor, error) {
+			for _, p := range predictors {
+				if p.name != name {
+					continue
+				}
+				if !numeric(p) {
+					return p, fmt.Errorf("%s: interaction %q: %q is a factor or a group; expected numeric columns", t.Path, pair, name)
+				}
+				return p, nil
+			}
+			if _, err := t.Lookup(name); err != nil {
+				return rawPredictor{}, fmt.Errorf("interaction %q: %w", pair, err)
+			}
+			return rawPredictor{}, fmt.Errorf("%s: interaction %q: %q is not a predictor here", t.Path, pair, name)
+		}
+		for _, pair := range asked {
+			left, right, found := strings.Cut(pair, ":")
+			if !found || left == right {
+				return nil, fmt.Errorf("interaction %q: expected two columns as a:b", pair)
+			}
+			a, err := find(pair, left)
+			if err != nil {
+				return nil, err
+			}
+			b, err := find(pair, right)
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, [2]rawPredictor{a, b})
+		}
+	}
+	products := make([]rawPredictor, len(pairs))
+	for i, pair := range pairs {
+		name := pair[0].name + ":" + pair[1].name
+		if slices.ContainsFunc(products[:i], func(p rawPredictor) bool { return p.name == name }) {
+			return nil, fmt.Errorf("interaction %q is named twice", name)
+		}
+		values := slices.Clone(factor(pair[0], standardize))
+		for row, v := range factor(pair[1], standardize) {
+			values[row] *= v
+		}
+		products[i] = rawPredictor{name: name, columns: []rawColumn{{name, values}}, parents: []string{pair[0].name, pair[1].name}}
+	}
+	return products, nil
+}
+
+// factor is the column of a numeric predictor as it enters a product.
+func factor(p rawPredictor, standardize bool) []float64 {
+	values := p.columns[0].values
+	if !standardize {
+		return values
+	}
+	mean, sd := stat.MeanStdDev(values, nil)
+	scaled := make([]float64, len(values))
+	for i, v := range values {
+		scaled[i] = (v - mean) / sd // predictors that carry no information are gone by now
+	}
+	return scaled
+}
