@@ -17,7 +17,7 @@ var layers = map[string]int{
 	"varsel":  4, "dag": 4,
 	"": 3, "rjmcmc": 3,
 	"cosmic": 2, "modeldist": 2,
-	"space": 1, "gradest": 1, "gpu": 1,
+	"space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0,
 }
 

@@ -1,0 +1,218 @@
+package modeldist
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/surrogate"
+)
+
+// DefaultBeta is the weight β of the standard deviation in the upper confidence bound unless told otherwise, that of the paper's experiments.
+const DefaultBeta = 2
+
+// Belief says which belief about the models a [Surrogate] holds.
+type Belief int
+
+const (
+	// AutoBelief is the diagonal one up to 4,096 models, which a few batches see all of, and the process beyond.
+	AutoBelief Belief = iota
+	// DiagonalBelief takes every model by itself (surrogate.Diagonal).
+	DiagonalBelief
+	// ProcessBelief is a Gaussian process over codes (surrogate.Process).
+	ProcessBelief
+)
+
+// mostDiagonal is the largest number of models that AutoBelief takes one by one.
+const mostDiagonal = 1 << 12
+
+// SurrogateConfig configures [NewSurrogate]. The zero value starts from the uniform distribution.
+type SurrogateConfig struct {
+	// LogPrior and Limit are those of CategoricalConfig; LogPrior is p(m) of eq. 14.
+	LogPrior []float64
+	Limit    int
+	// Belief is the form of the belief, Utility what models are chosen by in training.
+	Belief  Belief
+	Utility surrogate.Utility
+	// Beta is β of the upper confidence bound, positive; 0 stands for DefaultBeta.
+	Beta float64
+	// Inducing bounds the inducing codes of a process; 0 stands for surrogate.DefaultInducing up to 65,536 models and half as many beyond.
+	Inducing int
+	// Seed is the root of the random stream of Thompson draws.
+	Seed uint64
+}
+
+// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed: u is the utility of model m by a Gaussian belief about its expected
+// reward, learned from the rewards of draws and not along a gradient. The table of log p + u is a variable, so that sampling and densities are those of a
+// [Categorical]; the belief itself lives on the host between two calls of Store.
+//
+// Reading u of all models is the cost that grows with the space: for the diagonal belief it happens after every batch, for a process after 1, 2, 4, … batches
+// and then every M/(4B), so that, batch by batch, no more than four times as many models are read as are drawn.
+type Surrogate struct {
+	table    *Categorical
+	logPrior []float64
+	cfg      SurrogateConfig
+	belief   surrogate.Belief
+	batches  int
+	restored bool
+	scratch  []float64
+}
+
+// NewSurrogate returns the distribution over all codes with the given outcome counts. It refuses what NewCategorical refuses, and a negative β.
+func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
+	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
+		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
+	}
+	if cfg.Inducing < 0 {
+		return nil, fmt.Errorf("modeldist: %d inducing codes, want at least 1 (or 0 for the default)", cfg.Inducing)
+	}
+	if cfg.Beta == 0 {
+		cfg.Beta = DefaultBeta
+	}
+	table, err := NewCategorical(cards, CategoricalConfig{LogPrior: cfg.LogPrior, Limit: cfg.Limit})
+	if err != nil {
+		return nil, err
+	}
+	s := &Surrogate{table: table, logPrior: table.initial, cfg: cfg, scratch: make([]float64, table.Count())}
+	if cfg.Belief == DiagonalBelief || cfg.Belief == AutoBelief && table.Count() <= mostDiagonal {
+		s.belief = surrogate.NewDiagonal(table.Count())
+		return s, nil
+	}
+	if cfg.Inducing == 0 {
+		cfg.Inducing = surrogate.DefaultInducing
+		if table.Count() > 1<<16 {
+			cfg.Inducing /= 2
+		}
+	}
+	s.belief = surrogate.NewProcess(cards, cfg.Inducing)
+	return s, nil
+}
+
+// Cards returns the outcome counts of the sites. Callers must not change it.
+func (s *Surrogate) Cards() []int { return s.table.Cards() }
+
+// Belief returns what is believed of the models. Callers must not change it.
+func (s *Surrogate) Belief() surrogate.Belief { return s.belief }
+
+// LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
+func (s *Surrogate) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
+	s.variable(ctx)
+	return s.table.LogProb(ctx, codes)
+}
+
+// Sample draws codes as [Categorical.Sample] does.
+func (s *Surrogate) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
+	s.variable(ctx)
+	return s.table.Sample(ctx, uniforms)
+}
+
+// Entropy returns the entropy of q in nats, a float64 scalar, exactly.
+func (s *Surrogate) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node {
+	s.variable(ctx)
+	return s.table.Entropy(ctx, g)
+}
+
+// variable is the table of log p + u, which no gradient changes.
+func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
+	return s.table.Variable(ctx).SetTrainable(false)
+}
+
+// Learn takes in a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those that are not finite are left out; movement is how far the flow
+// has moved expected rewards since the previous batch, in nats. q(m) is then what the utilities say, if they are due to be read.
+func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
+	if err := s.restore(ctx); err != nil {
+		return err
+	}
+	sites := len(s.Cards())
+	if len(codes) != sites*len(rewards) {
+		return fmt.Errorf("modeldist: %d rewards for codes of %d numbers, want %d sites each", len(rewards), len(codes), sites)
+	}
+	var models []int
+	var finite []float64
+	for i, reward := range rewards {
+		if !math.IsNaN(reward) && !math.IsInf(reward, 0) {
+			models = append(models, space.Encode(s.Cards(), codes[i*sites:(i+1)*sites]))
+			finite = append(finite, reward)
+		}
+	}
+	if len(models) == 0 {
+		return nil
+	}
+	s.belief.Observe(models, finite, movement)
+	s.batches++
+	if !s.due(len(rewards)) {
+		return nil
+	}
+	random := stream.Rand(s.cfg.Seed, fmt.Sprintf("thompson/%d", s.batches))
+	return s.write(ctx, surrogate.Utilities(s.belief, s.cfg.Utility, s.cfg.Beta, random, s.scratch))
+}
+
+// due tells whether utilities are read after this batch.
+func (s *Surrogate) due(batch int) bool {
+	if _, ok := s.belief.(*surrogate.Diagonal); ok {
+		return true
+	}
+	every := max(s.table.Count()/(4*batch), 1)
+	return s.batches&(s.batches-1) == 0 || s.batches%every == 0
+}
+
+// write sets the table to log p + utility.
+func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
+	logits := make([]float64, len(utilities))
+	for m, utility := range utilities {
+		logits[m] = s.logPrior[m] + utility
+	}
+	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
+}
+
+// Settle sets q(m) ∝ p(m) exp μ(m), what is believed without the bonus for exploring. It is the distribution to report; the next Learn
+// goes on as if it had not been called. Before anything was learned it changes nothing.
+func (s *Surrogate) Settle(ctx *context.Context) error {
+	if err := s.restore(ctx); err != nil || s.batches == 0 {
+		return err
+	}
+	return s.write(ctx, surrogate.Utilities(s.belief, surrogate.UCB, 0, nil, s.scratch))
+}
+
+// stateScope and stateName are where Store puts the belief.
+const (
+	stateScope = "surrogate"
+	stateName  = "state"
+)
+
+// Store writes the belief into a variable, from which another Surrogate with the same configuration goes on with the same bits.
+func (s *Surrogate) Store(ctx *context.Context) error {
+	if err := s.restore(ctx); err != nil {
+		return err
+	}
+	state := append(s.belief.State(), float64(s.batches))
+	variable := ctx.In(stateScope).Checked(false).VariableWithValue(stateName, state).SetTrainable(false)
+	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
+}
+
+// restore takes the belief from ctx if it is there, the first time it is called.
+func (s *Surrogate) restore(ctx *context.Context) error {
+	if s.restored {
+		return nil
+	}
+	s.restored = true
+	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)
+	if variable == nil || !variable.HasValue() {
+		return nil
+	}
+	value, err := variable.Value()
+	if err != nil {
+		return err
+	}
+	state, err := tensors.CopyFlatData[float64](value)
+	if err != nil {
+		return err
+	}
+	s.batches = int(state[len(state)-1])
+	return s.belief.SetState(state[:len(state)-1])
+}

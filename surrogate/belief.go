@@ -1,0 +1,75 @@
+package surrogate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Belief is a Gaussian belief about the expected reward of each of a number of models.
+type Belief interface {
+	// Models returns how many models there are.
+	Models() int
+	// Observe takes in a batch: rewards[i], finite, is that of a draw of models[i]. movement is how far the flow has moved expected rewards since the
+	// previous batch, in nats: a belief about them grows less certain by its square. It panics when lengths differ or a model does not exist.
+	Observe(models []int, rewards []float64, movement float64)
+	// Predict writes mean and standard deviation of the models first, first+1, … into mean and sd,
+	// which have one length; a nil sd is left out, which is cheaper. Several goroutines may predict at once.
+	Predict(first int, mean, sd []float64)
+	// Draw writes a draw of the rewards of all models from the belief into dst.
+	Draw(random *rand.Rand, dst []float64)
+	// Noise returns the variance of the reward of a single draw of a model, as learned so far.
+	Noise() float64
+	// State returns all that the belief has learned, as numbers of a count that never changes, and SetState takes it back; it
+	// refuses numbers that are not a state of such a belief.
+	State() []float64
+	SetState(state []float64) error
+}
+
+// group is the draws of one model in a batch.
+type group struct {
+	model   int
+	count   float64
+	mean    float64
+	squares float64 // Σ (reward − mean)²
+}
+
+// grouped sorts a batch by model.
+func grouped(where string, count int, models []int, rewards []float64) []group {
+	if len(models) != len(rewards) {
+		panic(fmt.Sprintf("surrogate.%s.Observe: %d models but %d rewards", where, len(models), len(rewards)))
+	}
+	order := make([]int, len(models))
+	for i, model := range models {
+		if model < 0 || model >= count {
+			panic(fmt.Sprintf("surrogate.%s.Observe: model %d of %d", where, model, count))
+		}
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(models[a], models[b]), cmp.Compare(a, b)) })
+	var groups []group
+	for _, i := range order {
+		if len(groups) == 0 || groups[len(groups)-1].model != models[i] {
+			groups = append(groups, group{model: models[i]})
+		}
+		own := &groups[len(groups)-1] // Welford's recursion
+		own.count++
+		delta := rewards[i] - own.mean
+		own.mean += delta / own.count
+		own.squares += delta * (rewards[i] - own.mean)
+	}
+	return groups
+}
+
+// meanAndVariance are those of the groups' means, each model counted once; the variance is at least 1.
+func meanAndVariance(groups []group) (mean, variance float64) {
+	for _, own := range groups {
+		mean += own.mean / float64(len(groups))
+	}
+	for _, own := range groups {
+		variance += (own.mean - mean) * (own.mean - mean) / math.Max(float64(len(groups)-1), 1)
+	}
+	return mean, math.Max(variance, 1)
+}

@@ -1,0 +1,92 @@
+package surrogate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Diagonal believes that expected rewards are independent normal variables, one for each model: a Kalman filter per model, with the flow's movement
+// as process noise. A batch costs O(M + B log B). The first batch, whose models are drawn from p(m), gives the mean and the variance that unseen models have.
+type Diagonal struct {
+	mean, variance []float64
+	noise          noise
+	batches        float64
+}
+
+var _ Belief = (*Diagonal)(nil)
+
+// NewDiagonal returns the belief before any observation, with standard normal rewards. It panics unless there is a model.
+func NewDiagonal(models int) *Diagonal {
+	if models < 1 {
+		panic(fmt.Sprintf("surrogate.NewDiagonal: %d models", models))
+	}
+	return &Diagonal{mean: make([]float64, models), variance: slices.Repeat([]float64{1}, models), noise: noise{value: 1}}
+}
+
+// Models returns how many models there are.
+func (d *Diagonal) Models() int { return len(d.mean) }
+
+// Noise returns the variance of the reward of a single draw.
+func (d *Diagonal) Noise() float64 { return d.noise.value }
+
+// Observe takes in a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε² and μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one
+// draw after the other.
+func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
+	groups := grouped("Diagonal", len(d.mean), models, rewards)
+	if len(groups) == 0 {
+		return
+	}
+	if d.batches == 0 {
+		mean, variance := meanAndVariance(groups)
+		for m := range d.mean {
+			d.mean[m], d.variance[m] = mean, variance
+		}
+		d.noise.start(groups, variance)
+	} else {
+		for m := range d.variance {
+			d.variance[m] += movement * movement
+		}
+		d.noise.learn(groups, func(i int) (mean, variance float64) { return d.mean[groups[i].model], d.variance[groups[i].model] })
+	}
+	d.batches++
+	for _, own := range groups {
+		gain := d.variance[own.model] / (d.variance[own.model] + d.noise.value/own.count)
+		d.mean[own.model] += gain * (own.mean - d.mean[own.model])
+		d.variance[own.model] *= 1 - gain
+	}
+}
+
+// Predict writes mean and standard deviation of the models from first on.
+func (d *Diagonal) Predict(first int, mean, sd []float64) {
+	copy(mean, d.mean[first:first+len(mean)])
+	for i := range sd {
+		sd[i] = math.Sqrt(d.variance[first+i])
+	}
+}
+
+// Draw writes independent draws of all models.
+func (d *Diagonal) Draw(random *rand.Rand, dst []float64) {
+	for m := range dst {
+		dst[m] = d.mean[m] + math.Sqrt(d.variance[m])*random.NormFloat64()
+	}
+}
+
+// State returns means, variances and what is known of the noise.
+func (d *Diagonal) State() []float64 {
+	return slices.Concat(d.mean, d.variance, []float64{d.noise.value, d.noise.moment, d.noise.weight, d.batches})
+}
+
+// SetState takes back what State returned.
+func (d *Diagonal) SetState(state []float64) error {
+	count := len(d.mean)
+	if len(state) != 2*count+4 {
+		return fmt.Errorf("surrogate: a diagonal belief about %d models has a state of %d numbers, found %d", count, 2*count+4, len(state))
+	}
+	copy(d.mean, state)
+	copy(d.variance, state[count:])
+	rest := state[2*count:]
+	d.noise, d.batches = noise{rest[0], rest[1], rest[2]}, rest[3]
+	return nil
+}

@@ -1,0 +1,139 @@
+package surrogate
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// A batch gives what a Kalman filter gives that takes one draw after the other; averaging precisions and variances does not.
+func TestDiagonalIsAKalmanFilter(t *testing.T) {
+	d := NewDiagonal(3)
+	d.Observe([]int{0, 1}, []float64{-3, -5}, 0)
+	random := stream.Rand(1, "kalman")
+	mean, variance := append([]float64(nil), d.mean...), append([]float64(nil), d.variance...)
+	for range 20 {
+		models, rewards := make([]int, 8), make([]float64, 8)
+		for i := range models {
+			models[i], rewards[i] = random.IntN(3), random.NormFloat64()
+		}
+		d.Observe(models, rewards, 0.3)
+		for m := range variance {
+			variance[m] += 0.09
+		}
+		for i, m := range models {
+			gain := variance[m] / (variance[m] + d.Noise())
+			mean[m] += gain * (rewards[i] - mean[m])
+			variance[m] *= 1 - gain
+		}
+		require.InDeltaSlice(t, mean, d.mean, 1e-9)
+		require.InDeltaSlice(t, variance, d.variance, 1e-9)
+	}
+}
+
+// The noise is found from draws of the same model, and from models drawn once a batch: the last fifty batches count, 3,200 draws, so 4 is known to ±0.1 (one standard error); a belief's errors add to it.
+func TestNoiseIsLearned(t *testing.T) {
+	for name, models := range map[string]int{"repeated": 4, "once": 256} {
+		t.Run(name, func(t *testing.T) {
+			d := NewDiagonal(models)
+			random := stream.Rand(2, "noise")
+			for step := range 400 {
+				batch, rewards := make([]int, 64), make([]float64, 64)
+				for i := range batch {
+					batch[i] = (64*step + i) % models
+					rewards[i] = math.Sin(float64(batch[i])) + 2*random.NormFloat64()
+				}
+				d.Observe(batch, rewards, 0)
+			}
+			require.InDelta(t, 4, d.Noise(), 0.7)
+		})
+	}
+}
+
+// When the flow moves, a belief that knows it follows, and one that does not lags behind.
+func TestDiagonalFollowsTheFlow(t *testing.T) {
+	miss := func(movement float64) float64 {
+		d := NewDiagonal(1)
+		random := stream.Rand(3, "drift")
+		for step := range 500 {
+			d.Observe([]int{0, 0}, []float64{0.05*float64(step) + random.NormFloat64(), 0.05*float64(step) + random.NormFloat64()}, movement)
+		}
+		return math.Abs(d.mean[0] - 0.05*499)
+	}
+	require.Less(t, miss(0.2), 1.0)
+	require.Greater(t, miss(0), 5.0)
+}
+
+func TestDiagonalDrawsAndState(t *testing.T) {
+	d := NewDiagonal(4)
+	d.Observe([]int{0, 0, 2}, []float64{1, 2, 5}, 0)
+	mean, sd := make([]float64, 4), make([]float64, 4)
+	d.Predict(0, mean, sd)
+	checkDraws(t, d, mean, sd, stream.Rand(5, "draw"))
+	ucb := Utilities(d, UCB, 2, nil, nil)
+	for m := range ucb {
+		require.InDelta(t, mean[m]+2*sd[m], ucb[m], 1e-12)
+	}
+	require.Equal(t, mean, Utilities(d, UCB, 0, nil, nil))
+	again := NewDiagonal(4)
+	require.NoError(t, again.SetState(d.State()))
+	d.Observe([]int{1}, []float64{3}, 0.1)
+	again.Observe([]int{1}, []float64{3}, 0.1)
+	require.Equal(t, d.State(), again.State())
+	require.ErrorContains(t, NewDiagonal(3).SetState(d.State()), "found 12")
+	require.PanicsWithValue(t, "surrogate.Diagonal.Observe: model 9 of 4", func() { d.Observe([]int{9}, []float64{0}, 0) })
+}
+
+func TestUtilityNames(t *testing.T) {
+	for _, u := range []Utility{UCB, Thompson} {
+		parsed, err := ParseUtility(u.String())
+		require.NoError(t, err)
+		require.Equal(t, u, parsed)
+	}
+	_, err := ParseUtility("greedy")
+	require.ErrorContains(t, err, "expected ucb or thompson")
+}
+
+// A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth of a megabyte, a hundredth of what keeping one number for each
+// batch would take, and the state keeps its length.
+func TestMemoryStaysFlat(t *testing.T) {
+	d, p := NewDiagonal(8), NewProcess([]int{2, 2}, 0)
+	random := rand.New(rand.NewPCG(6, 6))
+	models, rewards := make([]int, 2), make([]float64, 2)
+	run := func(b Belief, batches int) {
+		for range batches {
+			for i := range models {
+				models[i] = random.IntN(4)
+				rewards[i] = float64(models[i]) + random.NormFloat64()
+			}
+			b.Observe(models, rewards, 1e-3)
+		}
+	}
+	heap := func() float64 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return float64(stats.HeapAlloc)
+	}
+	batches := 1_000_000
+	if testing.Short() {
+		batches = 100_000
+	}
+	run(d, 1000)
+	run(p, 1000)
+	before, size := heap(), len(d.State())+len(p.State())
+	run(d, batches)
+	run(p, batches/50)
+	require.Less(t, heap()-before, 1e5)
+	require.Equal(t, size, len(d.State())+len(p.State()))
+	for _, b := range []Belief{d, p} {
+		for m, value := range Utilities(b, UCB, 0, nil, nil)[:4] {
+			require.InDelta(t, float64(m), value, 0.8)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// Package surrogate holds Gaussian beliefs about the expected reward of each model, f(m) = E_z[−log h] = −ℓ(m) (eq. 11), learned from the
+// rewards of single draws while the flow, and so f itself, keeps moving (paper section 3.1, appendix B).
+//
+// [Diagonal] believes in every model by itself, for spaces whose models are all drawn many times. [Process] is a Gaussian process
+// over codes, in which models share strength, for spaces where most models are never drawn. Both learn their observation noise from their
+// errors, and forget as fast as the flow moves. [Utilities] turns a belief into what the next models are chosen by.
+//
+// Notation:
+//
+//	here      paper     meaning                                                           shape
+//	models    m         models by their index in the order of space.All                   [B]
+//	rewards   y         −log h of each draw                                               [B]
+//	mean, sd  μ_t, σ_t  belief about f(m) (eq. 25, 26)                                    per model
+//	noise     σ_ε²      variance of the reward of a single draw of a model
+//	movement            how far the flow has moved f since the previous batch, in nats
+//	beta      β         weight of sd in the upper confidence bound (eq. 27)
+//
+// All arithmetic is in float64, and its results do not depend on the number of threads.
+//
+//	belief := surrogate.NewDiagonal(128)
+//	belief.Observe(models, rewards, movement)          // a batch of draws
+//	utility := surrogate.Utilities(belief, surrogate.UCB, 2, nil, nil)
+package surrogate

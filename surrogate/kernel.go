@@ -1,0 +1,59 @@
+package surrogate
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// kernel is the covariance of the expected rewards of two codes, a product over sites:
+//
+//	k(c, c') = s² ∏_s exp(−r_s [c_s ≠ c'_s])
+//
+// For two outcomes exp(−r) = (1 − ρ)/(1 + ρ) makes each factor ∝ 1 + ρ x x' with x = ±1: the product contains every interaction between sites, each with
+// the product of its sites' ρ as weight. Small relevances r_s with a large s² stand for a function that is nearly additive.
+type kernel struct {
+	scale     float64   // s², in nats²
+	relevance []float64 // r_s > 0
+}
+
+// matrix writes k of every code of a against every code of b: [len(a), len(b)].
+func (k kernel) matrix(a, b [][]int32) *mat.Dense {
+	factor := make([]float64, len(k.relevance))
+	for s, r := range k.relevance {
+		factor[s] = math.Exp(-r)
+	}
+	out := mat.NewDense(len(a), len(b), nil)
+	for i, left := range a {
+		row := out.RawRowView(i)
+		for j, right := range b {
+			value := k.scale
+			for s, f := range factor {
+				if left[s] != right[s] {
+					value *= f
+				}
+			}
+			row[j] = value
+		}
+	}
+	return out
+}
+
+// jitter is added to the diagonal of covariances between inducing codes, in units of s²: what float64 needs to factor them.
+const jitter = 1e-8
+
+// factor returns the lower Cholesky factor of the covariance of distinct codes.
+func (k kernel) factor(codes [][]int32) *mat.TriDense {
+	covariance := mat.NewSymDense(len(codes), k.matrix(codes, codes).RawMatrix().Data)
+	for extra := jitter * k.scale; ; extra *= 10 {
+		for i := range codes {
+			covariance.SetSym(i, i, k.scale+extra)
+		}
+		var cholesky mat.Cholesky
+		if cholesky.Factorize(covariance) {
+			lower := new(mat.TriDense)
+			cholesky.LTo(lower)
+			return lower
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package surrogate
+
+import "math"
+
+const (
+	// leastNoise keeps observations of a target that the flow fits exactly from becoming certain, in nats².
+	leastNoise = 1e-6
+	// noiseMemory is the share of earlier batches in the estimate of the noise: a memory of about fifty.
+	noiseMemory = 0.98
+	// surprise bounds, in standard deviations, the error that a single model can add to the estimate.
+	surprise = 5
+)
+
+// noise is the learned variance of a reward given its model, by expectation and maximisation: what a batch adds is the expected squared
+// distance of its draws from f(m), given the draws. Where a model was drawn n times and v is the variance of f(m) before, that is
+// Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with the gain g = v/(v + σ_ε²/n): never negative, and σ_ε² itself where nothing was known of f(m).
+type noise struct {
+	value          float64
+	moment, weight float64 // decaying sums; weight is in draws
+}
+
+// learn takes in a batch: predict gives mean and variance of the prediction of each group.
+func (n *noise) learn(groups []group, predict func(i int) (mean, variance float64)) {
+	n.moment *= noiseMemory
+	n.weight *= noiseMemory
+	for i, own := range groups {
+		mean, variance := predict(i)
+		expected := variance + n.value/own.count
+		left := n.value / own.count / expected // 1 − g
+		square := math.Min((own.mean-mean)*(own.mean-mean), surprise*surprise*expected)
+		n.moment += own.squares + own.count*(left*left*square+left*variance)
+		n.weight += own.count
+	}
+	n.value = math.Max(n.moment/n.weight, leastNoise)
+}
+
+// guessed is how many draws the first guess of the noise counts for.
+const guessed = 4
+
+// start takes in a first batch, in which no prediction means anything: a guess, and draws of the same model if there are any.
+func (n *noise) start(groups []group, spread float64) {
+	n.moment, n.weight = guessed*math.Min(1, spread), guessed
+	for _, own := range groups {
+		n.moment += own.squares
+		n.weight += own.count - 1
+	}
+	n.value = math.Max(n.moment/n.weight, leastNoise)
+}

@@ -1,0 +1,244 @@
+package surrogate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// lookup holds what predictions for many codes in a row share. The covariance of a code with the inducing codes is a product of one over its first
+// sites, which neighbours in index have in common, and one over its last sites, which are few enough to tabulate.
+type lookup struct {
+	split   int        // number of first sites
+	tail    *mat.Dense // [T, M_u]: covariances over the last sites by their index, s² included
+	weights []float64  // L⁻ᵀ E[w]
+	unknown *mat.Dense // R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹: σ² = (1 + W)s² − |Rᵀ k(c)|²; nil until a standard deviation is asked for
+}
+
+// mostTail bounds the table of the last sites.
+const mostTail = 1 << 10
+
+// lookup returns the tables of the belief as it is, with those for standard deviations if wanted.
+func (p *Process) lookup(wanted bool) *lookup {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.cached == nil {
+		l := &lookup{split: len(p.cards), weights: p.unwhiten(p.mean)}
+		size := 1
+		for l.split > 0 && size*p.cards[l.split-1] <= mostTail {
+			l.split--
+			size *= p.cards[l.split]
+		}
+		last := kernel{p.kernel.scale, p.kernel.relevance[l.split:]}
+		tails, inducing := make([][]int32, size), make([][]int32, len(p.codes))
+		for t := range tails {
+			tails[t] = p.decode(t)[l.split:]
+		}
+		for j, code := range p.codes {
+			inducing[j] = code[l.split:]
+		}
+		l.tail = last.matrix(tails, inducing)
+		p.cached = l
+	}
+	if wanted && p.cached.unknown == nil {
+		known := mat.NewSymDense(len(p.codes), nil)
+		for i := range p.codes {
+			for j := range i + 1 {
+				known.SetSym(i, j, -p.cov.At(i, j))
+			}
+			known.SetSym(i, i, 1+p.walk-p.cov.At(i, i))
+		}
+		p.cached.unknown = solve(p.lower.TTri(), root(known))
+	}
+	return p.cached
+}
+
+// root returns R with R Rᵀ = a, whose eigenvalues are not negative but for rounding.
+func root(a *mat.SymDense) *mat.Dense {
+	var cholesky mat.Cholesky
+	size := a.SymmetricDim()
+	for extra := 1e-12; !cholesky.Factorize(a); extra *= 10 {
+		for i := range size {
+			a.SetSym(i, i, a.At(i, i)+extra)
+		}
+	}
+	var lower mat.TriDense
+	cholesky.LTo(&lower)
+	return mat.DenseCopyOf(&lower)
+}
+
+// unwhiten returns L⁻ᵀ w.
+func (p *Process) unwhiten(w mat.Vector) []float64 {
+	return mat.Col(nil, 0, solve(p.lower.TTri(), w))
+}
+
+// covariances returns those of the models first, first+1, … with the inducing codes: [count, M_u].
+func (l *lookup) covariances(p *Process, first, count int) *mat.Dense {
+	size, inducing := l.tail.Dims()
+	out := mat.NewDense(count, inducing, nil)
+	head := kernel{1, p.kernel.relevance[:l.split]}
+	heads := make([][]int32, inducing)
+	for j, code := range p.codes {
+		heads[j] = code[:l.split]
+	}
+	var shared []float64
+	current := -1
+	for i := range count {
+		model := first + i
+		if model/size != current {
+			current = model / size
+			shared = head.matrix([][]int32{p.decode(model)[:l.split]}, heads).RawRowView(0)
+		}
+		row, tail := out.RawRowView(i), l.tail.RawRowView(model%size)
+		for j, value := range tail {
+			row[j] = shared[j] * value
+		}
+	}
+	return out
+}
+
+// squares returns the squared norms of the rows of a b.
+func squares(a, b *mat.Dense) []float64 {
+	var product mat.Dense
+	product.Mul(a, b)
+	rows, _ := product.Dims()
+	out := make([]float64, rows)
+	for i := range out {
+		for _, value := range product.RawRowView(i) {
+			out[i] += value * value
+		}
+	}
+	return out
+}
+
+// Predict writes mean and standard deviation of the models from first on. Before any observation both are those of a standard normal variable.
+func (p *Process) Predict(first int, mean, sd []float64) {
+	if p.lower == nil {
+		for i := range mean {
+			mean[i] = 0
+		}
+		for i := range sd {
+			sd[i] = 1
+		}
+		return
+	}
+	l := p.lookup(sd != nil)
+	k := l.covariances(p, first, len(mean))
+	for i := range mean {
+		mean[i] = p.constant + dot(k.RawRowView(i), l.weights)
+	}
+	if sd == nil {
+		return
+	}
+	for i, known := range squares(k, l.unknown) {
+		sd[i] = math.Sqrt(math.Max((1+p.walk)*p.kernel.scale-known, 0))
+	}
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, value := range a {
+		sum += value * b[i]
+	}
+	return sum
+}
+
+// Draw draws the rewards of the inducing codes jointly, and of every other code what they leave open independently.
+func (p *Process) Draw(random *rand.Rand, dst []float64) {
+	seeds := make([]uint64, (len(dst)+chunk-1)/chunk) // a stream for each chunk, whichever thread works on it
+	for i := range seeds {
+		seeds[i] = random.Uint64()
+	}
+	if p.lower == nil {
+		for m := range dst {
+			dst[m] = random.NormFloat64()
+		}
+		return
+	}
+	l := p.lookup(false)
+	drawn := mat.NewVecDense(len(p.codes), nil)
+	for i := range p.codes {
+		drawn.SetVec(i, random.NormFloat64())
+	}
+	covariance := mat.NewSymDense(len(p.codes), nil)
+	covariance.CopySym(p.cov)
+	var w mat.VecDense
+	w.MulVec(root(covariance), drawn)
+	w.AddVec(&w, p.mean)
+	weights := p.unwhiten(&w)
+	identity := mat.NewDense(len(p.codes), len(p.codes), nil)
+	for i := range p.codes {
+		identity.Set(i, i, 1)
+	}
+	whitening := solve(p.lower.TTri(), identity)
+	inChunks(len(dst), func(first, end int) {
+		own := rand.New(rand.NewPCG(seeds[first/chunk], uint64(first)))
+		k := l.covariances(p, first, end-first)
+		for i, known := range squares(k, whitening) {
+			open := (1 + p.walk) * math.Max(p.kernel.scale-known, 0)
+			dst[first+i] = p.constant + dot(k.RawRowView(i), weights) + math.Sqrt(open)*own.NormFloat64()
+		}
+	})
+}
+
+// stateHeader counts the numbers of a state before those that belong to sites and inducing codes.
+const stateHeader = 8
+
+// State returns kernel, belief at the inducing codes, and what is known of the noise.
+func (p *Process) State() []float64 {
+	state := make([]float64, p.stateSize())
+	copy(state, []float64{p.batches, p.constant, p.walk, p.kernel.scale, p.noise.value, p.noise.moment, p.noise.weight, float64(len(p.seen))})
+	rest := state[stateHeader:]
+	copy(rest, p.kernel.relevance)
+	rest = rest[len(p.cards):]
+	for i, own := range p.seen {
+		copy(rest[4*i:], []float64{float64(own.model), own.mean, own.variance, p.mean.AtVec(i)})
+	}
+	rest = rest[4*p.capacity:]
+	for i := range p.seen {
+		for j := range i + 1 {
+			rest[i*(i+1)/2+j] = p.cov.At(i, j)
+		}
+	}
+	return state
+}
+
+func (p *Process) stateSize() int {
+	return stateHeader + len(p.cards) + 4*p.capacity + p.capacity*(p.capacity+1)/2
+}
+
+// SetState takes back what State returned.
+func (p *Process) SetState(state []float64) error {
+	if len(state) != p.stateSize() || !(state[7] >= 0 && int(state[7]) <= p.capacity) {
+		return fmt.Errorf("surrogate: a process over %d sites with up to %d inducing codes has a state of %d numbers, found %d", len(p.cards), p.capacity, p.stateSize(), len(state))
+	}
+	p.batches, p.constant, p.walk = state[0], state[1], state[2]
+	p.noise = noise{state[4], state[5], state[6]}
+	count, rest := int(state[7]), state[stateHeader:]
+	p.kernel = kernel{state[3], slices.Clone(rest[:len(p.cards)])}
+	p.seen, p.codes, p.lower, p.cached = nil, nil, nil, nil
+	if count == 0 {
+		return nil
+	}
+	rest = rest[len(p.cards):]
+	for i := range count {
+		model := int(rest[4*i])
+		if model < 0 || model >= p.count {
+			return fmt.Errorf("surrogate: inducing code %d of a space of %d", model, p.count)
+		}
+		p.seen = append(p.seen, summary{model, rest[4*i+1], rest[4*i+2]})
+		p.codes = append(p.codes, p.decode(model))
+	}
+	walk := p.walk
+	p.restart()
+	p.walk = walk
+	for i := range count {
+		p.mean.SetVec(i, rest[4*i+3])
+		for j := range i + 1 {
+			p.cov.SetSym(i, j, rest[4*p.capacity+i*(i+1)/2+j])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,319 @@
+package surrogate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// DefaultInducing is the largest number of inducing codes of a [Process] unless told otherwise.
+const DefaultInducing = 256
+
+// relearnEvery is the largest number of batches between two choices of inducing codes and kernel.
+const relearnEvery = 128
+
+// block is how many observations enter the posterior at once.
+const block = 64
+
+// Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over sites whose relevances are learned (kernel.go), made sparse by
+// inducing codes chosen among those seen. W grows by movement²/s² with each batch, so that old observations fade: f is a random walk in
+// the space of functions.
+//
+// With L Lᵀ the covariance of the inducing codes it keeps the mean and covariance of w = L⁻¹(f − μ_0) there, which a priori are 0 and (1 + W) I; another code c
+// with a = L⁻¹ k(c) then has the mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every model is an inducing code. A batch of B
+// costs O(B M_u²) for M_u inducing codes, however many came before. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen anew and the
+// belief rebuilt from what was seen at the inducing codes and in the batch.
+type Process struct {
+	cards    []int
+	count    int
+	capacity int
+
+	kernel   kernel
+	constant float64   // μ_0
+	walk     float64   // W
+	seen     []summary // of the inducing codes
+	codes    [][]int32 // of the inducing codes
+	lower    *mat.TriDense
+	mean     *mat.VecDense // E[w]
+	cov      *mat.SymDense // Cov[w]
+	noise    noise
+	batches  float64
+
+	lock   sync.Mutex
+	cached *lookup // of the belief as it is; nil: none made yet
+}
+
+// summary is what was seen of one inducing code by itself: a Kalman filter without a prior.
+type summary struct {
+	model          int
+	mean, variance float64
+}
+
+var _ Belief = (*Process)(nil)
+
+// NewProcess returns the belief about all codes with the given outcome counts before any observation. inducing bounds the
+// number of inducing codes, 0 stands for DefaultInducing. It panics when a count is below 1, there are none, or all codes together do not fit an int.
+func NewProcess(cards []int, inducing int) *Process {
+	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
+	for _, card := range cards {
+		high, low := bits.Mul64(uint64(p.count), uint64(max(card, 0)))
+		if high != 0 || low > math.MaxInt || low == 0 {
+			panic(fmt.Sprintf("surrogate.NewProcess: outcome counts %v", cards))
+		}
+		p.count = int(low)
+	}
+	if len(cards) == 0 || inducing < 0 {
+		panic(fmt.Sprintf("surrogate.NewProcess: %d sites and %d inducing codes", len(cards), inducing))
+	}
+	if p.capacity == 0 {
+		p.capacity = DefaultInducing
+	}
+	p.capacity = min(p.capacity, p.count)
+	p.kernel = kernel{scale: 1, relevance: slices.Repeat([]float64{math.Exp(relevanceCentre)}, len(cards))}
+	return p
+}
+
+// Models returns the number of codes.
+func (p *Process) Models() int { return p.count }
+
+// Noise returns the variance of the reward of a single draw.
+func (p *Process) Noise() float64 { return p.noise.value }
+
+// Inducing returns the number of inducing codes.
+func (p *Process) Inducing() int { return len(p.seen) }
+
+// Relevance returns r_s of each site and s². Callers must not change it.
+func (p *Process) Relevance() (relevance []float64, scale float64) {
+	return p.kernel.relevance, p.kernel.scale
+}
+
+// Observe takes in a batch.
+func (p *Process) Observe(models []int, rewards []float64, movement float64) {
+	groups := grouped("Process", p.count, models, rewards)
+	if len(groups) == 0 {
+		return
+	}
+	p.batches++
+	if p.batches == 1 {
+		mean, variance := meanAndVariance(groups)
+		p.constant, p.kernel.scale = mean, 10*variance
+		p.noise.start(groups, variance)
+	} else {
+		p.fade(movement)
+		p.learnNoise(groups)
+	}
+	p.summarize(groups)
+	if batches := uint64(p.batches); batches&(batches-1) == 0 || batches%relearnEvery == 0 {
+		p.relearn(groups)
+	} else {
+		p.condition(p.observations(groups))
+	}
+	p.cached = nil
+}
+
+// fade takes in that expected rewards have moved.
+func (p *Process) fade(movement float64) {
+	if p.cov == nil {
+		return
+	}
+	relative := movement * movement / p.kernel.scale
+	p.walk += relative
+	for i := range p.seen {
+		p.seen[i].variance += movement * movement
+		p.cov.SetSym(i, i, p.cov.At(i, i)+relative)
+	}
+}
+
+// learnNoise compares a batch with what is predicted for it.
+func (p *Process) learnNoise(groups []group) {
+	mean, variance := make([]float64, len(groups)), make([]float64, len(groups))
+	for first := 0; first < len(groups); first += block {
+		end := min(first+block, len(groups))
+		whitened, rest := p.whiten(codesOf(p, groups[first:end]))
+		var spread mat.Dense
+		spread.Mul(p.cov, whitened)
+		for i := first; i < end; i++ {
+			a := whitened.ColView(i - first)
+			mean[i] = p.constant + mat.Dot(a, p.mean)
+			variance[i] = rest[i-first] + mat.Dot(a, spread.ColView(i-first))
+		}
+	}
+	p.noise.learn(groups, func(i int) (float64, float64) { return mean[i], variance[i] })
+}
+
+// summarize takes a batch into the summaries of inducing codes.
+func (p *Process) summarize(groups []group) {
+	position := p.positions()
+	for _, own := range groups {
+		if i, ok := position[own.model]; ok {
+			gain := p.seen[i].variance / (p.seen[i].variance + p.noise.value/own.count)
+			p.seen[i].mean += gain * (own.mean - p.seen[i].mean)
+			p.seen[i].variance *= 1 - gain
+		}
+	}
+}
+
+func (p *Process) positions() map[int]int {
+	position := make(map[int]int, len(p.seen))
+	for i, own := range p.seen {
+		position[own.model] = i
+	}
+	return position
+}
+
+// observations turns groups into what condition takes.
+func (p *Process) observations(groups []group) []summary {
+	observed := make([]summary, len(groups))
+	for i, own := range groups {
+		observed[i] = summary{own.model, own.mean, p.noise.value / own.count}
+	}
+	return observed
+}
+
+// relearn chooses inducing codes and kernel anew, and rebuilds the belief.
+func (p *Process) relearn(groups []group) {
+	position := p.positions()
+	var fresh []summary
+	for _, observed := range p.observations(groups) {
+		if _, known := position[observed.model]; !known {
+			fresh = append(fresh, observed)
+		}
+	}
+	chosen, left := choose(append(slices.Clone(p.seen), fresh...), p.capacity)
+	p.seen, p.codes = chosen, nil
+	values, variances := make([]float64, len(chosen)), make([]float64, len(chosen))
+	for i, own := range chosen {
+		p.codes = append(p.codes, p.decode(own.model))
+		values[i], variances[i] = own.mean, own.variance
+	}
+	p.kernel, p.constant = fitKernel(p.kernel, p.codes, values, variances)
+	p.restart()
+	p.condition(chosen)
+	p.condition(left)
+}
+
+// restart returns to the prior at the inducing codes.
+func (p *Process) restart() {
+	p.walk = 0
+	p.lower = p.kernel.factor(p.codes)
+	p.mean = mat.NewVecDense(len(p.seen), nil)
+	p.cov = mat.NewSymDense(len(p.seen), nil)
+	for i := range p.seen {
+		p.cov.SetSym(i, i, 1)
+	}
+}
+
+// choose keeps at most so many of the candidates, ordered by model: half of them the best, on which q(m) will rest, the other half
+// spread over the rest, by rank.
+func choose(candidates []summary, most int) (chosen, left []summary) {
+	if len(candidates) > most {
+		slices.SortFunc(candidates, func(a, b summary) int {
+			low := func(s summary) float64 { return s.mean - math.Sqrt(s.variance) }
+			switch {
+			case low(a) > low(b):
+				return -1
+			case low(a) < low(b):
+				return 1
+			}
+			return a.model - b.model
+		})
+		best := most / 2
+		rest, wanted := candidates[best:], most-best
+		chosen = slices.Clone(candidates[:best])
+		for i, candidate := range rest {
+			if (i+1)*wanted/len(rest) > i*wanted/len(rest) {
+				chosen = append(chosen, candidate)
+			} else {
+				left = append(left, candidate)
+			}
+		}
+	} else {
+		chosen = candidates
+	}
+	byModel := func(a, b summary) int { return a.model - b.model }
+	slices.SortFunc(chosen, byModel)
+	slices.SortFunc(left, byModel)
+	return chosen, left
+}
+
+// condition takes in observations: eq. 25 and 26 at the inducing codes, a block at a time.
+func (p *Process) condition(observed []summary) {
+	for first := 0; first < len(observed); first += block {
+		part := observed[first:min(first+block, len(observed))]
+		codes := make([][]int32, len(part))
+		for i, own := range part {
+			codes[i] = p.decode(own.model)
+		}
+		whitened, rest := p.whiten(codes) // [M_u, b]
+		var spread, within mat.Dense
+		spread.Mul(p.cov, whitened)
+		within.Mul(whitened.T(), &spread)
+		innovation := mat.NewSymDense(len(part), nil)
+		misses := mat.NewVecDense(len(part), nil)
+		for i, own := range part {
+			for j := range i + 1 {
+				innovation.SetSym(i, j, (within.At(i, j)+within.At(j, i))/2)
+			}
+			innovation.SetSym(i, i, within.At(i, i)+rest[i]+own.variance)
+			misses.SetVec(i, own.mean-p.constant-mat.Dot(whitened.ColView(i), p.mean))
+		}
+		var cholesky mat.Cholesky
+		for extra := jitter * p.kernel.scale; !cholesky.Factorize(innovation); extra *= 10 {
+			for i := range part {
+				innovation.SetSym(i, i, innovation.At(i, i)+extra)
+			}
+		}
+		// With C Cᵀ the innovations' covariance and G = spread C⁻ᵀ, mean += G C⁻¹ misses and cov −= G Gᵀ, which stays symmetric.
+		var factor mat.TriDense
+		cholesky.LTo(&factor)
+		gain := solve(&factor, spread.T()) // Gᵀ [b, M_u]
+		var step mat.VecDense
+		step.MulVec(gain.T(), solve(&factor, misses).ColView(0))
+		p.mean.AddVec(p.mean, &step)
+		p.cov.SymRankK(p.cov, -1, gain.T())
+	}
+}
+
+// solve returns T⁻¹ b. Factors are never singular here, only badly conditioned, which their jitter bounds.
+func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
+	x := new(mat.Dense)
+	var conditioned mat.Condition
+	if err := x.Solve(triangle, b); err != nil && !errors.As(err, &conditioned) {
+		panic(err)
+	}
+	return x
+}
+
+// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance that the inducing codes leave open, (1 + W)(s² − a·a).
+func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) {
+	whitened = solve(p.lower, p.kernel.matrix(p.codes, codes))
+	rest = make([]float64, len(codes))
+	for i := range rest {
+		a := whitened.ColView(i)
+		rest[i] = (1 + p.walk) * math.Max(p.kernel.scale-mat.Dot(a, a), 0)
+	}
+	return whitened, rest
+}
+
+func codesOf(p *Process, groups []group) [][]int32 {
+	codes := make([][]int32, len(groups))
+	for i, own := range groups {
+		codes[i] = p.decode(own.model)
+	}
+	return codes
+}
+
+// decode returns the code of a model, by its index in mixed radix.
+func (p *Process) decode(model int) []int32 {
+	code := make([]int32, len(p.cards))
+	for s := len(p.cards) - 1; s >= 0; s-- {
+		code[s] = int32(model % p.cards[s])
+		model /= p.cards[s]
+	}
+	return code
+}

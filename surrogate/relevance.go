@@ -1,0 +1,128 @@
+package surrogate
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+)
+
+// fitIterations bounds the search for a kernel; it starts where the last one ended.
+const fitIterations = 15
+
+// Weak normal priors on log r_s and log s², which keep a kernel where there is little to learn it from.
+const (
+	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of the covariance
+	scaleSpread                      = 2.0       // of log s², about ten times the variance of the observations
+)
+
+// fitKernel returns the kernel, started from the one given, under which observations of distinct codes, of known variances, are most
+// probable a posteriori, and the constant mean that goes with it (generalised least squares).
+func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
+	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
+	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
+	for s, r := range start.relevance {
+		x[s+1] = math.Log(r)
+	}
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { f.at(x); return f.value },
+		Grad: func(gradient, x []float64) { f.at(x); copy(gradient, f.gradient) },
+	}
+	result, _ := optimize.Minimize(problem, x, &optimize.Settings{MajorIterations: fitIterations}, &optimize.LBFGS{})
+	if result != nil && !math.IsNaN(result.F) && !math.IsInf(result.F, 0) {
+		x = result.X // a search that ended early has still only gone down
+	}
+	f.at(x)
+	return kernelAt(x), f.mean
+}
+
+// spread is the variance of the observations, at least 1.
+func (kernel) spread(values []float64) float64 {
+	groups := make([]group, len(values))
+	for i, value := range values {
+		groups[i].mean = value
+	}
+	_, variance := meanAndVariance(groups)
+	return variance
+}
+
+func kernelAt(x []float64) kernel {
+	k := kernel{scale: math.Exp(x[0]), relevance: make([]float64, len(x)-1)}
+	for s := range k.relevance {
+		k.relevance[s] = math.Exp(x[s+1])
+	}
+	return k
+}
+
+// marginal is −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log s², log r_1, …).
+type marginal struct {
+	codes             [][]int32
+	values, variances []float64
+	scaleCentre       float64
+
+	x           []float64 // where the rest was worked out
+	value, mean float64
+	gradient    []float64
+}
+
+// at works out value, mean and gradient at x.
+func (f *marginal) at(x []float64) {
+	if f.x != nil && mat.Equal(mat.NewVecDense(len(x), f.x), mat.NewVecDense(len(x), x)) {
+		return
+	}
+	f.x = append(f.x[:0], x...)
+	f.gradient = make([]float64, len(x))
+	k, count := kernelAt(x), len(f.codes)
+	pure := k.matrix(f.codes, f.codes)
+	noisy := mat.NewSymDense(count, append([]float64(nil), pure.RawMatrix().Data...))
+	for i, variance := range f.variances {
+		noisy.SetSym(i, i, k.scale*(1+jitter)+variance)
+	}
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(noisy) {
+		f.value = math.Inf(1) // no kernel to go to
+		return
+	}
+	inverse := mat.NewSymDense(count, nil)
+	if cholesky.InverseTo(inverse) != nil {
+		f.value = math.Inf(1)
+		return
+	}
+	ones := mat.NewVecDense(count, nil)
+	for i := range count {
+		ones.SetVec(i, 1)
+	}
+	weights, residual, alpha := mat.NewVecDense(count, nil), mat.NewVecDense(count, nil), mat.NewVecDense(count, nil)
+	weights.MulVec(inverse, ones)
+	y := mat.NewVecDense(count, f.values)
+	f.mean = mat.Dot(weights, y) / mat.Dot(weights, ones)
+	residual.AddScaledVec(y, -f.mean, ones)
+	alpha.MulVec(inverse, residual)
+	f.value = (mat.Dot(residual, alpha) + cholesky.LogDet()) / 2
+
+	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the mean is at its optimum and adds nothing.
+	for i := range count {
+		row := pure.RawRowView(i)
+		for j := range i + 1 {
+			sensitivity := (alpha.AtVec(i)*alpha.AtVec(j) - inverse.At(i, j)) * row[j]
+			if j == i {
+				sensitivity /= 2
+			}
+			f.gradient[0] -= sensitivity
+			for s, outcome := range f.codes[i] {
+				if outcome != f.codes[j][s] {
+					f.gradient[s+1] += k.relevance[s] * sensitivity
+				}
+			}
+		}
+	}
+	penalty := func(i int, centre, spread float64) {
+		distance := (x[i] - centre) / spread
+		f.value += distance * distance / 2
+		f.gradient[i] += distance / spread
+	}
+	penalty(0, f.scaleCentre, scaleSpread)
+	for s := range k.relevance {
+		penalty(s+1, relevanceCentre, relevanceSpread)
+	}
+}

@@ -1,0 +1,94 @@
+package surrogate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+)
+
+// Utility says what u(m) of eq. 14 is.
+type Utility int
+
+const (
+	// UCB is the upper confidence bound μ + βσ (eq. 27).
+	UCB Utility = iota
+	// Thompson is a draw from the belief.
+	Thompson
+)
+
+var utilityNames = [...]string{"ucb", "thompson"}
+
+// String returns the name that [ParseUtility] reads.
+func (u Utility) String() string {
+	if u < 0 || int(u) >= len(utilityNames) {
+		return fmt.Sprintf("Utility(%d)", int(u))
+	}
+	return utilityNames[u]
+}
+
+// ParseUtility reads ucb or thompson.
+func ParseUtility(s string) (Utility, error) {
+	for u, name := range utilityNames {
+		if s == name {
+			return Utility(u), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown utility %q; expected ucb or thompson", s)
+}
+
+// MarshalText writes the name.
+func (u Utility) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (u *Utility) UnmarshalText(text []byte) (err error) {
+	*u, err = ParseUtility(string(text))
+	return err
+}
+
+// chunk is how many models one thread predicts at a time.
+const chunk = 1 << 10
+
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil dst is allocated. UCB uses beta, which 0 makes the mean alone; Thompson uses random.
+// The work is shared by all processors; each number is computed by one of them, the same whichever it is.
+func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
+	if dst == nil {
+		dst = make([]float64, b.Models())
+	}
+	if len(dst) != b.Models() {
+		panic(fmt.Sprintf("surrogate.Utilities: dst has length %d, want %d", len(dst), b.Models()))
+	}
+	if u == Thompson {
+		b.Draw(random, dst)
+		return dst
+	}
+	inChunks(len(dst), func(first, end int) {
+		var sd []float64 // nil: not asked for
+		if beta != 0 {
+			sd = make([]float64, end-first)
+		}
+		b.Predict(first, dst[first:end], sd)
+		for i := range sd {
+			dst[first+i] += beta * sd[i]
+		}
+	})
+	return dst
+}
+
+// inChunks calls work for consecutive ranges that cover 0 … count−1, several at once.
+func inChunks(count int, work func(first, end int)) {
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (count+chunk-1)/chunk) {
+		group.Go(func() {
+			for first := range next {
+				work(first, min(first+chunk, count))
+			}
+		})
+	}
+	for first := 0; first < count; first += chunk {
+		next <- first
+	}
+	close(next)
+	group.Wait()
+}
