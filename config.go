@@ -41,6 +41,10 @@ type Config struct {
 	// q(m) stays as it is. A flow that starts wide finds modes that one fitted to a single mode never sees, and q(m) does not choose
 	// models before their parameters are fitted. 0 means none: right for posteriors with one mode per model.
 	Tempering float64
+	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is LeaveOneOut.
+	ControlVariate ControlVariate
+	// FromPrior leaves a table q(m) as it starts, instead of taking a first look at every model (look.go).
+	FromPrior bool
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
@@ -101,6 +105,9 @@ func (c Config) Validate() error {
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("vti.Config: DType must be Float32 or Float64, found %s", c.DType)
 	}
+	if c.ControlVariate < 0 || int(c.ControlVariate) >= len(controlVariateNames) {
+		return fmt.Errorf("vti.Config: unknown ControlVariate %d", int(c.ControlVariate))
+	}
 	if c.Resume && c.Checkpoint == "" {
 		return fmt.Errorf("vti.Config: Resume needs Checkpoint, the file to continue from")
 	}
@@ -134,8 +141,13 @@ func setDefault[T comparable](field *T, value T) {
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
 	flow.Precision, flow.Linear = nil, nil // variables of the checkpoint
+	models := fmt.Sprintf("%T", c.Models)
+	if described, ok := c.Models.(fmt.Stringer); ok {
+		models = described.String()
+	}
 	return json.Marshal(map[string]any{
-		"flow": flow, "models": fmt.Sprintf("%T", c.Models), "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
+		"control_variate": c.ControlVariate.String(), "from_prior": c.FromPrior,
+		"flow": flow, "models": models, "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
 	})

@@ -34,18 +34,27 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 	}
 	for posterior.step < posterior.config.Steps {
 		if err := ctx.Err(); err != nil {
-			return posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", posterior.step, posterior.config.Steps, err), t.save())
+			return posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", posterior.step, posterior.config.Steps, err), t.save(), t.settle())
 		}
 		if posterior.step == t.lookStep() {
 			if err := t.lookAtModels(ctx); err != nil {
 				return posterior, errors.Join(err, t.save())
 			}
 		}
-		if _, err := callExec(func() ([]*tensors.Tensor, error) { return t.exec.Exec() }); err != nil {
+		outputs, err := callExec(func() ([]*tensors.Tensor, error) { return t.exec.Exec() })
+		if err != nil {
 			return nil, fmt.Errorf("training step %d: %w", posterior.step+1, err)
 		}
 		posterior.step++
 		last := posterior.step == posterior.config.Steps
+		if err := t.learn(outputs); err != nil {
+			return nil, err
+		}
+		if last {
+			if err := t.settle(); err != nil {
+				return nil, err
+			}
+		}
 		if last || posterior.step == 1 || posterior.step%posterior.config.LogEvery == 0 {
 			now, err := t.counters()
 			if err != nil {
@@ -71,13 +80,15 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.posterior, nil
+	return t.posterior, t.settle()
 }
 
 // trainer takes the steps of a fit.
 type trainer struct {
 	posterior *Posterior
 	exec      *context.Exec
+	control   *modeldist.Surrogate // of the control variate, if it is SurrogateMean
+	logPrior  []float64            // log p of every model, then
 }
 
 func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error) {
@@ -88,12 +99,19 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	posterior := &Posterior{device: device, target: target, variables: context.New().Checked(false)}
 	sp := target.Space()
 	var err error
-	if cfg.Models == nil {
-		logPrior, err := logPriors(device, target)
-		if err != nil {
+	t := &trainer{posterior: posterior}
+	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
+		if t.logPrior, err = logPriors(device, target); err != nil {
 			return nil, err
 		}
-		if cfg.Models, err = modeldist.NewCategorical(sp.Cards(), modeldist.CategoricalConfig{LogPrior: logPrior}); err != nil {
+	}
+	if cfg.Models == nil {
+		if cfg.Models, err = modeldist.NewCategorical(sp.Cards(), modeldist.CategoricalConfig{LogPrior: t.logPrior}); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.ControlVariate == SurrogateMean {
+		if t.control, err = newControl(cfg.Models); err != nil {
 			return nil, err
 		}
 	}
@@ -120,7 +138,9 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 			return nil, err
 		}
 	}
-	t := &trainer{posterior: posterior}
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
 	if t.exec, err = context.NewExec(device.Backend(), posterior.variables, t.stepGraph); err != nil {
 		return nil, err
 	}
@@ -132,6 +152,11 @@ func (t *trainer) save() error {
 	p := t.posterior
 	if p.config.Checkpoint == "" {
 		return nil
+	}
+	for _, l := range t.learners() {
+		if err := l.Store(l.ctx); err != nil {
+			return err
+		}
 	}
 	return writeCheckpoint(p.config.Checkpoint, p.variables, p.step, p.settings)
 }

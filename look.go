@@ -34,7 +34,7 @@ func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	}
 	table, ok := p.config.Models.(*modeldist.Categorical)
 	count, countable := space.Count(p.target.Space())
-	if !ok || !countable || count > maxListed {
+	if !ok || !countable || count > maxListed || p.config.FromPrior {
 		return nil
 	}
 	models := listModels(p.target.Space())

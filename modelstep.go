@@ -43,7 +43,10 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 
 	entropy := Neg(ReduceAllMean(logModel))
-	if len(variables) == 0 { // a fixed q(m)
+	if learner, ok := cfg.Models.(*modeldist.Surrogate); ok {
+		entropy = learner.Entropy(ctx, g)
+	}
+	if len(variables) == 0 { // a fixed q(m), or one that learns by itself
 		return entropy
 	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.

@@ -21,14 +21,16 @@ const (
 	trainScope = "train"
 	adamScope  = "adam" // holds the scopes of what it moves
 	lookScope  = "look" // the same for what a look fits; deleted when it ends
+	// controlScope is the path of the surrogate of a control variate.
+	controlScope = "/" + trainScope + "/control"
 )
 
 // warmUpSteps is the number of steps over which the learning rate rises to its largest value: Adam's second
 // moments are too small before.
 const warmUpSteps = 50
 
-// stepGraph is one training step. It returns the running sums that counters reads.
-func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
+// stepGraph is one training step. It returns the running sums that counters reads and, if somebody learns from them, codes [B,S], rewards [B] and movement.
+func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	cfg, target := &t.posterior.config, t.posterior.target
 	sp := target.Space()
 	sites, dim := len(sp.Cards()), sp.Dim()
@@ -51,7 +53,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 	stepVariable.SetValueGraph(step)
 	power := temperature(step, cfg.Tempering*float64(cfg.Steps))
 	flowLoss := finiteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
-	scoreLoss, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logModel)
+	scoreLoss, nonFinite := t.scoreLoss(ctx, codes, loss, logModel)
 	flowVariables := variablesIn(ctx, flowScope, g)
 	modelVariables := variablesIn(ctx, modelScope, g)
 	gradients := Gradient(Add(flowLoss, scoreLoss), valuesOf(g, append(flowVariables, modelVariables...))...)
@@ -63,7 +65,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 		apply = LogicalAnd(apply, IsFinite(globalNorm(modelGradients)))
 	}
 	flowGradients = clipByNorm(flowGradients, norm, cfg.ClipNorm)
-	for i, increment := range adamIncrements(ctx, adamScope, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply) {
+	increments := adamIncrements(ctx, adamScope, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
+	for i, increment := range increments {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
 	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, apply)
@@ -73,7 +76,19 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) *Node {
 		finiteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), entropy,
 	}, 0))
 	sums.SetValueGraph(total)
-	return total
+	if len(t.learners()) == 0 {
+		return []*Node{total}
+	}
+	return []*Node{total, codes, Neg(toFloat64(logH)), movement(flowGradients, increments, apply)}
+}
+
+// movement is the first-order change of the flow's loss by increments of its variables, |Σ gradient·increment|, in nats.
+func movement(gradients, increments []*Node, apply *Node) *Node {
+	change := ScalarZero(apply.Graph(), dtypes.Float64)
+	for i, gradient := range gradients {
+		change = Add(change, toFloat64(ReduceAllSum(Mul(gradient, increments[i]))))
+	}
+	return Where(apply, Abs(change), ZerosLike(change))
 }
 
 // finiteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes through the others.

@@ -46,6 +46,17 @@ func ScoreFunction(loss, baseline, logQ *graph.Node) (surrogate, nonFinite *grap
 	return surrogate, nonFinite
 }
 
+// ExpectedScore returns a scalar with the gradient ∑ q(m) control_m ∇ log q(m) over all models, the gradient of the expectation of a control variate that
+// takes a value for each model: logProbs [M], all of log q, and control [M], finite. If control_m, taken at each drawn model, is part of the
+// baseline of [ScoreFunction], adding this makes the estimate unbiased again. Its value means nothing.
+func ExpectedScore(logProbs, control *graph.Node) *graph.Node {
+	const where = "gradest.ExpectedScore"
+	assertVector(where, "logProbs", logProbs)
+	assertBatch(where, "control", control, logProbs.Shape().Dim(0))
+	control = graph.StopGradient(graph.ConvertDType(control, logProbs.DType()))
+	return graph.ReduceAllSum(graph.Mul(graph.Exp(logProbs), control))
+}
+
 func assertVector(where, name string, x *graph.Node) {
 	if x.Rank() != 1 || !x.DType().IsFloat() {
 		panic(fmt.Errorf("%s: want %s to be a vector [B] of floats, got %s", where, name, x.Shape()))

@@ -54,13 +54,11 @@ type SurrogateConfig struct {
 // Reading u of all models is the cost that grows with the space: for the diagonal belief it happens after every batch, for a process after 1, 2, 4, … batches
 // and then every M/(4B), so that, batch by batch, no more than four times as many models are read as are drawn.
 type Surrogate struct {
-	table    *Categorical
-	logPrior []float64
-	cfg      SurrogateConfig
-	belief   surrogate.Belief
-	batches  int
-	restored bool
-	scratch  []float64
+	table   *Categorical
+	cfg     SurrogateConfig
+	belief  surrogate.Belief
+	batches int
+	scratch []float64
 }
 
 // NewSurrogate returns the distribution over all codes with the given outcome counts. It refuses what NewCategorical refuses, and a negative β.
@@ -78,10 +76,11 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Surrogate{table: table, logPrior: table.initial, cfg: cfg, scratch: make([]float64, table.Count())}
-	if cfg.Belief == DiagonalBelief || cfg.Belief == AutoBelief && table.Count() <= mostDiagonal {
-		s.belief = surrogate.NewDiagonal(table.Count())
-		return s, nil
+	if cfg.Belief == AutoBelief {
+		cfg.Belief = ProcessBelief
+		if table.Count() <= mostDiagonal {
+			cfg.Belief = DiagonalBelief
+		}
 	}
 	if cfg.Inducing == 0 {
 		cfg.Inducing = surrogate.DefaultInducing
@@ -89,8 +88,22 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 			cfg.Inducing /= 2
 		}
 	}
-	s.belief = surrogate.NewProcess(cards, cfg.Inducing)
-	return s, nil
+	return &Surrogate{table: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil
+}
+
+// newBelief returns the belief before any reward.
+func newBelief(cards []int, cfg SurrogateConfig) surrogate.Belief {
+	if cfg.Belief == DiagonalBelief {
+		count, _ := space.CountCodes(cards)
+		return surrogate.NewDiagonal(count)
+	}
+	return surrogate.NewProcess(cards, cfg.Inducing)
+}
+
+// String says what the distribution is made of, for the record of a run.
+func (s *Surrogate) String() string {
+	beliefs := [...]string{"auto", "diagonal", "process"}
+	return fmt.Sprintf("surrogate: %s belief, utility %s, β %v, at most %d inducing codes", beliefs[s.cfg.Belief], s.cfg.Utility, s.cfg.Beta, s.cfg.Inducing)
 }
 
 // Cards returns the outcome counts of the sites. Callers must not change it.
@@ -117,6 +130,12 @@ func (s *Surrogate) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node {
 	return s.table.Entropy(ctx, g)
 }
 
+// Logits returns log p + u of every model, [M] float64, -Inf for excluded models.
+func (s *Surrogate) Logits(ctx *context.Context, g *graph.Graph) *graph.Node {
+	s.variable(ctx)
+	return s.table.Logits(ctx, g)
+}
+
 // variable is the table of log p + u, which no gradient changes.
 func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
@@ -125,9 +144,6 @@ func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 // Learn takes in a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those that are not finite are left out; movement is how far the flow
 // has moved expected rewards since the previous batch, in nats. q(m) is then what the utilities say, if they are due to be read.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
-	if err := s.restore(ctx); err != nil {
-		return err
-	}
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
 		return fmt.Errorf("modeldist: %d rewards for codes of %d numbers, want %d sites each", len(rewards), len(codes), sites)
@@ -165,7 +181,7 @@ func (s *Surrogate) due(batch int) bool {
 func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	logits := make([]float64, len(utilities))
 	for m, utility := range utilities {
-		logits[m] = s.logPrior[m] + utility
+		logits[m] = s.table.initial[m] + utility
 	}
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
@@ -173,10 +189,10 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 // Settle sets q(m) ∝ p(m) exp μ(m), what is believed without the bonus for exploring. It is the distribution to report; the next Learn
 // goes on as if it had not been called. Before anything was learned it changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
-	if err := s.restore(ctx); err != nil || s.batches == 0 {
-		return err
+	if s.batches == 0 {
+		return nil
 	}
-	return s.write(ctx, surrogate.Utilities(s.belief, surrogate.UCB, 0, nil, s.scratch))
+	return s.write(ctx, surrogate.Utilities(s.belief, surrogate.Mean, 0, nil, s.scratch))
 }
 
 // stateScope and stateName are where Store puts the belief.
@@ -187,20 +203,14 @@ const (
 
 // Store writes the belief into a variable, from which another Surrogate with the same configuration goes on with the same bits.
 func (s *Surrogate) Store(ctx *context.Context) error {
-	if err := s.restore(ctx); err != nil {
-		return err
-	}
 	state := append(s.belief.State(), float64(s.batches))
 	variable := ctx.In(stateScope).Checked(false).VariableWithValue(stateName, state).SetTrainable(false)
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// restore takes the belief from ctx if it is there, the first time it is called.
-func (s *Surrogate) restore(ctx *context.Context) error {
-	if s.restored {
-		return nil
-	}
-	s.restored = true
+// Begin forgets what was learned, and takes from ctx what Store wrote there, if anything. Call it before the first Learn.
+func (s *Surrogate) Begin(ctx *context.Context) error {
+	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)
 	if variable == nil || !variable.HasValue() {
 		return nil

@@ -79,7 +79,7 @@ func TestDiagonalDrawsAndState(t *testing.T) {
 	for m := range ucb {
 		require.InDelta(t, mean[m]+2*sd[m], ucb[m], 1e-12)
 	}
-	require.Equal(t, mean, Utilities(d, UCB, 0, nil, nil))
+	require.Equal(t, mean, Utilities(d, Mean, 0, nil, nil))
 	again := NewDiagonal(4)
 	require.NoError(t, again.SetState(d.State()))
 	d.Observe([]int{1}, []float64{3}, 0.1)
@@ -90,13 +90,13 @@ func TestDiagonalDrawsAndState(t *testing.T) {
 }
 
 func TestUtilityNames(t *testing.T) {
-	for _, u := range []Utility{UCB, Thompson} {
+	for _, u := range []Utility{UCB, Thompson, Mean} {
 		parsed, err := ParseUtility(u.String())
 		require.NoError(t, err)
 		require.Equal(t, u, parsed)
 	}
 	_, err := ParseUtility("greedy")
-	require.ErrorContains(t, err, "expected ucb or thompson")
+	require.ErrorContains(t, err, "expected ucb, thompson or mean")
 }
 
 // A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth of a megabyte, a hundredth of what keeping one number for each
@@ -132,7 +132,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	require.Less(t, heap()-before, 1e5)
 	require.Equal(t, size, len(d.State())+len(p.State()))
 	for _, b := range []Belief{d, p} {
-		for m, value := range Utilities(b, UCB, 0, nil, nil)[:4] {
+		for m, value := range Utilities(b, Mean, 0, nil, nil)[:4] {
 			require.InDelta(t, float64(m), value, 0.8)
 		}
 	}

@@ -136,7 +136,7 @@ func additive(model int) float64 {
 func TestProcessSharesStrength(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, 100)
 	random := stream.Rand(3, "additive")
-	for range 12 {
+	for range 25 {
 		models, rewards := make([]int, 32), make([]float64, 32)
 		for i := range models {
 			models[i] = random.IntN(1024)

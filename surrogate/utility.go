@@ -15,9 +15,11 @@ const (
 	UCB Utility = iota
 	// Thompson is a draw from the belief.
 	Thompson
+	// Mean is μ alone: it explores nothing beyond what p(m) exp μ draws.
+	Mean
 )
 
-var utilityNames = [...]string{"ucb", "thompson"}
+var utilityNames = [...]string{"ucb", "thompson", "mean"}
 
 // String returns the name that [ParseUtility] reads.
 func (u Utility) String() string {
@@ -27,14 +29,14 @@ func (u Utility) String() string {
 	return utilityNames[u]
 }
 
-// ParseUtility reads ucb or thompson.
+// ParseUtility reads ucb, thompson or mean.
 func ParseUtility(s string) (Utility, error) {
 	for u, name := range utilityNames {
 		if s == name {
 			return Utility(u), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown utility %q; expected ucb or thompson", s)
+	return 0, fmt.Errorf("unknown utility %q; expected ucb, thompson or mean", s)
 }
 
 // MarshalText writes the name.
@@ -49,7 +51,7 @@ func (u *Utility) UnmarshalText(text []byte) (err error) {
 // chunk is how many models one thread predicts at a time.
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil dst is allocated. UCB uses beta, which 0 makes the mean alone; Thompson uses random.
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil dst is allocated. Only UCB uses beta, and only Thompson random.
 // The work is shared by all processors; each number is computed by one of them, the same whichever it is.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
@@ -64,7 +66,7 @@ func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float
 	}
 	inChunks(len(dst), func(first, end int) {
 		var sd []float64 // nil: not asked for
-		if beta != 0 {
+		if u == UCB {
 			sd = make([]float64, end-first)
 		}
 		b.Predict(first, dst[first:end], sd)

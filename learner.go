@@ -1,0 +1,60 @@
+package vti
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+)
+
+// learning is a Learner with the context of its variables.
+type learning struct {
+	Learner
+	ctx *Context
+}
+
+// learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control variate.
+func (t *trainer) learners() (all []learning) {
+	variables := t.posterior.variables
+	if learner, ok := t.posterior.config.Models.(Learner); ok {
+		all = append(all, learning{learner, variables.In(modelScope)})
+	}
+	if t.control != nil {
+		all = append(all, learning{t.control, variables.InAbsPath(controlScope)})
+	}
+	return all
+}
+
+// begin prepares the learners, at a state of the variables that a checkpoint may have set.
+func (t *trainer) begin() error {
+	for _, l := range t.learners() {
+		if err := l.Begin(l.ctx); err != nil {
+			return fmt.Errorf("what q(m) has learned: %w", err)
+		}
+	}
+	return nil
+}
+
+// learn passes the outputs of a training step on. Before the target is the whole one, there is nothing to learn of it.
+func (t *trainer) learn(outputs []*tensors.Tensor) error {
+	learners := t.learners()
+	if len(learners) == 0 || t.posterior.step <= t.lookStep() {
+		return nil
+	}
+	codes := tensors.MustCopyFlatData[int32](outputs[1])
+	rewards := tensors.MustCopyFlatData[float64](outputs[2])
+	moved := tensors.ToScalar[float64](outputs[3])
+	for _, l := range learners {
+		if err := l.Learn(l.ctx, codes, rewards, moved); err != nil {
+			return fmt.Errorf("training step %d: %w", t.posterior.step, err)
+		}
+	}
+	return nil
+}
+
+// settle makes q(m) what is believed of it.
+func (t *trainer) settle() error {
+	if learner, ok := t.posterior.config.Models.(Learner); ok {
+		return learner.Settle(t.posterior.variables.In(modelScope))
+	}
+	return nil
+}
