@@ -9,7 +9,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
-	"github.com/transdim/vti/gradest"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )

@@ -33,6 +33,21 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
+// Learner is a ModelDistribution that learns from the rewards of its draws by itself, and not along a gradient. Its calls come from one goroutine, with the context that
+// LogProb and Sample are given.
+type Learner interface {
+	ModelDistribution
+	// Begin starts over, from what Store left in ctx if there is anything.
+	Begin(ctx *Context) error
+	// Learn takes in a batch: codes [B*S] that were drawn, rewards [B] = log η(θ | m) − log q(θ | m) of draws θ, and movement, how far, in nats, the flow has moved
+	// expected rewards since the batch before.
+	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
+	// Store leaves what was learned in variables of ctx, from which Begin goes on to the bit.
+	Store(ctx *Context) error
+	// Settle makes q(m) what is believed, without what was only there to explore.
+	Settle(ctx *Context) error
+}
+
 // QuadraticTarget is a Target that knows a quadratic approximation of the log density of each model, exact where the density is
 // Gaussian. The engine then ends the flow in the normal distribution that it gives, model by model. Other targets get one from the Hessian at a
 // mode of the largest model, which takes a model that uses all coordinates.

@@ -7,6 +7,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/surrogate"
 )
 
 // Sampler names a family of distributions q(m) over subsets of predictors.
@@ -17,11 +18,13 @@ const (
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler
+	// SurrogateSampler draws models by what a Gaussian process believes of their evidence (GP-UCB), in a table.
+	SurrogateSampler
 	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from one network.
 	AutoregressiveSampler
 )
 
-var samplerNames = [...]string{"auto", "categorical", "autoregressive"}
+var samplerNames = [...]string{"auto", "categorical", "surrogate", "autoregressive"}
 
 // String returns the name that [ParseSampler] reads.
 func (f Sampler) String() string {
@@ -31,14 +34,14 @@ func (f Sampler) String() string {
 	return samplerNames[f]
 }
 
-// ParseSampler reads auto, categorical or autoregressive.
+// ParseSampler reads auto, categorical, surrogate or autoregressive.
 func ParseSampler(s string) (Sampler, error) {
 	for f, name := range samplerNames {
 		if s == name {
 			return Sampler(f), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown sampler %q; expected auto, categorical or autoregressive", s)
+	return 0, fmt.Errorf("unknown sampler %q; expected auto, categorical, surrogate or autoregressive", s)
 }
 
 // MarshalText writes the name.
@@ -53,16 +56,22 @@ func (f *Sampler) UnmarshalText(text []byte) (err error) {
 // NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior and a network, at independent
 // inclusions with the prior's mean). Nil stands for the table, which the engine makes. A space that the family
 // cannot hold is an error that says which can.
-func (p *Problem) NewModels(family Sampler, seed uint64) (vti.ModelDistribution, error) {
-	if p.Slots != nil && family != CategoricalSampler {
+func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64) (vti.ModelDistribution, error) {
+	listed := family == CategoricalSampler || family == SurrogateSampler
+	if p.Slots != nil && !listed {
 		return p.Slots.newModels(seed)
 	}
 	count, ok := space.Count(p.Posterior().Space())
 	fits := ok && count <= modeldist.DefaultLimit
-	if family == CategoricalSampler && !fits {
+	if listed && !fits {
 		n := len(p.Design.Predictors)
 		return nil, fmt.Errorf("%d predictors make 2^%d models; their table would take %s, and one holds at most 2^%d models: use --sampler autoregressive, which needs no table",
 			n, n, memoryText(8*math.Exp2(float64(n))), int(math.Log2(modeldist.DefaultLimit)))
+	}
+	if family == SurrogateSampler {
+		return modeldist.NewSurrogate(p.Posterior().Space().Cards(), modeldist.SurrogateConfig{
+			LogPrior: p.logPriors(count), Beta: options.Beta, Utility: options.Utility, Seed: seed,
+		})
 	}
 	if family != AutoregressiveSampler && fits {
 		return nil, nil
@@ -84,6 +93,37 @@ func (p *Problem) NewModels(family Sampler, seed uint64) (vti.ModelDistribution,
 		config.Constraint = constraints
 	}
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
+}
+
+// SurrogateOptions are what only the surrogate sampler has: β of its upper confidence bound, 0 for the default, and the utility it draws by.
+type SurrogateOptions struct {
+	Beta    float64           `json:"beta,omitempty"`
+	Utility surrogate.Utility `json:"utility"`
+}
+
+// logPriors lists log p(m) of every model of bits, in the order of its index.
+func (p *Problem) logPriors(count int) []float64 {
+	predictors := len(p.Design.Predictors)
+	sizes := p.Model.Prior.LogProbs(predictors)
+	values := make([]float64, 0, count)
+	for _, code := range space.All(p.Target.Space().Cards()) {
+		size, allowed := 0, true
+		for g, bit := range code {
+			if bit == 1 {
+				size++
+				allowed = allowed && p.Target.heredity.allowed(g, func(parent int) bool { return code[parent] == 1 })
+			}
+		}
+		value := sizes[size]
+		if h := p.Target.heredity; h != nil {
+			value -= h.logMass
+		}
+		if !allowed {
+			value = math.Inf(-1)
+		}
+		values = append(values, value)
+	}
+	return values
 }
 
 // meanInclusion is the prior probability that a given predictor is in the model.

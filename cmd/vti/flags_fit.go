@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/surrogate"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -18,6 +19,8 @@ type fitFlags struct {
 	flow                         flowName
 	layers, blocks, hidden, bins int
 	sampler                      varsel.Sampler
+	surrogate                    varsel.SurrogateOptions
+	beta                         positive
 	steps, batch                 int
 }
 
@@ -31,11 +34,14 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
 	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
 	flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
-		"q(m): categorical (a table, up to 20 predictors), autoregressive (a network, any number), or auto")
+		"q(m): categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network, any number), or auto")
+	flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
+	flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
 	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 	completeWith(cmd, "flow", flowNames()...)
-	completeWith(cmd, "sampler", "auto", "categorical", "autoregressive")
+	completeWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
+	completeWith(cmd, "utility", "ucb", "thompson", "mean")
 }
 
 // flowName is a flow as the command line names it.
@@ -70,6 +76,17 @@ func parseFlow(s string) (flowName, error) {
 		}
 	}
 	return "", fmt.Errorf("unknown flow %q; expected one of %q", s, flowNames())
+}
+
+// surrogateOptions returns those of the surrogate; they are refused for other samplers.
+func (f *fitFlags) surrogateOptions(flags *pflag.FlagSet) (varsel.SurrogateOptions, error) {
+	for _, name := range []string{"beta", "utility"} {
+		if flags.Changed(name) && f.sampler != varsel.SurrogateSampler {
+			return f.surrogate, fmt.Errorf("--%s is for --sampler surrogate; this one is %s", name, f.sampler)
+		}
+	}
+	f.surrogate.Beta = float64(f.beta)
+	return f.surrogate, nil
 }
 
 // config returns the flow that the flags ask for, those of its sizes having names that begin with prefix. Sizes that the family does not have are refused.

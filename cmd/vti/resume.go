@@ -50,6 +50,8 @@ var recorded = map[string]func(r *varsel.Record) any{
 	"hidden":       func(r *varsel.Record) any { return r.Flow.Hidden },
 	"bins":         func(r *varsel.Record) any { return r.Flow.Bins },
 	"sampler":      func(r *varsel.Record) any { return r.Sampler },
+	"beta":         func(r *varsel.Record) any { return r.Surrogate.Beta },
+	"utility":      func(r *varsel.Record) any { return r.Surrogate.Utility },
 	"steps":        func(r *varsel.Record) any { return r.Steps },
 	"batch":        func(r *varsel.Record) any { return r.Batch },
 	"seed":         func(r *varsel.Record) any { return r.Seed },

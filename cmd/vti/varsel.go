@@ -90,6 +90,9 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 	if record.Flow, err = f.fit.config(cmd.Flags(), ""); err != nil && f.resume == "" {
 		return nil, err
 	}
+	if record.Surrogate, err = f.fit.surrogateOptions(cmd.Flags()); err != nil && f.resume == "" {
+		return nil, err
+	}
 	record.Sampler, record.Steps, record.Batch, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.output.seed
 	return record, nil
 }
