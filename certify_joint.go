@@ -21,7 +21,8 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		return nil, err
 	}
 	good := certificate.KHat <= psis.Reliable && certificate.ESS >= wantedESS
-	if !good || cfg.Anneal {
+	_, lists := p.target.Space().(lister) // a particle takes thousands of evaluations, and one of a list costs as much as dozens of others
+	if (!good || cfg.Anneal) && !lists {
 		tempered, err := p.certifyTempered(ctx, cfg)
 		if err != nil {
 			return nil, err
@@ -174,15 +175,18 @@ func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*
 	return c, nil
 }
 
+// lister is a space of lists of items (space.Lists).
+type lister interface {
+	Items() int
+	Set(code []int32) []int32
+}
+
 // temperShare is how many plain draws cost about as much as a tempered one does, in a certificate.
 const temperShare = 8
 
 // outcomes numbers what a model can have in common with others: the members of a list, or the outcomes of sites other than the first. members lists those of a code.
 func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {
-	if lists, ok := p.target.Space().(interface {
-		Items() int
-		Set(code []int32) []int32
-	}); ok {
+	if lists, ok := p.target.Space().(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {
 			for _, item := range lists.Set(code) {
 				members = append(members, int(item))
