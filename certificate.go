@@ -62,7 +62,7 @@ type ModelEstimate struct {
 	Code []int32
 	// Q is its probability under q(m); Certified the probability after weighting, and SE its standard error.
 	Q, Certified, SE float64
-	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats. Both are NaN in an incomplete certificate.
+	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN where no draw has weight.
 	LogEvidence, LogEvidenceSE float64
 	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to tell.
 	KHat float64

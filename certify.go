@@ -3,6 +3,7 @@ package vti
 import (
 	"cmp"
 	gocontext "context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -64,10 +65,26 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if err := p.conclude(tempered); err != nil {
 		return nil, err
 	}
-	if tempered.Verdict >= certificate.Verdict {
-		return tempered, nil
+	if tempered.Verdict < certificate.Verdict {
+		return certificate, nil
 	}
-	return certificate, nil
+	tempered.adopt(certificate.Models)
+	return tempered, nil
+}
+
+// adopt lists models that no particle reached, with the evidences that weights alone give.
+func (c *Certificate) adopt(models []ModelEstimate) {
+	reached := map[string]bool{}
+	for _, model := range c.Models {
+		reached[fmt.Sprint(model.Code)] = true
+	}
+	for _, model := range models {
+		if !reached[fmt.Sprint(model.Code)] {
+			model.Certified, model.SE, model.Draws = 0, 0, 0
+			c.Models = append(c.Models, model)
+		}
+	}
+	c.sortModels()
 }
 
 // certifyEach estimates the evidence of every model: a first look at all of them, then rounds that give

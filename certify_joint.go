@@ -36,13 +36,24 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 	return certificate, p.conclude(certificate)
 }
 
-// conclude fills in q(m), orders the models and sets the verdict.
+// conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m) Z_m is the certified probability times the evidence of all
+// models together, log Z_m follows; its error takes those two for independent.
 func (p *Posterior) conclude(c *Certificate) error {
 	logModel, err := p.logModel(c.Models)
 	if err != nil {
 		return err
 	}
 	c.setQ(logModel)
+	logPrior, err := p.logPriorOf(c.Models)
+	if err != nil {
+		return err
+	}
+	for i := range c.Models {
+		if model := &c.Models[i]; model.Certified > 0 {
+			model.LogEvidence = c.LogEvidence + math.Log(model.Certified) - logPrior[i]
+			model.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, model.SE/model.Certified)
+		}
+	}
 	c.sortModels()
 	c.judge()
 	return nil
