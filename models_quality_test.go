@@ -74,3 +74,8 @@ func TestInformationGain(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOverAMillionSteps prints the heap after 10,000 and after a million steps of training.
+//
+//	go test -v -tags quality -run TestMemoryOverAMillionSteps$ .
+func TestMemoryOverAMillionSteps(t *testing.T) { testFlatMemory(t, 1_000_000) }

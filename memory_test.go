@@ -1,0 +1,39 @@
+package vti_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+)
+
+// Training takes the memory of its variables, however many steps: 20,000 more of them leave the heap within 40 kB, where one number kept for each would
+// take 160 kB. TestMemoryOverAMillionSteps goes all the way.
+func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 30_000) }
+
+// testFlatMemory compares the heap after 10,000 steps and after so many, with the control variates that remember past steps.
+func testFlatMemory(t *testing.T, steps int) {
+	const first = 10_000
+	target := newConjugate(3, 2)
+	for _, control := range []vti.ControlVariate{vti.Running, vti.SurrogateMean} {
+		t.Run(control.String(), func(t *testing.T) {
+			heap := map[int]int64{}
+			_, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{
+				Flow: cosmic.Config{Kind: cosmic.Diagonal, Layers: 1, Hidden: 4}, Steps: steps, Batch: 2, Seed: 1,
+				ControlVariate: control, LogEvery: first, Progress: func(info vti.Info) {
+					runtime.GC()
+					var stats runtime.MemStats
+					runtime.ReadMemStats(&stats)
+					heap[info.Step] = int64(stats.HeapAlloc)
+				},
+			})
+			require.NoError(t, err)
+			t.Logf("heap after %d steps: %d bytes; after %d: %d", first, heap[first], steps, heap[steps])
+			require.Less(t, heap[steps]-heap[first], int64(2*(steps-first)))
+		})
+	}
+}
