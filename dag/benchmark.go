@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -26,11 +27,12 @@ import (
 // Benchmark is the simulation study of the paper (F.4, figure 3): data sets whose first rows are analysed at several sizes, with the mechanisms and the noise
 // of the simulation known and a prior uniform over graphs.
 type Benchmark struct {
-	DataSets   int        `json:"data_sets"`
-	Sizes      []int      `json:"sizes"` // rows
-	Simulation Simulation `json:"simulation"`
-	Steps      int        `json:"steps"` // of training; 0: the default
-	Seed       uint64     `json:"seed"`  // of the first data set; the others have the next
+	DataSets   int          `json:"data_sets"`
+	Sizes      []int        `json:"sizes"` // rows
+	Simulation Simulation   `json:"simulation"`
+	Steps      int          `json:"steps"`           // of training; 0: the default
+	DType      dtypes.DType `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Seed       uint64       `json:"seed"`            // of the first data set; the others have the next
 }
 
 // BenchmarkRow are the means over data sets of the paper's four scores, each with its standard error, of one method at one size.
@@ -151,7 +153,7 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return Run(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, Resume: true}, Truth: simulated.Truth, Dir: dir})
+	return Run(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir})
 }
 
 // summariseBenchmark averages over data sets.

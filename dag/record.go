@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
@@ -32,6 +34,7 @@ type Record struct {
 	Constraints      Constraints   `json:"constraints"`
 	Model            ModelOptions  `json:"model"`
 	Flow             cosmic.Config `json:"flow"`
+	DType            dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
 	Steps            int           `json:"steps,omitempty"`
 	Batch            int           `json:"batch,omitempty"`
 	Draws            int           `json:"draws,omitempty"`
@@ -109,7 +112,7 @@ func sameFile(path, found string, recorded *string) error {
 
 // FitConfig is the training that the record asks for.
 func (r *Record) FitConfig(problem *Problem) vti.Config {
-	fit := problem.Training(vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	fit := problem.Training(vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType})
 	r.Steps, r.Batch = fit.Steps, fit.Batch
 	return fit
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/table"
@@ -32,6 +34,7 @@ type Record struct {
 	Flow        cosmic.Config    `json:"flow"`
 	Sampler     Sampler          `json:"sampler"`
 	Surrogate   SurrogateOptions `json:"surrogate"`
+	DType       dtypes.DType     `json:"dtype,omitempty"` // of flow, target and networks; absent: Float32
 	Steps       int              `json:"steps,omitempty"`
 	Batch       int              `json:"batch,omitempty"`
 	Chains      int              `json:"chains,omitempty"`

@@ -5,8 +5,8 @@ import "github.com/transdim/vti"
 // FitConfig is the training that the record asks for, without what only concerns its progress and files. A record without a number of steps gets
 // the one that suits the problem.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
-	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed)
-	fit := problem.Training(vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
+	fit := problem.Training(vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType})
 	r.Steps = fit.Steps
 	return fit, err
 }

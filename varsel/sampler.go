@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
@@ -55,11 +57,11 @@ func (f *Sampler) UnmarshalText(text []byte) (err error) {
 
 // NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior and a network, at independent
 // inclusions with the prior's mean). Nil stands for the table, which the engine makes. A space that the family
-// cannot hold is an error that says which can.
-func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64) (vti.ModelDistribution, error) {
+// cannot hold is an error that says which can. dtype is that of networks; the zero value stands for Float32.
+func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	listed := family == CategoricalSampler || family == SurrogateSampler
 	if p.Slots != nil && !listed {
-		return p.Slots.newModels(seed)
+		return p.Slots.newModels(seed, dtype)
 	}
 	count, ok := space.Count(p.Posterior().Space())
 	fits := ok && count <= modeldist.DefaultLimit
@@ -76,7 +78,7 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	if family != AutoregressiveSampler && fits {
 		return nil, nil
 	}
-	config := modeldist.AutoregressiveConfig{Seed: seed}
+	config := modeldist.AutoregressiveConfig{Seed: seed, DType: dtype}
 	if in := p.Model.Prior.meanInclusion(len(p.Design.Predictors)); math.Abs(in-0.5) > 1e-9 {
 		for range p.Design.Predictors {
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})

@@ -59,14 +59,14 @@ func TestSamplerNames(t *testing.T) {
 func TestFamilyFitsTheSpace(t *testing.T) {
 	small, large := wideProblem(t, 20, Prior{}), wideProblem(t, 21, Prior{})
 	for _, family := range []Sampler{AutoSampler, CategoricalSampler} {
-		models, err := small.NewModels(family, SurrogateOptions{}, 1)
+		models, err := small.NewModels(family, SurrogateOptions{}, 1, dtypes.Float32)
 		require.NoError(t, err)
 		require.Nil(t, models, "the engine's table")
 	}
-	_, err := large.NewModels(CategoricalSampler, SurrogateOptions{}, 1)
+	_, err := large.NewModels(CategoricalSampler, SurrogateOptions{}, 1, dtypes.Float32)
 	require.EqualError(t, err, "21 predictors make 2^21 models; their table would take 16 MiB, and one holds at most 2^20 models: use --sampler autoregressive, which needs no table")
 	for problem, family := range map[*Problem]Sampler{large: AutoSampler, small: AutoregressiveSampler} {
-		models, err := problem.NewModels(family, SurrogateOptions{}, 1)
+		models, err := problem.NewModels(family, SurrogateOptions{}, 1, dtypes.Float32)
 		require.NoError(t, err)
 		require.NotNil(t, models)
 	}
@@ -82,7 +82,7 @@ func TestNetworkStartsAtThePrior(t *testing.T) {
 		{Prior{Kind: BernoulliPrior, Pi: 0.2}, 0.2},
 		{Prior{Kind: BetaBinomialPrior, A: 1, B: 3}, 0.25},
 	} {
-		models, err := wideProblem(t, 3, test.prior).NewModels(AutoregressiveSampler, SurrogateOptions{}, 1)
+		models, err := wideProblem(t, 3, test.prior).NewModels(AutoregressiveSampler, SurrogateOptions{}, 1, dtypes.Float32)
 		require.NoError(t, err)
 		codes := [][]int32{{0, 0, 0}, {1, 0, 0}, {1, 0, 1}, {1, 1, 1}}
 		got, err := context.ExecOnce(testkit.Backend(t), context.New(), func(ctx *vti.Context, codes *Node) *Node {

@@ -159,12 +159,12 @@ func (t *SlotTarget) scale() int {
 }
 
 // newModels returns q(m) on lists, started at the odds of screening.
-func (t *SlotTarget) newModels(seed uint64) (vti.ModelDistribution, error) {
+func (t *SlotTarget) newModels(seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	logOdds := make([]float64, len(t.order))
 	for item, predictor := range t.order {
 		logOdds[item] = t.start.logOdds[predictor]
 	}
-	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed})
+	return modeldist.NewList(t.space.Items(), t.space.Slots(), modeldist.ListConfig{LogOdds: logOdds, Seed: seed, DType: dtype})
 }
 
 // members lists the predictors of a model, ascending.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
@@ -30,7 +31,7 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 						problem.Slots.start.logOdds[predictor] = math.Log(3.0 / 9)
 					}
 				}
-				sampler, err := problem.NewModels(AutoSampler, SurrogateOptions{}, 5)
+				sampler, err := problem.NewModels(AutoSampler, SurrogateOptions{}, 5, dtypes.Float32)
 				require.NoError(t, err)
 				fit := vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Models: sampler, Steps: steps, Batch: 256, Seed: 5}
 				result, err := Run(t.Context(), device, problem, RunConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}, Dir: t.TempDir()})

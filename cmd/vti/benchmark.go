@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/dag"
@@ -29,6 +30,7 @@ func (a *app) benchmarkCommand() *cobra.Command {
 func (a *app) benchmarkDagCommand() *cobra.Command {
 	b := dag.Benchmark{DataSets: 10, Sizes: []int{16, 32, 64, 128, 256, 512, 1024}, Simulation: dag.Simulation{Mechanism: dag.MLP}}
 	var output outputFlags
+	var dtype dtypes.DType
 	cmd := &cobra.Command{
 		Use:   "dag --out DIRECTORY",
 		Short: "The simulation study of graph discovery",
@@ -42,6 +44,9 @@ that was stopped goes on when the same command is given again.`,
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dtype != dtypes.Float32 { // which a directory that was begun without --dtype does not name
+				b.DType = dtype
+			}
 			return a.benchmarkDag(cmd.Context(), b, output)
 		},
 	}
@@ -52,6 +57,7 @@ that was stopped goes on when the same command is given again.`,
 	flags.Var(count{&b.Simulation.Nodes, 2}, "nodes", "nodes of the graphs (default 10)")
 	flags.Var(parsed[dag.Mechanism]{&b.Simulation.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
 	flags.Var(count{&b.Steps, 1}, "steps", "training steps of a run (default that of vti dag)")
+	registerFloatType(cmd, &dtype)
 	output.register(cmd, true)
 	return cmd
 }

@@ -102,6 +102,7 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.fit.bins, 2}, "flow-bins", "flow: bins of a spline (default 8)")
 	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000)")
 	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256)")
+	registerFloatType(cmd, &f.fit.dtype)
 	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a first look at all (default 131072; mlp 16384)")
 	flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, and takes long with mlp")
 	completeWith(cmd, "flow", flowNames()...)
@@ -112,6 +113,6 @@ func (f *dagFitFlags) fill(flags *pflag.FlagSet, record *dag.Record) error {
 	if record.Flow, err = f.fit.config(flags, "flow-"); err != nil {
 		return err
 	}
-	record.Steps, record.Batch, record.Draws, record.Anneal = f.fit.steps, f.fit.batch, f.draws, f.anneal
+	record.Steps, record.Batch, record.DType, record.Draws, record.Anneal = f.fit.steps, f.fit.batch, f.fit.dtype, f.draws, f.anneal
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -22,6 +23,7 @@ type fitFlags struct {
 	surrogate                    varsel.SurrogateOptions
 	beta                         positive
 	steps, batch                 int
+	dtype                        dtypes.DType
 }
 
 func (f *fitFlags) register(cmd *cobra.Command) {
@@ -39,6 +41,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
 	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
+	registerFloatType(cmd, &f.dtype)
 	completeWith(cmd, "flow", flowNames()...)
 	completeWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
 	completeWith(cmd, "utility", "ucb", "thompson", "mean")

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/gpu"
@@ -33,3 +37,32 @@ func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
 func registerPlugin(cmd *cobra.Command, plugin *string) {
 	cmd.Flags().StringVar(plugin, "pjrt-plugin", "", "`file` of the PJRT plugin for --device cuda or xla-cpu (default "+gpu.PluginVariable+", then the usual folders)")
 }
+
+// floatType is a flag that takes the float type to compute in.
+type floatType struct{ value *dtypes.DType }
+
+// registerFloatType adds --dtype to a command that trains.
+func registerFloatType(cmd *cobra.Command, value *dtypes.DType) {
+	*value = dtypes.Float32
+	cmd.Flags().Var(floatType{value}, "dtype", "float32, or float64: slower, and exact to more digits")
+	completeWith(cmd, "dtype", "float32", "float64")
+}
+
+func (v floatType) Set(s string) error {
+	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
+		if s == strings.ToLower(dtype.String()) {
+			*v.value = dtype
+			return nil
+		}
+	}
+	return fmt.Errorf("expected float32 or float64, found %q", s)
+}
+
+func (v floatType) String() string {
+	if v.value == nil {
+		return ""
+	}
+	return strings.ToLower(v.value.String())
+}
+
+func (v floatType) Type() string { return "name" }

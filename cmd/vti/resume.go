@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -54,7 +55,13 @@ var recorded = map[string]func(r *varsel.Record) any{
 	"utility":      func(r *varsel.Record) any { return r.Surrogate.Utility },
 	"steps":        func(r *varsel.Record) any { return r.Steps },
 	"batch":        func(r *varsel.Record) any { return r.Batch },
-	"seed":         func(r *varsel.Record) any { return r.Seed },
+	"dtype": func(r *varsel.Record) any {
+		if r.DType == dtypes.InvalidDType {
+			return dtypes.Float32 // a record from before it was kept
+		}
+		return r.DType
+	},
+	"seed": func(r *varsel.Record) any { return r.Seed },
 }
 
 // contradictions lists the flags given whose value is not that of the record.

@@ -151,8 +151,8 @@ func TestResumeRefuses(t *testing.T) {
 		"exact run":          {func() {}, "exact", []string{"exact is a run of vti exact, which cannot be resumed"}},
 		"changed table":      {func() { write("data.csv", strings.Replace(table, "4.5", "4.6", 1)) }, "run", []string{"data.csv has changed since the run started"}},
 		"table gone":         {func() { require.NoError(t, os.Remove("data.csv")) }, "run", []string{"no such file"}},
-		"contradictions": {func() {}, "run --steps 61 --seed 0 --likelihood student --always a --target y --flow affine-paper",
-			[]string{"run.json, which says otherwise than --steps 61, --likelihood student, --always [a], --flow affine-paper"}},
+		"contradictions": {func() {}, "run --steps 61 --seed 0 --likelihood student --always a --target y --flow affine-paper --dtype float64",
+			[]string{"run.json, which says otherwise than --steps 61, --likelihood student, --always [a], --flow affine-paper, --dtype float64"}},
 		"another table":  {func() { write("copy.csv", table) }, "run copy.csv", []string{"says otherwise than the table copy.csv"}},
 		"another out":    {func() {}, "run --out elsewhere", []string{"--out elsewhere"}},
 		"another device": {func() {}, "run --device go", []string{"--device go"}},
@@ -176,7 +176,40 @@ func TestResumeRefuses(t *testing.T) {
 	write("run/posterior.vti", posterior)
 	write("data.csv", table)
 	t.Run("agreeing flags are fine", func(t *testing.T) {
-		got := mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--flow", "affine", "--layers", "2", "--slab-scale", "1.5", "--json", "--quiet")
+		got := mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--flow", "affine", "--dtype", "float32", "--layers", "2", "--slab-scale", "1.5", "--json", "--quiet")
 		assert.NotNil(t, decode(t, got.stdout).Loss, "of the run's last report, although no step was left to take")
 	})
+}
+
+// TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by a resumed run.
+func TestFloatType(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	varsel := func(out string, more ...string) []string {
+		return append(tiny("varsel", "data.csv", "--target", "c", "--out", out), more...)
+	}
+	discover := func(out string, more ...string) []string {
+		return append(append([]string{"dag", "data.csv", "--out", out}, quickDag...), more...)
+	}
+	for command, args := range map[string]func(string, ...string) []string{"varsel": varsel, "dag": discover} {
+		narrow, wide := command+"32", command+"64"
+		mustRun(t, args(narrow)...)
+		mustRun(t, args(wide, "--dtype", "float64")...)
+		assert.Contains(t, readFile(t, narrow, "run.json"), `"dtype": "Float32"`)
+		assert.Contains(t, readFile(t, wide, "run.json"), `"dtype": "Float64"`)
+		assert.NotEqual(t, readFile(t, narrow, "trace.csv"), readFile(t, wide, "trace.csv"))
+		// Without its checkpoint a run starts again, in its own type.
+		whole := readFile(t, wide, "posterior.vti")
+		require.NoError(t, os.Remove(wide+"/posterior.vti"))
+		mustRun(t, command, "--resume", wide, "--quiet")
+		assert.True(t, whole == readFile(t, wide, "posterior.vti"), "the checkpoints differ")
+		got := vtiCommand(t, args("other", "--dtype", "float16")...)
+		assert.Equal(t, statusUsage, got.status)
+		assert.Contains(t, got.stderr, `expected float32 or float64, found "float16"`)
+
+		record := readFile(t, narrow, "run.json")
+		require.NoError(t, os.WriteFile(narrow+"/run.json", []byte(strings.Replace(record, "Float32", "Float64", 1)), 0o644))
+		got = vtiCommand(t, command, "--resume", narrow)
+		assert.Equal(t, statusUsage, got.status)
+		assert.Contains(t, got.stderr, `dtype was "Float32" and is now "Float64"`)
+	}
 }

@@ -93,7 +93,7 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 	if record.Surrogate, err = f.fit.surrogateOptions(cmd.Flags()); err != nil && f.resume == "" {
 		return nil, err
 	}
-	record.Sampler, record.Steps, record.Batch, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.output.seed
+	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
 	return record, nil
 }
 
