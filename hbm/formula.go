@@ -10,17 +10,17 @@ import (
 // Formula is a regression in the notation of lme4 and brms: a response, population terms, and terms that vary by group.
 type Formula struct {
 	// Response is what stands before "~".
-	Response Variable
+	Response FormulaVariable
 	// Terms are the population terms, each once, main effects before interactions; an empty term is the intercept.
-	Terms []Term
+	Terms []FormulaTerm
 	// Varying are the parenthesised terms, in the order of the formula; a/b has become a and a:b.
 	Varying []Varying
 	// Offsets are added to the linear predictor as they are.
-	Offsets []Variable
+	Offsets []FormulaVariable
 }
 
-// Variable is a column of a table, perhaps transformed.
-type Variable struct {
+// FormulaVariable is a column of a table, perhaps transformed.
+type FormulaVariable struct {
 	Column    string
 	Transform Transform
 	// Position is where it stands in the text of the formula, in characters from 1; it does not take part in comparisons.
@@ -51,7 +51,7 @@ func (f Transform) String() string {
 }
 
 // String returns the variable as a formula spells it.
-func (v Variable) String() string {
+func (v FormulaVariable) String() string {
 	name := v.Column
 	if !plainName(name) {
 		name = "`" + name + "`"
@@ -63,13 +63,15 @@ func (v Variable) String() string {
 }
 
 // same tells whether two variables are equal, wherever they stand.
-func (v Variable) same(w Variable) bool { return v.Column == w.Column && v.Transform == w.Transform }
+func (v FormulaVariable) same(w FormulaVariable) bool {
+	return v.Column == w.Column && v.Transform == w.Transform
+}
 
-// Term is a product of different variables; the empty product is the intercept.
-type Term []Variable
+// FormulaTerm is a product of different variables; the empty product is the intercept.
+type FormulaTerm []FormulaVariable
 
 // String returns the term as a formula spells it.
-func (t Term) String() string {
+func (t FormulaTerm) String() string {
 	if len(t) == 0 {
 		return "1"
 	}
@@ -81,10 +83,10 @@ func (t Term) String() string {
 }
 
 // Same tells whether two terms are the same product, in any order.
-func (t Term) Same(u Term) bool { return len(t) == len(u) && t.Contains(u) }
+func (t FormulaTerm) Same(u FormulaTerm) bool { return len(t) == len(u) && t.Contains(u) }
 
 // Contains tells whether every variable of u is one of t.
-func (t Term) Contains(u Term) bool {
+func (t FormulaTerm) Contains(u FormulaTerm) bool {
 	for _, v := range u {
 		if !slices.ContainsFunc(t, v.same) {
 			return false
@@ -94,7 +96,7 @@ func (t Term) Contains(u Term) bool {
 }
 
 // times is the product of two terms: a variable of both is there once.
-func (t Term) times(u Term) Term {
+func (t FormulaTerm) times(u FormulaTerm) FormulaTerm {
 	product := slices.Clone(t)
 	for _, v := range u {
 		if !slices.ContainsFunc(t, v.same) {
@@ -107,9 +109,9 @@ func (t Term) times(u Term) Term {
 // Varying are terms whose coefficients vary by group.
 type Varying struct {
 	// Terms are those that vary; an empty term is the intercept.
-	Terms []Term
+	Terms []FormulaTerm
 	// Group are the columns whose combinations are the groups.
-	Group Term
+	Group FormulaTerm
 	// Independent tells that the effects of different terms are not correlated (||).
 	Independent bool
 }
@@ -139,7 +141,7 @@ func (f *Formula) String() string {
 func (f *Formula) HasIntercept() bool { return indexOfTerm(f.Terms, nil) >= 0 }
 
 // sumText is a sum of terms; a missing intercept is a zero.
-func sumText(terms []Term) string {
+func sumText(terms []FormulaTerm) string {
 	var parts []string
 	if indexOfTerm(terms, nil) < 0 {
 		parts = append(parts, "0")
@@ -151,10 +153,10 @@ func sumText(terms []Term) string {
 }
 
 // indexOfTerm is the place of a term among others, or −1.
-func indexOfTerm(terms []Term, t Term) int { return slices.IndexFunc(terms, t.Same) }
+func indexOfTerm(terms []FormulaTerm, t FormulaTerm) int { return slices.IndexFunc(terms, t.Same) }
 
 // union adds the terms of more that are not in terms.
-func union(terms, more []Term) []Term {
+func union(terms, more []FormulaTerm) []FormulaTerm {
 	for _, t := range more {
 		if indexOfTerm(terms, t) < 0 {
 			terms = append(terms, t)

@@ -87,7 +87,7 @@ func (p *formulaParser) parse() error {
 	if err := p.expect('~', `"~" after the response`); err != nil {
 		return err
 	}
-	if p.formula.Terms, err = p.sum([]Term{nil}, true); err != nil {
+	if p.formula.Terms, err = p.sum([]FormulaTerm{nil}, true); err != nil {
 		return err
 	}
 	if t := p.peek(); t.kind != endToken {
@@ -100,7 +100,7 @@ func (p *formulaParser) parse() error {
 }
 
 // sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells whether varying terms and offsets can be part of it.
-func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
+func (p *formulaParser) sum(terms []FormulaTerm, top bool) ([]FormulaTerm, error) {
 	for first := true; ; first = false {
 		minus := false
 		switch {
@@ -108,7 +108,7 @@ func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 			minus = true
 		case p.accept('+') || first:
 		default:
-			slices.SortStableFunc(terms, func(a, b Term) int { return len(a) - len(b) })
+			slices.SortStableFunc(terms, func(a, b FormulaTerm) int { return len(a) - len(b) })
 			return terms, nil
 		}
 		var err error
@@ -122,18 +122,18 @@ func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
 }
 
 // summand reads one part of a sum and adds it to the terms, or takes it away.
-func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
+func (p *formulaParser) summand(terms []FormulaTerm, minus, top bool) ([]FormulaTerm, error) {
 	t := p.peek()
 	if t.kind == numberToken {
 		p.next()
 		if t.text != "0" && t.text != "1" || minus && t.text == "0" {
 			return nil, p.fail(t.position, "expected a term, 1 for the intercept, or 0 for none, found %s", t)
 		}
-		without := slices.DeleteFunc(terms, func(u Term) bool { return len(u) == 0 })
+		without := slices.DeleteFunc(terms, func(u FormulaTerm) bool { return len(u) == 0 })
 		if minus || t.text == "0" {
 			return without, nil
 		}
-		return append(without, Term{}), nil
+		return append(without, FormulaTerm{}), nil
 	}
 	if top {
 		if found, err := p.special(minus); found || err != nil {
@@ -145,7 +145,7 @@ func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
 		return nil, err
 	}
 	if minus {
-		return slices.DeleteFunc(terms, func(u Term) bool { return indexOfTerm(more, u) >= 0 }), nil
+		return slices.DeleteFunc(terms, func(u FormulaTerm) bool { return indexOfTerm(more, u) >= 0 }), nil
 	}
 	return union(terms, more), nil
 }
@@ -202,7 +202,7 @@ func (p *formulaParser) barAhead() bool {
 // varying reads (terms | group).
 func (p *formulaParser) varying() error {
 	position := p.next().position
-	terms, err := p.sum([]Term{nil}, false)
+	terms, err := p.sum([]FormulaTerm{nil}, false)
 	if err != nil {
 		return err
 	}
@@ -237,9 +237,9 @@ func (p *formulaParser) varying() error {
 }
 
 // groups reads a, a:b or a/b.
-func (p *formulaParser) groups() ([]Term, error) {
-	var groups []Term
-	current := Term{}
+func (p *formulaParser) groups() ([]FormulaTerm, error) {
+	var groups []FormulaTerm
+	current := FormulaTerm{}
 	for {
 		t := p.peek()
 		if t.kind != nameToken {
@@ -255,21 +255,21 @@ func (p *formulaParser) groups() ([]Term, error) {
 		if v.Transform != AsIs {
 			return nil, p.fail(t.position, "a group is a column as it is, without %s()", v.Transform)
 		}
-		if current = current.times(Term{v}); len(current) > maxFormulaDepth {
+		if current = current.times(FormulaTerm{v}); len(current) > maxFormulaDepth {
 			return nil, p.fail(t.position, "more than %d columns in a group", maxFormulaDepth)
 		}
 		switch {
 		case p.accept(':'):
 		case p.accept('/'):
-			groups = union(groups, []Term{current})
+			groups = union(groups, []FormulaTerm{current})
 		default:
-			return union(groups, []Term{current}), nil
+			return union(groups, []FormulaTerm{current}), nil
 		}
 	}
 }
 
 // crossing reads products joined by * and /.
-func (p *formulaParser) crossing() ([]Term, error) {
+func (p *formulaParser) crossing() ([]FormulaTerm, error) {
 	left, err := p.interaction()
 	for err == nil {
 		sign := p.peek()
@@ -277,7 +277,7 @@ func (p *formulaParser) crossing() ([]Term, error) {
 			return left, nil
 		}
 		p.next()
-		var right []Term
+		var right []FormulaTerm
 		if right, err = p.interaction(); err != nil {
 			return nil, err
 		}
@@ -285,11 +285,11 @@ func (p *formulaParser) crossing() ([]Term, error) {
 			products := products(left, right)
 			left = union(union(left, right), products)
 		} else {
-			all := Term{}
+			all := FormulaTerm{}
 			for _, t := range left {
 				all = all.times(t)
 			}
-			left = union(left, products([]Term{all}, right))
+			left = union(left, products([]FormulaTerm{all}, right))
 		}
 		if len(left) > maxFormulaTerms {
 			return nil, p.fail(sign.position, "more than %d terms", maxFormulaTerms)
@@ -299,10 +299,10 @@ func (p *formulaParser) crossing() ([]Term, error) {
 }
 
 // interaction reads products joined by a colon.
-func (p *formulaParser) interaction() ([]Term, error) {
+func (p *formulaParser) interaction() ([]FormulaTerm, error) {
 	left, err := p.atom()
 	for err == nil && p.accept(':') {
-		var right []Term
+		var right []FormulaTerm
 		if right, err = p.atom(); err == nil {
 			if left = products(left, right); len(left) > maxFormulaTerms {
 				err = p.fail(p.peek().position, "more than %d terms", maxFormulaTerms)
@@ -313,22 +313,22 @@ func (p *formulaParser) interaction() ([]Term, error) {
 }
 
 // products are those of every term of one list with every term of another.
-func products(left, right []Term) (list []Term) {
+func products(left, right []FormulaTerm) (list []FormulaTerm) {
 	for _, a := range left {
 		for _, b := range right {
-			list = union(list, []Term{a.times(b)})
+			list = union(list, []FormulaTerm{a.times(b)})
 		}
 	}
 	return list
 }
 
 // atom reads a variable, or a sum in parentheses.
-func (p *formulaParser) atom() ([]Term, error) {
+func (p *formulaParser) atom() ([]FormulaTerm, error) {
 	t := p.peek()
 	switch t.kind {
 	case nameToken:
 		v, err := p.variable()
-		return []Term{{v}}, err
+		return []FormulaTerm{{v}}, err
 	case '(':
 		if p.barAhead() {
 			return nil, p.fail(t.position, "terms that vary by group cannot be part of a product")
@@ -351,30 +351,30 @@ func (p *formulaParser) atom() ([]Term, error) {
 }
 
 // variable reads a column or function(column); the next token is a name.
-func (p *formulaParser) variable() (Variable, error) {
+func (p *formulaParser) variable() (FormulaVariable, error) {
 	t := p.peek()
 	if t.kind != nameToken {
-		return Variable{}, p.fail(t.position, "expected a column, found %s", t)
+		return FormulaVariable{}, p.fail(t.position, "expected a column, found %s", t)
 	}
 	p.next()
 	if p.peek().kind != '(' {
-		return Variable{Column: t.text, Position: t.position}, nil
+		return FormulaVariable{Column: t.text, Position: t.position}, nil
 	}
 	at := slices.Index(transformNames[:], t.text)
 	if at <= 0 {
-		return Variable{}, p.fail(t.position, "unknown function %s; expected %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
+		return FormulaVariable{}, p.fail(t.position, "unknown function %s; expected %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
 	}
 	p.next()
 	column := p.peek()
 	if column.kind != nameToken {
-		return Variable{}, p.fail(column.position, "expected a column, found %s", column)
+		return FormulaVariable{}, p.fail(column.position, "expected a column, found %s", column)
 	}
 	p.next()
-	return Variable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)
+	return FormulaVariable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)
 }
 
 // termName names a term in messages and results: the intercept by its word.
-func termName(t Term) string {
+func termName(t FormulaTerm) string {
 	if len(t) == 0 {
 		return InterceptName
 	}
