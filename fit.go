@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -41,7 +42,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 				return posterior, errors.Join(err, t.save())
 			}
 		}
-		outputs, err := callExec(func() ([]*tensors.Tensor, error) { return t.exec.Exec() })
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return t.exec.Exec() })
 		if err != nil {
 			return nil, fmt.Errorf("training step %d: %w", posterior.step+1, err)
 		}
@@ -204,28 +205,13 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 		for i := range index {
 			index[i] = int32(min(start+i, count-1))
 		}
-		outputs, err := callExec(func() ([]*tensors.Tensor, error) { return exec.Exec(index) })
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(index) })
 		if err != nil {
 			return nil, fmt.Errorf("evaluating the prior over models: %w", err)
 		}
 		values = append(values, tensors.MustCopyFlatData[float64](outputs[0])[:min(chunk, count-start)]...)
 	}
 	return values, nil
-}
-
-// callExec runs an execution of a graph and turns a panic of graph building, whatever its value, into an error: a
-// user's target is code from outside.
-func callExec(run func() ([]*tensors.Tensor, error)) (outputs []*tensors.Tensor, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			if asError, ok := r.(error); ok {
-				err = asError
-			} else {
-				err = fmt.Errorf("%v", r)
-			}
-		}
-	}()
-	return run()
 }
 
 // reporter turns running sums into the averages of Info.

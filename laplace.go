@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
 )
 
 // laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
@@ -188,7 +189,7 @@ func newGradientEvaluator(device *gpu.Device, target Target, code []int32, rows 
 	dim := target.Space().Dim()
 	return func(points *mat.Dense) ([]float64, *mat.Dense, error) {
 		theta := tensors.FromFlatDataAndDimensions(points.RawMatrix().Data, rows, dim)
-		outputs, err := callExec(func() ([]*tensors.Tensor, error) { return exec.Exec(codesTensor, theta) })
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(codesTensor, theta) })
 		if err != nil {
 			return nil, nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
 )
@@ -122,11 +123,11 @@ func (t *trainer) lookByTempering(ctx gocontext.Context) error {
 		return err
 	}
 	exec, err := context.NewExec(p.device.Backend(), p.variables, func(ctx *Context, codes, step *Node) *Node {
-		loss := Neg(finiteMean(p.config.Models.LogProb(ctx.In(modelScope), codes)))
-		variables := variablesIn(ctx, modelScope, codes.Graph())
-		gradients := Gradient(loss, valuesOf(codes.Graph(), variables)...)
-		apply := IsFinite(globalNorm(gradients))
-		for i, increment := range adamIncrements(ctx, lookScope, variables, gradients, learningRate(step, lookRate, lookSteps), step, apply) {
+		loss := Neg(train.FiniteMean(p.config.Models.LogProb(ctx.In(modelScope), codes)))
+		variables := train.VariablesIn(ctx, modelScope, codes.Graph())
+		gradients := Gradient(loss, train.ValuesOf(codes.Graph(), variables)...)
+		apply := IsFinite(train.GlobalNorm(gradients))
+		for i, increment := range train.AdamIncrements(ctx, lookScope, variables, gradients, train.LearningRate(step, lookRate, lookSteps), step, apply) {
 			variables[i].SetValueGraph(Add(variables[i].ValueGraph(codes.Graph()), increment))
 		}
 		return loss
@@ -143,7 +144,7 @@ func (t *trainer) lookByTempering(ctx gocontext.Context) error {
 		for row := range batch {
 			copy(codes[row*sites:(row+1)*sites], particles.pick(random))
 		}
-		if _, err := callExec(func() ([]*tensors.Tensor, error) {
+		if _, err := train.Call(func() ([]*tensors.Tensor, error) {
 			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), float64(step+1))
 		}); err != nil {
 			return err

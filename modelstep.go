@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 )
 
@@ -26,7 +27,7 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	cfg := &t.posterior.config
 	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
 	trained := toFloat64(GreaterOrEqual(power, OnesLike(power)))
-	rate := Mul(trained, learningRate(step, cfg.ModelStep, cfg.Steps))
+	rate := Mul(trained, train.LearningRate(step, cfg.ModelStep, cfg.Steps))
 	scale := ScalarOne(g, dtypes.Float64)
 
 	if table, ok := cfg.Models.(*modeldist.Categorical); ok {
@@ -50,8 +51,8 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 		return entropy
 	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
-	clipped := clipByNorm(gradients, globalNorm(gradients), cfg.ClipNorm)
-	increments := adamIncrements(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
+	clipped := train.ClipByNorm(gradients, train.GlobalNorm(gradients), cfg.ClipNorm)
+	increments := train.AdamIncrements(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
 	if !math.IsInf(cfg.InformationGain, 1) {
 		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
 	}

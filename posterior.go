@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/space"
 )
 
@@ -191,5 +192,5 @@ func (p *Posterior) run(name string, graphFn any, args ...any) ([]*tensors.Tenso
 		}
 		p.compiled[name] = exec
 	}
-	return callExec(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
 }

@@ -1,15 +1,14 @@
 package vti
 
 import (
-	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/space"
 )
 
@@ -23,10 +22,6 @@ const (
 	// controlScope is the path of the surrogate of a control variate.
 	controlScope = "/" + trainScope + "/control"
 )
-
-// warmUpSteps is the number of steps over which the learning rate rises to its largest value: Adam's second
-// moments are too small before.
-const warmUpSteps = 50
 
 // stepGraph is one training step. It returns the running sums that counters reads and, if somebody learns from them, codes [B,S], rewards [B] and movement.
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
@@ -51,20 +46,20 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	step := AddScalar(stepVariable.ValueGraph(g), 1)
 	stepVariable.SetValueGraph(step)
 	power := temperature(step, cfg.Tempering*float64(cfg.Steps))
-	flowLoss := finiteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
+	flowLoss := train.FiniteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
 	scoreLoss, nonFinite := t.scoreLoss(ctx, codes, loss, logModel)
-	flowVariables := variablesIn(ctx, flowScope, g)
-	modelVariables := variablesIn(ctx, modelScope, g)
-	gradients := Gradient(Add(flowLoss, scoreLoss), valuesOf(g, append(flowVariables, modelVariables...))...)
+	flowVariables := train.VariablesIn(ctx, flowScope, g)
+	modelVariables := train.VariablesIn(ctx, modelScope, g)
+	gradients := Gradient(Add(flowLoss, scoreLoss), train.ValuesOf(g, append(flowVariables, modelVariables...))...)
 	flowGradients, modelGradients := gradients[:len(flowVariables)], gradients[len(flowVariables):]
 
-	norm := globalNorm(flowGradients)
+	norm := train.GlobalNorm(flowGradients)
 	apply := IsFinite(norm) // else the step is skipped, as a whole
 	if len(modelGradients) > 0 {
-		apply = LogicalAnd(apply, IsFinite(globalNorm(modelGradients)))
+		apply = LogicalAnd(apply, IsFinite(train.GlobalNorm(modelGradients)))
 	}
-	flowGradients = clipByNorm(flowGradients, norm, cfg.ClipNorm)
-	increments := adamIncrements(ctx, adamScope, flowVariables, flowGradients, learningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
+	flowGradients = train.ClipByNorm(flowGradients, norm, cfg.ClipNorm)
+	increments := train.AdamIncrements(ctx, adamScope, flowVariables, flowGradients, train.LearningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
 	for i, increment := range increments {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
@@ -72,7 +67,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
-		finiteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), entropy,
+		train.FiniteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), entropy,
 	}, 0))
 	sums.SetValueGraph(total)
 	if len(t.learners()) == 0 {
@@ -90,13 +85,6 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 	return Where(apply, Abs(change), ZerosLike(change))
 }
 
-// finiteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes through the others.
-func finiteMean(x *Node) *Node {
-	isFinite := IsFinite(StopGradient(x))
-	count := ReduceAllSum(ConvertDType(isFinite, x.DType()))
-	return Div(ReduceAllSum(Where(isFinite, x, ZerosLike(x))), MaxScalar(count, 1))
-}
-
 // toFloat64 converts to the type of densities that are compared or summed over models.
 func toFloat64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
 
@@ -109,32 +97,6 @@ func temperature(step *Node, steps float64) *Node {
 		return OnesLike(step)
 	}
 	return MinScalar(AddScalar(MulScalar(step, (1-coldestPower)/steps), coldestPower), 1)
-}
-
-// learningRate rises linearly over the warm-up and then falls to zero along half a cosine. step is counted from 1.
-func learningRate(step *Node, largest float64, steps int) *Node {
-	warm := MinScalar(DivScalar(step, warmUpSteps), 1)
-	cosine := MulScalar(AddScalar(Cos(MulScalar(step, math.Pi/float64(steps+1))), 1), 0.5)
-	return MulScalar(Mul(warm, cosine), largest)
-}
-
-// variablesIn lists the trainable variables that graph g uses in and below a scope, in the order of their creation.
-func variablesIn(ctx *Context, scope string, g *Graph) []*context.Variable {
-	var variables []*context.Variable
-	for variable := range ctx.InAbsPath("/" + scope).IterVariablesInScope() {
-		if variable.Trainable && variable.InUseByGraph(g) {
-			variables = append(variables, variable)
-		}
-	}
-	return variables
-}
-
-func valuesOf(g *Graph, variables []*context.Variable) []*Node {
-	values := make([]*Node, len(variables))
-	for i, variable := range variables {
-		values[i] = variable.ValueGraph(g)
-	}
-	return values
 }
 
 // counters are sums over all steps so far. Sums, not averages, so that they need no reset and survive a restart.

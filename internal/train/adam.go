@@ -1,4 +1,4 @@
-package vti
+package train
 
 import (
 	"math"
@@ -11,38 +11,43 @@ import (
 
 // Decay rates and ε of Adam as Kingma and Ba (2015) give them.
 const (
-	adamBeta1   = 0.9
-	adamBeta2   = 0.999
-	adamEpsilon = 1e-8
+	beta1   = 0.9
+	beta2   = 0.999
+	epsilon = 1e-8
 )
 
-// adamIncrements returns what Adam (Kingma and Ba 2015, algorithm 1) adds to each variable, and updates its moments, which live
+// Adam is one step of Adam (Kingma and Ba 2015, algorithm 1): what it adds to values of the given gradient, and the moments first and second after the step.
+// step, counted from 1, and learningRate are Float64, scalars or of a shape that broadcasts to that of the gradient: rows may be of different age.
+func Adam(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
+	newFirst = Add(MulScalar(first, beta1), MulScalar(gradient, 1-beta1))
+	newSecond = Add(MulScalar(second, beta2), MulScalar(Square(gradient), 1-beta2))
+	// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.
+	dtype := gradient.DType()
+	firstScale := ConvertDType(Div(learningRate, OneMinus(powerOf(beta1, step))), dtype)
+	secondScale := ConvertDType(Sqrt(OneMinus(powerOf(beta2, step))), dtype)
+	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
+}
+
+// AdamIncrements returns what Adam adds to each variable, and updates its moments, which live
 // beside the variable under the scope given. learningRate and step (counted from 1) are scalars. Where apply (a scalar
 // bool) is false the increments are zero and the moments stay.
 //
 // The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
 // read back from string-keyed settings.
-func adamIncrements(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
+func AdamIncrements(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
 		gradient := gradients[i]
 		g := gradient.Graph()
-		dtype := gradient.DType()
 		moments := ctx.InAbsPath("/" + scope + variable.Scope()).Checked(false)
 		first := zeroVariable(moments, variable.Name()+".first", variable.Shape())
 		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
 
 		m, v := first.ValueGraph(g), second.ValueGraph(g)
-		newM := Add(MulScalar(m, adamBeta1), MulScalar(gradient, 1-adamBeta1))
-		newV := Add(MulScalar(v, adamBeta2), MulScalar(Square(gradient), 1-adamBeta2))
+		update, newM, newV := Adam(gradient, m, v, learningRate, step)
 		first.SetValueGraph(Where(apply, newM, m))
 		second.SetValueGraph(Where(apply, newV, v))
-
-		// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.
-		firstScale := ConvertDType(Div(learningRate, OneMinus(powerOf(adamBeta1, step))), dtype)
-		secondScale := ConvertDType(Sqrt(OneMinus(powerOf(adamBeta2, step))), dtype)
-		update := Div(Mul(newM, firstScale), AddScalar(Div(Sqrt(newV), secondScale), adamEpsilon))
-		increments[i] = Where(apply, Neg(update), ZerosLike(update))
+		increments[i] = Where(apply, update, ZerosLike(update))
 	}
 	return increments
 }
@@ -58,8 +63,8 @@ func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *contex
 		VariableWithShape(name, shape).SetTrainable(false)
 }
 
-// globalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some entry is not, or is too large to be squared.
-func globalNorm(gradients []*Node) *Node {
+// GlobalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some entry is not, or is too large to be squared.
+func GlobalNorm(gradients []*Node) *Node {
 	squares := make([]*Node, len(gradients))
 	for i, gradient := range gradients {
 		squares[i] = ConvertDType(ReduceAllSum(Square(gradient)), dtypes.Float64)
@@ -67,8 +72,8 @@ func globalNorm(gradients []*Node) *Node {
 	return Sqrt(ReduceAllSum(Stack(squares, 0)))
 }
 
-// clipByNorm scales gradients so that their joint norm, which is given, becomes at most limit.
-func clipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
+// ClipByNorm scales gradients so that their joint norm, which is given, becomes at most limit.
+func ClipByNorm(gradients []*Node, norm *Node, limit float64) []*Node {
 	scale := Reciprocal(MaxScalar(DivScalar(norm, limit), 1))
 	clipped := make([]*Node, len(gradients))
 	for i, gradient := range gradients {

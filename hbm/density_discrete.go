@@ -1,0 +1,63 @@
+package hbm
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Bernoulli is 1 with probability 1 / (1 + exp −logit) and 0 otherwise.
+func Bernoulli(logit Term) Density {
+	return elementwise("Bernoulli", Binaries,
+		func(x *Node, p []*Node) *Node { return Sub(Mul(x, p[0]), softplus(p[0])) },
+		func(random *rand.Rand, p []float64) float64 {
+			if random.Float64() < logistic(p[0]) {
+				return 1
+			}
+			return 0
+		}, logit)
+}
+
+// Binomial is the number of successes in a number of trials, each of probability 1 / (1 + exp −logit).
+func Binomial(trials, logit Term) Density {
+	return elementwise("binomial", Counts,
+		func(x *Node, p []*Node) *Node {
+			failures := Sub(p[0], x)
+			ways := Sub(Sub(logGamma(AddScalar(p[0], 1)), logGamma(AddScalar(x, 1))), logGamma(AddScalar(failures, 1)))
+			return Add(ways, Sub(Mul(x, p[1]), Mul(p[0], softplus(p[1]))))
+		},
+		func(random *rand.Rand, p []float64) float64 {
+			return distuv.Binomial{N: p[0], P: logistic(p[1]), Src: random}.Rand()
+		}, trials, logit)
+}
+
+// Poisson counts events at a rate of exp logRate.
+func Poisson(logRate Term) Density {
+	return elementwise("Poisson", Counts,
+		func(x *Node, p []*Node) *Node { return Sub(Sub(Mul(x, p[0]), Exp(p[0])), logGamma(AddScalar(x, 1))) },
+		func(random *rand.Rand, p []float64) float64 {
+			return distuv.Poisson{Lambda: math.Exp(p[0]), Src: random}.Rand()
+		}, logRate)
+}
+
+// NegativeBinomial counts events at a rate that is exp logMean times a gamma variable of mean one and the given shape: mean μ, variance μ + μ²/shape.
+func NegativeBinomial(logMean, shape Term) Density {
+	return elementwise("negative binomial", Counts,
+		func(x *Node, p []*Node) *Node {
+			shape := p[1]
+			logOdds := Sub(p[0], Log(shape)) // log μ/shape
+			ways := Sub(Sub(logGamma(Add(x, shape)), logGamma(shape)), logGamma(AddScalar(x, 1)))
+			return Add(ways, Sub(Mul(x, logOdds), Mul(Add(x, shape), softplus(logOdds))))
+		},
+		func(random *rand.Rand, p []float64) float64 {
+			rate := distuv.Gamma{Alpha: p[1], Beta: p[1], Src: random}.Rand() * math.Exp(p[0])
+			if rate == 0 { // underflow of a small shape
+				return 0
+			}
+			return distuv.Poisson{Lambda: rate, Src: random}.Rand()
+		}, logMean, shape)
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

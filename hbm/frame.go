@@ -1,0 +1,118 @@
+package hbm
+
+import (
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// frame is a set of members of each plate in one graph, together with the values of variables at these members: [plates..., draws, event...], where data has
+// one draw. It is the whole model, or the reduced model of PAVI section 4.2.
+type frame struct {
+	graph  *Graph
+	dtype  dtypes.DType
+	sizes  map[*Plate]int        // how many members are in the frame
+	index  map[*membership]*Node // [size] int32: for each member in the frame, the position in the frame of the member it belongs to
+	values map[*Variable]*Node
+}
+
+// align takes x [from..., rest...] to the plates of another variable, each of whose members belongs to one of x: [to..., rest...], with size 1 for the plates that x does not vary on.
+func (f *frame) align(x *Node, from, to []*Plate) *Node {
+	axes := slices.Clone(from)
+	for carrier, plate := range to {
+		var group []int // axes of x that plate determines
+		for axis, p := range axes {
+			if p.carrier(to) == carrier {
+				group = append(group, axis)
+			}
+		}
+		if len(group) == 0 || len(group) == 1 && axes[group[0]] == plate {
+			continue
+		}
+		permutation := slices.Clone(group)
+		left := []*Plate{plate}
+		columns := make([]*Node, len(group))
+		for i, axis := range group {
+			columns[i] = f.position(plate, axes[axis])
+		}
+		for axis := range x.Rank() {
+			if slices.Contains(group, axis) {
+				continue
+			}
+			permutation = append(permutation, axis)
+			if axis < len(axes) {
+				left = append(left, axes[axis])
+			}
+		}
+		x, axes = Gather(transposed(x, permutation), Concatenate(columns, 1)), left
+	}
+	var permutation, missing []int
+	for i, plate := range to {
+		if axis := slices.Index(axes, plate); axis >= 0 {
+			permutation = append(permutation, axis)
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	for axis := len(axes); axis < x.Rank(); axis++ {
+		permutation = append(permutation, axis)
+	}
+	x = transposed(x, permutation)
+	for _, axis := range missing {
+		x = InsertAxes(x, axis)
+	}
+	return x
+}
+
+// position is, for each member of a plate in the frame, the position of the member of another plate it belongs to, [size, 1] int32.
+func (f *frame) position(plate, of *Plate) *Node {
+	var position *Node
+	for _, step := range plate.path(of) {
+		if position == nil {
+			position = InsertAxes(f.index[step], 1)
+		} else {
+			position = InsertAxes(Gather(f.index[step], position), 1)
+		}
+	}
+	if position == nil {
+		position = Iota(f.graph, shapes.Make(dtypes.Int32, f.sizes[plate], 1), 0)
+	}
+	return position
+}
+
+// transposed permutes axes, and leaves x alone if that changes nothing.
+func transposed(x *Node, permutation []int) *Node {
+	if slices.IsSorted(permutation) {
+		return x
+	}
+	return TransposeAllAxes(x, permutation...)
+}
+
+// parameters evaluates the terms of a variable's density on its plates.
+func (f *frame) parameters(v *Variable) []*Node {
+	nodes := make([]*Node, len(v.density.terms))
+	for i, term := range v.density.terms {
+		nodes[i] = term.node(f, v.plates)
+	}
+	return nodes
+}
+
+// logProb is the log density of each member of a variable at its value in the frame, [plates..., draws].
+func (f *frame) logProb(v *Variable) *Node {
+	logProb := v.density.logProb(f.values[v], f.parameters(v), len(v.event))
+	return sumTrailing(logProb, len(v.plates)+1)
+}
+
+// sumTrailing sums x over its axes from rank on.
+func sumTrailing(x *Node, rank int) *Node {
+	if x.Rank() == rank {
+		return x
+	}
+	axes := make([]int, x.Rank()-rank)
+	for i := range axes {
+		axes[i] = rank + i
+	}
+	return ReduceSum(x, axes...)
+}

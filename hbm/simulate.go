@@ -1,0 +1,133 @@
+package hbm
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// Simulator draws all variables of a model, parents first, in Float64.
+type Simulator struct {
+	model *Model
+	steps []*simulation
+}
+
+// simulation evaluates the parameters of one variable from the values of its parents.
+type simulation struct {
+	variable *Variable
+	parents  []*Variable
+	exec     *Exec
+}
+
+// NewSimulator prepares to draw from a model.
+func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	s := &Simulator{model: m}
+	for _, v := range m.variables {
+		if v.role == Constant {
+			continue
+		}
+		if v.density.draw == nil {
+			return nil, fmt.Errorf("hbm: variable %q cannot be simulated: density %q cannot draw", v.name, v.density.name)
+		}
+		step := &simulation{variable: v, parents: v.Parents()}
+		if len(v.density.terms) > 0 {
+			exec, err := NewExecAny(device.Backend(), step.graphFor(m))
+			if err != nil {
+				return nil, err
+			}
+			step.exec = exec
+		}
+		s.steps = append(s.steps, step)
+	}
+	return s, nil
+}
+
+// graphFor builds the graph of the parameters, given the values of the parents or, if there are none, a scalar to tell the graph by.
+func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
+	return func(inputs []*Node) []*Node {
+		f := m.whole(inputs[0].Graph(), dtypes.Float64)
+		for i, parent := range s.parents {
+			f.values[parent] = inputs[i]
+		}
+		rank := len(s.variable.plates)
+		parameters := f.parameters(s.variable)
+		for i, p := range parameters {
+			dims := append([]int{}, p.Shape().Dimensions...)
+			copy(dims, s.variable.shape()[:rank])
+			parameters[i] = BroadcastToDims(p, dims...)
+		}
+		return parameters
+	}
+}
+
+// Draw simulates the model: values of all latent and observed variables, with the seed and the stream name given. Constants come from known, and so does every other variable found there.
+func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error) {
+	all := Values{}
+	for _, v := range s.model.variables {
+		values, ok := known[v]
+		if !ok && v.role == Constant {
+			return nil, fmt.Errorf("hbm: constant %q has no values", v.name)
+		}
+		if ok && len(values) != v.Members()*v.EventSize() {
+			return nil, fmt.Errorf("hbm: variable %q has %d values, expected %d of shape %v", v.name, len(values), v.Members()*v.EventSize(), v.shape())
+		}
+		if ok {
+			all[v] = values
+		}
+	}
+	for _, step := range s.steps {
+		v := step.variable
+		if _, ok := all[v]; ok {
+			continue
+		}
+		parameters, err := step.parameters(all)
+		if err != nil {
+			return nil, fmt.Errorf("hbm: parameters of %q: %w", v.name, err)
+		}
+		random := stream.Rand(seed, "simulate/"+name+"/"+v.name)
+		size := v.EventSize()
+		values := make([]float64, v.Members()*size)
+		at := make([][]float64, len(parameters))
+		for member := range v.Members() {
+			for i, p := range parameters {
+				n := len(p) / v.Members()
+				at[i] = p[member*n : (member+1)*n]
+			}
+			v.density.draw(random, at, values[member*size:(member+1)*size])
+		}
+		all[v] = values
+	}
+	return all, nil
+}
+
+// parameters evaluates the parameters of the variable, [plates..., event...] each.
+func (s *simulation) parameters(known Values) ([][]float64, error) {
+	if s.exec == nil {
+		return nil, nil
+	}
+	inputs := []any{0.0}
+	if len(s.parents) > 0 {
+		inputs = nil
+	}
+	for _, parent := range s.parents {
+		inputs = append(inputs, parent.tensorOf(known[parent]))
+	}
+	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return s.exec.Exec(inputs...) })
+	if err != nil {
+		return nil, err
+	}
+	flat := make([][]float64, len(outputs))
+	for i, output := range outputs {
+		flat[i] = tensors.MustCopyFlatData[float64](output)
+	}
+	return flat, nil
+}

@@ -1,0 +1,48 @@
+package hbm
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+var (
+	halfLogTwoPi = 0.5 * math.Log(2*math.Pi)
+	logTwo       = math.Ln2
+)
+
+// softplus is log(1 + exp x), with the right derivative at zero too.
+func softplus(x *Node) *Node {
+	positive := GreaterThan(x, ZerosLike(x))
+	return Add(Log1p(Exp(Where(positive, Neg(x), x))), Where(positive, x, ZerosLike(x)))
+}
+
+// logSumExp reduces the last axis of x. An entry may be −Inf, but not all of a row.
+func logSumExp(x *Node) *Node {
+	largest := StopGradient(ReduceMax(x, -1))
+	return Add(largest, Log(ReduceSum(Exp(Sub(x, InsertAxes(largest, -1))), -1)))
+}
+
+// logGamma is log Γ(x) for x > 0: Stirling's series at x + 8, taken back to x by Γ(x+1) = x Γ(x) where x is small. Its relative error is below 1e-9 in Float64.
+func logGamma(x *Node) *Node {
+	const shift = 8
+	small := LessThan(x, Scalar(x.Graph(), x.DType(), shift))
+	low := MinScalar(x, shift) // the product must not overflow where it is not used
+	rising := low
+	for i := 1; i < shift; i++ {
+		rising = Mul(rising, AddScalar(low, i))
+	}
+	y := Where(small, AddScalar(x, shift), x)
+	inverse := Reciprocal(y)
+	square := Square(inverse)
+	series := Mul(inverse, AddScalar(Mul(square, AddScalar(MulScalar(square, 1./1260), -1./360)), 1./12))
+	stirling := Add(AddScalar(Sub(Mul(AddScalar(y, -0.5), Log(y)), y), halfLogTwoPi), series)
+	return Where(small, Sub(stirling, Log(rising)), stirling)
+}
+
+// xLogY is x log y for y > 0, and 0 for x = 0 whatever y is.
+func xLogY(x, y *Node) *Node {
+	zero := Equal(x, ZerosLike(x))
+	x, y, zero = broadcast3(x, y, zero)
+	return Where(zero, ZerosLike(x), Mul(x, Log(Where(zero, OnesLike(y), y))))
+}

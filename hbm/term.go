@@ -1,0 +1,97 @@
+package hbm
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of variables (Of, At). Its value at the members of a variable is a node
+// [plates..., draws, event...] on the plates of that variable, where axes along which it does not change may have size 1.
+type Term interface {
+	variables() []*Variable
+	node(f *frame, plates []*Plate) *Node
+}
+
+func (v *Variable) variables() []*Variable { return []*Variable{v} }
+
+func (v *Variable) node(f *frame, plates []*Plate) *Node {
+	value, ok := f.values[v]
+	if !ok {
+		panic(fmt.Errorf("hbm: variable %q has no value yet", v.name))
+	}
+	return f.align(value, v.plates, plates)
+}
+
+// number is a constant, the same for all members.
+type number struct {
+	values []float64
+	vector bool
+}
+
+// Number is a constant parameter.
+func Number(value float64) Term { return number{values: []float64{value}} }
+
+// Numbers is a constant vector, one number for each component of the event.
+func Numbers(values ...float64) Term { return number{values: values, vector: true} }
+
+func (number) variables() []*Variable { return nil }
+
+func (n number) node(f *frame, plates []*Plate) *Node {
+	dims := make([]int, len(plates)+1)
+	for i := range dims {
+		dims[i] = 1
+	}
+	if n.vector {
+		dims = append(dims, len(n.values))
+	}
+	return Reshape(ConvertDType(Const(f.graph, n.values), f.dtype), dims...)
+}
+
+// expression is a function of other terms.
+type expression struct {
+	function func(values []*Node) *Node
+	inputs   []Term
+}
+
+// Of is a differentiable function of other terms, such as a linear predictor. The function builds a graph: it gets the values of the inputs, in order, as nodes
+// [plates..., draws, event...] with the same leading axes, of which some may have size 1, and returns one of that kind.
+func Of(function func(values []*Node) *Node, inputs ...Term) Term {
+	return expression{function, inputs}
+}
+
+func (e expression) variables() []*Variable {
+	var all []*Variable
+	for _, input := range e.inputs {
+		all = append(all, input.variables()...)
+	}
+	return all
+}
+
+func (e expression) node(f *frame, plates []*Plate) *Node {
+	values := make([]*Node, len(e.inputs))
+	for i, input := range e.inputs {
+		values[i] = input.node(f, plates)
+	}
+	return e.function(values)
+}
+
+// at is one entry along the first axis of the event of a term.
+type at struct {
+	term  Term
+	index int
+}
+
+// At is the entry of a term with the given index along the first axis of its event: row c of means [C, D], say.
+func At(term Term, index int) Term { return at{term, index} }
+
+func (a at) variables() []*Variable { return a.term.variables() }
+
+func (a at) node(f *frame, plates []*Plate) *Node {
+	value := a.term.node(f, plates)
+	axis := len(plates) + 1
+	if value.Rank() <= axis || a.index < 0 || a.index >= value.Shape().Dim(axis) {
+		panic(fmt.Errorf("hbm.At: index %d into a term of shape %s, whose event starts at axis %d", a.index, value.Shape(), axis))
+	}
+	return Squeeze(SliceAxis(value, axis, AxisElem(a.index)), axis)
+}
