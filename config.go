@@ -45,6 +45,9 @@ type Config struct {
 	ControlVariate ControlVariate
 	// FromPrior leaves a table q(m) as it starts, instead of taking a first look at every model (look.go).
 	FromPrior bool
+	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report, checkpoint or look at the models comes between them; 0
+	// stands for 1. More save the time between launches, which counts on a card when steps are short, and take as many times longer to compile.
+	StepsPerLaunch int
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
@@ -93,7 +96,7 @@ func (c Config) Validate() error {
 	}{
 		{"Steps", float64(c.Steps)}, {"Batch", float64(c.Batch)}, {"LearningRate", c.LearningRate}, {"ModelStep", c.ModelStep},
 		{"InformationGain", c.InformationGain}, {"ClipNorm", c.ClipNorm}, {"MaxNonFinite", c.MaxNonFinite},
-		{"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
+		{"LogEvery", float64(c.LogEvery)}, {"StepsPerLaunch", float64(c.StepsPerLaunch)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
 			return fmt.Errorf("vti.Config: %s must not be negative, found %g", field.name, field.value)
@@ -124,6 +127,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.ClipNorm, 50)
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)
+	setDefault(&c.StepsPerLaunch, 1)
 	setDefault(&c.LogEvery, 100)
 	setDefault(&c.CheckpointEvery, 500)
 	return c

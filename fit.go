@@ -21,7 +21,8 @@ import (
 //
 // When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration names one, and returns the posterior trained so
 // far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior, except too many non-finite
-// densities, where the posterior is returned for inspection.
+// densities, where the posterior is returned for inspection. Whatever goes wrong, a device that is lost in the middle of a step included, the file of
+// the last checkpoint stays as it was written.
 func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(device, target, cfg)
@@ -38,25 +39,20 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 			return posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", posterior.step, posterior.config.Steps, err), t.save(), t.settle())
 		}
 		if posterior.step == t.lookStep() {
-			if err := t.lookAtModels(ctx); err != nil {
-				return posterior, errors.Join(err, t.save())
+			if err := t.look(ctx); err != nil {
+				return posterior, err
 			}
 		}
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return t.exec.Exec() })
-		if err != nil {
+		if err := t.launch(); err != nil {
 			return nil, fmt.Errorf("training step %d: %w", posterior.step+1, err)
 		}
-		posterior.step++
 		last := posterior.step == posterior.config.Steps
-		if err := t.learn(outputs); err != nil {
-			return nil, err
-		}
 		if last {
 			if err := t.settle(); err != nil {
 				return nil, err
 			}
 		}
-		if last || posterior.step == 1 || posterior.step%posterior.config.LogEvery == 0 {
+		if t.reportAfter(posterior.step) {
 			now, err := t.counters()
 			if err != nil {
 				return nil, err
@@ -65,7 +61,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 				return posterior, err
 			}
 		}
-		if last || posterior.step%posterior.config.CheckpointEvery == 0 {
+		if t.saveAfter(posterior.step) {
 			if err := t.save(); err != nil {
 				return posterior, err
 			}
@@ -87,7 +83,8 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 // trainer takes the steps of a fit.
 type trainer struct {
 	posterior *Posterior
-	exec      *context.Exec
+	exec      *context.Exec        // one step
+	several   *context.Exec        // Config.StepsPerLaunch steps; nil if that is one
 	control   *modeldist.Surrogate // of the control variate, if it is SurrogateMean
 	logPrior  []float64            // log p of every model, then
 }
@@ -142,10 +139,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	if t.exec, err = context.NewExec(device.Backend(), posterior.variables, t.stepGraph); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, t.compile()
 }
 
 // save writes the checkpoint if the configuration names one.

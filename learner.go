@@ -34,18 +34,27 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// learn passes the outputs of a training step on. Before the target is the whole one, there is nothing to learn of it.
-func (t *trainer) learn(outputs []*tensors.Tensor) error {
+// learn passes the outputs of a training step, counted from 1, on. Before the target is the whole one, there is nothing to learn of it.
+func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 	learners := t.learners()
-	if len(learners) == 0 || t.posterior.step <= t.lookStep() {
+	if len(learners) == 0 || step <= t.lookStep() {
 		return nil
 	}
-	codes := tensors.MustCopyFlatData[int32](outputs[1])
-	rewards := tensors.MustCopyFlatData[float64](outputs[2])
-	moved := tensors.ToScalar[float64](outputs[3])
+	codes, err := tensors.CopyFlatData[int32](outputs[0])
+	if err != nil {
+		return err
+	}
+	rewards, err := tensors.CopyFlatData[float64](outputs[1])
+	if err != nil {
+		return err
+	}
+	moved, err := tensors.CopyFlatData[float64](outputs[2])
+	if err != nil {
+		return err
+	}
 	for _, l := range learners {
-		if err := l.Learn(l.ctx, codes, rewards, moved); err != nil {
-			return fmt.Errorf("training step %d: %w", t.posterior.step, err)
+		if err := l.Learn(l.ctx, codes, rewards, moved[0]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -24,6 +24,16 @@ func (t *trainer) lookStep() int {
 	return int(math.Ceil(t.posterior.config.Tempering * float64(t.posterior.config.Steps)))
 }
 
+// look takes the look at the models that is due now. One that is stopped, or fails, leaves q(m) in between: the state to continue from is that before it.
+func (t *trainer) look(ctx gocontext.Context) error {
+	if t.posterior.step > 0 {
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	return t.lookAtModels(ctx)
+}
+
 // lookAtModels sets a table q(m) to p(m) times the evidences that importance weighting finds with the flow as it is now. Score-function gradients
 // only move the logits of models that are drawn; from the prior over thousands of models they settle on whichever good models came
 // first. From here they only have to follow the flow. A network instead learns the models of particles that were tempered through the flow

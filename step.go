@@ -23,7 +23,7 @@ const (
 	controlScope = "/" + trainScope + "/control"
 )
 
-// stepGraph is one training step. It returns the running sums that counters reads and, if somebody learns from them, codes [B,S], rewards [B] and movement.
+// stepGraph is one training step, which changes variables. If somebody learns from its draws it returns them: codes [B,S], rewards [B] and movement.
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	cfg, target := &t.posterior.config, t.posterior.target
 	sp := target.Space()
@@ -71,9 +71,9 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	}, 0))
 	sums.SetValueGraph(total)
 	if len(t.learners()) == 0 {
-		return []*Node{total}
+		return nil
 	}
-	return []*Node{total, codes, Neg(toFloat64(logH)), movement(flowGradients, increments, apply)}
+	return []*Node{codes, Neg(toFloat64(logH)), movement(flowGradients, increments, apply)}
 }
 
 // movement is the first-order change of the flow's loss by increments of its variables, |Σ gradient·increment|, in nats.

@@ -96,6 +96,12 @@ func openXLA(kind Kind, file string) (*Device, error) {
 // Backend is the GoMLX backend that compiles and runs graphs on the device.
 func (d *Device) Backend() backends.Backend { return d.backend }
 
+// With is the same device with its graphs run by another backend, usually one that stands in front of d's own and watches or changes what passes.
+// Closing either closes its own backend only.
+func (d *Device) With(backend backends.Backend) *Device {
+	return &Device{kind: d.kind, backend: backend, plugin: d.plugin}
+}
+
 // Kind tells which kind was opened (never Auto).
 func (d *Device) Kind() Kind { return d.kind }
 

@@ -1,0 +1,90 @@
+package vti_test
+
+import (
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/modeldist"
+)
+
+// watch opens the processor behind a backend that counts launches and transfers as if it were a card.
+func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
+	device := openDevice(t, gpu.CPU)
+	watched := &testkit.Watched{Backend: device.Backend()}
+	return device.With(watched), watched
+}
+
+// trainedModels are a table and a network q(m) for the models of a target: both sample and learn on the device.
+func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribution {
+	network, err := modeldist.NewAutoregressive(target.space.Cards(), modeldist.AutoregressiveConfig{Hidden: 8, Seed: 3})
+	require.NoError(t, err)
+	return map[string]vti.ModelDistribution{"table": nil, "network": network}
+}
+
+// A training step is one launch and no transfer. A report reads five sums, once, and every graph is compiled once.
+func TestTrainingStaysOnTheDevice(t *testing.T) {
+	target := newConjugate(20, 3)
+	for name, models := range trainedModels(t, target) {
+		for _, several := range []int{1, 4} {
+			device, watched := watch(t)
+			cfg := smallConfig()
+			cfg.Models, cfg.StepsPerLaunch, cfg.FromPrior = models, several, true
+			cfg.Steps, cfg.LogEvery = 101, 20
+			training, reports := 0, 0
+			watched.BeforeLaunch = func(name string) error {
+				if testkit.IsTraining(name) {
+					training++
+				}
+				return nil
+			}
+			cfg.Progress = func(info vti.Info) {
+				if info.Step == 40 { // both graphs have run
+					watched.Reset()
+					training, reports = 0, 0
+				}
+				reports++
+			}
+			_, err := vti.Fit(t.Context(), device, target, cfg)
+			require.NoError(t, err)
+			launches := map[int]int{1: 61, 4: 16}[several] // 20 are five fours, the last one is alone
+			require.Equal(t, launches, training, name)
+			require.Equal(t, launches, watched.Launches, name)
+			require.Zero(t, watched.ToDevice, name)
+			require.Equal(t, reports-1, watched.ToHost, name)
+			require.Equal(t, 5*8*(reports-1), watched.BytesToHost, name)
+			require.Empty(t, watched.Compiled, name)
+			require.Greater(t, watched.Donated, 10, name)
+			require.LessOrEqual(t, watched.Kept, 3, "only the anchor of the flow is not handed over")
+		}
+	}
+}
+
+// However many steps are in a launch, and wherever reports and checkpoints cut them, they are the same steps to the bit.
+func TestStepsPerLaunchChangeNothing(t *testing.T) {
+	target := newConjugate(20, 3)
+	for name, models := range trainedModels(t, target) {
+		for _, kind := range []cosmic.Kind{cosmic.Affine, cosmic.Spline} {
+			var want map[string]any
+			for _, several := range []int{1, 3, 8} {
+				cfg := vti.Config{
+					Flow: cosmic.Config{Kind: kind, Layers: 2, Blocks: 1, Hidden: 8}, Models: models, DType: dtypes.Float32, ControlVariate: vti.Running,
+					Steps: 30, Batch: 16, Seed: 5, StepsPerLaunch: several, LogEvery: 7, CheckpointEvery: 11, Tempering: 0.4, FromPrior: true,
+				}
+				posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+				require.NoError(t, err)
+				require.Equal(t, 30, posterior.Steps())
+				got := posterior.VariableValues()
+				if want == nil {
+					want = got
+				}
+				require.Equal(t, want, got, "%s, %s, %d", name, kind, several)
+			}
+		}
+	}
+}

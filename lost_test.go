@@ -1,0 +1,114 @@
+package vti_test
+
+import (
+	"bytes"
+	gocontext "context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+var errLost = errors.New("INTERNAL: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure")
+
+// dyingDevice is lost for good at the given launch, counted from 1, of computations that count.
+func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.Device {
+	device, watched := watch(t)
+	seen := 0
+	watched.BeforeLaunch = func(name string) error {
+		if counts(name) {
+			seen++
+		}
+		if seen >= launch {
+			return errLost
+		}
+		return nil
+	}
+	return device
+}
+
+// A device that is lost in the middle of training, or of the look at the models, leaves the last checkpoint as it was; from there another device comes to the
+// same bits as if nothing had happened.
+func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
+	target := newConjugate(20, 3)
+	looks := func(name string) bool { return !testkit.IsTraining(name) }
+	for name, models := range trainedModels(t, target) {
+		cfg := smallConfig()
+		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, 1000, 0.6 // looks after step 24
+		dir := t.TempDir()
+		cfg.Checkpoint = filepath.Join(dir, "whole.vti")
+		device, watched := watch(t)
+		before, training := 0, 0
+		watched.BeforeLaunch = func(name string) error {
+			if testkit.IsTraining(name) {
+				training++
+			} else if training < 24 {
+				before++ // of the start, not of the look
+			}
+			return nil
+		}
+		_, err := vti.Fit(t.Context(), device, target, cfg)
+		require.NoError(t, err)
+		whole, err := os.ReadFile(cfg.Checkpoint)
+		require.NoError(t, err)
+
+		for _, lost := range []struct {
+			name   string
+			launch int
+			counts func(string) bool
+			step   int // of the checkpoint that is left
+		}{
+			{"in training", 17, testkit.IsTraining, 10},
+			{"at the step of a checkpoint", 20, testkit.IsTraining, 10},
+			{"in the look", before + 3, looks, 24},
+			{"after the look", 27, testkit.IsTraining, 24},
+		} {
+			t.Run(name+" "+lost.name, func(t *testing.T) {
+				broken := cfg
+				broken.Checkpoint = filepath.Join(t.TempDir(), "broken.vti")
+				_, err := vti.Fit(t.Context(), dyingDevice(t, lost.launch, lost.counts), target, broken)
+				require.ErrorIs(t, err, errLost)
+				info, err := vti.ReadCheckpointInfo(broken.Checkpoint)
+				require.NoError(t, err)
+				require.Equal(t, lost.step, info.Step)
+				broken.Resume = true
+				_, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, broken)
+				require.NoError(t, err)
+				resumed, err := os.ReadFile(broken.Checkpoint)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(whole, resumed), "the files differ")
+			})
+		}
+
+		// Ctrl-C during the look is no different.
+		t.Run(name+" stopped in the look", func(t *testing.T) {
+			stopped := cfg
+			stopped.Checkpoint = filepath.Join(t.TempDir(), "stopped.vti")
+			ctx, cancel := gocontext.WithCancel(t.Context())
+			device, watched := watch(t)
+			others := 0
+			watched.BeforeLaunch = func(name string) error {
+				if looks(name) {
+					if others++; others == before+3 {
+						cancel()
+					}
+				}
+				return nil
+			}
+			_, err := vti.Fit(ctx, device, target, stopped)
+			require.ErrorIs(t, err, gocontext.Canceled)
+			stopped.Resume = true
+			_, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, stopped)
+			require.NoError(t, err)
+			resumed, err := os.ReadFile(stopped.Checkpoint)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(whole, resumed), "the files differ")
+		})
+	}
+}
