@@ -42,7 +42,7 @@ func (t *trainer) launch() error {
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec() })
 	if err != nil {
-		return err
+		return p.explain(err)
 	}
 	if err := t.learn(p.step+steps, outputs); err != nil {
 		return err

@@ -112,3 +112,20 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 		})
 	}
 }
+
+// Too large a batch ends the run with one that fits.
+func TestOutOfMemoryNamesABatch(t *testing.T) {
+	device, watched := watch(t)
+	failure := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true, Asked: 8 << 30, Memory: 4 << 30, Err: errors.New("RESOURCE_EXHAUSTED")}
+	watched.BeforeLaunch = func(name string) error {
+		if testkit.IsTraining(name) {
+			return failure
+		}
+		return nil
+	}
+	_, err := vti.Fit(t.Context(), device, newConjugate(20, 3), smallConfig())
+	require.ErrorIs(t, err, failure)
+	require.ErrorContains(t, err, "training step 1: ")
+	require.ErrorContains(t, err, "out of memory asking for 8 GiB, the card has 4 GiB")
+	require.ErrorContains(t, err, "a batch of 256 draws is too large for the memory there is; one of 64 should fit")
+}

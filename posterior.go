@@ -2,6 +2,7 @@ package vti
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -192,5 +193,18 @@ func (p *Posterior) run(name string, graphFn any, args ...any) ([]*tensors.Tenso
 		}
 		p.compiled[name] = exec
 	}
-	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+	return outputs, p.explain(err)
+}
+
+// explain adds to an error about memory which batch would fit.
+func (p *Posterior) explain(err error) error {
+	var failure *gpu.Failure
+	if !errors.As(err, &failure) || !failure.OutOfMemory {
+		return err
+	}
+	if fits := failure.Fits(p.config.Batch); fits > 0 {
+		return fmt.Errorf("%w\na batch of %d draws is too large for the memory there is; one of %d should fit", err, p.config.Batch, fits)
+	}
+	return err
 }

@@ -90,7 +90,13 @@ func openXLA(kind Kind, file string) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("device %v: starting plugin %s: %w", kind, plugin, err)
 	}
-	return &Device{kind: kind, backend: backend, plugin: plugin}, nil
+	device := &Device{kind: kind, plugin: plugin}
+	watch := &guard{Backend: backend, device: device.String()}
+	if kind == CUDA {
+		watch.memory = largestMemory(querySMI("memory.total"))
+	}
+	device.backend = watch
+	return device, nil
 }
 
 // Backend is the GoMLX backend that compiles and runs graphs on the device.

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 
 	"github.com/gomlx/gomlx/backends"
@@ -50,16 +51,32 @@ func look(options Options) Listing {
 
 // Cards lists the NVIDIA cards as the driver's own tool sees them, with their memory: also those that no plugin can reach. Nil if there is no such tool or no card.
 func Cards() []string {
-	output, err := exec.Command("nvidia-smi", "--query-gpu=index,name,memory.total,memory.free,driver_version", "--format=csv,noheader").Output()
-	if err != nil {
-		return nil
-	}
 	var cards []string
-	for line := range strings.Lines(string(output)) {
+	for line := range strings.Lines(querySMI("index,name,memory.total,memory.free,driver_version")) {
 		fields := strings.Split(strings.TrimSpace(line), ", ")
 		if len(fields) == 5 {
 			cards = append(cards, fmt.Sprintf("%s: %s, %s memory, %s free, driver %s", fields[0], fields[1], fields[2], fields[3], fields[4]))
 		}
 	}
 	return cards
+}
+
+// querySMI asks the driver's tool for properties of the cards: a line for each, with commas between. It is empty if there is no such tool or no card.
+func querySMI(properties string) string {
+	output, err := exec.Command("nvidia-smi", "--query-gpu="+properties, "--format=csv,noheader").Output()
+	if err != nil {
+		return ""
+	}
+	return string(output)
+}
+
+// largestMemory reads the answer to memory.total, such as "81559 MiB", and returns the largest number of bytes. It is 0 if there is none.
+func largestMemory(answer string) (largest uint64) {
+	for line := range strings.Lines(answer) {
+		number, unit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if size, err := strconv.ParseUint(number, 10, 64); err == nil && unit == "MiB" {
+			largest = max(largest, size<<20)
+		}
+	}
+	return largest
 }

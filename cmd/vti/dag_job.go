@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -140,15 +139,9 @@ func (j *dagJob) progress() *progress {
 	return newProgress(j.stderr)
 }
 
-// stopped puts an error of a run into words: after Ctrl-C it says how to go on.
+// stopped puts an error of a run into words.
 func (j *dagJob) stopped(err error, resumable bool) error {
-	if errors.Is(err, context.Canceled) {
-		if resumable {
-			return fmt.Errorf("%w\nto continue: vti dag --resume %s", err, quoted(j.dir))
-		}
-		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, j.dir)
-	}
-	return failure{err}
+	return stoppedRun(err, "dag", j.dir, resumable)
 }
 
 // printProblem says what was read, and the priors in words.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -119,13 +120,25 @@ func (j *job) progress() *progress {
 	return newProgress(j.stderr)
 }
 
-// stopped puts an error of a run into words: after Ctrl-C it says how to go on.
+// stopped puts an error of a run into words.
 func (j *job) stopped(err error, resumable bool) error {
+	return stoppedRun(err, "varsel", j.dir, resumable)
+}
+
+// stoppedRun says how a run of a command goes on after Ctrl-C, or after a device has failed.
+func stoppedRun(err error, command, dir string, resumable bool) error {
+	resume := fmt.Sprintf("to continue: vti %s --resume %s", command, quoted(dir))
 	if errors.Is(err, context.Canceled) {
 		if resumable {
-			return fmt.Errorf("%w\nto continue: vti varsel --resume %s", err, quoted(j.dir))
+			return fmt.Errorf("%w\n%s", err, resume)
 		}
-		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, j.dir)
+		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, dir)
+	}
+	var trouble *gpu.Failure
+	if resumable && errors.As(err, &trouble) && !trouble.OutOfMemory {
+		if info, none := vti.ReadCheckpointInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
+			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)
+		}
 	}
 	return failure{err}
 }

@@ -1,0 +1,107 @@
+package gpu
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Failure is what goes wrong with an open device: it has not enough memory, or does not answer any more.
+type Failure struct {
+	// Device is its name, as Device.String gives it.
+	Device string
+	// OutOfMemory tells whether memory is what is missing.
+	OutOfMemory bool
+	// Held are the bytes of data and variables that the computation needs however small its batch is, Asked those that could not be had, and
+	// Memory those of the card. 0 where not known.
+	Held, Asked, Memory uint64
+	// Err is the backend's own error; nil if the computation was refused because of its size.
+	Err error
+}
+
+// Error says what did not fit, with sizes.
+func (f *Failure) Error() string {
+	if !f.OutOfMemory {
+		return fmt.Sprintf("device %s: %v", f.Device, f.Err)
+	}
+	if f.tooLarge() {
+		return fmt.Sprintf("device %s: data and variables take %s and the card has %s: use fewer rows or columns, or --device cpu",
+			f.Device, sizeText(f.Held), sizeText(f.Memory))
+	}
+	text := fmt.Sprintf("device %s: out of memory", f.Device)
+	for _, part := range []struct {
+		bytes  uint64
+		format string
+	}{{f.Asked, " asking for %s"}, {f.Memory, ", the card has %s"}, {f.Held, ", data and variables take %s"}} {
+		if part.bytes > 0 {
+			text += fmt.Sprintf(part.format, sizeText(part.bytes))
+		}
+	}
+	if f.Err != nil {
+		text += ": " + f.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the backend's own error.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// tooLarge tells whether the computation does not fit, whatever its batch.
+func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
+
+// usable is the share of a card's memory that XLA takes for itself when it starts, and the most that a computation can have.
+const usable = 0.75
+
+// Fits estimates the largest batch, a power of two, that fits where the given one did not: the memory beside data and variables grows with the
+// batch. It is half of the batch or less where sizes are not known, and 0 where no batch fits.
+func (f *Failure) Fits(batch int) int {
+	if f.tooLarge() || batch < 2 {
+		return 0
+	}
+	share := 0.5
+	if f.Asked > 0 && f.Memory > 0 {
+		free := math.Max(usable*float64(f.Memory)-float64(f.Held), 0)
+		share = math.Min(share, free/float64(f.Asked))
+	}
+	fits := uint(share * float64(batch))
+	if fits == 0 {
+		return 0
+	}
+	return 1 << (bits.Len(fits) - 1)
+}
+
+// noMemory matches what XLA, its allocators and the driver say when memory runs out; asked finds the number of bytes.
+var (
+	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
+	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)
+)
+
+// understand turns an error of a backend into a Failure.
+func understand(err error, device string, held, memory uint64) *Failure {
+	f := &Failure{Device: device, Err: err}
+	text := err.Error()
+	if !noMemory.MatchString(text) {
+		return f
+	}
+	f.OutOfMemory, f.Held, f.Memory = true, held, memory
+	if found := asked.FindStringSubmatch(text); found != nil {
+		number, err := strconv.ParseFloat(found[1], 64)
+		if unit := strings.Index("BKMGT", strings.ToUpper(found[2][:1])); err == nil && unit >= 0 {
+			f.Asked = uint64(math.Ldexp(number, 10*unit))
+		}
+	}
+	return f
+}
+
+// sizeText writes a number of bytes in the largest unit that leaves at least one of it.
+func sizeText(bytes uint64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	unit, value := 0, float64(bytes)
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.4g %s", value, units[unit])
+}

@@ -1,0 +1,104 @@
+package gpu
+
+import (
+	"reflect"
+
+	"github.com/gomlx/gomlx/backends"
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+)
+
+// guard stands in front of a backend with a memory of its own. It refuses computations whose data and variables alone are larger than that memory, before
+// anything is sent, and turns what the backend says of trouble into a Failure.
+type guard struct {
+	backends.Backend
+	device string // for messages
+	memory uint64 // bytes of the card, 0 if not known
+}
+
+// failure is nil for no error.
+func (g *guard) failure(err error, held uint64) error {
+	if err == nil {
+		return nil
+	}
+	return understand(err, g.device, held, g.memory)
+}
+
+// room refuses what is larger than the card.
+func (g *guard) room(held uint64) error {
+	if f := (&Failure{Device: g.device, OutOfMemory: true, Held: held, Memory: g.memory}); f.tooLarge() {
+		return f
+	}
+	return nil
+}
+
+// BufferFromFlatData sends data to the device.
+func (g *guard) BufferFromFlatData(device backends.DeviceNum, flat any, shape shapes.Shape) (backends.Buffer, error) {
+	size := uint64(shape.Memory())
+	if err := g.room(size); err != nil {
+		return nil, err
+	}
+	buffer, err := g.Backend.BufferFromFlatData(device, flat, shape)
+	return buffer, g.failure(err, size)
+}
+
+// BufferToFlatData reads data from the device.
+func (g *guard) BufferToFlatData(buffer backends.Buffer, flat any) error {
+	return g.failure(g.Backend.BufferToFlatData(buffer, flat), 0)
+}
+
+// Builder counts what a computation holds.
+func (g *guard) Builder(name string) backends.Builder {
+	return &guardedBuilder{Builder: g.Backend.Builder(name), guard: g}
+}
+
+// guardedBuilder counts the bytes of constants, which is where targets keep their data, and of parameters.
+type guardedBuilder struct {
+	backends.Builder
+	guard *guard
+	held  uint64
+}
+
+func (b *guardedBuilder) hold(shape shapes.Shape) error {
+	b.held += uint64(shape.Memory())
+	return b.guard.room(b.held)
+}
+
+// Constant adds data.
+func (b *guardedBuilder) Constant(flat any, dims ...int) (backends.Op, error) {
+	if values := reflect.TypeOf(flat); values != nil && values.Kind() == reflect.Slice { // anything else the backend refuses
+		if err := b.hold(shapes.Make(dtypes.FromGoType(values.Elem()), dims...)); err != nil {
+			return nil, err
+		}
+	}
+	return b.Builder.Constant(flat, dims...)
+}
+
+// Parameter adds an input.
+func (b *guardedBuilder) Parameter(name string, shape shapes.Shape, sharding *backends.ShardingSpec) (backends.Op, error) {
+	if err := b.hold(shape); err != nil {
+		return nil, err
+	}
+	return b.Builder.Parameter(name, shape, sharding)
+}
+
+// Compile compiles the computation.
+func (b *guardedBuilder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
+	executable, err := b.Builder.Compile(outputs, shardings)
+	if err != nil {
+		return nil, b.guard.failure(err, b.held)
+	}
+	return &guardedExecutable{executable, b.guard, b.held}, nil
+}
+
+type guardedExecutable struct {
+	backends.Executable
+	guard *guard
+	held  uint64
+}
+
+// Execute runs the computation.
+func (e *guardedExecutable) Execute(inputs []backends.Buffer, donate []bool, device backends.DeviceNum) ([]backends.Buffer, error) {
+	outputs, err := e.Executable.Execute(inputs, donate, device)
+	return outputs, e.guard.failure(err, e.held)
+}
