@@ -79,7 +79,7 @@ func TestFrameOfRadon(t *testing.T) {
 	assert.Len(t, f.Groupings[0].Levels, 85)
 	assert.Equal(t, "AITKIN", f.Groupings[0].Levels[0])
 	assert.Equal(t, 4, f.Groupings[0].Counts[0])
-	assert.Empty(t, f.Warnings)
+	assert.Equal(t, []string{"3 of the 85 groups of county have one row"}, f.Warnings)
 }
 
 func TestFrameWarnings(t *testing.T) {
