@@ -3,11 +3,15 @@
 package vti_test
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -29,22 +33,94 @@ func trainedVariation(t *testing.T, target *conjugate, probability []float64, cf
 	return variation
 }
 
-// TestControlVariates prints how close a table q(m) of 4,096 models, trained from the prior with each control variate, comes to the exact posterior.
+// TestControlVariates prints, for a table q(m) of 4,096 models trained from the prior with each control variate, how close it comes to the exact posterior in so many
+// steps, and how many steps it takes to come so close.
 //
 //	go test -v -tags quality -run TestControlVariates$ .
 func TestControlVariates(t *testing.T) {
 	target := newConjugate(60, 12)
 	_, probability := target.posterior()
-	lengths := []int{100, 300, 1000}
-	fmt.Println("| control variate | TV after 100 steps | 300 | 1,000 |\n|---|---|---|---|")
+	fmt.Println("| control variate | TV after 100 steps | 300 | 1,000 | steps to TV 0.5, of 3,000 | 0.2 | 0.1 |\n|---|---|---|---|---|---|---|")
 	for _, control := range []vti.ControlVariate{vti.LeaveOneOut, vti.Running, vti.SurrogateMean} {
 		fmt.Printf("| %s |", control)
-		for _, steps := range lengths {
+		for _, steps := range []int{100, 300, 1000} {
 			var mean float64
 			for seed := range uint64(3) {
 				mean += trainedVariation(t, target, probability, vti.Config{Steps: steps, Seed: seed, ControlVariate: control}) / 3
 			}
 			fmt.Printf(" %.3f |", mean)
+		}
+		levels := []float64{0.5, 0.2, 0.1}
+		needed := make([]float64, len(levels))
+		for seed := range uint64(3) {
+			for i, steps := range stepsToVariation(t, target, probability, levels, vti.Config{Steps: 3000, Seed: seed, ControlVariate: control}) {
+				needed[i] += float64(steps) / 3
+			}
+		}
+		for _, steps := range needed {
+			fmt.Printf(" %.0f |", steps)
+		}
+		fmt.Println()
+	}
+}
+
+// stepsToVariation returns after how many steps, of multiples of 20, q(m) trained from the prior first comes within each of the levels of the exact posterior; that of all
+// steps if it never does.
+func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
+	t.Helper()
+	cfg.FromPrior, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = true, 256, filepath.Join(t.TempDir(), "state"), 20, 20
+	device := openDevice(t, gpu.CPU)
+	needed := slices.Repeat([]int{cfg.Steps}, len(levels))
+	looked := cfg
+	cfg.Progress = func(info vti.Info) {
+		if info.Step < 40 {
+			return // nothing is stored yet
+		}
+		posterior, err := vti.Load(device, target, looked) // of the steps stored last
+		require.NoError(t, err)
+		logits := posterior.VariableValues()["/models/categorical/logits"].([]float64)
+		total, variation := floats.LogSumExp(logits), 0.0
+		for m, logit := range logits {
+			variation += math.Abs(math.Exp(logit-total)-probability[m]) / 2
+		}
+		for i, level := range levels {
+			if variation <= level {
+				needed[i] = min(needed[i], posterior.Steps())
+			}
+		}
+	}
+	_, err := vti.Fit(t.Context(), device, target, cfg)
+	require.NoError(t, err)
+	return needed
+}
+
+// TestScoreVariance prints the variance of the gradient that a batch estimates with each control variate, summed over the logits of a table q(m) of 4,096 models, at
+// some stages of one training from the prior. All control variates are compared on the same flow, the same q(m) and the same draws.
+//
+//	go test -v -tags quality -run TestScoreVariance$ .
+func TestScoreVariance(t *testing.T) {
+	target := newConjugate(60, 12)
+	device := openDevice(t, gpu.CPU)
+	fmt.Println("| steps so far | none | leave-one-out | running | surrogate-mean |\n|---|---|---|---|---|")
+	cfg := vti.Config{
+		Steps: 3000, Batch: 256, FromPrior: true, ControlVariate: vti.SurrogateMean, Checkpoint: filepath.Join(t.TempDir(), "state"), CheckpointEvery: 10, LogEvery: 10,
+	}
+	for _, stop := range []int{10, 100, 300, 1000, 2000} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cfg.Progress = func(info vti.Info) {
+			if info.Step == stop {
+				cancel()
+			}
+		}
+		posterior, err := vti.Fit(ctx, device, target, cfg)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, stop, posterior.Steps())
+		cfg.Resume = true
+		fmt.Printf("| %d |", stop)
+		for _, control := range []vti.ControlVariate{vti.NoControl, vti.LeaveOneOut, vti.Running, vti.SurrogateMean} {
+			variance, err := vti.ScoreVariance(device, target, cfg, control, 400, 50)
+			require.NoError(t, err)
+			fmt.Printf(" %.3g |", variance)
 		}
 		fmt.Println()
 	}

@@ -1,0 +1,70 @@
+//go:build quality
+
+package vti
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// NoControl subtracts nothing from the losses.
+const NoControl ControlVariate = -1
+
+// ScoreVariance is the variance, summed over the logits of a table q(m), of the gradient that a batch estimates with a control variate, from so many batches. All
+// that was trained stays as the checkpoint of cfg has it; the fit that wrote it had the control variate SurrogateMean. As many batches as memory go before, for
+// the moving average.
+func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
+	cfg.Resume = true
+	t, err := newTrainer(device, target, cfg)
+	if err != nil {
+		return 0, err
+	}
+	p := t.posterior
+	p.config.ControlVariate = control
+	table, sp := p.config.Models.(*modeldist.Categorical), target.Space()
+	exec, err := context.NewExec(device.Backend(), p.variables, func(ctx *Context, g *Graph) *Node {
+		uniforms := stream.Uniform(ctx, g, p.config.Seed, "codes", shapes.Make(dtypes.Float64, p.config.Batch, len(sp.Cards())))
+		codes := table.Sample(ctx.In(modelScope), uniforms)
+		z := stream.Normal(ctx, g, p.config.Seed, "noise", shapes.Make(p.config.DType, p.config.Batch, sp.Dim()))
+		_, logQ, logJoint := pushGraph(ctx, p.flow, target, codes, sp.Mask(codes), space.Features(sp, codes, p.config.DType), z)
+		logModel := table.LogProb(ctx.In(modelScope), codes)
+		loss := Sub(toFloat64(Sub(logQ, logJoint)), Sub(toFloat64(target.LogPrior(codes)), logModel))
+		var scalar *Node
+		if control == NoControl {
+			scalar, _ = gradest.ScoreFunction(loss, ZerosLike(loss), logModel)
+		} else {
+			scalar, _ = t.scoreLoss(ctx, codes, loss, logModel)
+		}
+		return Gradient(scalar, table.Variable(ctx.In(modelScope)).ValueGraph(g))[0]
+	})
+	if err != nil {
+		return 0, err
+	}
+	draws := make([][]float64, table.Count()) // of each logit
+	for n := range memory + batches {
+		out, err := exec.Exec()
+		if err != nil {
+			return 0, err
+		}
+		if n < memory {
+			continue
+		}
+		for m, gradient := range out[0].Value().([]float64) {
+			draws[m] = append(draws[m], gradient)
+		}
+	}
+	total := 0.0
+	for _, own := range draws {
+		total += stat.Variance(own, nil)
+	}
+	return total, nil
+}
