@@ -16,7 +16,8 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler is a table while it can hold the models, and a network beyond.
+	// AutoSampler is a table while the engine looks at every model, which leaves little to learn, and a network beyond: a large table that starts from the prior
+	// settles on the models that came first.
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler
@@ -75,7 +76,7 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 			LogPrior: p.logPriors(count), Beta: options.Beta, Utility: options.Utility, Seed: seed,
 		})
 	}
-	if family != AutoregressiveSampler && fits {
+	if family == CategoricalSampler || family == AutoSampler && ok && count <= 1<<mostListed {
 		return nil, nil
 	}
 	config := modeldist.AutoregressiveConfig{Seed: seed, DType: dtype}

@@ -36,7 +36,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
 	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
 	flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
-		"q(m): categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network, any number), or auto")
+		"q(m): categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network, any number), or auto: a table up to 16, a network beyond")
 	flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
 	flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
 	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
