@@ -37,6 +37,7 @@ type Record struct {
 	DType       dtypes.DType     `json:"dtype,omitempty"` // of flow, target and networks; absent: Float32
 	Steps       int              `json:"steps,omitempty"`
 	Batch       int              `json:"batch,omitempty"`
+	Draws       int              `json:"certify_draws,omitempty"` // of certification; absent: the default of vti.CertifyConfig
 	Chains      int              `json:"chains,omitempty"`
 	Iterations  int              `json:"iterations,omitempty"` // of every chain, after burn-in
 	BurnIn      int              `json:"burn_in,omitempty"`

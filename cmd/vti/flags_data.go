@@ -30,7 +30,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
 	flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
 	flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
-	flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as `a:b,c:d`, or of all pairs of them")
+	flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as --interactions=`a:b,c:d`; without pairs, of all of them")
 	flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
 	flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
 	flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")

@@ -118,6 +118,9 @@ func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.
 	if err != nil {
 		return fail(err)
 	}
+	if cmd.Flags().Changed("certify-draws") { // no part of training
+		record.Draws = f.certifyDraws
+	}
 	j := &job{app: a, output: f.output, record: record, problem: problem, dir: f.resume}
 	config, err := record.FitConfig(problem)
 	if err != nil {

@@ -181,6 +181,22 @@ func TestResumeRefuses(t *testing.T) {
 	})
 }
 
+// TestCertifyDraws asks for fewer draws than by default, and then certifies the trained run again with more; both are in the record.
+func TestCertifyDraws(t *testing.T) {
+	emptyDir(t, "", "")
+	draws := func(args ...string) int {
+		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws
+	}
+	few := draws(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--out", "run", "--certify-draws", "100")...)
+	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 100`)
+	trained := readFile(t, "run/posterior.vti")
+	assert.Equal(t, few, draws("varsel", "--resume", "run"), "a resumed run keeps the number")
+	more := draws("varsel", "--resume", "run", "--certify-draws", "20000")
+	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 20000`)
+	assert.Greater(t, more, few)
+	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
+}
+
 // TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by a resumed run.
 func TestFloatType(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))

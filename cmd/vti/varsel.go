@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,8 @@ type varselFlags struct {
 	fit    fitFlags
 	output outputFlags
 	resume string
+	// certifyDraws is vti.CertifyConfig.Draws.
+	certifyDraws int
 }
 
 func (a *app) varselCommand() *cobra.Command {
@@ -50,6 +53,8 @@ was stopped or killed goes on with --resume.`,
 	}
 	f.data.register(cmd)
 	f.fit.register(cmd)
+	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws",
+		"draws of certification, beyond a first look at every model; with --resume a run that is trained is certified again (default 262144)")
 	f.output.register(cmd, true)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
 	return cmd
@@ -94,6 +99,7 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 		return nil, err
 	}
 	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
+	record.Draws = f.certifyDraws
 	return record, nil
 }
 
@@ -125,7 +131,7 @@ func (j *job) train(ctx context.Context, config vti.Config) error {
 	config.Progress = func(info vti.Info) {
 		shown.line(trainingLine(info), info.Step == info.Steps)
 	}
-	certify := vti.CertifyConfig{Progress: func(done, total int) {
+	certify := vti.CertifyConfig{Draws: j.record.Draws, Progress: func(done, total int) {
 		shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 	}}
 	result, err := varsel.Run(ctx, j.device, j.problem, varsel.RunConfig{Fit: config, Certify: certify, Dir: j.dir})
@@ -140,6 +146,8 @@ func (j *job) train(ctx context.Context, config vti.Config) error {
 func tableArgument(cmd *cobra.Command, args []string) error {
 	resume := cmd.Flags().Lookup("resume")
 	switch {
+	case len(args) > 1 && cmd.Flags().Changed("interactions") && strings.Contains(args[1], ":"):
+		return fmt.Errorf("expected one table, found %q; pairs follow an equals sign, as --interactions=%s", args, args[1])
 	case len(args) > 1:
 		return fmt.Errorf("expected one table, found %q (see %s --help)", args, cmd.CommandPath())
 	case len(args) == 0 && (resume == nil || !resume.Changed):

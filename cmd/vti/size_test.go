@@ -1,0 +1,28 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTableOfSmallModels runs a table q(m) over models of at most three of 15 predictors to the end, against the exact answer under the same limit: 5 standard
+// errors of each of 15 predictors, a false alarm in 10⁵.
+func TestTableOfSmallModels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a few seconds")
+	}
+	emptyDir(t, "", "")
+	asked := []string{testdata(t, "uscrime.csv"), "--target", "y", "--sigma", "200", "--max-size", "3", "--json"}
+	got := decode(t, mustRun(t, tiny(append(append([]string{"varsel"}, asked...), "--sampler", "categorical", "--certify-draws", "4000")...)...).stdout)
+	exact := decode(t, mustRun(t, append(append([]string{"exact"}, asked...), "--quiet")...).stdout)
+	require.True(t, got.Certificate.Complete)
+	assert.Equal(t, 576, got.Certificate.ModelsChecked, "1 + 15 + 105 + 455")
+	for s, in := range got.Inclusion {
+		assert.InDelta(t, exact.Inclusion[s].Certified, in.Certified, 5*(*in.SE)+1e-3, in.Name)
+	}
+	for _, model := range got.Models {
+		assert.LessOrEqual(t, model.Size, 3)
+	}
+}
