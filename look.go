@@ -137,7 +137,7 @@ func (t *trainer) lookByTempering(ctx gocontext.Context) error {
 		variables := train.VariablesIn(ctx, modelScope, codes.Graph())
 		gradients := Gradient(loss, train.ValuesOf(codes.Graph(), variables)...)
 		apply := IsFinite(train.GlobalNorm(gradients))
-		for i, increment := range train.AdamIncrements(ctx, lookScope, variables, gradients, train.LearningRate(step, lookRate, lookSteps), step, apply) {
+		for i, increment := range (train.Adam{}).Increments(ctx, lookScope, variables, gradients, train.LearningRate(step, lookRate, lookSteps), step, apply) {
 			variables[i].SetValueGraph(Add(variables[i].ValueGraph(codes.Graph()), increment))
 		}
 		return loss

@@ -52,7 +52,7 @@ func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, grad
 	}
 	// Adam's moments gather while the rate is still zero, so that the first step that counts is of the right size.
 	clipped := train.ClipByNorm(gradients, train.GlobalNorm(gradients), cfg.ClipNorm)
-	increments := train.AdamIncrements(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
+	increments := train.Adam{}.Increments(ctx, adamScope, variables, clipped, MulScalar(rate, networkRate), step, apply)
 	if !math.IsInf(cfg.InformationGain, 1) {
 		scale = control.Network(variables, increments, func() *Node { return toFloat64(cfg.Models.LogProb(ctx, codes)) })
 	}

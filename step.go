@@ -58,7 +58,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 		apply = LogicalAnd(apply, IsFinite(train.GlobalNorm(modelGradients)))
 	}
 	flowGradients = train.ClipByNorm(flowGradients, norm, cfg.ClipNorm)
-	increments := train.AdamIncrements(ctx, adamScope, flowVariables, flowGradients, train.LearningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
+	increments := train.Adam{}.Increments(ctx, adamScope, flowVariables, flowGradients, train.LearningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
 	for i, increment := range increments {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}

@@ -14,6 +14,18 @@
 // Groups of different sizes: a plate of all samples that is nested in the groups by an index, Plate.In. A plate may be nested in
 // several others, which are then crossed, such as ratings in students and in teachers.
 //
+// # Inference
+//
+// Fit trains a Family on data and returns a Posterior, which draws latent variables at all levels and estimates the evidence lower bound:
+//
+//	posterior, err := hbm.Fit(ctx, device, m, hbm.Values{x: numbers}, hbm.Config{Batch: map[*hbm.Plate]int{group: 20}})
+//	elbo, se, err := posterior.ELBO(1000, "elbo")
+//	draws, err := posterior.Sample(1000, "posterior")
+//
+// A step of training takes part in Batch members of each plate and weighs each variable with the number of those it stands for, so that the
+// gradient is unbiased (PAVI eq. 5 to 7). Each latent variable is conditioned on all before it that its members determine a member of, its ancestors among them (PAVI eq. 3). The
+// expensive part of a distribution, a flow, is shared by the members of a plate; what differs between them is an encoding of a few numbers (PAVI eq. 4).
+//
 // # Notation
 //
 //	here            papers            meaning                                                    shape

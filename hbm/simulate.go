@@ -54,12 +54,12 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 // graphFor builds the graph of the parameters, given the values of the parents or, if there are none, a scalar to tell the graph by.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
-		f := m.whole(inputs[0].Graph(), dtypes.Float64)
+		r := m.whole(inputs[0].Graph(), dtypes.Float64)
 		for i, parent := range s.parents {
-			f.values[parent] = inputs[i]
+			r.values[parent] = inputs[i]
 		}
 		rank := len(s.variable.plates)
-		parameters := f.parameters(s.variable)
+		parameters := r.parameters(s.variable)
 		for i, p := range parameters {
 			dims := append([]int{}, p.Shape().Dimensions...)
 			copy(dims, s.variable.shape()[:rank])

@@ -10,17 +10,17 @@ import (
 // [plates..., draws, event...] on the plates of that variable, where axes along which it does not change may have size 1.
 type Term interface {
 	variables() []*Variable
-	node(f *frame, plates []*Plate) *Node
+	node(r *replica, plates []*Plate) *Node
 }
 
 func (v *Variable) variables() []*Variable { return []*Variable{v} }
 
-func (v *Variable) node(f *frame, plates []*Plate) *Node {
-	value, ok := f.values[v]
+func (v *Variable) node(r *replica, plates []*Plate) *Node {
+	value, ok := r.values[v]
 	if !ok {
 		panic(fmt.Errorf("hbm: variable %q has no value yet", v.name))
 	}
-	return f.align(value, v.plates, plates)
+	return r.align(value, v.plates, plates)
 }
 
 // number is a constant, the same for all members.
@@ -37,7 +37,7 @@ func Numbers(values ...float64) Term { return number{values: values, vector: tru
 
 func (number) variables() []*Variable { return nil }
 
-func (n number) node(f *frame, plates []*Plate) *Node {
+func (n number) node(r *replica, plates []*Plate) *Node {
 	dims := make([]int, len(plates)+1)
 	for i := range dims {
 		dims[i] = 1
@@ -45,7 +45,7 @@ func (n number) node(f *frame, plates []*Plate) *Node {
 	if n.vector {
 		dims = append(dims, len(n.values))
 	}
-	return Reshape(ConvertDType(Const(f.graph, n.values), f.dtype), dims...)
+	return Reshape(ConvertDType(Const(r.graph, n.values), r.dtype), dims...)
 }
 
 // expression is a function of other terms.
@@ -68,10 +68,10 @@ func (e expression) variables() []*Variable {
 	return all
 }
 
-func (e expression) node(f *frame, plates []*Plate) *Node {
+func (e expression) node(r *replica, plates []*Plate) *Node {
 	values := make([]*Node, len(e.inputs))
 	for i, input := range e.inputs {
-		values[i] = input.node(f, plates)
+		values[i] = input.node(r, plates)
 	}
 	return e.function(values)
 }
@@ -87,8 +87,8 @@ func At(term Term, index int) Term { return at{term, index} }
 
 func (a at) variables() []*Variable { return a.term.variables() }
 
-func (a at) node(f *frame, plates []*Plate) *Node {
-	value := a.term.node(f, plates)
+func (a at) node(r *replica, plates []*Plate) *Node {
+	value := a.term.node(r, plates)
 	axis := len(plates) + 1
 	if value.Rank() <= axis || a.index < 0 || a.index >= value.Shape().Dim(axis) {
 		panic(fmt.Errorf("hbm.At: index %d into a term of shape %s, whose event starts at axis %d", a.index, value.Shape(), axis))

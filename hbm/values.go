@@ -61,16 +61,16 @@ func (m *Model) CheckData(data Values) error {
 	return nil
 }
 
-// whole is the frame that holds all members of all plates in their order.
-func (m *Model) whole(g *Graph, dtype dtypes.DType) *frame {
-	f := &frame{graph: g, dtype: dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{}, values: map[*Variable]*Node{}}
+// whole is the replica that holds all members of all plates in their order.
+func (m *Model) whole(g *Graph, dtype dtypes.DType) *replica {
+	r := &replica{graph: g, dtype: dtype, sizes: map[*Plate]int{}, index: map[*membership]*Node{}, values: map[*Variable]*Node{}}
 	for _, p := range m.plates {
-		f.sizes[p] = p.size
+		r.sizes[p] = p.size
 		for _, parent := range p.parents {
-			f.index[parent] = Const(g, parent.index)
+			r.index[parent] = Const(g, parent.index)
 		}
 	}
-	return f
+	return r
 }
 
 // tensorOf holds values of a variable as [plates..., 1, event...].

@@ -9,16 +9,29 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Decay rates and ε of Adam as Kingma and Ba (2015) give them.
+// Decay rate of the first moment and ε of Adam as Kingma and Ba (2015) give them.
 const (
 	beta1   = 0.9
-	beta2   = 0.999
 	epsilon = 1e-8
 )
 
-// Adam is one step of Adam (Kingma and Ba 2015, algorithm 1): what it adds to values of the given gradient, and the moments first and second after the step.
+// Adam is the method of Kingma and Ba (2015, algorithm 1). The zero value is theirs.
+//
+// The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
+// read back from string-keyed settings.
+type Adam struct {
+	// SecondDecay is the decay rate β₂ of the second moments; 0 stands for 0.999. Gradients that shrink by orders of magnitude
+	// in a few hundred steps need a faster one: the steps stay small for as long as large gradients are remembered.
+	SecondDecay float64
+}
+
+// Step is one step on values of the given gradient: what it adds to them, and the moments first and second after the step.
 // step, counted from 1, and learningRate are Float64, scalars or of a shape that broadcasts to that of the gradient: rows may be of different age.
-func Adam(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
+func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
+	beta2 := a.SecondDecay
+	if beta2 == 0 {
+		beta2 = 0.999
+	}
 	newFirst = Add(MulScalar(first, beta1), MulScalar(gradient, 1-beta1))
 	newSecond = Add(MulScalar(second, beta2), MulScalar(Square(gradient), 1-beta2))
 	// The bias corrections are computed in float64: 1 − 0.999^t loses digits in float32.
@@ -28,13 +41,10 @@ func Adam(gradient, first, second, learningRate, step *Node) (increment, newFirs
 	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
 }
 
-// AdamIncrements returns what Adam adds to each variable, and updates its moments, which live
+// Increments returns what a step adds to each variable, and updates its moments, which live
 // beside the variable under the scope given. learningRate and step (counted from 1) are scalars. Where apply (a scalar
 // bool) is false the increments are zero and the moments stay.
-//
-// The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
-// read back from string-keyed settings.
-func AdamIncrements(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
+func (a Adam) Increments(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
 		gradient := gradients[i]
@@ -44,7 +54,7 @@ func AdamIncrements(ctx *context.Context, scope string, variables []*context.Var
 		second := zeroVariable(moments, variable.Name()+".second", variable.Shape())
 
 		m, v := first.ValueGraph(g), second.ValueGraph(g)
-		update, newM, newV := Adam(gradient, m, v, learningRate, step)
+		update, newM, newV := a.Step(gradient, m, v, learningRate, step)
 		first.SetValueGraph(Where(apply, newM, m))
 		second.SetValueGraph(Where(apply, newV, v))
 		increments[i] = Where(apply, update, ZerosLike(update))

@@ -18,7 +18,7 @@ func TestAdamAgainstLoop(t *testing.T) {
 	ctx := context.New()
 	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *context.Context, gradient, step, apply *Node) *Node {
 		variable := ctx.In("flow").Checked(false).VariableWithValue("x", []float64{1, -2, 0.5})
-		increment := AdamIncrements(ctx, "adam", []*context.Variable{variable}, []*Node{gradient}, Const(step.Graph(), rate), step, apply)[0]
+		increment := Adam{}.Increments(ctx, "adam", []*context.Variable{variable}, []*Node{gradient}, Const(step.Graph(), rate), step, apply)[0]
 		variable.SetValueGraph(Add(variable.ValueGraph(step.Graph()), increment))
 		return variable.ValueGraph(step.Graph())
 	})

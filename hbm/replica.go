@@ -8,18 +8,44 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// frame is a set of members of each plate in one graph, together with the values of variables at these members: [plates..., draws, event...], where data has
+// replica is a set of members of each plate in one graph, together with the values of variables at these members: [plates..., draws, event...], where data has
 // one draw. It is the whole model, or the reduced model of PAVI section 4.2.
-type frame struct {
+type replica struct {
 	graph  *Graph
 	dtype  dtypes.DType
-	sizes  map[*Plate]int        // how many members are in the frame
-	index  map[*membership]*Node // [size] int32: for each member in the frame, the position in the frame of the member it belongs to
+	sizes  map[*Plate]int        // how many members are in the replica
+	index  map[*membership]*Node // [size] int32: for each member in the replica, the position in the replica of the member it belongs to
 	values map[*Variable]*Node
+	// weights say for how many members of the model each member stands, [size]; nil: one.
+	weights map[*Plate]*Node
+	// encodings tell the members of latent variables apart in families with free encodings, [plates..., width].
+	encodings map[*Variable]*Node
+}
+
+// dims are the sizes of the plates of a variable in the replica.
+func (r *replica) dims(v *Variable) []int {
+	dims := make([]int, len(v.plates))
+	for i, p := range v.plates {
+		dims[i] = r.sizes[p]
+	}
+	return dims
+}
+
+// weigh is the weighted sum over members of x [plates..., draws], as [draws] Float64.
+func (r *replica) weigh(v *Variable, x *Node) *Node {
+	x = ConvertDType(x, dtypes.Float64)
+	x = BroadcastToDims(x, append(r.dims(v), x.Shape().Dim(-1))...)
+	for i := len(v.plates) - 1; i >= 0; i-- {
+		if weight := r.weights[v.plates[i]]; weight != nil {
+			x = Mul(x, Reshape(ConvertDType(weight, dtypes.Float64), append(ones(i, r.sizes[v.plates[i]]), ones(x.Rank()-i-1)...)...))
+		}
+		x = ReduceSum(x, i)
+	}
+	return x
 }
 
 // align takes x [from..., rest...] to the plates of another variable, each of whose members belongs to one of x: [to..., rest...], with size 1 for the plates that x does not vary on.
-func (f *frame) align(x *Node, from, to []*Plate) *Node {
+func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	axes := slices.Clone(from)
 	for carrier, plate := range to {
 		var group []int // axes of x that plate determines
@@ -35,7 +61,7 @@ func (f *frame) align(x *Node, from, to []*Plate) *Node {
 		left := []*Plate{plate}
 		columns := make([]*Node, len(group))
 		for i, axis := range group {
-			columns[i] = f.position(plate, axes[axis])
+			columns[i] = r.position(plate, axes[axis])
 		}
 		for axis := range x.Rank() {
 			if slices.Contains(group, axis) {
@@ -66,18 +92,18 @@ func (f *frame) align(x *Node, from, to []*Plate) *Node {
 	return x
 }
 
-// position is, for each member of a plate in the frame, the position of the member of another plate it belongs to, [size, 1] int32.
-func (f *frame) position(plate, of *Plate) *Node {
+// position is, for each member of a plate in the replica, the position of the member of another plate it belongs to, [size, 1] int32.
+func (r *replica) position(plate, of *Plate) *Node {
 	var position *Node
 	for _, step := range plate.path(of) {
 		if position == nil {
-			position = InsertAxes(f.index[step], 1)
+			position = InsertAxes(r.index[step], 1)
 		} else {
-			position = InsertAxes(Gather(f.index[step], position), 1)
+			position = InsertAxes(Gather(r.index[step], position), 1)
 		}
 	}
 	if position == nil {
-		position = Iota(f.graph, shapes.Make(dtypes.Int32, f.sizes[plate], 1), 0)
+		position = Iota(r.graph, shapes.Make(dtypes.Int32, r.sizes[plate], 1), 0)
 	}
 	return position
 }
@@ -91,17 +117,17 @@ func transposed(x *Node, permutation []int) *Node {
 }
 
 // parameters evaluates the terms of a variable's density on its plates.
-func (f *frame) parameters(v *Variable) []*Node {
+func (r *replica) parameters(v *Variable) []*Node {
 	nodes := make([]*Node, len(v.density.terms))
 	for i, term := range v.density.terms {
-		nodes[i] = term.node(f, v.plates)
+		nodes[i] = term.node(r, v.plates)
 	}
 	return nodes
 }
 
-// logProb is the log density of each member of a variable at its value in the frame, [plates..., draws].
-func (f *frame) logProb(v *Variable) *Node {
-	logProb := v.density.logProb(f.values[v], f.parameters(v), len(v.event))
+// logProb is the log density of each member of a variable at its value in the replica, [plates..., draws].
+func (r *replica) logProb(v *Variable) *Node {
+	logProb := v.density.logProb(r.values[v], r.parameters(v), len(v.event))
 	return sumTrailing(logProb, len(v.plates)+1)
 }
 

@@ -1,0 +1,89 @@
+package hbm
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/made"
+)
+
+// flows is the conditional distribution of PAVI: the prior is pushed forward by an affine block and a flow, both shared by all members of a variable and conditioned on their encodings and on
+// the variables before them.
+//
+// The affine block multiplies the normal approximation N(m, s²) of the prior, given its parents, by a normal likelihood of one observation per number, with a mean x̂ and a precision λ that it reads from
+// the encoding: with w = λs² / (1 + λs²) the result is
+//
+//	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
+//
+// It is the posterior of a normal variable whose data amounts to such an observation, for all values of its parents; with λ = 0 it is the prior.
+type flows struct {
+	encoding int // size of the encodings
+	flow     map[*Variable]*cosmic.Flow
+	seed     uint64
+}
+
+// newFlows makes a flow for each latent variable, after the architecture of cfg.
+func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64) (*flows, error) {
+	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed}
+	for _, l := range list {
+		own := cfg
+		own.Dim, own.Features, own.Seed = l.dim, f.width(l)+l.after, seed
+		flow, err := cosmic.New(own)
+		if err != nil {
+			return nil, err
+		}
+		f.flow[l.Variable] = flow
+	}
+	return f, nil
+}
+
+// spareEncoding is how many numbers an encoding has by default beside one mean and one precision for each number.
+const spareEncoding = 4
+
+func (f *flows) width(l *latent) int {
+	if f.encoding > 0 {
+		return f.encoding
+	}
+	return 2*l.dim + spareEncoding
+}
+
+func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
+	z := in.noise
+	leading := z.Shape().Dimensions[:z.Rank()-1]
+	rows := product(leading)
+	width := f.width(l)
+
+	// What the affine block reads starts as the first numbers of the encoding, so that each member can be fitted on its own from the beginning.
+	start := make([]float64, width*2*l.dim)
+	for i := range min(width, 2*l.dim) {
+		start[i*2*l.dim+i] = 1
+	}
+	read := made.Linear(ctx.In("affine"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim, made.Values(start), made.Zeros)
+	read = InsertAxes(reshapeLast(Reshape(read, append(append([]int{}, leading[:len(leading)-1]...), 2*l.dim)...), []int{2 * l.dim}), -2)
+	features := []*Node{Reshape(BroadcastToDims(InsertAxes(in.encoding, -2), append(append([]int{}, leading...), width)...), rows, width)}
+	if in.before != nil {
+		before := Reshape(in.before, rows, l.after)
+		features = append(features, before)
+		weight := made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, l.after, 2*l.dim)
+		read = Add(read, Reshape(MatMul(before, weight), append(append([]int{}, leading...), 2*l.dim)...))
+	}
+	last := read.Rank() - 1
+	observed := Add(in.typicalMean, Mul(in.typicalSD, SliceAxis(read, last, AxisRange(0, l.dim))))
+	logSD := Log(in.sd)
+	logOdds := Add(SliceAxis(read, last, AxisRange(l.dim)), MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²
+	weight := Logistic(logOdds)
+	logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
+
+	mask := Ones(z.Graph(), shapes.Make(dtypes.Bool, rows, l.dim))
+	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
+	y = Reshape(y, z.Shape().Dimensions...)
+	u = Add(Add(in.mean, Mul(weight, Sub(observed, in.mean))), Mul(Exp(logScale), y))
+	logDet = Add(Reshape(logDetFlow, leading...), BroadcastToDims(ReduceSum(logScale, -1), leading...))
+	return u, logDet
+}
+
+// shapeOf is the shape of a node of the replica's type.
+func shapeOf(r *replica, dims []int) shapes.Shape { return shapes.Make(r.dtype, dims...) }

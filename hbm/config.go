@@ -1,0 +1,97 @@
+package hbm
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti/cosmic"
+)
+
+// Config says how Fit trains. The zero value is a good default for models of up to some ten thousand members.
+type Config struct {
+	// Family is the variational family.
+	Family Family
+	// Encoding is the size of the encodings of PAVIF; 0 stands for two for each number of the variable, and four more.
+	Encoding int
+	// Flow is the architecture of the conditional flows of PAVIF; Fit fills in Dim and Features. If Kind and all sizes are zero, it is an affine flow of two layers with one block of 16 units.
+	Flow cosmic.Config
+	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
+	// several selects the members it belongs to. A plate that is not there is taken whole.
+	Batch map[*Plate]int
+	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 32, the fewer the more members a step takes part in.
+	Draws int
+	// Steps is the number of training steps; 0 stands for 2,000.
+	Steps int
+	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.02.
+	LearningRate float64
+	// Seed is the root of every random stream.
+	Seed uint64
+	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64. Sums over members are always Float64.
+	DType dtypes.DType
+	// MaxNonFinite is the largest share of draws with a density that is not finite that is tolerated between two log points; above it Fit returns an error. 0 stands for 0.01.
+	MaxNonFinite float64
+	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
+	LogEvery int
+	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
+	Progress func(Info)
+}
+
+// Info is what training reports of itself. Averages are over the steps since the report before.
+type Info struct {
+	Step, Steps int
+	// ELBO is the average of the reduced ELBO, in nats (PAVI eq. 6).
+	ELBO float64
+	// GradientNorm is the average joint norm of the gradients.
+	GradientNorm float64
+	// NonFinite counts draws whose density was not finite; they are left out of every average.
+	NonFinite int
+	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
+	SkippedSteps   int
+	Elapsed        time.Duration
+	StepsPerSecond float64
+}
+
+// Validate reports the first field that is out of its range.
+func (c Config) Validate() error {
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{
+		{"Encoding", float64(c.Encoding)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
+		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)},
+	} {
+		if field.value < 0 || math.IsNaN(field.value) {
+			return fmt.Errorf("hbm.Config: %s must not be negative, found %g", field.name, field.value)
+		}
+	}
+	if c.Family < 0 || int(c.Family) >= len(familyNames) {
+		return fmt.Errorf("hbm.Config: unknown Family %d", int(c.Family))
+	}
+	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
+		return fmt.Errorf("hbm.Config: DType must be Float32 or Float64, found %s", c.DType)
+	}
+	return nil
+}
+
+// withDefaults returns the configuration with every zero replaced by what it stands for.
+func (c Config) withDefaults() Config {
+	setDefault(&c.Steps, 2000)
+	setDefault(&c.LearningRate, 0.02)
+	setDefault(&c.DType, dtypes.Float32)
+	setDefault(&c.MaxNonFinite, 0.01)
+	setDefault(&c.LogEvery, 100)
+	if c.Flow.Layers == 0 && c.Flow.Blocks == 0 && c.Flow.Hidden == 0 && c.Flow.Kind == cosmic.Affine {
+		c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = 2, 1, 16
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

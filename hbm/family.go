@@ -1,0 +1,184 @@
+package hbm
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// Family is a variational family: how the posterior of the latent variables is written down, derived from the graph of the model.
+type Family int
+
+const (
+	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that all members share (PAVI-F). The size of an encoding does not depend on the plates.
+	PAVIF Family = iota
+	// MeanField gives each number its own normal distribution, before the link, independent of all others.
+	MeanField
+	// Branch gives each member its own normal distribution with a dense covariance, whose mean is linear in the variables before it: globals and a branch for each member, where there
+	// is one plate.
+	Branch
+)
+
+var familyNames = [...]string{"pavi-f", "meanfield", "branch"}
+
+// String returns the name of the family, as ParseFamily takes it.
+func (f Family) String() string {
+	if f < 0 || int(f) >= len(familyNames) {
+		return fmt.Sprintf("Family(%d)", int(f))
+	}
+	return familyNames[f]
+}
+
+// ParseFamily returns the family called name.
+func ParseFamily(name string) (Family, error) {
+	for i, known := range familyNames {
+		if known == name {
+			return Family(i), nil
+		}
+	}
+	return 0, fmt.Errorf("hbm: unknown family %q, expected one of %q", name, familyNames)
+}
+
+// encoder gives each member of a latent variable the numbers that tell its distribution apart.
+type encoder interface {
+	// encode returns [plates..., width] for the members in the replica.
+	encode(ctx *context.Context, r *replica, v *Variable, width int) *Node
+}
+
+// conditional is the distribution of the members of a latent variable given their encodings and the variables before them.
+type conditional interface {
+	// width is the size of the encodings it takes.
+	width(l *latent) int
+	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape, with the logarithm of the determinant of the derivative, [plates..., draws].
+	push(ctx *context.Context, l *latent, in given) (u, logDet *Node)
+}
+
+// given is what the distribution of the members of a latent variable is conditioned on.
+type given struct {
+	encoding *Node // [plates..., width]
+	noise    *Node // of the variable: z [plates..., draws, U]
+	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
+	// Mean and standard deviation of a normal distribution near the prior of the unconstrained value, given its parents, [plates..., draws, U]
+	mean, sd *Node
+	// and at typical values of the parents, [plates..., 1, U].
+	typicalMean, typicalSD *Node
+}
+
+// latent is a latent variable with what a family needs to know of it.
+type latent struct {
+	*Variable
+	dim    int       // U, unconstrained numbers of a member
+	before []*latent // the latent variables that each of its members determines one member of: it is conditioned on these
+	after  int       // C, unconstrained numbers of a member of each of them
+	prior  func(parameters []*Node) (mean, sd *Node)
+}
+
+// latents lists the latent variables of a model.
+func latents(m *Model, cascade bool) []*latent {
+	var list []*latent
+	for _, v := range m.Latents() {
+		l := &latent{Variable: v}
+		l.dim, _ = v.link.Dim(v.event) // checked when it was added
+		if v.link == v.density.support.link() {
+			l.prior = v.density.normal
+		}
+		for _, earlier := range list {
+			determined := cascade
+			for _, p := range earlier.plates {
+				determined = determined && p.carrier(v.plates) >= 0
+			}
+			if determined {
+				l.before = append(l.before, earlier)
+				l.after += earlier.dim
+			}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// cascade is a family in which each latent variable has a conditional distribution of its own, given those before it (PAVI eq. 3).
+type cascade struct {
+	latents     []*latent
+	encoder     encoder
+	conditional conditional
+}
+
+// draw sets the values of the latent variables in the replica to draws from the family, made of standard normal noise [plates..., draws, U], and returns for each log q less the log determinant of its link,
+// which is the log density of its values, [plates..., draws].
+func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
+	logQ := map[*Variable]*Node{}
+	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, values: map[*Variable]*Node{}}
+	for v, value := range r.values {
+		if v.role == Constant {
+			typical.values[v] = value
+		}
+	}
+	for _, l := range c.latents {
+		scope := ctx.In(l.scope())
+		z := noise[l.Variable]
+		in := given{encoding: c.encoder.encode(scope, r, l.Variable, c.conditional.width(l)), noise: z}
+		in.mean, in.sd = l.priorNormal(r)
+		in.typicalMean, in.typicalSD = l.priorNormal(typical)
+		var before []*Node
+		for _, earlier := range l.before {
+			aligned := r.align(noise[earlier.Variable], earlier.plates, l.plates)
+			dims := append(r.dims(l.Variable), z.Shape().Dim(-2), earlier.dim)
+			before = append(before, BroadcastToDims(aligned, dims...))
+		}
+		if len(before) > 0 {
+			in.before = Concatenate(before, -1)
+		}
+		u, logDet := c.conditional.push(scope, l, in)
+		value, logLink := l.link.ToEvent(u, l.event)
+		r.values[l.Variable] = value
+		typical.values[l.Variable], _ = l.link.ToEvent(in.typicalMean, l.event)
+		logQ[l.Variable] = Sub(Sub(logStandardNormal(z), logDet), logLink)
+	}
+	return logQ
+}
+
+// scope names the variables of a latent variable in a context. Names of variables may hold anything, scopes may not.
+func (l *latent) scope() string {
+	for i, v := range l.model.variables {
+		if v == l.Variable {
+			return fmt.Sprintf("variable%d", i)
+		}
+	}
+	return ""
+}
+
+// priorNormal is a normal distribution near the prior of the unconstrained value given its parents, [plates..., draws, U].
+func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
+	dims := append(r.dims(l.Variable), 1)
+	if l.prior == nil {
+		dims = append(dims, l.dim)
+		return Zeros(r.graph, shapeOf(r, dims)), Ones(r.graph, shapeOf(r, dims))
+	}
+	mean, sd = l.prior(r.parameters(l.Variable))
+	rank := len(l.plates) + 1
+	flat := func(x *Node) *Node {
+		for x.Rank() < rank+len(l.event) {
+			x = InsertAxes(x, -1)
+		}
+		to := append(append([]int{}, dims...), l.event...)
+		to[rank-1] = x.Shape().Dim(rank - 1)
+		return Reshape(BroadcastToDims(x, to...), append(to[:rank:rank], l.dim)...)
+	}
+	return flat(mean), flat(sd)
+}
+
+// logStandardNormal is the log density of z [..., U], summed over its last axis.
+func logStandardNormal(z *Node) *Node {
+	return AddScalar(MulScalar(ReduceSum(Square(z), -1), -0.5), -halfLogTwoPi*float64(z.Shape().Dim(-1)))
+}
+
+// freeEncodings are trained by themselves: the replica holds those of its members.
+type freeEncodings struct{}
+
+func (freeEncodings) encode(_ *context.Context, r *replica, v *Variable, width int) *Node {
+	encodings := r.encodings[v]
+	encodings.AssertDims(append(r.dims(v), width)...)
+	return encodings
+}

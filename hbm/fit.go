@@ -1,0 +1,240 @@
+package hbm
+
+import (
+	gocontext "context"
+	"fmt"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// Scopes of the variables of a fit.
+const (
+	familyScope = "family"
+	trainScope  = "train"
+	adamScope   = "adam"
+)
+
+// secondDecay makes Adam forget large gradients soon: at the start, far from the posterior, they are many thousand times those near it.
+const secondDecay = 0.99
+
+// Fit trains a variational family on the posterior of the latent variables of a model given data, by stochastic gradients of the reduced ELBO (PAVI eq. 6).
+//
+// When ctx is cancelled Fit finishes the step in progress and returns the posterior trained so far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior,
+// except too many densities that are not finite, where the posterior is returned for inspection.
+func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
+	started := time.Now()
+	t, err := newTrainer(device, model, data, cfg)
+	if err != nil {
+		return nil, err
+	}
+	report := reporter{config: &t.config, started: started, since: started}
+	for t.step < t.config.Steps {
+		if err := ctx.Err(); err != nil {
+			return t.Posterior, fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err)
+		}
+		if err := t.advance(); err != nil {
+			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
+		}
+		t.step++
+		if t.step == t.config.Steps || t.step == 1 || t.step%t.config.LogEvery == 0 {
+			if err := report.next(t.step, t.sums); err != nil {
+				return t.Posterior, err
+			}
+		}
+	}
+	return t.Posterior, nil
+}
+
+// trainer holds what a run of training needs beside the posterior that it trains.
+type trainer struct {
+	*Posterior
+	selector *selector
+	exec     *context.Exec
+	sums     counters
+	// fixed are the selection and the first inputs of every step, if each takes part in everything.
+	fixed       *selection
+	fixedInputs []any
+	fixedCount  int
+}
+
+func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*trainer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := model.CheckData(data); err != nil {
+		return nil, err
+	}
+	p, err := newPosterior(device, model, data, cfg.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	t := &trainer{Posterior: p}
+	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
+		return nil, err
+	}
+	setDefault(&p.config.Draws, t.draws())
+	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
+		return nil, err
+	}
+	if t.selector.whole() {
+		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
+		t.fixedInputs = t.feed.inputs(t.fixed)
+		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
+	}
+	return t, nil
+}
+
+// draws is the number of draws if the configuration gives none: enough that a step has manyRows values of its largest latent variable, within bounds.
+func (t *trainer) draws() int {
+	const manyRows, fewest, most = 1024, 8, 32
+	members := 1
+	for _, l := range t.family.latents {
+		size := 1
+		for _, p := range l.plates {
+			size *= t.selector.size(p)
+		}
+		members = max(members, size)
+	}
+	return min(max(manyRows/members, fewest), most)
+}
+
+// advance makes one step.
+func (t *trainer) advance() error {
+	chosen := t.fixed
+	var inputs []any
+	if chosen != nil {
+		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
+	} else {
+		chosen = t.selector.draw(stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step)))
+		inputs = t.feed.inputs(chosen)
+	}
+	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return t.exec.Exec(inputs...) })
+	if err != nil {
+		return err
+	}
+	for _, e := range t.feed.encodings {
+		e.scatter(chosen.rows(e.variable), chosen.counts(e.variable), outputs[:encodingColumns])
+		outputs = outputs[encodingColumns:]
+	}
+	sums := tensors.MustCopyFlatData[float64](outputs[0])
+	t.sums.elbo += sums[0]
+	t.sums.gradientNorm += sums[1]
+	t.sums.nonFinite += sums[2]
+	t.sums.skipped += sums[3]
+	return nil
+}
+
+// stepGraph is one step of training. It returns the new columns of the encodings, and what counters add up.
+func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
+	r, columns := t.feed.replica(t.selector, inputs)
+	g := r.graph
+	elbo := t.elbo(ctx, r, t.config.Draws) // [draws] Float64
+	finite := IsFinite(elbo)
+	loss := Neg(train.FiniteMean(elbo))
+
+	variables := train.VariablesIn(ctx, familyScope, g)
+	of := train.ValuesOf(g, variables)
+	for _, own := range columns {
+		of = append(of, own[encodingValue])
+	}
+	gradients := Gradient(loss, of...)
+	norm := train.GlobalNorm(gradients)
+	apply := IsFinite(norm)
+
+	stepVariable := ctx.InAbsPath("/"+trainScope).Checked(false).VariableWithValue("step", float64(0)).SetTrainable(false)
+	step := AddScalar(stepVariable.ValueGraph(g), 1)
+	stepVariable.SetValueGraph(step)
+	rate := train.LearningRate(step, t.config.LearningRate, t.config.Steps)
+	increments := train.Adam{SecondDecay: secondDecay}.Increments(ctx, adamScope, variables, gradients[:len(variables)], rate, step, apply)
+	for i, increment := range increments {
+		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
+	}
+	var outputs []*Node
+	for i, own := range columns {
+		outputs = append(outputs, updateEncodings(own, gradients[len(variables)+i], rate, apply)...)
+	}
+	nonFinite := ReduceAllSum(ConvertDType(LogicalNot(finite), dtypes.Float64))
+	skipped := OneMinus(ConvertDType(apply, dtypes.Float64))
+	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped}, 0))
+}
+
+// elbo draws from the family at the members of a replica and returns the reduced ELBO of each draw, [draws] Float64 (PAVI eq. 5 and 6).
+func (p *Posterior) elbo(ctx *context.Context, r *replica, draws int) *Node {
+	logJoint, logQ := p.densities(ctx, r, draws)
+	return Sub(logJoint, logQ)
+}
+
+// densities draws from the family at the members of a replica, leaves the values in it, and returns log p and log q of each draw, [draws] Float64.
+func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {
+	noise := make([]*Node, len(p.family.latents))
+	for i, l := range p.family.latents {
+		dims := append(r.dims(l.Variable), draws, l.dim)
+		noise[i] = stream.Normal(ctx, r.graph, p.config.Seed, "noise/"+l.scope(), shapes.Make(r.dtype, dims...))
+	}
+	return p.densitiesAt(ctx, r, noise)
+}
+
+// densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent variable.
+func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node) (logJoint, logQ *Node) {
+	z := map[*Variable]*Node{}
+	for i, l := range p.family.latents {
+		z[l.Variable] = ConvertDType(noise[i], r.dtype)
+	}
+	logQs := p.family.draw(ctx.In(familyScope).Checked(false), r, z)
+	for _, v := range p.model.variables {
+		if v.role != Constant {
+			logJoint = plus(logJoint, r.weigh(v, r.logProb(v)))
+		}
+		if v.role == Latent {
+			logQ = plus(logQ, r.weigh(v, logQs[v]))
+		}
+	}
+	return logJoint, logQ
+}
+
+// plus adds to a sum that is nil at first, and broadcasts over draws.
+func plus(sum, x *Node) *Node {
+	if sum == nil {
+		return x
+	}
+	return Add(sum, x)
+}
+
+// counters are sums over all steps so far.
+type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
+
+// reporter turns running sums into the averages of Info.
+type reporter struct {
+	config         *Config
+	started, since time.Time
+	step           int
+	before         counters
+}
+
+// next reports the interval that ends at step with sums now, and fails when too many draws of the interval were not finite.
+func (r *reporter) next(step int, now counters) error {
+	steps, clock := float64(step-r.step), time.Now()
+	nonFinite := now.nonFinite - r.before.nonFinite
+	if r.config.Progress != nil {
+		r.config.Progress(Info{
+			Step: step, Steps: r.config.Steps, ELBO: (now.elbo - r.before.elbo) / steps, GradientNorm: (now.gradientNorm - r.before.gradientNorm) / steps,
+			NonFinite: int(nonFinite), SkippedSteps: int(now.skipped - r.before.skipped),
+			Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
+		})
+	}
+	if draws := steps * float64(r.config.Draws); nonFinite > r.config.MaxNonFinite*draws {
+		return fmt.Errorf("hbm: %d of %d draws between steps %d and %d had a density that is not finite (limit %g): "+
+			"check the scales of the data and of the priors", int(nonFinite), int(draws), r.step, step, r.config.MaxNonFinite)
+	}
+	r.since, r.step, r.before = clock, step, now
+	return nil
+}

@@ -1,0 +1,218 @@
+package hbm
+
+import (
+	gocontext "context"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// openCPU is the device that users train on.
+func openCPU(t testing.TB) *gpu.Device {
+	t.Helper()
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	return device
+}
+
+func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
+	t.Helper()
+	p, err := Fit(gocontext.Background(), openCPU(t), m, data, cfg)
+	require.NoError(t, err)
+	return p
+}
+
+// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does the affine block of PAVI-F; the posterior of three groups is nearly independent here, so that the mean field is near it as well.
+func TestFitEffects(t *testing.T) {
+	e := newEffects(3, 50, 2)
+	data := e.draw(t, 1)
+	exact := e.exact(data)
+	for _, family := range []Family{PAVIF, Branch, MeanField} {
+		t.Run(family.String(), func(t *testing.T) {
+			p := fit(t, e.model, data, Config{Family: family, Steps: 1500})
+			elbo, se, err := p.ELBO(1000, "elbo")
+			require.NoError(t, err)
+			require.Less(t, se, 0.03)
+			require.InDelta(t, exact.logEvidence, elbo, 0.2, "nats, of three groups")
+			require.Less(t, elbo, exact.logEvidence+5*se, "it is a bound")
+			draws, err := p.Sample(4000, "posterior")
+			require.NoError(t, err)
+			for g := range 3 {
+				for d := range 2 {
+					column := make([]float64, draws.N)
+					for i := range column {
+						column[i] = draws.Of(e.groupMean, i)[g*2+d]
+					}
+					mean, sd := stat.MeanStdDev(column, nil)
+					require.InDelta(t, exact.group[g*2+d], mean, 0.2*exact.groupSD[d])
+					require.InDelta(t, 1, sd/exact.groupSD[d], 0.2)
+				}
+			}
+		})
+	}
+}
+
+// ragged is a model with all kinds of plates: two levels of groups of different sizes, and items that are crossed with them.
+func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
+	m = NewModel()
+	school := m.Plate("school", 4)
+	pupil := m.Plate("pupil", 9).In(school, []int32{0, 0, 0, 1, 2, 2, 3, 3, 3})
+	year := m.Plate("year", 3)
+	sd := m.Latent("sd", HalfNormal(Number(1)))
+	level := m.Latent("level", Normal(Number(0), Number(2)), On(school))
+	ability := m.Latent("ability", Normal(level, sd), On(pupil), Event(2))
+	trend := m.Latent("trend", Normal(Number(0), sd), On(year))
+	observed = m.Observed("mark", StudentT(Number(5), Of(func(v []*Node) *Node {
+		return Add(v[0], InsertAxes(v[1], -1))
+	}, ability, trend), Number(0.5)), On(year, pupil), Event(2))
+	return m, observed, map[string]*Plate{"school": school, "pupil": pupil, "year": year}
+}
+
+// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7): five standard errors. Without the factors of eq. 5 and 6 it is not.
+func TestReducedELBOIsUnbiased(t *testing.T) {
+	m, observed, plates := ragged()
+	simulator, err := NewSimulator(open(t), m)
+	require.NoError(t, err)
+	drawn, err := simulator.Draw(nil, 2, "marks")
+	require.NoError(t, err)
+	p := fit(t, m, Values{observed: drawn[observed]}, Config{Steps: 30})
+	full, fullSE, err := p.ELBO(2000, "full")
+	require.NoError(t, err)
+
+	s, err := newSelector(m, map[*Plate]int{plates["school"]: 2, plates["pupil"]: 2, plates["year"]: 2})
+	require.NoError(t, err)
+	const selections, draws = 400, 16
+	exec, err := context.NewExecAny(p.device.Backend(), p.variables, func(ctx *context.Context, inputs []*Node) []*Node {
+		r, _ := p.feed.replica(s, inputs)
+		weighted := ReduceAllMean(p.elbo(ctx, r, draws))
+		bare, _ := p.feed.replica(s, inputs)
+		clear(bare.weights)
+		return []*Node{weighted, ReduceAllMean(p.elbo(ctx, bare, draws))}
+	})
+	require.NoError(t, err)
+	random := stream.Rand(1, "selections")
+	weighted, bare := make([]float64, selections), make([]float64, selections)
+	for i := range weighted {
+		outputs, err := exec.Exec(p.feed.inputs(s.draw(random))...)
+		require.NoError(t, err)
+		weighted[i], bare[i] = tensors.ToScalar[float64](outputs[0]), tensors.ToScalar[float64](outputs[1])
+	}
+	mean, sd := stat.MeanStdDev(weighted, nil)
+	tolerance := 5 * math.Hypot(sd/math.Sqrt(selections), fullSE)
+	require.InDelta(t, full, mean, tolerance)
+	require.Greater(t, math.Abs(stat.Mean(bare, nil)-full), tolerance)
+}
+
+// A step of part of a plate changes the encodings of that part only.
+func TestStepsTouchSelectedEncodings(t *testing.T) {
+	e := newEffects(20, 5, 2)
+	data := e.draw(t, 1)
+	tr, err := newTrainer(openCPU(t), e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 6}, Steps: 10})
+	require.NoError(t, err)
+	table := tr.feed.encodings[1]
+	require.Equal(t, e.groupMean, table.variable)
+	before := slices.Clone(table.columns[encodingValue])
+	chosen := tr.selector.draw(stream.Rand(0, "plates/0"))
+	require.NoError(t, tr.advance())
+	for g := range 20 {
+		selected := slices.Contains(chosen.members[e.model.plates[0]], int32(g))
+		row := func(x []float32) []float32 { return x[g*table.width : (g+1)*table.width] }
+		require.Equal(t, selected, !slices.Equal(row(before), row(table.columns[encodingValue])), "group %d", g)
+		require.Equal(t, selected, table.columns[encodingSteps][g] == 1)
+	}
+}
+
+// Training on parts of the plates ends near training on all of them.
+func TestFitByParts(t *testing.T) {
+	e := newEffects(40, 10, 2)
+	data := e.draw(t, 1)
+	exact := e.exact(data)
+	p := fit(t, e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 10, e.model.plates[1]: 5}, Steps: 2000})
+	elbo, _, err := p.ELBO(500, "elbo")
+	require.NoError(t, err)
+	require.Less(t, (exact.logEvidence-elbo)/40, 0.2)
+}
+
+// The same seed gives the same bits, however many threads there are.
+func TestFitIsDeterministic(t *testing.T) {
+	e := newEffects(4, 5, 2)
+	data := e.draw(t, 1)
+	run := func(procs int, seed uint64) []float64 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		p := fit(t, e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 2}, Steps: 20, Seed: seed})
+		draws, err := p.Sample(3, "posterior")
+		require.NoError(t, err)
+		return append(slices.Clone(draws.Values[e.groupMean]), draws.LogJoint...)
+	}
+	first := run(1, 7)
+	require.Equal(t, first, run(2, 7))
+	require.NotEqual(t, first, run(1, 8))
+}
+
+func TestFitMistakes(t *testing.T) {
+	e := newEffects(3, 5, 2)
+	data := e.draw(t, 1)
+	device := openCPU(t)
+	for says, cfg := range map[string]Config{
+		"Steps must not be negative":   {Steps: -1},
+		"unknown Family 77":            {Family: 77},
+		"DType must be":                {DType: dtypes.Int32},
+		"Batch[\"group\"] must not be": {Batch: map[*Plate]int{e.model.plates[0]: -2}},
+		"cosmic: Bins":                 {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
+	} {
+		_, err := Fit(gocontext.Background(), device, e.model, data, cfg)
+		require.ErrorContains(t, err, says)
+	}
+	_, err := Fit(gocontext.Background(), device, e.model, Values{}, Config{})
+	require.ErrorContains(t, err, "has no values")
+	onlyData := NewModel()
+	x := onlyData.Observed("x", Normal(Number(0), Number(1)))
+	_, err = Fit(gocontext.Background(), device, onlyData, Values{x: {1}}, Config{})
+	require.ErrorContains(t, err, "no latent variable")
+
+	cancelled, cancel := gocontext.WithCancel(gocontext.Background())
+	p, err := Fit(cancelled, device, e.model, data, Config{LogEvery: 1, Progress: func(info Info) {
+		if info.Step == 2 {
+			cancel()
+		}
+	}})
+	require.ErrorIs(t, err, gocontext.Canceled)
+	require.Equal(t, 2, p.Steps())
+	_, err = p.Sample(0, "none")
+	require.Error(t, err)
+
+	// A term that fails is an error, not a panic; a density that is never finite stops the training.
+	m := NewModel()
+	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(2))
+	m.Observed("x", Normal(At(mean, 5), Number(1)))
+	_, err = Fit(gocontext.Background(), device, m, Values{m.variables[1]: {1}}, Config{})
+	require.ErrorContains(t, err, "hbm.At: index 5")
+	m = NewModel()
+	mean = m.Latent("mean", Normal(Number(0), Number(1)))
+	m.Observed("x", Normal(mean, Of(func(v []*Node) *Node { return Log(Neg(Square(v[0]))) }, mean)))
+	_, err = Fit(gocontext.Background(), device, m, Values{m.variables[1]: {1}}, Config{})
+	require.ErrorContains(t, err, "not finite")
+}
+
+func TestFamilyNames(t *testing.T) {
+	for i := range familyNames {
+		family, err := ParseFamily(Family(i).String())
+		require.NoError(t, err)
+		require.Equal(t, Family(i), family)
+	}
+	_, err := ParseFamily("pavi")
+	require.ErrorContains(t, err, `unknown family "pavi"`)
+}

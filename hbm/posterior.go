@@ -1,0 +1,202 @@
+package hbm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// Posterior is a trained variational family together with the model and the data that it was trained on. Its methods are not safe for use by several goroutines at once.
+type Posterior struct {
+	device    *gpu.Device
+	model     *Model
+	config    Config
+	family    *cascade
+	feed      *feed
+	variables *context.Context
+	step      int
+
+	everything *selector
+	execs      map[string]*context.Exec
+}
+
+func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
+	p := &Posterior{device: device, model: model, config: cfg, variables: context.New(), execs: map[string]*context.Exec{}}
+	p.feed = &feed{model: model, data: data, dtype: cfg.DType}
+	p.family = &cascade{latents: latents(model, cfg.Family != MeanField), encoder: freeEncodings{}}
+	if len(p.family.latents) == 0 {
+		return nil, errors.New("hbm: the model has no latent variable")
+	}
+	spread := 0.0
+	switch cfg.Family {
+	case MeanField:
+		p.family.conditional = gaussian{}
+	case Branch:
+		p.family.conditional = gaussian{dense: true}
+	default:
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed)
+		if err != nil {
+			return nil, err
+		}
+		p.family.conditional, spread = flows, startSpread
+	}
+	for _, l := range p.family.latents {
+		p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), spread, cfg.Seed))
+	}
+	var err error
+	p.everything, err = newSelector(model, nil)
+	return p, err
+}
+
+// Model is the model behind the posterior.
+func (p *Posterior) Model() *Model { return p.model }
+
+// Steps is the number of training steps behind the posterior.
+func (p *Posterior) Steps() int { return p.step }
+
+// Weights is the number of trained weights, shared and of encodings.
+func (p *Posterior) Weights() int {
+	count := 0
+	for variable := range p.variables.InAbsPath("/" + familyScope).IterVariablesInScope() {
+		if variable.Trainable {
+			count += variable.Shape().Size()
+		}
+	}
+	for _, e := range p.feed.encodings {
+		count += len(e.columns[encodingValue])
+	}
+	return count
+}
+
+// Draws are draws of all latent variables from a posterior.
+type Draws struct {
+	// N is the number of draws.
+	N int
+	// Values holds for each latent variable [N, plates..., event...] in row-major order.
+	Values Values
+	// LogJoint is log p(θ, x) and LogQ log q(θ) of each draw.
+	LogJoint, LogQ []float64
+}
+
+// Of are the values of one draw of a variable, [plates..., event...].
+func (d *Draws) Of(v *Variable, draw int) []float64 {
+	size := len(d.Values[v]) / d.N
+	return d.Values[v][draw*size : (draw+1)*size]
+}
+
+// ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats, from so many draws of the stream called name.
+func (p *Posterior) ELBO(draws int, name string) (elbo, se float64, err error) {
+	all, err := p.sample(draws, name, false)
+	if err != nil {
+		return 0, 0, err
+	}
+	var squares float64
+	for i := range all.LogQ {
+		elbo += (all.LogJoint[i] - all.LogQ[i]) / float64(draws)
+	}
+	for i := range all.LogQ {
+		deviation := all.LogJoint[i] - all.LogQ[i] - elbo
+		squares += deviation * deviation
+	}
+	return elbo, math.Sqrt(squares / float64(draws) / float64(max(draws-1, 1))), nil
+}
+
+// Sample makes n draws from the posterior, with the seed of the configuration and the stream name given: another name gives independent draws.
+func (p *Posterior) Sample(n int, name string) (*Draws, error) { return p.sample(n, name, true) }
+
+// largestChunk bounds the members times draws that one graph holds when the whole model is evaluated.
+const largestChunk = 1 << 18
+
+// chunk is how many draws are made at once.
+func (p *Posterior) chunk() int {
+	members := 0
+	for _, v := range p.model.variables {
+		members = max(members, v.Members())
+	}
+	return max(1, min(256, largestChunk/members))
+}
+
+func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
+	}
+	chunk := p.chunk()
+	exec, err := p.exec(fmt.Sprintf("sample/%v", values), func(ctx *context.Context, inputs []*Node) []*Node {
+		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]
+		r, _ := p.feed.replica(p.everything, inputs)
+		logJoint, logQ := p.densitiesAt(ctx, r, noise)
+		outputs := []*Node{logJoint, logQ}
+		if values {
+			for _, l := range p.family.latents {
+				outputs = append(outputs, ConvertDType(drawsFirst(r, l.Variable), dtypes.Float64))
+			}
+		}
+		return outputs
+	})
+	if err != nil {
+		return nil, err
+	}
+	chosen := p.everything.draw(nil)
+	rest := p.feed.inputs(chosen)
+	draws := &Draws{N: n, Values: Values{}}
+	for start := 0; start < n; start += chunk {
+		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
+		var inputs []any
+		for _, l := range p.family.latents {
+			z := make([]float64, l.Members()*chunk*l.dim)
+			for i := range z {
+				z[i] = random.NormFloat64()
+			}
+			inputs = append(inputs, tensors.FromFlatDataAndDimensions(z, append(chosen.dims(l.Variable), chunk, l.dim)...))
+		}
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(inputs, rest...)...) })
+		if err != nil {
+			return nil, err
+		}
+		keep := min(chunk, n-start)
+		take := func(output *tensors.Tensor) []float64 {
+			flat := tensors.MustCopyFlatData[float64](output)
+			return flat[:len(flat)/chunk*keep]
+		}
+		draws.LogJoint, draws.LogQ = append(draws.LogJoint, take(outputs[0])...), append(draws.LogQ, take(outputs[1])...)
+		for i, output := range outputs[2:] {
+			v := p.family.latents[i].Variable
+			draws.Values[v] = append(draws.Values[v], take(output)...)
+		}
+	}
+	return draws, nil
+}
+
+// drawsFirst moves the axis of draws of a variable to the front.
+func drawsFirst(r *replica, v *Variable) *Node {
+	value := r.values[v]
+	permutation := []int{len(v.plates)}
+	for axis := range value.Rank() {
+		if axis != len(v.plates) {
+			permutation = append(permutation, axis)
+		}
+	}
+	return transposed(value, permutation)
+}
+
+// exec compiles a graph over the variables of the posterior, once for each name.
+func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []*Node) []*Node) (*context.Exec, error) {
+	if exec, ok := p.execs[name]; ok {
+		return exec, nil
+	}
+	exec, err := context.NewExecAny(p.device.Backend(), p.variables, build)
+	if err != nil {
+		return nil, err
+	}
+	p.execs[name] = exec
+	return exec, nil
+}
