@@ -13,8 +13,9 @@ const module = "github.com/transdim/vti"
 
 // layers is the import table of the module: a package imports only from lower layers, never from its own or a higher one.
 var layers = map[string]int{
-	"cmd/vti": 5,
-	"varsel":  4, "dag": 4, "hbm": 4,
+	"cmd/vti":                      6,
+	"cmd/vti/internal/devicecheck": 5,
+	"varsel":                       4, "dag": 4, "hbm": 4,
 	"": 3, "rjmcmc": 3,
 	"cosmic": 2, "modeldist": 2,
 	"space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,

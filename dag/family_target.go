@@ -84,6 +84,10 @@ func (t *familyTarget) asTarget() vti.Target {
 	return t
 }
 
+// FamilyTarget is the posterior over families of a node with its parents that [Run] trains a flow on, on the parameters themselves and not on those that
+// anchors have scaled.
+func (p *Problem) FamilyTarget() vti.Target { return newFamilyTarget(p).asTarget() }
+
 // Quadratic returns the quadratic of each family: codes [B,1] -> [B,D,D], [B,D].
 func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
 	g, dim := codes.Graph(), t.space.Dim()

@@ -121,6 +121,6 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 // not there is an error that wraps fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, fit vti.Config) error {
 	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))
-	_, err := vti.Load(device, newFamilyTarget(problem).asTarget(), fit)
+	_, err := vti.Load(device, problem.FamilyTarget(), fit)
 	return err
 }

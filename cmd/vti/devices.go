@@ -16,6 +16,7 @@ type devicesAnswer struct {
 	Auto    string       `json:"auto"` // the kind that --device auto opens
 	Devices []deviceLine `json:"devices"`
 	Cards   []string     `json:"cards"`
+	Check   []checkLine  `json:"check,omitempty"`
 }
 
 type deviceLine struct {
@@ -27,19 +28,31 @@ type deviceLine struct {
 
 func (a *app) devicesCommand() *cobra.Command {
 	var plugin string
-	var asJSON bool
+	var asJSON, check bool
+	var test deviceTest
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "List where vti can compute",
 		Long: `Tries every device that --device can name and says what answers: the processor with the vector
 instructions in use, the PJRT plugins found, the cards behind them with their memory, and for a device
-that cannot be opened what is missing. Nothing is downloaded.`,
-		Example: "  vti devices\n  vti devices --pjrt-plugin xla_cuda_plugin.so",
+that cannot be opened what is missing. Nothing is downloaded.
+
+With --check it also computes on every device that answers, or on the one of --device, and compares with
+GoMLX's interpreter in float64: every flow, every q(m), every likelihood and 50 training steps of
+each, in float32 and float64, with the same random numbers everywhere. A device that disagrees makes the
+exit status 1.`,
+		Example: "  vti devices\n  vti devices --check\n  vti devices --check --device cuda --pjrt-plugin xla_cuda_plugin.so",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			answer, err := surveyDevices(plugin)
 			if err != nil {
 				return err
+			}
+			test.plugin = plugin
+			if check {
+				if answer.Check, err = test.check(cmd.Context(), a, answer); err != nil {
+					return err
+				}
 			}
 			if asJSON {
 				encoder := json.NewEncoder(a.stdout)
@@ -47,10 +60,15 @@ that cannot be opened what is missing. Nothing is downloaded.`,
 				return encoder.Encode(answer)
 			}
 			_, err = fmt.Fprint(a.stdout, answer.text())
+			if check {
+				printCheck(a.stdout, answer.Check)
+			}
 			return err
 		},
 	}
 	registerPlugin(cmd, &plugin)
+	cmd.Flags().BoolVar(&check, "check", false, "compare what devices compute with the interpreter")
+	test.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
