@@ -60,7 +60,7 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 	bound := make([]float64, len(families))
 	levels := make([][]int, t.layout.nodes)
 	for i, f := range families {
-		size := popcount(f.Parents)
+		size := f.Parents.Len()
 		levels[size] = append(levels[size], i)
 	}
 	done := 0
@@ -68,7 +68,7 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 		for ; len(level) > 0; level = level[min(anchorBatch, len(level)):] {
 			own := level[:min(anchorBatch, len(level))]
 			steps := anchorSteps
-			if popcount(families[own[0]].Parents) == 0 && t.layout.sigma > 0 {
+			if families[own[0]].Parents.Len() == 0 && t.layout.sigma > 0 {
 				steps = 0 // there is nothing to fit
 			}
 			for _, i := range own {
@@ -93,9 +93,9 @@ func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float
 		a.LogScale[i][k] = anchorLogScale
 	}
 	best, added := -1, -1
-	for parent := range members(f.Parents) {
-		smaller, ok := place[Family{f.Node, f.Parents &^ (1 << parent)}]
-		if ok && a.Shift[smaller] != nil && popcount(f.Parents) > 1 && (best < 0 || bound[smaller] > bound[best]) {
+	for parent := range f.Parents.Nodes() {
+		smaller, ok := place[Family{f.Node, f.Parents.Without(parent)}]
+		if ok && a.Shift[smaller] != nil && f.Parents.Len() > 1 && (best < 0 || bound[smaller] > bound[best]) {
 			best, added = smaller, parent
 		}
 	}
@@ -103,11 +103,11 @@ func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float
 		if l.sigma == 0 {
 			a.Shift[i][l.weights()] = 0
 		}
-		return f.Parents == 0
+		return f.Parents.Empty()
 	}
 	copy(a.Shift[i], a.Shift[best])
 	copy(a.LogScale[i], a.LogScale[best])
-	before := l.mask(Family{f.Node, f.Parents &^ (1 << added)})
+	before := l.mask(Family{f.Node, f.Parents.Without(added)})
 	for k, on := range l.mask(f) {
 		if on && !before[k] {
 			a.Shift[i][k], a.LogScale[i][k] = 0.1*start[k], anchorLogScale

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"math"
+	"slices"
 )
 
 // GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an edge, until none is better, and returns
@@ -13,7 +14,7 @@ func GreedyBIC(d *Data, s Structure) *Graph {
 		stats[j] = newLinearStats(d, j)
 	}
 	known := map[Family]float64{}
-	score := func(j int, parents uint64) float64 {
+	score := func(j int, parents Set) float64 {
 		f := Family{j, parents}
 		value, ok := known[f]
 		if !ok {
@@ -22,16 +23,13 @@ func GreedyBIC(d *Data, s Structure) *Graph {
 		}
 		return value
 	}
-	allowed := func(j int, parents uint64) bool {
-		return parents&^s.Allowed[j] == 0 && s.Required[j]&^parents == 0 && (s.MaxParents < 0 || popcount(parents) <= s.MaxParents)
-	}
-	parents := append([]uint64(nil), s.Required...)
+	parents := slices.Clone(s.Required)
 	for {
-		best, gain := []uint64(nil), 1e-9
-		try := func(changed []uint64, nodes ...int) {
+		best, gain := []Set(nil), 1e-9
+		try := func(changed []Set, nodes ...int) {
 			var difference float64
 			for _, j := range nodes {
-				if !allowed(j, changed[j]) {
+				if !s.allows(j, changed[j]) {
 					return
 				}
 				difference += score(j, changed[j]) - score(j, parents[j])
@@ -41,12 +39,12 @@ func GreedyBIC(d *Data, s Structure) *Graph {
 			}
 		}
 		for _, e := range orderedPairs(s.Nodes) {
-			toggled := append([]uint64(nil), parents...)
-			toggled[e.to] ^= 1 << e.from
+			toggled := slices.Clone(parents)
+			toggled[e.to] = parents[e.to].Toggle(e.from)
 			try(toggled, e.to)
-			if parents[e.to]>>e.from&1 != 0 {
-				turned := append([]uint64(nil), toggled...)
-				turned[e.from] |= 1 << e.to
+			if parents[e.to].Has(e.from) {
+				turned := slices.Clone(toggled)
+				turned[e.from] = turned[e.from].With(e.to)
 				try(turned, e.to, e.from)
 			}
 		}
@@ -58,11 +56,8 @@ func GreedyBIC(d *Data, s Structure) *Graph {
 }
 
 // bic is the log likelihood at its maximum less ½ log n for each parent.
-func (s *linearStats) bic(parents uint64) float64 {
-	var of []int
-	for i := range members(parents) {
-		of = append(of, i)
-	}
+func (s *linearStats) bic(parents Set) float64 {
+	of := parents.List()
 	squares, _ := s.residual(of, s.leastSquares(of))
 	// A residual of 1e-12 of the node cannot be told from rounding.
 	variance := math.Max(squares, 1e-12*s.gram.At(s.node, s.node)) / float64(s.rows)

@@ -41,5 +41,5 @@ func TestBICAgainstALoop(t *testing.T) {
 	}
 	want := likelihood(weights)
 	require.Less(t, best, want)
-	require.InDelta(t, want-math.Log(40), stats.bic(0b011), 1e-9)
+	require.InDelta(t, want-math.Log(40), stats.bic(SetOf(0, 1)), 1e-9)
 }

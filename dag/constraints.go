@@ -92,7 +92,7 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 		if err != nil {
 			return s, fmt.Errorf("--forbid: %w", err)
 		}
-		s.Allowed[to] &^= 1 << from
+		s.Allowed[to] = s.Allowed[to].Without(from)
 		reason[pair{from, to}] = "--forbid " + text
 	}
 	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
@@ -107,7 +107,7 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 		if why, bad := reason[pair{from, to}]; bad {
 			return s, fmt.Errorf("no graph is left: --require %s contradicts %s", text, why)
 		}
-		s.Required[to] |= 1 << from
+		s.Required[to] = s.Required[to].With(from)
 		required.Set(from, to, true)
 	}
 	if cycle := required.Cycle(); cycle != nil {
@@ -118,8 +118,8 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 		return s, fmt.Errorf("no graph is left: the required edges make a cycle, %s", strings.Join(names, " -> "))
 	}
 	for j, set := range s.Required {
-		if s.MaxParents >= 0 && popcount(set) > s.MaxParents {
-			return s, fmt.Errorf("no graph is left: %d parents of %q are required and --max-parents is %d", popcount(set), d.Names[j], s.MaxParents)
+		if s.MaxParents >= 0 && set.Len() > s.MaxParents {
+			return s, fmt.Errorf("no graph is left: %d parents of %q are required and --max-parents is %d", set.Len(), d.Names[j], s.MaxParents)
 		}
 	}
 	return s, s.Validate()
@@ -142,7 +142,7 @@ func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string
 	}
 	for _, e := range orderedPairs(s.Nodes) {
 		if tierOf[e.to] >= 0 && tierOf[e.from] > tierOf[e.to] {
-			s.Allowed[e.to] &^= 1 << e.from
+			s.Allowed[e.to] = s.Allowed[e.to].Without(e.from)
 			reason[e] = fmt.Sprintf("the tiers: %q is in tier %d, %q in tier %d", d.Names[e.from], tierOf[e.from]+1, d.Names[e.to], tierOf[e.to]+1)
 		}
 	}

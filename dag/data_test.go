@@ -91,9 +91,9 @@ func TestConstraints(t *testing.T) {
 	d := chainData(t, 10, DataOptions{})
 	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b"}, Require: []string{"b -> c"}, Tiers: [][]string{{"b"}, {"a"}}, MaxParents: 1})
 	require.NoError(t, err)
-	require.Equal(t, []uint64{0b110, 0b100, 0b011}, s.Allowed)
-	require.Equal(t, []uint64{0, 0, 0b010}, s.Required)
-	require.Equal(t, []Family{{0, 0}, {0, 0b010}, {0, 0b100}, {1, 0}, {1, 0b100}, {2, 0b010}}, s.Families())
+	require.Equal(t, []Set{SetOf(1, 2), SetOf(2), SetOf(0, 1)}, s.Allowed)
+	require.Equal(t, []Set{{}, {}, SetOf(1)}, s.Required)
+	require.Equal(t, []Family{{0, Set{}}, {0, SetOf(1)}, {0, SetOf(2)}, {1, Set{}}, {1, SetOf(2)}, {2, SetOf(1)}}, s.Families())
 
 	for want, c := range map[string]Constraints{
 		`--forbid: edge "a->bb": no node "bb"`:                   {Forbid: []string{"a->bb"}},

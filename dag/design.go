@@ -23,7 +23,7 @@ func newDesign(families []Family, guess []float64) *design {
 	type cell struct{ node, size int }
 	counts, sizes := map[cell]float64{}, map[int]float64{}
 	for _, f := range families {
-		c := cell{f.Node, popcount(f.Parents)}
+		c := cell{f.Node, f.Parents.Len()}
 		if counts[c] == 0 {
 			sizes[f.Node]++
 		}
@@ -32,7 +32,7 @@ func newDesign(families []Family, guess []float64) *design {
 	nodes := float64(len(sizes))
 	probability := make([]float64, len(families))
 	for i, f := range families {
-		even := 1 / (nodes * sizes[f.Node] * counts[cell{f.Node, popcount(f.Parents)}])
+		even := 1 / (nodes * sizes[f.Node] * counts[cell{f.Node, f.Parents.Len()}])
 		probability[i] = even/2 + guess[i]/(2*nodes)
 	}
 	return newAlias(probability)

@@ -2,8 +2,8 @@ package dag
 
 // everyGraph calls visit with the parent sets of every acyclic graph that takes the parents of node j from families[j], until it returns false. The
 // slice is overwritten between calls. Nodes get their parents in turn, and what has a cycle is cut off at once.
-func everyGraph(families [][]uint64, visit func(parents []uint64) bool) {
-	parents := make([]uint64, len(families))
+func everyGraph(families [][]Set, visit func(parents []Set) bool) {
+	parents := make([]Set, len(families))
 	var choose func(j int) bool
 	choose = func(j int) bool {
 		if j == len(families) {
@@ -15,7 +15,7 @@ func everyGraph(families [][]uint64, visit func(parents []uint64) bool) {
 				return false
 			}
 		}
-		parents[j] = 0
+		parents[j] = Set{}
 		return true
 	}
 	choose(0)

@@ -52,7 +52,7 @@ func newLinearStats(d *Data, node int) *linearStats {
 }
 
 // logEvidence is log p(x_j | x_pa): sigma is the noise scale, 0 if it is to be integrated over its prior.
-func (s *linearStats) logEvidence(parents uint64, sigma, priorSD float64) float64 {
+func (s *linearStats) logEvidence(parents Set, sigma, priorSD float64) float64 {
 	given := s.spectrum(parents)
 	if sigma > 0 {
 		return given.logEvidence(math.Log(sigma), priorSD)
@@ -71,12 +71,9 @@ type spectrum struct {
 	loadings []float64 // X_paᵀx_j in its eigenvectors
 }
 
-func (s *linearStats) spectrum(parents uint64) spectrum {
+func (s *linearStats) spectrum(parents Set) spectrum {
 	out := spectrum{rows: s.rows, squares: s.gram.At(s.node, s.node)}
-	var of []int
-	for i := range members(parents) {
-		of = append(of, i)
-	}
+	of := parents.List()
 	if len(of) == 0 {
 		return out
 	}

@@ -50,7 +50,7 @@ func TestExactScoresAgainstTheDensity(t *testing.T) {
 				if a == b {
 					value = sigma * sigma
 				}
-				for i := range members(f.Parents) {
+				for i := range f.Parents.Nodes() {
 					value += priorSD * priorSD * d.X.At(a, i) * d.X.At(b, i)
 				}
 				covariance.SetSym(a, b, value)
@@ -100,7 +100,7 @@ func TestInterventionsDropTheNodesOwnTerm(t *testing.T) {
 	scores, err := p.ExactScores(context.Background(), nil)
 	require.NoError(t, err)
 	for i, f := range scores.Families {
-		if f.Parents != 0 {
+		if !f.Parents.Empty() {
 			continue
 		}
 		var want float64

@@ -12,14 +12,14 @@ const maxMaskNodes = 20
 // Family is a node with a set of parents.
 type Family struct {
 	Node    int
-	Parents uint64
+	Parents Set
 }
 
 // Structure says which graphs are possible and how probable they are before the data.
 type Structure struct {
 	Nodes int
 	// Required and Allowed are, for each node, the parents that it must and may have.
-	Required, Allowed []uint64
+	Required, Allowed []Set
 	// MaxParents bounds the parents of a node; negative: no bound.
 	MaxParents int
 	// EdgePenalty is λ: the prior is proportional to exp(−λ edges).
@@ -30,9 +30,9 @@ type Structure struct {
 
 // FreeStructure has no constraints and the prior that is uniform over graphs.
 func FreeStructure(nodes int) Structure {
-	s := Structure{Nodes: nodes, Required: make([]uint64, nodes), Allowed: make([]uint64, nodes), MaxParents: -1}
+	s := Structure{Nodes: nodes, Required: make([]Set, nodes), Allowed: make([]Set, nodes), MaxParents: -1}
 	for j := range nodes {
-		s.Allowed[j] = (1<<nodes - 1) &^ (1 << j)
+		s.Allowed[j] = allNodes(nodes).Without(j)
 	}
 	return s
 }
@@ -41,21 +41,13 @@ func FreeStructure(nodes int) Structure {
 func (s Structure) Families() []Family {
 	var families []Family
 	for j := range s.Nodes {
-		var sets []uint64
-		for free := range subsets(s.Allowed[j] &^ s.Required[j]) {
-			if set := free | s.Required[j]; s.MaxParents < 0 || popcount(set) <= s.MaxParents {
+		var sets []Set
+		for free := range subsets(s.Allowed[j].Minus(s.Required[j])[0]) {
+			if set := s.Required[j].Or(lowSet(free)); s.MaxParents < 0 || set.Len() <= s.MaxParents {
 				sets = append(sets, set)
 			}
 		}
-		slices.SortFunc(sets, func(a, b uint64) int {
-			if d := popcount(a) - popcount(b); d != 0 {
-				return d
-			}
-			if a < b {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(sets, Set.compare)
 		for _, set := range sets {
 			families = append(families, Family{j, set})
 		}
@@ -76,16 +68,14 @@ func (s Structure) Validate() error {
 		return fmt.Errorf("edge penalty: expected a finite number, found %g", s.EdgePenalty)
 	}
 	for j, required := range s.Required {
-		if s.Allowed[j]>>j&1 != 0 {
+		if s.Allowed[j].Has(j) {
 			return fmt.Errorf("node %d must not be allowed as its own parent", j)
 		}
-		if bad := required &^ s.Allowed[j]; bad != 0 {
-			for i := range members(bad) {
-				return fmt.Errorf("the edge from node %d to node %d is required and not allowed", i, j)
-			}
+		for i := range required.Minus(s.Allowed[j]).Nodes() {
+			return fmt.Errorf("the edge from node %d to node %d is required and not allowed", i, j)
 		}
-		if s.MaxParents >= 0 && popcount(required) > s.MaxParents {
-			return fmt.Errorf("node %d has %d required parents and may have %d", j, popcount(required), s.MaxParents)
+		if s.MaxParents >= 0 && required.Len() > s.MaxParents {
+			return fmt.Errorf("node %d has %d required parents and may have %d", j, required.Len(), s.MaxParents)
 		}
 	}
 	if cycle := FromParents(s.Required).Cycle(); cycle != nil {
@@ -94,13 +84,26 @@ func (s Structure) Validate() error {
 	return nil
 }
 
+// allows tells whether the constraints leave a family.
+func (s Structure) allows(j int, parents Set) bool {
+	return parents.Within(s.Allowed[j]) && s.Required[j].Within(parents) && (s.MaxParents < 0 || parents.Len() <= s.MaxParents)
+}
+
 // weights are the log weights of families, by node: score less the penalty of its edges.
 func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
 	byNode := make([][]weightedSet, s.Nodes)
 	for i, f := range families {
-		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents, scores[i] - s.EdgePenalty*float64(popcount(f.Parents)), i})
+		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents[0], scores[i] - s.EdgePenalty*float64(f.Parents.Len()), i})
 	}
 	return byNode
+}
+
+// allNodes is the set of nodes 0 … n−1.
+func allNodes(n int) (s Set) {
+	for i := range n {
+		s = s.With(i)
+	}
+	return s
 }
 
 // weightedSet is a set of parents with its log weight; family is its place in the list of families.

@@ -16,10 +16,7 @@ type familyQuadratic struct {
 
 // newQuadratic is that of a linear mechanism: exact when the noise is known, and at the mode of (w, log σ) when it is not.
 func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) familyQuadratic {
-	var of []int
-	for i := range members(f.Parents) {
-		of = append(of, i)
-	}
+	of := f.Parents.List()
 	weights, logSigma := make([]float64, len(of)), stats.logSD
 	if l.sigma > 0 {
 		logSigma = math.Log(l.sigma)

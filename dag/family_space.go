@@ -22,7 +22,7 @@ func newFamilySpace(l layout, families []Family) *familySpace {
 		s.masks = append(s.masks, l.mask(f))
 		features := make([]float32, 2*l.nodes)
 		features[f.Node] = 1
-		for i := range members(f.Parents) {
+		for i := range f.Parents.Nodes() {
 			features[l.nodes+i] = 1
 		}
 		s.features = append(s.features, features)

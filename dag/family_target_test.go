@@ -29,16 +29,16 @@ func naiveLogJoint(p *Problem, f Family, theta []float64) (sum float64) {
 		values := p.Data.X.RawRowView(row)
 		var mean float64
 		switch {
-		case f.Parents == 0: // nothing but noise
+		case f.Parents.Empty(): // nothing but noise
 		case p.Model.Mechanism == Linear:
-			for i := range members(f.Parents) {
+			for i := range f.Parents.Nodes() {
 				mean += masked[i] * values[i]
 			}
 		default:
 			h := p.Model.Hidden
 			for unit := range h {
 				var input float64
-				for i := range members(f.Parents) {
+				for i := range f.Parents.Nodes() {
 					input += masked[i*h+unit] * values[i]
 				}
 				at := p.Data.Nodes() * h
@@ -181,10 +181,10 @@ func TestMasks(t *testing.T) {
 		return list
 	}
 	require.Equal(t, []int{11}, on(Family{Node: 1}), "only log σ")
-	require.Equal(t, []int{2, 3, 6, 7, 8, 9, 10, 11}, on(Family{Node: 0, Parents: 0b010}))
+	require.Equal(t, []int{2, 3, 6, 7, 8, 9, 10, 11}, on(Family{Node: 0, Parents: SetOf(1)}))
 	l.sigma, l.bias = 1, false
 	require.Empty(t, on(Family{Node: 1}))
-	require.Equal(t, []int{0, 1, 4, 5, 6, 7}, on(Family{Node: 1, Parents: 0b101}))
+	require.Equal(t, []int{0, 1, 4, 5, 6, 7}, on(Family{Node: 1, Parents: SetOf(0, 2)}))
 	l.mechanism = Linear
-	require.Equal(t, []int{0, 2}, on(Family{Node: 1, Parents: 0b101}))
+	require.Equal(t, []int{0, 2}, on(Family{Node: 1, Parents: SetOf(0, 2)}))
 }

@@ -155,11 +155,11 @@ func (s *scored) update(p *Problem) (*Posterior, error) {
 // familyName is a family in words.
 func (p *Problem) familyName(f Family) string {
 	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
-	if f.Parents == 0 {
+	if f.Parents.Empty() {
 		return text + " without parents"
 	}
 	text += " with the parents"
-	for i := range members(f.Parents) {
+	for i := range f.Parents.Nodes() {
 		text += fmt.Sprintf(" %q", p.Data.Names[i])
 	}
 	return text

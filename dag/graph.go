@@ -15,11 +15,11 @@ type Graph struct {
 // NewGraph returns the graph over n nodes that has no edge. It panics when n is negative.
 func NewGraph(n int) *Graph { return &Graph{n, make([]bool, n*n)} }
 
-// FromParents returns the graph in which node j has the parents of the bit set parents[j]: at most 64 nodes.
-func FromParents(parents []uint64) *Graph {
+// FromParents returns the graph in which node j has the parents parents[j].
+func FromParents(parents []Set) *Graph {
 	g := NewGraph(len(parents))
 	for to, set := range parents {
-		for from := range members(set) {
+		for from := range set.Nodes() {
 			g.Set(from, to, true)
 		}
 	}
@@ -73,15 +73,15 @@ func (g *Graph) Parents(to int) (parents []int) {
 	return parents
 }
 
-// ParentSets returns the parents of every node as bit sets. It panics above 64 nodes.
-func (g *Graph) ParentSets() []uint64 {
-	if g.nodes > 64 {
-		panic(fmt.Sprintf("dag.Graph.ParentSets: %d nodes do not fit a set of 64", g.nodes))
+// ParentSets returns the parents of every node. It panics above 128 nodes.
+func (g *Graph) ParentSets() []Set {
+	if g.nodes > maxNodes {
+		panic(fmt.Sprintf("dag.Graph.ParentSets: %d nodes do not fit a set of %d", g.nodes, maxNodes))
 	}
-	sets := make([]uint64, g.nodes)
+	sets := make([]Set, g.nodes)
 	for to := range sets {
 		for _, from := range g.Parents(to) {
-			sets[to] |= 1 << from
+			sets[to] = sets[to].With(from)
 		}
 	}
 	return sets

@@ -60,8 +60,8 @@ func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 		most = float64(s.MaxParents)
 	}
 	for _, e := range orderedPairs(nodes) {
-		required[e.from][e.to] = indicator(s.Required[e.to]>>e.from&1 != 0)
-		forbidden[e.from][e.to] = indicator(s.Allowed[e.to]>>e.from&1 == 0)
+		required[e.from][e.to] = indicator(s.Required[e.to].Has(e.from))
+		forbidden[e.from][e.to] = indicator(!s.Allowed[e.to].Has(e.from))
 	}
 	table := func(values [][]float64) *graph.Node { return graph.InsertAxes(graph.Const(g, values), 0) }
 	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, table(forbidden)), graph.Mul(graph.OneMinus(edges), table(required))), 1, 2)

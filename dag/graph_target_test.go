@@ -20,7 +20,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 			continue
 		}
 		p.Structure.EdgePenalty = 0.3
-		p.Structure.Required[2], p.Structure.Allowed[0], p.Structure.MaxParents = 1, 2, 1
+		p.Structure.Required[2], p.Structure.Allowed[0], p.Structure.MaxParents = SetOf(0), SetOf(1), 1
 		target := newGraphTarget(p)
 		nodes, dim := 3, target.space.Dim()
 		var codes [][]int32
@@ -54,7 +54,7 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 					theta[nodes] = thetas[b][nodes*nodes+j]
 				}
 				want += naiveLogJoint(p, Family{j, parents}, theta)
-				possible = possible && parents&^p.Structure.Allowed[j] == 0 && popcount(parents) <= 1
+				possible = possible && parents.Within(p.Structure.Allowed[j]) && parents.Len() <= 1
 			}
 			require.InDelta(t, want, values[b], 1e-8*(1+math.Abs(want)), name)
 			if possible {

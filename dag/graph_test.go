@@ -73,13 +73,13 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 			continue
 		}
 		union, members := map[string]*Graph{}, map[string][]*Graph{}
-		families := make([][]uint64, n)
+		families := make([][]Set, n)
 		for j := range families {
 			for set := range subsets((1<<n - 1) &^ (1 << j)) {
-				families[j] = append(families[j], set)
+				families[j] = append(families[j], lowSet(set))
 			}
 		}
-		everyGraph(families, func(parents []uint64) bool {
+		everyGraph(families, func(parents []Set) bool {
 			g := FromParents(parents)
 			key := colliderKey(g)
 			if union[key] == nil {

@@ -60,16 +60,16 @@ func (l layout) mask(f Family) []bool {
 	if l.sigma == 0 {
 		mask[l.weights()] = true
 	}
-	if f.Parents == 0 {
+	if f.Parents.Empty() {
 		return mask
 	}
 	if l.mechanism == Linear {
-		for i := range members(f.Parents) {
+		for i := range f.Parents.Nodes() {
 			mask[i] = true
 		}
 		return mask
 	}
-	for i := range members(f.Parents) {
+	for i := range f.Parents.Nodes() {
 		for h := range l.hidden {
 			mask[i*l.hidden+h] = true
 		}

@@ -3,7 +3,6 @@ package dag
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -137,7 +136,7 @@ func (g *Graph) Orders() float64 {
 			continue
 		}
 		for j, needed := range parents {
-			if set>>j&1 == 0 && needed&^uint64(set) == 0 {
+			if set>>j&1 == 0 && needed.Within(lowSet(uint64(set))) {
 				counts[set|1<<j] += count
 			}
 		}
@@ -165,22 +164,20 @@ func CountGraphs(n int) float64 {
 }
 
 // acyclic tells whether parent sets make an acyclic graph, by taking away nodes without parents.
-func acyclic(parents []uint64) bool {
-	left := uint64(1)<<len(parents) - 1
-	for left != 0 {
-		free := uint64(0)
-		for j := range members(left) {
-			if parents[j]&left == 0 {
-				free |= 1 << j
+func acyclic(parents []Set) bool {
+	left := allNodes(len(parents))
+	for !left.Empty() {
+		var free Set
+		for j := range left.Nodes() {
+			if parents[j].And(left).Empty() {
+				free = free.With(j)
 			}
 		}
-		if free == 0 {
+		if free.Empty() {
 			return false
 		}
-		left &^= free
+		left = left.Minus(free)
 	}
 	return true
 }
 
-// popcount is the number of members of a set.
-func popcount(set uint64) int { return bits.OnesCount64(set) }

@@ -127,14 +127,14 @@ func TestCountGraphs(t *testing.T) {
 		if n > 5 {
 			continue
 		}
-		families := make([][]uint64, n)
+		families := make([][]Set, n)
 		for j := range families {
 			for set := range subsets((1<<n - 1) &^ (1 << j)) {
-				families[j] = append(families[j], set)
+				families[j] = append(families[j], lowSet(set))
 			}
 		}
 		count := 0.0
-		everyGraph(families, func(parents []uint64) bool {
+		everyGraph(families, func(parents []Set) bool {
 			count++
 			return true
 		})

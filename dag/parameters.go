@@ -59,7 +59,7 @@ func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD floa
 	var of []int
 	var weights []float64
 	sum := 0.0
-	for i := range members(f.Parents) {
+	for i := range f.Parents.Nodes() {
 		of, weights = append(of, i), append(weights, theta[i])
 		sum -= square(theta[i]/priorSD) / 2
 	}
@@ -104,7 +104,7 @@ func (p *Problem) effects(posterior *Posterior, source parameterSource, random *
 		var cumulative []float64
 		total := 0.0
 		for f, family := range p.Families {
-			if family.Node == e.to && family.Parents>>e.from&1 != 0 && posterior.Marginals[f] > 0 {
+			if family.Node == e.to && family.Parents.Has(e.from) && posterior.Marginals[f] > 0 {
 				total += posterior.Marginals[f]
 				families, cumulative = append(families, f), append(cumulative, total)
 			}

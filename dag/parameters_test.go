@@ -17,7 +17,7 @@ func TestExactParameters(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	source := p.exactParameters(random)
 	for f, family := range p.Families {
-		if family != (Family{Node: 1, Parents: 0b001}) {
+		if family != (Family{Node: 1, Parents: SetOf(0)}) {
 			continue
 		}
 		values := make([]float64, 4000)
@@ -39,7 +39,7 @@ func TestSlopeAndMoments(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	l := p.layout()
 	theta := make([]float64, l.dim())
-	for k, on := range l.mask(Family{Node: 2, Parents: 0b011}) {
+	for k, on := range l.mask(Family{Node: 2, Parents: SetOf(0, 1)}) {
 		if on {
 			theta[k] = random.NormFloat64()
 		}

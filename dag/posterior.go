@@ -45,7 +45,7 @@ func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 	}
 	for i, score := range scores.LogEvidence {
 		if math.IsNaN(score) || math.IsInf(score, 0) {
-			return nil, fmt.Errorf("the score of node %d with the parents %b is %g", families[i].Node, families[i].Parents, score)
+			return nil, fmt.Errorf("the score of node %d with the parents %v is %g", families[i].Node, families[i].Parents.List(), score)
 		}
 	}
 	prior := structure.newSum(structure.weights(families, make([]float64, len(families)))).logTotal()
@@ -88,7 +88,7 @@ func (s Structure) newSum(sets [][]weightedSet) structureSum {
 func (p *Posterior) EdgeProbabilities() [][]float64 {
 	probabilities := square2(p.Structure.Nodes)
 	for f, family := range p.Scores.Families {
-		for i := range members(family.Parents) {
+		for i := range family.Parents.Nodes() {
 			probabilities[i][family.Node] += p.Marginals[f]
 		}
 	}
@@ -131,13 +131,13 @@ func (p *Posterior) Sample(random *rand.Rand, count int) []Draw {
 // describe makes the draw of a graph given by its families.
 func (p *Posterior) describe(families []int) Draw {
 	d := Draw{Families: slices.Clone(families)}
-	parents := make([]uint64, len(families))
+	parents := make([]Set, len(families))
 	logWeight := -p.logTotal
 	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
 	variance := square(p.LogEvidenceSE)
 	for j, f := range families {
 		parents[j] = p.Scores.Families[f].Parents
-		logWeight += p.Scores.LogEvidence[f] - p.Structure.EdgePenalty*float64(popcount(parents[j]))
+		logWeight += p.Scores.LogEvidence[f] - p.Structure.EdgePenalty*float64(parents[j].Len())
 		variance += square(p.Scores.SE[f]) * (square(1-p.Marginals[f]) - square(p.Marginals[f]))
 	}
 	d.Graph = FromParents(parents)

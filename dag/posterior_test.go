@@ -13,8 +13,8 @@ func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) Str
 	s := FreeStructure(nodes)
 	s.Orders, s.EdgePenalty = orders, random.Float64()
 	if constrained {
-		s.Required[1] |= 1 << 0
-		s.Allowed[0] &^= 1 << 2
+		s.Required[1] = s.Required[1].With(0)
+		s.Allowed[0] = s.Allowed[0].Without(2)
 		s.MaxParents = 2
 	}
 	return s
@@ -32,7 +32,7 @@ func randomScores(random *rand.Rand, s Structure, spread float64) Scores {
 
 // brute sums over every graph: the log total, and the weights of families and graphs.
 func brute(s Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
-	lists, place := make([][]uint64, s.Nodes), map[Family]int{}
+	lists, place := make([][]Set, s.Nodes), map[Family]int{}
 	for i, f := range scores.Families {
 		lists[f.Node] = append(lists[f.Node], f.Parents)
 		place[f] = i
@@ -40,7 +40,7 @@ func brute(s Structure, scores Scores) (logTotal float64, families []float64, gr
 	var logs []float64
 	var members [][]int
 	var keys []string
-	everyGraph(lists, func(parents []uint64) bool {
+	everyGraph(lists, func(parents []Set) bool {
 		g := FromParents(parents)
 		logWeight := -s.EdgePenalty * float64(g.Edges())
 		var own []int
@@ -176,10 +176,10 @@ func TestErrorsOfProbabilities(t *testing.T) {
 
 func TestStructureErrors(t *testing.T) {
 	for want, change := range map[string]func(*Structure){
-		"required edges make a cycle through nodes [0 1]": func(s *Structure) { s.Required[0], s.Required[1] = 2, 1 },
-		"required and not allowed":                        func(s *Structure) { s.Required[0] = 2; s.Allowed[0] = 4 },
-		"2 required parents and may have 1":               func(s *Structure) { s.Required[0] = 6; s.MaxParents = 1 },
-		"own parent":                                      func(s *Structure) { s.Allowed[1] |= 2 },
+		"required edges make a cycle through nodes [0 1]": func(s *Structure) { s.Required[0], s.Required[1] = SetOf(1), SetOf(0) },
+		"required and not allowed":                        func(s *Structure) { s.Required[0] = SetOf(1); s.Allowed[0] = SetOf(2) },
+		"2 required parents and may have 1":               func(s *Structure) { s.Required[0] = SetOf(1, 2); s.MaxParents = 1 },
+		"own parent":                                      func(s *Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
 		"edge penalty":                                    func(s *Structure) { s.EdgePenalty = math.NaN() },
 		"expected 2 to 20":                                func(s *Structure) { s.Nodes = 21 },
 	} {

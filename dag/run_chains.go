@@ -43,7 +43,7 @@ func (p *Problem) CheckChains() error {
 // required lists the required edges.
 func (s Structure) required() (list []pair) {
 	for j, set := range s.Required {
-		for i := range members(set) {
+		for i := range set.Nodes() {
 			list = append(list, pair{i, j})
 		}
 	}

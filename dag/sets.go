@@ -5,6 +5,98 @@ import (
 	"math/bits"
 )
 
+// maxNodes is the largest number of nodes that a [Set] holds.
+const maxNodes = 128
+
+// Set is a set of nodes 0 … 127. The zero value is empty, and sets can be compared with ==.
+type Set [2]uint64
+
+// SetOf returns the set of some nodes. It panics on a node that no set can hold.
+func SetOf(nodes ...int) (s Set) {
+	for _, i := range nodes {
+		s = s.With(i)
+	}
+	return s
+}
+
+// lowSet is the set of nodes below 64 whose bits are set.
+func lowSet(bits uint64) Set { return Set{bits, 0} }
+
+// Has tells whether node i is in the set.
+func (s Set) Has(i int) bool { return s[i>>6]>>(i&63)&1 != 0 }
+
+// With returns the set with node i.
+func (s Set) With(i int) Set {
+	s[i>>6] |= 1 << (i & 63)
+	return s
+}
+
+// Without returns the set without node i.
+func (s Set) Without(i int) Set {
+	s[i>>6] &^= 1 << (i & 63)
+	return s
+}
+
+// Toggle returns the set with node i if it is not there, and without it if it is.
+func (s Set) Toggle(i int) Set {
+	s[i>>6] ^= 1 << (i & 63)
+	return s
+}
+
+// Minus returns the nodes of s that are not in t.
+func (s Set) Minus(t Set) Set { return Set{s[0] &^ t[0], s[1] &^ t[1]} }
+
+// Or returns the nodes that are in s or in t.
+func (s Set) Or(t Set) Set { return Set{s[0] | t[0], s[1] | t[1]} }
+
+// And returns the nodes that are in s and in t.
+func (s Set) And(t Set) Set { return Set{s[0] & t[0], s[1] & t[1]} }
+
+// Within tells whether all nodes of s are in t.
+func (s Set) Within(t Set) bool { return s.Minus(t).Empty() }
+
+// Empty tells whether there is no node.
+func (s Set) Empty() bool { return s == Set{} }
+
+// Len counts the nodes.
+func (s Set) Len() int { return bits.OnesCount64(s[0]) + bits.OnesCount64(s[1]) }
+
+// Nodes yields the nodes, ascending.
+func (s Set) Nodes() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for word, set := range s {
+			for ; set != 0; set &= set - 1 {
+				if !yield(word<<6 + bits.TrailingZeros64(set)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// List lists the nodes, ascending.
+func (s Set) List() (list []int) {
+	for i := range s.Nodes() {
+		list = append(list, i)
+	}
+	return list
+}
+
+// compare orders sets by size, then as numbers.
+func (s Set) compare(t Set) int {
+	switch d := s.Len() - t.Len(); {
+	case d != 0:
+		return d
+	case s == t:
+		return 0
+	case s[1] < t[1] || s[1] == t[1] && s[0] < t[0]:
+		return -1
+	}
+	return 1
+}
+
+// Graphs that can be summed have few nodes, whose sets are the bits of one word.
+
 // members yields the elements of a bit set, ascending.
 func members(set uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -26,3 +118,6 @@ func subsets(set uint64) iter.Seq[uint64] {
 		}
 	}
 }
+
+// popcount is the number of members of a bit set.
+func popcount(set uint64) int { return bits.OnesCount64(set) }

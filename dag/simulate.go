@@ -91,7 +91,7 @@ func Simulate(s Simulation) (*Simulated, error) {
 	for j := range thetas {
 		f := Family{Node: j}
 		for _, i := range out.Truth.Parents(j) {
-			f.Parents |= 1 << i
+			f.Parents = f.Parents.With(i)
 		}
 		thetas[j] = make([]float64, l.dim())
 		for k, on := range l.mask(f) {
