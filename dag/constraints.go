@@ -75,9 +75,8 @@ func (d *Data) edge(text string) (from, to int, err error) {
 // NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no acyclic graph meets are an error that says why.
 func (d *Data) NewStructure(c Constraints) (Structure, error) {
 	s := Structure{Nodes: d.Nodes(), MaxParents: -1}
-	if s.Nodes > maxMaskNodes {
-		return s, fmt.Errorf("%s has %d nodes: the sums over graphs are exact for up to %d (%d with the prior over orders); --exclude leaves columns out",
-			d.Path, s.Nodes, maxLayerNodes, maxMaskNodes)
+	if s.Nodes > maxNodes {
+		return s, fmt.Errorf("%s has %d nodes: graphs over up to %d can be found; --exclude leaves columns out", d.Path, s.Nodes, maxNodes)
 	}
 	s = FreeStructure(s.Nodes)
 	if c.MaxParents < 0 {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// maxMaskNodes is the largest number of nodes whose families are listed: sets of parents are the bits of a word, and there are N 2^(N−1) of them.
-const maxMaskNodes = 20
+// maxListedNodes is the largest number of nodes whose families are listed: there are N 2^(N−1) of them.
+const maxListedNodes = 20
 
 // Family is a node with a set of parents.
 type Family struct {
@@ -55,11 +55,27 @@ func (s Structure) Families() []Family {
 	return families
 }
 
+// countFamilies is the length of Families.
+func (s Structure) countFamilies() (count float64) {
+	for j := range s.Nodes {
+		free, most := s.Allowed[j].Minus(s.Required[j]).Len(), s.Nodes
+		if s.MaxParents >= 0 {
+			most = s.MaxParents - s.Required[j].Len()
+		}
+		binomial := 1.0
+		for k := 0; k <= min(free, most); k++ {
+			count += binomial
+			binomial *= float64(free-k) / float64(k+1)
+		}
+	}
+	return count
+}
+
 // Validate fails if no graph is left or a field is out of its range. What it says names nodes by number: constraints given by names are
 // checked by NewStructure.
 func (s Structure) Validate() error {
-	if s.Nodes < 2 || s.Nodes > maxMaskNodes {
-		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, maxMaskNodes)
+	if s.Nodes < 2 || s.Nodes > maxNodes {
+		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, maxNodes)
 	}
 	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
 		return fmt.Errorf("constraints for %d and %d nodes: expected %d", len(s.Required), len(s.Allowed), s.Nodes)

@@ -51,9 +51,8 @@ type scored struct {
 
 // fitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
 func (p *Problem) fitFamilies(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config) (*vti.Posterior, error) {
-	if len(p.Families) > maxFamilies {
-		return nil, fmt.Errorf("%d nodes make %d families of a node with its parents, and at most %d can be scored one by one: --max-parents or constraints leave fewer",
-			p.Data.Nodes(), len(p.Families), maxFamilies)
+	if err := p.listable(maxFamilies); err != nil {
+		return nil, err
 	}
 	guess, err := p.guess(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ type Problem struct {
 	Data      *Data
 	Model     ModelOptions
 	Structure Structure
-	// Families are those that the structure allows, in the order of its scores.
+	// Families are those that the structure allows, in the order of its scores; nil when they are too many to list.
 	Families []Family
 }
 
@@ -134,11 +134,83 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		return nil, err
 	}
 	structure.Orders = model.Orders
-	if limit := structure.nodeLimit(); structure.Nodes > limit {
-		return nil, fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d, over orders (--prior-orders) for up to %d; --exclude leaves columns out",
-			data.Path, structure.Nodes, structure.priorName(), limit, maxMaskNodes)
+	p := &Problem{Data: data, Model: model, Structure: structure}
+	if structure.Nodes <= structure.exactLimit() && structure.countFamilies() <= maxFamilies {
+		p.Families = structure.Families()
 	}
-	return &Problem{Data: data, Model: model, Structure: structure, Families: structure.Families()}, nil
+	return p, nil
+}
+
+// Method is how a posterior over graphs is found.
+type Method int
+
+const (
+	// Auto is Exact where it can be done, else Chains.
+	Auto Method = iota
+	// Exact estimates the evidence of every family and sums over all graphs.
+	Exact
+	// Chains are Markov chains over graphs, for linear mechanisms.
+	Chains
+)
+
+var methodNames = [...]string{"auto", "exact", "chains"}
+
+// String returns the name that [ParseMethod] reads.
+func (m Method) String() string {
+	if m < 0 || int(m) >= len(methodNames) {
+		return fmt.Sprintf("Method(%d)", int(m))
+	}
+	return methodNames[m]
+}
+
+// ParseMethod reads auto, exact or chains.
+func ParseMethod(s string) (Method, error) {
+	for m, name := range methodNames {
+		if s == name {
+			return Method(m), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown method %q; expected auto, exact or chains", s)
+}
+
+// MarshalText writes the name.
+func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Method) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMethod(string(text))
+	return err
+}
+
+// Resolve is the method that m stands for with this problem, or an error that says why it cannot be used.
+func (p *Problem) Resolve(m Method) (Method, error) {
+	impossible := p.listable(maxFamilies)
+	switch {
+	case m == Chains && p.Model.Mechanism != Linear, m == Auto && impossible != nil && p.Model.Mechanism != Linear:
+		if m == Chains {
+			return 0, fmt.Errorf("chains over graphs need scores in closed form, of linear mechanisms, not of %s", p.Model.Mechanism)
+		}
+		return 0, impossible
+	case m == Exact:
+		return m, impossible
+	case m == Auto && impossible == nil:
+		return Exact, nil
+	}
+	return Chains, nil
+}
+
+// listable fails when graphs cannot be summed, or when there are more families than a limit.
+func (p *Problem) listable(most float64) error {
+	s := p.Structure
+	if limit := s.exactLimit(); s.Nodes > limit {
+		return fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; linear mechanisms have chains (vti dag --structure chains), and --exclude leaves columns out",
+			p.Data.Path, s.Nodes, s.priorName(), limit)
+	}
+	if count := s.countFamilies(); count > most {
+		return fmt.Errorf("%d nodes make %.0f families of a node with its parents, and at most %.0f can be scored one by one: --max-parents or constraints leave fewer",
+			s.Nodes, count, most)
+	}
+	return nil
 }
 
 // LogJacobian turns log evidences of the working columns into those of the table's (or of their logarithms): Σ_j −n_j log scale_j, over

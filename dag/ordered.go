@@ -180,4 +180,3 @@ func acyclic(parents []Set) bool {
 	}
 	return true
 }
-

@@ -23,7 +23,7 @@ func drawIndex(random *rand.Rand, cumulative []float64) int {
 }
 
 // exactParameters draws from closed forms: exactly with known noise; with unknown noise from the normal approximation at the mode, resampled by its weights.
-func (p *Problem) exactParameters(random *rand.Rand) parameterSource {
+func (p *Problem) exactParameters(families []Family, random *rand.Rand) parameterSource {
 	type sample struct {
 		thetas     [][]float64
 		cumulative []float64
@@ -34,7 +34,7 @@ func (p *Problem) exactParameters(random *rand.Rand) parameterSource {
 	return func(family int) []float64 {
 		own, ok := known[family]
 		if !ok {
-			f := p.Families[family]
+			f := families[family]
 			stats := newLinearStats(p.Data, f.Node)
 			q := newQuadratic(l, stats, f, p.Model.PriorSD)
 			logWeights := make([]float64, 0, proposals)
@@ -93,25 +93,51 @@ const (
 	checkReplicates = 400
 )
 
+// mixture is a list of families with the probability of each: what is known of single nodes.
+type mixture struct {
+	families []Family
+	shares   []float64
+}
+
+// draws returns a source of families among those that a condition holds for, in proportion to their shares; nil if there are none.
+func (m mixture) draws(random *rand.Rand, condition func(Family) bool) func() int {
+	var places []int
+	var cumulative []float64
+	total := 0.0
+	for f, family := range m.families {
+		if m.shares[f] > 0 && condition(family) {
+			total += m.shares[f]
+			places, cumulative = append(places, f), append(cumulative, total)
+		}
+	}
+	if places == nil {
+		return nil
+	}
+	return func() int { return places[drawIndex(random, cumulative)] }
+}
+
+// edges are the edge probabilities, [N][N].
+func (m mixture) edges(nodes int) [][]float64 {
+	probabilities := square2(nodes)
+	for f, family := range m.families {
+		for i := range family.Parents.Nodes() {
+			probabilities[i][family.Node] += m.shares[f]
+		}
+	}
+	return probabilities
+}
+
 // effects summarises the mechanisms by edge.
-func (p *Problem) effects(posterior *Posterior, source parameterSource, random *rand.Rand) (list []Parameter) {
-	probabilities := posterior.EdgeProbabilities()
+func (p *Problem) effects(posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter) {
+	probabilities := posterior.edges(p.Data.Nodes())
 	for _, e := range orderedPairs(p.Data.Nodes()) {
 		if probabilities[e.from][e.to] < leastParameter {
 			continue
 		}
-		var families []int
-		var cumulative []float64
-		total := 0.0
-		for f, family := range p.Families {
-			if family.Node == e.to && family.Parents.Has(e.from) && posterior.Marginals[f] > 0 {
-				total += posterior.Marginals[f]
-				families, cumulative = append(families, f), append(cumulative, total)
-			}
-		}
+		families := posterior.draws(random, func(f Family) bool { return f.Node == e.to && f.Parents.Has(e.from) })
 		slopes := make([]float64, parameterDraws)
 		for i := range slopes {
-			theta := source(families[drawIndex(random, cumulative)])
+			theta := source(families())
 			slopes[i] = p.slope(theta, e.from) * p.Data.Scale[e.to] / p.Data.Scale[e.from]
 		}
 		slices.Sort(slopes)
@@ -165,7 +191,7 @@ type NodeCheck struct {
 }
 
 // checkNodes makes the posterior-predictive checks.
-func (p *Problem) checkNodes(posterior *Posterior, source parameterSource, random *rand.Rand) (checks []NodeCheck) {
+func (p *Problem) checkNodes(posterior mixture, source parameterSource, random *rand.Rand) (checks []NodeCheck) {
 	l := p.layout()
 	for j, name := range p.Data.Names {
 		rows := p.Data.rowsOf(j)
@@ -175,18 +201,10 @@ func (p *Problem) checkNodes(posterior *Posterior, source parameterSource, rando
 				replicated[r].add(random.NormFloat64())
 			}
 		}
-		var families []int
-		var cumulative []float64
-		total := 0.0
-		for f, family := range p.Families {
-			if family.Node == j && posterior.Marginals[f] > 0 {
-				total += posterior.Marginals[f]
-				families, cumulative = append(families, f), append(cumulative, total)
-			}
-		}
+		families := posterior.draws(random, func(f Family) bool { return f.Node == j })
 		check := NodeCheck{Node: name}
 		for range checkDraws {
-			theta := source(families[drawIndex(random, cumulative)])
+			theta := source(families())
 			sigma := math.Exp(l.logSigma(theta))
 			var own moments
 			for row := range p.Data.Rows() {

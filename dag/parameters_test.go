@@ -15,7 +15,7 @@ func TestExactParameters(t *testing.T) {
 	p, err := NewProblem(chainData(t, 30, DataOptions{Scaling: Center}), ModelOptions{Sigma: 0.9, PriorSD: 1.2}, Constraints{})
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
-	source := p.exactParameters(random)
+	source := p.exactParameters(p.Families, random)
 	for f, family := range p.Families {
 		if family != (Family{Node: 1, Parents: SetOf(0)}) {
 			continue
@@ -86,7 +86,7 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.NoError(t, err)
 	posterior, err := NewPosterior(p.Structure, scores)
 	require.NoError(t, err)
-	checks := p.checkNodes(posterior, p.exactParameters(random), random)
+	checks := p.checkNodes(posterior.mixture(), p.exactParameters(p.Families, random), random)
 	require.Less(t, float64(checks[1].Kurtosis), 0.01)
 	require.InDelta(t, 0.5, float64(checks[0].Kurtosis), 0.48)
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)

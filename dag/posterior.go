@@ -36,12 +36,12 @@ func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
 	}
+	if limit := structure.exactLimit(); structure.Nodes > limit {
+		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.priorName(), limit)
+	}
 	families := structure.Families()
 	if !slices.Equal(families, scores.Families) || len(scores.LogEvidence) != len(families) || len(scores.SE) != len(families) {
 		return nil, fmt.Errorf("dag.NewPosterior: the structure has %d families, the scores are for %d others", len(families), len(scores.Families))
-	}
-	if limit := structure.nodeLimit(); structure.Nodes > limit {
-		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.priorName(), limit)
 	}
 	for i, score := range scores.LogEvidence {
 		if math.IsNaN(score) || math.IsInf(score, 0) {
@@ -62,10 +62,10 @@ func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 	return p, nil
 }
 
-// nodeLimit is the largest number of nodes whose graphs can be summed.
-func (s Structure) nodeLimit() int {
+// exactLimit is the largest number of nodes whose graphs can be summed.
+func (s Structure) exactLimit() int {
 	if s.Orders {
-		return maxMaskNodes
+		return maxListedNodes
 	}
 	return maxLayerNodes
 }
@@ -85,15 +85,10 @@ func (s Structure) newSum(sets [][]weightedSet) structureSum {
 }
 
 // EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
-func (p *Posterior) EdgeProbabilities() [][]float64 {
-	probabilities := square2(p.Structure.Nodes)
-	for f, family := range p.Scores.Families {
-		for i := range family.Parents.Nodes() {
-			probabilities[i][family.Node] += p.Marginals[f]
-		}
-	}
-	return probabilities
-}
+func (p *Posterior) EdgeProbabilities() [][]float64 { return p.mixture().edges(p.Structure.Nodes) }
+
+// mixture is what is known of single nodes.
+func (p *Posterior) mixture() mixture { return mixture{p.Scores.Families, p.Marginals} }
 
 // Draw is a graph that was drawn from the posterior.
 type Draw struct {

@@ -33,6 +33,7 @@ type Record struct {
 	Columns          DataOptions   `json:"columns"`
 	Constraints      Constraints   `json:"constraints"`
 	Model            ModelOptions  `json:"model"`
+	Structure        Method        `json:"structure"`
 	Flow             cosmic.Config `json:"flow"`
 	DType            dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
 	Steps            int           `json:"steps,omitempty"`
@@ -40,6 +41,8 @@ type Record struct {
 	Draws            int           `json:"draws,omitempty"`
 	Anneal           int           `json:"anneal,omitempty"`
 	Chains           int           `json:"chains,omitempty"`
+	Rounds           int           `json:"rounds,omitempty"`
+	Candidates       int           `json:"candidates,omitempty"`
 	Iterations       int           `json:"iterations,omitempty"` // of every chain, after burn-in
 	BurnIn           int           `json:"burn_in,omitempty"`
 	Thin             int           `json:"thin,omitempty"`

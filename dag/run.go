@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -84,8 +85,8 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
 	random := stream.Rand(fit.Seed, "parameters")
 	source := found.parameters(random)
-	result.Parameters = problem.effects(posterior, source, random)
-	result.Checks = problem.checkNodes(posterior, source, random)
+	result.Parameters = problem.effects(posterior.mixture(), source, random)
+	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
 	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
 	return result, problem.write(result, cfg.Dir)
 }
@@ -133,6 +134,12 @@ func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
 // RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done.
 func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), dir string) (*Result, error) {
 	started := time.Now()
+	if err := problem.listable(math.Inf(1)); err != nil {
+		return nil, err
+	}
+	if problem.Families == nil {
+		problem.Families = problem.Structure.Families()
+	}
 	scores, err := problem.ExactScores(ctx, progress)
 	if err != nil {
 		return nil, err
@@ -145,9 +152,9 @@ func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph
 	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
 	problem.fill(result, posterior, draws, square2(problem.Data.Nodes()), truth)
 	random := stream.Rand(seed, "parameters")
-	source := problem.exactParameters(random)
-	result.Parameters = problem.effects(posterior, source, random)
-	result.Checks = problem.checkNodes(posterior, source, random)
+	source := problem.exactParameters(problem.Families, random)
+	result.Parameters = problem.effects(posterior.mixture(), source, random)
+	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, dir)
 }

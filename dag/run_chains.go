@@ -18,6 +18,8 @@ type ChainReport struct {
 	Draws   int    `json:"draws"` // kept, of each chain
 	RHat    Number `json:"rhat"`
 	ESS     Number `json:"ess"`
+	// WorstSE is the largest standard error of an edge probability.
+	WorstSE Number `json:"worst_se"`
 }
 
 // Limits of the verdict on chains (Vehtari et al. 2021).
@@ -30,6 +32,8 @@ const (
 // CheckChains fails for problems that RunChains cannot sample.
 func (p *Problem) CheckChains() error {
 	switch {
+	case p.listable(maxFamilies) != nil:
+		return p.listable(maxFamilies)
 	case p.Model.Mechanism != Linear:
 		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
 	case !p.Structure.Orders:
@@ -70,9 +74,13 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN()) // chains do not tell
 	probabilities, errors := square2(nodes), square2(nodes)
 	worst := chains.LogDensitySummary()
+	worst.MCSE = 0
 	for _, e := range orderedPairs(nodes) {
 		in := chains.Inclusion(e.from*nodes + e.to)
 		probabilities[e.from][e.to], errors[e.from][e.to] = in.Mean, in.MCSE
+		if in.SD > 0 {
+			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
+		}
 		if in.RHat > worst.RHat { // false for an indicator that never changed: every chain says the same
 			worst.RHat = in.RHat
 		}
@@ -80,58 +88,26 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 			worst.ESS = in.ESS
 		}
 	}
-	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS)}
-	switch {
-	case !(worst.RHat <= failedRHat):
-		result.Diagnostics.Verdict = "failed"
-	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS):
-		result.Diagnostics.Verdict = "doubtful"
-	}
+	result.Diagnostics = chainReport(chains.Chains, chains.Draws()/chains.Chains, worst)
 	draws, err := target.gather(chains)
 	if err != nil {
 		return nil, err
 	}
-	probabilityOf := func(event func(*Graph) bool) (probability, se float64) {
-		for _, d := range draws {
-			if event(d.Graph) {
-				probability += d.Probability
-			}
-		}
-		// As if the effective draws of the worst indicator were those of this one.
-		return probability, math.Sqrt(probability * (1 - probability) / math.Max(worst.ESS, 1))
-	}
-	problem.fillGraphs(result, probabilities, errors, draws, probabilityOf, truth)
+	// As if the effective draws of the worst indicator were those of every event.
+	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), truth)
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, dir)
 }
 
 // gather counts the graphs that the chains visited, the most frequent first.
 func (t *graphTarget) gather(chains *rjmcmc.Result) ([]Draw, error) {
-	place := map[string]int{}
-	var draws []Draw
+	var graphs []*Graph
 	for k := range chains.Draws() {
 		g, err := t.space.Graph(chains.Codes(k))
 		if err != nil {
 			return nil, err
 		}
-		i, seen := place[g.Key()]
-		if !seen {
-			i = len(draws)
-			place[g.Key()] = i
-			draws = append(draws, Draw{Graph: g})
-		}
-		draws[i].Count++
+		graphs = append(graphs, g)
 	}
-	order := make([]int, len(draws))
-	for i := range order {
-		order[i] = i
-	}
-	sortBy(order, func(i int) float64 { return -float64(draws[i].Count) })
-	sorted := make([]Draw, len(draws))
-	for i, from := range order {
-		sorted[i] = draws[from]
-		sorted[i].Probability = float64(sorted[i].Count) / float64(chains.Draws())
-		sorted[i].SE = math.NaN() // the chains give errors for edges
-	}
-	return sorted, nil
+	return countDraws(graphs, nil), nil
 }

@@ -16,6 +16,8 @@ type Simulation struct {
 	Nodes, Rows int
 	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
 	EdgeProbability float64
+	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0: EdgeProbability says.
+	ExpectedDegree float64 `json:",omitempty"`
 	// Mechanism, Hidden (0 stands for 10) and Bias are those of every node with parents. Weights are uniform on ±[0.3, 0.7].
 	Mechanism Mechanism
 	Hidden    int
@@ -33,6 +35,9 @@ func (s Simulation) withDefaults() Simulation {
 	if s.Rows == 0 {
 		s.Rows = 1024
 	}
+	if s.ExpectedDegree > 0 && s.EdgeProbability == 0 {
+		s.EdgeProbability = s.ExpectedDegree / (float64(s.Nodes-1) / 2)
+	}
 	if s.EdgeProbability == 0 {
 		s.EdgeProbability = 0.5
 	}
@@ -47,10 +52,15 @@ func (s Simulation) withDefaults() Simulation {
 
 // Validate reports the first field that is out of its range.
 func (s Simulation) Validate() error {
+	if s.EdgeProbability != 0 && s.ExpectedDegree != 0 {
+		return fmt.Errorf("edge-probability and expected-degree both set the number of edges: give one")
+	}
 	s = s.withDefaults()
 	switch {
-	case s.Nodes < 2 || s.Nodes > 64:
-		return fmt.Errorf("nodes: expected 2 to 64, found %d", s.Nodes)
+	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
+		return fmt.Errorf("expected-degree: a graph over %d nodes has up to %g parents per node, found %g", s.Nodes, float64(s.Nodes-1)/2, s.ExpectedDegree)
+	case s.Nodes < 2 || s.Nodes > maxNodes:
+		return fmt.Errorf("nodes: expected 2 to %d, found %d", maxNodes, s.Nodes)
 	case s.Rows < 1:
 		return fmt.Errorf("rows: expected at least 1, found %d", s.Rows)
 	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):

@@ -21,8 +21,8 @@ type Summary struct {
 	ESS float64
 }
 
-// summarise describes chains × draws of a quantity. All chains have the same length.
-func summarise(chains [][]float64) Summary {
+// Summarise describes a quantity of which there are as many draws from each of several chains, [chains][draws].
+func Summarise(chains [][]float64) Summary {
 	n := 0
 	var sum float64
 	for _, chain := range chains {

@@ -30,7 +30,7 @@ func TestEffectiveSizeOfAutoregression(t *testing.T) {
 		want := chains * n * (1 - phi) / (1 + phi)
 		var bulk, mcse []float64
 		for seed := range uint64(repeats) {
-			s := summarise(autoregressive(chains, n, phi, seed))
+			s := Summarise(autoregressive(chains, n, phi, seed))
 			bulk = append(bulk, s.ESS)
 			mcse = append(mcse, s.MCSE)
 			assert.InDelta(t, 1, s.RHat, 0.02)
@@ -76,14 +76,14 @@ func TestRHatSeesDisagreement(t *testing.T) {
 	for i := range shifted[0] {
 		shifted[0][i] += 1
 	}
-	assert.Greater(t, summarise(shifted).RHat, 1.05)
+	assert.Greater(t, Summarise(shifted).RHat, 1.05)
 
 	wide := autoregressive(4, 500, 0, 2) // the same place, another spread: only folding sees it
 	for i := range wide[0] {
 		wide[0][i] *= 4
 	}
 	assert.Less(t, plainRHat(rankNormalise(split(wide))), 1.02)
-	assert.Greater(t, summarise(wide).RHat, 1.05)
+	assert.Greater(t, Summarise(wide).RHat, 1.05)
 
 	drift := autoregressive(4, 500, 0, 3) // all chains drift together: only splitting sees it
 	for c := range drift {
@@ -91,21 +91,21 @@ func TestRHatSeesDisagreement(t *testing.T) {
 			drift[c][i] += float64(i) / 200
 		}
 	}
-	assert.Greater(t, summarise(drift).RHat, 1.05)
+	assert.Greater(t, Summarise(drift).RHat, 1.05)
 }
 
 func TestDegenerateSeries(t *testing.T) {
-	s := summarise([][]float64{{2, 2, 2, 2}, {2, 2, 2, 2}})
+	s := Summarise([][]float64{{2, 2, 2, 2}, {2, 2, 2, 2}})
 	assert.Equal(t, 2.0, s.Mean)
 	assert.Zero(t, s.SD)
 	assert.Zero(t, s.MCSE)
 	assert.True(t, math.IsNaN(s.RHat) && math.IsNaN(s.ESS))
 
-	stuck := summarise([][]float64{{0, 0, 0, 0}, {1, 1, 1, 1}})
+	stuck := Summarise([][]float64{{0, 0, 0, 0}, {1, 1, 1, 1}})
 	assert.True(t, math.IsInf(stuck.RHat, 1))
 	assert.LessOrEqual(t, stuck.ESS, 4.0) // one draw per half-chain
 
-	short := summarise([][]float64{{0, 1}, {1, 0}})
+	short := Summarise([][]float64{{0, 1}, {1, 0}})
 	assert.True(t, math.IsNaN(short.RHat) && math.IsNaN(short.ESS))
 }
 

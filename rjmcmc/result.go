@@ -70,7 +70,7 @@ func (r *Result) Mask(draw int) []bool { return r.mask[draw*r.Dim : (draw+1)*r.D
 
 // Summarise describes the posterior of any function of a draw, with its convergence diagnostics.
 func (r *Result) Summarise(f func(draw int) float64) Summary {
-	return summarise(r.series(f))
+	return Summarise(r.series(f))
 }
 
 // series is f of every draw, a row per chain.

@@ -13,6 +13,7 @@ import (
 // dagFlags are all flags of vti dag.
 type dagFlags struct {
 	model  dagModelFlags
+	walks  dagWalkFlags
 	fit    dagFitFlags
 	output outputFlags
 	resume string
@@ -27,12 +28,15 @@ func (a *app) dagCommand() *cobra.Command {
 Parquet, with a header row): given its parents, a column is a linear function or a small network of
 them plus noise.
 
-One network learns the parameters of every column with every set of parents. Importance weights
-turn it into log evidences, from which sums over all graphs give the probability of every edge
-and graph, up to 14 columns (20 with --prior-orders). The answer comes with a verdict:
+Up to 13 columns (more with --max-parents or constraints, and at most 14) one network learns the
+parameters of every column with every set of parents. Importance weights turn it into log evidences,
+from which sums over all graphs give the probability of every edge and graph. Larger graphs, up to
+128 columns with linear mechanisms, are found by Markov chains over graphs (--structure chains),
+which run until they agree; their scores have a closed form and need no network. The answer comes
+with a verdict:
 
   trusted    the probabilities hold to within their standard errors
-  doubtful   they may hold, but the weights do not prove it
+  doubtful   they may hold, but the weights or the chains do not prove it
   failed     do not use them (exit status 3)
 
 Often the data cannot tell the direction of an edge: then the answer gives both directions, and what
@@ -53,6 +57,7 @@ run that was stopped or killed goes on with --resume.`,
 		},
 	}
 	f.model.register(cmd, true)
+	f.walks.register(cmd)
 	f.fit.register(cmd)
 	f.output.register(cmd, true)
 	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
@@ -76,9 +81,19 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err := f.fit.fill(cmd.Flags(), record); err != nil {
 		return err
 	}
+	f.walks.fill(record)
 	j, err := a.newDagJob(record, f.output)
 	if err != nil {
 		return err
+	}
+	if record.Structure, err = j.problem.Resolve(f.walks.method); err != nil {
+		return err
+	}
+	if err := f.checkMethod(cmd.Flags(), record.Structure); err != nil {
+		return err
+	}
+	if record.Structure == dag.Chains {
+		return j.walk(cmd.Context())
 	}
 	record.Flow = record.Flow.WithDefaults() // what they are may change
 	if err := record.FitConfig(j.problem).Validate(); err != nil {
@@ -111,6 +126,27 @@ func (j *dagJob) train(ctx context.Context, resume bool) error {
 	shown.end()
 	if err != nil {
 		return j.stopped(err, true)
+	}
+	return j.finish(result)
+}
+
+// walk runs chains over graphs and prints the answer.
+func (j *dagJob) walk(ctx context.Context) error {
+	config := dag.ChainConfig{Chains: j.record.Chains, Rounds: j.record.Rounds, Candidates: j.record.Candidates, Seed: j.record.Seed}
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	if err := j.start("dag"); err != nil {
+		return err
+	}
+	j.printProblem()
+	shown := j.progress()
+	result, err := dag.RunSampled(ctx, j.problem, dag.SampledConfig{
+		Chains: config, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
+	})
+	shown.end()
+	if err != nil {
+		return j.stopped(err, false)
 	}
 	return j.finish(result)
 }

@@ -85,6 +85,40 @@ func (f *dagModelFlags) fill(record *dag.Record) error {
 	return record.Model.Validate()
 }
 
+// dagWalkFlags choose the method, and say how chains over graphs are run.
+type dagWalkFlags struct {
+	method                     dag.Method
+	chains, rounds, candidates int
+}
+
+func (f *dagWalkFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var(parsed[dag.Method]{&f.method, dag.ParseMethod}, "structure",
+		"how graphs are found: exact, by sums over all; chains, by Markov chains over graphs (linear mechanisms); auto: exact where possible")
+	flags.Var(count{&f.chains, 2}, "chains", "chains: how many, from random starts (default 6)")
+	flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
+	flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
+	completeWith(cmd, "structure", "auto", "exact", "chains")
+}
+
+func (f *dagWalkFlags) fill(record *dag.Record) {
+	record.Chains, record.Rounds, record.Candidates = f.chains, f.rounds, f.candidates
+}
+
+// checkMethod refuses flags of another method than the one that is used.
+func (f *dagFlags) checkMethod(flags *pflag.FlagSet, method dag.Method) error {
+	others := []string{"chains", "rounds", "candidates"}
+	if method == dag.Chains {
+		others = []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "draws", "anneal", "device", "pjrt-plugin"}
+	}
+	for _, name := range others {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s does not go with --structure %s, which this run has", name, method)
+		}
+	}
+	return nil
+}
+
 // dagFitFlags say how the flow is built and trained.
 type dagFitFlags struct {
 	fit           fitFlags

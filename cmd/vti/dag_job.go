@@ -60,6 +60,9 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	if record.Command != "dag" {
 		return nil, fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti dag", f.resume, record.Command)
 	}
+	if record.Structure == dag.Chains {
+		return nil, fmt.Errorf("%s is a run of chains over graphs, which cannot be resumed: give its command again", f.resume)
+	}
 	kind, err := gpu.ParseKind(record.Device)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(f.resume, rundir.RecordFile), err)
@@ -150,7 +153,11 @@ func (j *dagJob) printProblem() {
 		return
 	}
 	data := j.problem.Data
-	fmt.Fprintf(j.stdout, "%s: %d rows, %d nodes, %d families of a node with its parents\n", data.Path, data.Rows(), data.Nodes(), len(j.problem.Families))
+	fmt.Fprintf(j.stdout, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	if j.record.Structure != dag.Chains && len(j.problem.Families) > 0 {
+		fmt.Fprintf(j.stdout, ", %d families of a node with its parents", len(j.problem.Families))
+	}
+	fmt.Fprintln(j.stdout)
 	if data.DroppedRows > 0 {
 		fmt.Fprintf(j.stdout, "  %d rows with missing values dropped\n", data.DroppedRows)
 	}

@@ -37,9 +37,13 @@ func printDag(w io.Writer, r *dag.Result) {
 		text := dagVerdictText[d.Verdict]
 		if d.Verdict != "trusted" {
 			text = "the chains are too short: give them more --iterations and --burn-in."
+			if r.Command == "dag" {
+				text = "the chains do not agree well enough: give them more --rounds."
+			}
 		}
 		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
-		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
+			float64(d.RHat), float64(d.ESS), float64(d.WorstSE), d.Chains, d.Draws)
 	}
 	printEdges(w, r)
 	printGraphs(w, r)

@@ -107,6 +107,21 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
+// Chains over graphs agree with the sums over all, and cannot be resumed.
+func TestDagByChains(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
+	require.Contains(t, out, "worst R-hat")
+	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact").stdout)
+	result := decodeDag(t, readFile(t, "out/result.json"))
+	require.Equal(t, exact.Edges[0].From, result.Edges[0].From)
+	require.InDelta(t, float64(exact.Edges[0].Prob), float64(result.Edges[0].Prob), 0.08)
+	require.NotEmpty(t, result.Parameters)
+	got := vtiCommand(t, "dag", "--resume", "out")
+	require.Equal(t, statusUsage, got.status)
+	require.Contains(t, got.stderr, "cannot be resumed")
+}
+
 // Chains print their diagnostics and write the same tables.
 func TestRjmcmcDag(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
@@ -143,6 +158,10 @@ func TestDagBadInput(t *testing.T) {
 		"unknown scale":          {"dag data.csv --scale zscore", "expected standardize, global, center or none"},
 		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
 		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},
+		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "of linear mechanisms, not of mlp"},
+		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
+		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --structure exact"},
+		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv", "they need the prior over those, --prior-orders"},

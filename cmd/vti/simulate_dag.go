@@ -22,7 +22,7 @@ type simulatedGraph struct {
 
 func (a *app) simulateDagCommand() *cobra.Command {
 	var s dag.Simulation
-	var probability, noise positive
+	var probability, degree, noise positive
 	var out, truth string
 	var asJSON bool
 	s.Mechanism = dag.MLP
@@ -38,7 +38,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
   vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			s.EdgeProbability, s.Noise = float64(probability), float64(noise)
+			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
 			return a.simulateDag(s, out, truth, asJSON)
 		},
 	}
@@ -47,6 +47,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(count{&s.Nodes, 2}, "nodes", "nodes of the graph (default 10)")
 	flags.Var(count{&s.Rows, 1}, "rows", "rows of the table (default 1024)")
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
+	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, or linear")
 	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")

@@ -1,0 +1,181 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// candidates are, for each node, the parents that a graph is likely to give it, with the scores of all sets of them. They shape what chains over graphs propose, and
+// not what they converge to: sets of other parents are reached edge by edge.
+type candidates struct {
+	problem *Problem
+	stats   []*linearStats // by node
+	parents [][]int        // candidates of each node, by rank
+	scores  [][]float64    // ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
+}
+
+// newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain in ℓ_j that it brings to one of a few sets: the empty one,
+// single parents that are good by themselves, and the parents that greedy search gives j, of which its neighbours there come first.
+func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
+	nodes := p.Data.Nodes()
+	c := &candidates{problem: p, stats: make([]*linearStats, nodes), parents: make([][]int, nodes), scores: make([][]float64, nodes)}
+	greedy := GreedyBIC(p.Data, p.Structure)
+	var done atomic.Int32
+	var report sync.Mutex
+	err := eachNode(ctx, nodes, func(j int) {
+		c.stats[j] = newLinearStats(p.Data, j)
+		c.screen(j, greedy, limit)
+		c.scoreSets(j)
+		report.Lock()
+		defer report.Unlock()
+		progress(int(done.Add(1)), nodes)
+	})
+	return c, err
+}
+
+// eachNode calls work for every node or chain, several at a time. Calls must not depend on each other.
+func eachNode(ctx gocontext.Context, nodes int, work func(j int)) error {
+	var next atomic.Int32
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), nodes) {
+		group.Go(func() {
+			for j := int(next.Add(1)) - 1; j < nodes && ctx.Err() == nil; j = int(next.Add(1)) - 1 {
+				work(j)
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped: %w", err)
+	}
+	return nil
+}
+
+// score is ℓ_j(pa).
+func (c *candidates) score(j int, parents Set) float64 {
+	return c.stats[j].logEvidence(parents, c.problem.Model.Sigma, c.problem.Model.PriorSD)
+}
+
+// screen chooses the candidates of a node.
+func (c *candidates) screen(j int, greedy *Graph, limit int) {
+	s := c.problem.Structure
+	free := s.Allowed[j].Minus(s.Required[j]).List()
+	required := c.score(j, s.Required[j])
+	single := make(map[int]float64, len(free))
+	for _, i := range free {
+		single[i] = c.score(j, s.Required[j].With(i)) - required
+	}
+	byGain := func(gain map[int]float64) {
+		slices.SortStableFunc(free, func(a, b int) int { return compareDescending(gain[a], gain[b]) })
+	}
+	byGain(single)
+	const companions = 8
+	bases := []Set{s.Required[j].Or(SetOf(greedy.Parents(j)...))}
+	for _, i := range free[:min(len(free), companions)] {
+		bases = append(bases, s.Required[j].With(i))
+	}
+	best := single
+	for _, base := range bases {
+		own := c.score(j, base)
+		for _, i := range free {
+			if base.Has(i) {
+				best[i] = math.Max(best[i], own-c.score(j, base.Without(i)))
+			} else {
+				best[i] = math.Max(best[i], c.score(j, base.With(i))-own)
+			}
+		}
+	}
+	for _, i := range free {
+		if greedy.Adjacent(i, j) {
+			best[i] = math.Inf(1)
+		}
+	}
+	byGain(best)
+	c.parents[j] = slices.Clone(free[:min(len(free), limit)])
+}
+
+func compareDescending(a, b float64) int {
+	switch {
+	case a > b:
+		return -1
+	case a < b:
+		return 1
+	}
+	return 0
+}
+
+// set is the family of a node that a mask of its candidates stands for.
+func (c *candidates) set(j int, mask int) Set {
+	parents := c.problem.Structure.Required[j]
+	for k, i := range c.parents[j] {
+		if mask>>k&1 != 0 {
+			parents = parents.With(i)
+		}
+	}
+	return parents
+}
+
+// mask is the candidates of a node within a set.
+func (c *candidates) mask(j int, parents Set) (mask int) {
+	for k, i := range c.parents[j] {
+		if parents.Has(i) {
+			mask |= 1 << k
+		}
+	}
+	return mask
+}
+
+// scoreSets scores all sets of candidates.
+func (c *candidates) scoreSets(j int) {
+	c.scores[j] = make([]float64, 1<<len(c.parents[j]))
+	for mask := range c.scores[j] {
+		c.scores[j][mask] = math.Inf(-1)
+		if set := c.set(j, mask); c.problem.Structure.allows(j, set) {
+			c.scores[j][mask] = c.score(j, set)
+		}
+	}
+}
+
+// orderTables are sums over sets of candidates that come before a node in an order, at one inverse temperature of the likelihood.
+type orderTables struct {
+	*candidates
+	beta   float64
+	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
+	sorted [][]int32   // the masks of each node, those of the largest weight first; forbidden ones are left out
+}
+
+// newTables sums weights exp(β ℓ_j − λ edges).
+func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
+	nodes := len(c.parents)
+	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]int32, nodes)}
+	err := eachNode(ctx, nodes, func(j int) {
+		sums := make([]float64, len(c.scores[j]))
+		for mask := range sums {
+			sums[mask] = t.weight(j, mask)
+			if !math.IsInf(sums[mask], -1) {
+				t.sorted[j] = append(t.sorted[j], int32(mask))
+			}
+		}
+		slices.SortStableFunc(t.sorted[j], func(a, b int32) int { return compareDescending(sums[a], sums[b]) })
+		for k := range c.parents[j] {
+			for mask := range sums {
+				if mask>>k&1 != 0 {
+					sums[mask] = logAdd(sums[mask], sums[mask&^(1<<k)])
+				}
+			}
+		}
+		t.within[j] = sums
+	})
+	return t, err
+}
+
+// weight is the log weight of a family of candidates.
+func (t *orderTables) weight(j, mask int) float64 {
+	s := t.problem.Structure
+	return t.beta*t.scores[j][mask] - s.EdgePenalty*float64(s.Required[j].Len()+popcount(uint64(mask)))
+}

@@ -1,0 +1,223 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// ChainConfig sizes chains over graphs. The zero value is usable.
+type ChainConfig struct {
+	// Chains are independent, each from a random start; 0 stands for 6.
+	Chains int
+	// Rounds is the most rounds. The first keeps 500 graphs of each chain with a sweep between them; each further one, until the chains agree, takes twice as many sweeps and leaves
+	// the earlier ones behind. 0 stands for 6.
+	Rounds int
+	// Candidates is the number of likely parents of each node whose sets are summed over, beside those required; 0 stands for 12. It changes how fast
+	// the chains are, and not what they converge to.
+	Candidates int
+	// Seed is the root of all randomness.
+	Seed uint64
+}
+
+func (c ChainConfig) withDefaults() ChainConfig {
+	if c.Chains == 0 {
+		c.Chains = 6
+	}
+	if c.Rounds == 0 {
+		c.Rounds = 6
+	}
+	if c.Candidates == 0 {
+		c.Candidates = 12
+	}
+	return c
+}
+
+// Validate reports the first field that is out of its range.
+func (c ChainConfig) Validate() error {
+	c = c.withDefaults()
+	switch {
+	case c.Chains < 2:
+		return fmt.Errorf("chains: expected at least 2 to compare, found %d", c.Chains)
+	case c.Candidates < 1 || c.Candidates > maxCandidates:
+		return fmt.Errorf("candidates: expected 1 to %d, found %d", maxCandidates, c.Candidates)
+	case c.Rounds < 1:
+		return fmt.Errorf("rounds: expected at least 1, found %d", c.Rounds)
+	}
+	return nil
+}
+
+const (
+	maxCandidates = 18
+	keptGraphs    = 500 // of each chain, in a round
+	annealBetas   = 60  // temperatures on the way from the prior, each for annealSweeps sweeps
+	annealFirst   = 0.003
+	annealSweeps  = 20
+	// Of a sweep, for each node.
+	largeSteps = 4
+	smallSteps = 10
+)
+
+// sampledGraphs are the graphs that chains visited.
+type sampledGraphs struct {
+	nodes    int
+	graphs   [][][]Set   // [chains][draws][N]
+	scores   [][]float64 // of each [chains][draws]
+	sweeps   int         // between two draws
+	moved    float64     // share of large steps that were accepted
+	families int         // sets of parents that were summed over
+}
+
+// sampleGraphs runs chains over graphs. Mechanisms must be linear, whose scores have a closed form.
+func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, error) {
+	if p.Model.Mechanism != Linear {
+		return nil, fmt.Errorf("chains over graphs need scores in closed form, of linear mechanisms, not of %s", p.Model.Mechanism)
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	candidates, err := newCandidates(ctx, p, cfg.Candidates, func(done, total int) { status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total)) })
+	if err != nil {
+		return nil, err
+	}
+	walks := make([]*walk, cfg.Chains)
+	var tables *orderTables
+	// From the prior to the posterior, so that chains do not start in the nearest of many modes.
+	for k := range annealBetas {
+		beta := math.Pow(annealFirst, 1-float64(k)/(annealBetas-1))
+		if tables, err = candidates.newTables(ctx, beta); err != nil {
+			return nil, err
+		}
+		for c := range walks {
+			if walks[c] == nil {
+				walks[c] = newWalk(tables, stream.Rand(cfg.Seed, "chain/"+strconv.Itoa(c)))
+			}
+			walks[c].tables = tables
+		}
+		if err := eachNode(ctx, len(walks), func(c int) {
+			for range annealSweeps {
+				walks[c].largeSteps()
+			}
+		}); err != nil {
+			return nil, err
+		}
+	}
+	s := &sampledGraphs{nodes: p.Data.Nodes()}
+	for _, own := range tables.sorted {
+		s.families += len(own)
+	}
+	for round := range cfg.Rounds {
+		s.sweeps = 1 << round
+		if err := s.round(ctx, walks, func(done int) {
+			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain", round+1, cfg.Rounds, done, keptGraphs))
+		}); err != nil {
+			return nil, err
+		}
+		if _, worst := s.edges(); chainVerdict(worst) == vti.Trusted {
+			break
+		}
+	}
+	return s, nil
+}
+
+// sweep is as many steps as the number of nodes calls for.
+func (w *walk) sweep() {
+	w.largeSteps()
+	for range smallSteps * len(w.parents) {
+		w.toggle()
+	}
+	w.rescore()
+}
+
+// largeSteps are those of a sweep, near and far.
+func (w *walk) largeSteps() {
+	nodes := len(w.parents)
+	reaches := [...]int{1, 4, 16, nodes - 1}
+	for range largeSteps * nodes {
+		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
+	}
+}
+
+// round keeps keptGraphs graphs of every chain.
+func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress func(done int)) error {
+	s.graphs, s.scores = make([][][]Set, len(walks)), make([][]float64, len(walks))
+	for c := range walks {
+		s.graphs[c], s.scores[c] = make([][]Set, keptGraphs), make([]float64, keptGraphs)
+		walks[c].moved, walks[c].toggled = acceptance{}, acceptance{}
+	}
+	var report sync.Mutex
+	err := eachNode(ctx, len(walks), func(c int) {
+		for k := range keptGraphs {
+			for range s.sweeps {
+				if ctx.Err() != nil {
+					return
+				}
+				walks[c].sweep()
+			}
+			s.graphs[c][k], s.scores[c][k] = slices.Clone(walks[c].parents), walks[c].score
+			if c == 0 && (k+1)%50 == 0 {
+				report.Lock()
+				progress(k + 1)
+				report.Unlock()
+			}
+		}
+	})
+	var moved acceptance
+	for _, w := range walks {
+		moved.accepted, moved.proposed = moved.accepted+w.moved.accepted, moved.proposed+w.moved.proposed
+	}
+	s.moved = float64(moved.accepted) / float64(max(moved.proposed, 1))
+	return err
+}
+
+// edges summarises all edges, and gives the worst of them: the largest standard error, and of edges whose probability is not close to 0 or 1 and of the score the largest R-hat and
+// the least effective number of draws.
+func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
+	worst = rjmcmc.Summarise(s.scores)
+	worst.MCSE = 0
+	edges = make([][]rjmcmc.Summary, s.nodes)
+	for i := range edges {
+		edges[i] = make([]rjmcmc.Summary, s.nodes)
+	}
+	chains := make([][]float64, len(s.graphs))
+	for c := range chains {
+		chains[c] = make([]float64, len(s.graphs[c]))
+	}
+	for _, e := range orderedPairs(s.nodes) {
+		for c, draws := range s.graphs {
+			for k, parents := range draws {
+				chains[c][k] = indicator(parents[e.to].Has(e.from))
+			}
+		}
+		own := rjmcmc.Summarise(chains)
+		edges[e.from][e.to] = own
+		if own.SD == 0 {
+			continue
+		}
+		worst.MCSE = math.Max(worst.MCSE, own.MCSE)
+		if math.Abs(own.Mean-0.5) > 0.5-rareEdge {
+			continue // a handful of visits tells nothing of autocorrelation
+		}
+		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
+	}
+	for _, row := range edges {
+		for j := range row {
+			if row[j].SD == 0 { // never changed: as if the least effective number of draws were that of this edge
+				p := 0.5 / (worst.ESS + 1)
+				row[j].MCSE = math.Sqrt(p * (1 - p) / worst.ESS)
+			}
+		}
+	}
+	return edges, worst
+}
+
+// rareEdge is the probability from which on an edge has a say in the diagnostics.
+const rareEdge = 0.02

@@ -1,0 +1,170 @@
+package dag
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Chains against exact sums, with both priors, with constraints, and with so few candidates that most parents are found edge by edge: edge probabilities within 0.02
+// and 5 Monte Carlo standard errors.
+func TestGraphChainsAgainstExactSums(t *testing.T) {
+	for name, test := range map[string]struct {
+		nodes       int
+		model       ModelOptions
+		constraints Constraints
+		candidates  int
+	}{
+		"graphs":          {8, ModelOptions{EdgePenalty: 0.5}, Constraints{}, 0},
+		"orders":          {10, ModelOptions{Sigma: 1, Orders: true}, Constraints{}, 0},
+		"few candidates":  {8, ModelOptions{}, Constraints{}, 3},
+		"few, orders":     {8, ModelOptions{Orders: true}, Constraints{}, 3},
+		"constraints":     {8, ModelOptions{}, Constraints{Require: []string{"x1->x0", "x4->x5"}, Forbid: []string{"x2->x3"}, MaxParents: 2}, 4},
+		"constraints too": {8, ModelOptions{Orders: true}, Constraints{Require: []string{"x1->x0"}, Tiers: [][]string{{"x3", "x2"}, {"x7"}}}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && test.candidates != 4 {
+				t.Skip("takes seconds")
+			}
+			s, err := Simulate(Simulation{Nodes: test.nodes, Rows: 60, EdgeProbability: 0.4, Mechanism: Linear, Seed: 3})
+			require.NoError(t, err)
+			d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+			require.NoError(t, err)
+			p, err := NewProblem(d, test.model, test.constraints)
+			require.NoError(t, err)
+			scores, err := p.ExactScores(t.Context(), nil)
+			require.NoError(t, err)
+			posterior, err := NewPosterior(p.Structure, scores)
+			require.NoError(t, err)
+			sampled, err := p.sampleGraphs(t.Context(), ChainConfig{Candidates: test.candidates, Chains: 4, Rounds: 3, Seed: 1}, func(string) {})
+			require.NoError(t, err)
+			edges, worst := sampled.edges()
+			require.Less(t, worst.RHat, 1.05)
+			require.Less(t, worst.MCSE, 0.03)
+			want := posterior.EdgeProbabilities()
+			largest := 0.0
+			for _, e := range orderedPairs(test.nodes) {
+				own := edges[e.from][e.to]
+				error := math.Abs(own.Mean - want[e.from][e.to])
+				largest = math.Max(largest, error)
+				require.Less(t, error, 0.02+5*own.MCSE, "%d to %d: %g for %g", e.from, e.to, own.Mean, want[e.from][e.to])
+			}
+			t.Logf("worst edge %.4f, R-hat %.4f, ESS %.0f, %d sweeps", largest, worst.RHat, worst.ESS, sampled.sweeps)
+		})
+	}
+}
+
+// The scores of sets of parents that chains use are those of the exact sums.
+func TestCandidates(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 6, Rows: 50, Mechanism: Linear, Seed: 5})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{EdgePenalty: 0.7}, Constraints{Require: []string{"x1->x0"}, Forbid: []string{"x2->x0"}, MaxParents: 3})
+	require.NoError(t, err)
+	exact, err := p.ExactScores(t.Context(), nil)
+	require.NoError(t, err)
+	c, err := newCandidates(t.Context(), p, 4, func(int, int) {})
+	require.NoError(t, err)
+	tables, err := c.newTables(t.Context(), 1)
+	require.NoError(t, err)
+	require.NotContains(t, c.parents[0], 1, "required")
+	require.NotContains(t, c.parents[0], 2, "forbidden")
+	found := 0
+	for k, f := range exact.Families {
+		mask := c.localMask(f.Node, f.Parents)
+		if mask == outside {
+			continue
+		}
+		found++
+		require.Equal(t, f.Parents, c.set(f.Node, mask))
+		require.InDelta(t, exact.LogEvidence[k], c.scores[f.Node][mask], 1e-9)
+		sum := math.Inf(-1)
+		for other := range c.scores[f.Node] {
+			if other&^mask == 0 {
+				sum = logAdd(sum, tables.weight(f.Node, other))
+			}
+		}
+		require.InDelta(t, sum, tables.within[f.Node][mask], 1e-9)
+	}
+	listed := 0
+	for _, own := range tables.sorted {
+		listed += len(own)
+	}
+	require.Equal(t, found, listed)
+}
+
+// Random sorts have the probability that is claimed: the mean of 1/u over sorts of a graph is the number of its orders, within 5 standard errors.
+func TestSortsCountOrders(t *testing.T) {
+	g := NewGraph(6)
+	for _, e := range []pair{{0, 1}, {0, 2}, {3, 2}, {2, 5}} {
+		g.Set(e.from, e.to, true)
+	}
+	w := &walk{
+		random: randomOf(3), parents: make([]Set, 6), children: make([]Set, 6), order: make([]int, 6), position: make([]int, 6), counts: make([]int, 7),
+	}
+	for j, set := range g.ParentSets() {
+		w.setParents(j, set)
+	}
+	const sorts = 20000
+	var sum, squares float64
+	for range sorts {
+		logProbability := w.sort()
+		require.InDelta(t, logProbability, w.logSort(), 1e-12)
+		for j, set := range w.parents {
+			for i := range set.Nodes() {
+				require.Less(t, w.position[i], w.position[j])
+			}
+		}
+		sum += math.Exp(-logProbability) / sorts
+		squares += math.Exp(-2*logProbability) / sorts
+	}
+	require.InDelta(t, g.Orders(), sum, 5*math.Sqrt((squares-sum*sum)/sorts))
+}
+
+func TestSets(t *testing.T) {
+	s := SetOf(3, 64, 127)
+	require.Equal(t, []int{3, 64, 127}, s.List())
+	require.Equal(t, 3, s.Len())
+	require.True(t, s.Has(64))
+	require.Equal(t, SetOf(3, 127), s.Without(64))
+	require.Equal(t, s, s.Toggle(5).Toggle(5))
+	require.True(t, SetOf(127).Within(s))
+	require.False(t, SetOf(126).Within(s))
+	require.Equal(t, SetOf(64), s.And(SetOf(64, 65)))
+	require.Equal(t, SetOf(3), s.Minus(SetOf(64, 127)))
+	require.Negative(t, SetOf(70).compare(SetOf(71)))
+	require.Negative(t, SetOf(127).compare(SetOf(0, 1)))
+	require.True(t, acyclic([]Set{{}, SetOf(0)}))
+	require.False(t, acyclic([]Set{SetOf(1), SetOf(0)}))
+}
+
+// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and the same seed gives the same answer.
+func TestRunSampled(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{ExpectedDegree: 1}, Constraints{MaxParents: 4})
+	require.NoError(t, err)
+	method, err := p.Resolve(Auto)
+	require.NoError(t, err)
+	require.Equal(t, Chains, method)
+	_, err = p.Resolve(Exact)
+	require.ErrorContains(t, err, "exact for up to 14")
+	run := func() *Result {
+		result, err := RunSampled(t.Context(), p, SampledConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
+		require.NoError(t, err)
+		return result
+	}
+	result := run()
+	require.Greater(t, float64(result.Metrics.Answer.Skeleton.AUROC), 0.9)
+	require.NotEmpty(t, result.Parameters)
+	require.Len(t, result.Checks, 16)
+	require.Equal(t, result.Edges, run().Edges)
+	p.Model.Mechanism = MLP
+	_, err = p.Resolve(Chains)
+	require.ErrorContains(t, err, "of linear mechanisms, not of mlp")
+}

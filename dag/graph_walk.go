@@ -1,0 +1,358 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// outside marks a node whose parents are not all candidates.
+const outside = -1
+
+// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ exp Σ_j (β ℓ_j(pa_j) − λ |pa_j|), or with the prior over orders to that over pairs of
+// an order and a graph along it.
+//
+// Its large step moves a node in an order and draws all families that this concerns at once. Given an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺),
+// with α_j the sum over the sets of candidates that come before j. So with the prior over orders, a new order is accepted with Π_j α_j(≺') / α_j(≺). With
+// the prior over graphs the order is no part of the state: it is drawn first, by a random sort of A with a known probability u(≺ | A), and the
+// acceptance is Π_j α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its orders. A node whose parents are not all
+// candidates keeps them in such a step.
+//
+// The small step adds, takes away or turns any one edge.
+type walk struct {
+	tables   *orderTables
+	random   *rand.Rand
+	parents  []Set
+	local    []int // the family of each node as a mask of candidates, or outside
+	order    []int
+	position []int
+	score    float64 // Σ_j ℓ_j(pa_j) − λ edges
+	known    map[Family]float64
+	children []Set
+	changed  []change // scratch of step
+	counts   []int    // scratch of sort and logSort
+	ready    []int    // scratch of sort
+	moved    acceptance
+	toggled  acceptance
+}
+
+// acceptance counts proposals.
+type acceptance struct{ accepted, proposed int }
+
+// change is what a large step does to a node.
+type change struct {
+	node, mask int // mask: the candidates that come before it
+	parents    Set // those it had, and
+	local      int // the same as a mask
+}
+
+// newWalk starts from a random order that the required edges allow, and families drawn along it.
+func newWalk(tables *orderTables, random *rand.Rand) *walk {
+	nodes := len(tables.parents)
+	w := &walk{
+		tables: tables, random: random, parents: make([]Set, nodes), local: make([]int, nodes), order: make([]int, nodes), position: make([]int, nodes),
+		known: map[Family]float64{}, children: make([]Set, nodes),
+		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
+	}
+	for j, required := range tables.problem.Structure.Required {
+		w.setParents(j, required)
+	}
+	w.sort()
+	for j := range nodes {
+		w.draw(j, w.maskBefore(j))
+	}
+	w.rescore()
+	return w
+}
+
+// rescore computes the score afresh, which sums of differences drift from.
+func (w *walk) rescore() {
+	w.score = 0
+	for j := range w.parents {
+		w.score += w.scoreOf(j, w.parents[j])
+	}
+}
+
+// rememberedScores bounds the scores that a walk keeps.
+const rememberedScores = 1 << 19
+
+// scoreOf is ℓ_j(pa) − λ |pa|.
+func (w *walk) scoreOf(j int, parents Set) float64 {
+	s := w.tables.problem.Structure
+	penalty := s.EdgePenalty * float64(parents.Len())
+	if mask := w.tables.localMask(j, parents); mask != outside {
+		return w.tables.scores[j][mask] - penalty
+	}
+	f := Family{j, parents}
+	value, ok := w.known[f]
+	if !ok {
+		if len(w.known) >= rememberedScores {
+			clear(w.known)
+		}
+		value = w.tables.score(j, parents)
+		w.known[f] = value
+	}
+	return value - penalty
+}
+
+// localMask is a family as a mask of candidates, or outside.
+func (c *candidates) localMask(j int, parents Set) int {
+	mask := c.mask(j, parents)
+	if popcount(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
+		return outside
+	}
+	return mask
+}
+
+// tempered is the difference of log weights at the temperature of the tables, given that of ℓ − λ edges and that of the number of edges.
+func (w *walk) tempered(difference, edges float64) float64 {
+	lambda := w.tables.problem.Structure.EdgePenalty
+	return w.tables.beta*(difference+lambda*edges) - lambda*edges
+}
+
+// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each with the same probability. It returns log u(≺ | A).
+func (w *walk) sort() (logProbability float64) {
+	ready, waiting := w.ready[:0], w.counts
+	for j, set := range w.parents {
+		if waiting[j] = set.Len(); waiting[j] == 0 {
+			ready = append(ready, j)
+		}
+	}
+	product := 1.0
+	for t := range w.parents {
+		product *= float64(len(ready))
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+		k := w.random.IntN(len(ready))
+		j := ready[k]
+		ready[k] = ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		w.order[t], w.position[j] = j, t
+		for i := range w.children[j].Nodes() {
+			if waiting[i]--; waiting[i] == 0 {
+				ready = append(ready, i)
+			}
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// logSort is log u(≺ | A) of the present order and graph.
+func (w *walk) logSort() (logProbability float64) {
+	counts := w.counts // nodes that become ready at each time
+	clear(counts)
+	for _, set := range w.parents {
+		last := -1
+		for i := range set.Nodes() {
+			last = max(last, w.position[i])
+		}
+		counts[last+1]++
+	}
+	ready, product := 0, 1.0
+	for t := range w.parents {
+		ready += counts[t]
+		product *= float64(ready - t)
+		if product > 1e250 {
+			logProbability -= math.Log(product)
+			product = 1
+		}
+	}
+	return logProbability - math.Log(product)
+}
+
+// maskBefore is the candidates of a node that come before it.
+func (w *walk) maskBefore(j int) (mask int) {
+	own := w.position[j]
+	for k, i := range w.tables.parents[j] {
+		if w.position[i] < own {
+			mask |= 1 << k
+		}
+	}
+	return mask
+}
+
+// draw draws the family of a node from those within a mask.
+func (w *walk) draw(j, mask int) {
+	t := w.tables
+	u, total := w.random.Float64(), t.within[j][mask]
+	chosen := -1
+	for _, m := range t.sorted[j] {
+		if int(m)&^mask != 0 {
+			continue
+		}
+		chosen = int(m)
+		if u -= math.Exp(t.weight(j, chosen) - total); u <= 0 {
+			break
+		}
+	}
+	w.local[j] = chosen
+	w.setParents(j, t.set(j, chosen))
+}
+
+// setParents changes the parents of a node.
+func (w *walk) setParents(j int, parents Set) {
+	for i := range w.parents[j].Minus(parents).Nodes() {
+		w.children[i] = w.children[i].Without(j)
+	}
+	for i := range parents.Minus(w.parents[j]).Nodes() {
+		w.children[i] = w.children[i].With(j)
+	}
+	w.parents[j] = parents
+}
+
+// step is a large step: a node moves by up to reach places.
+func (w *walk) step(reach int) {
+	nodes := len(w.parents)
+	orders := w.tables.problem.Structure.Orders
+	w.moved.proposed++
+	logRatio := 0.0
+	if !orders {
+		logRatio -= w.sort()
+	}
+	from := w.random.IntN(nodes)
+	by := 1 + w.random.IntN(reach)
+	if w.random.IntN(2) == 0 {
+		by = -by
+	}
+	to := from + by
+	if to < 0 || to >= nodes {
+		return
+	}
+	first, last := min(from, to), max(from, to)
+	w.changed = w.changed[:0]
+	for t := first; t <= last; t++ {
+		j := w.order[t]
+		w.changed = append(w.changed, change{node: j, mask: w.maskBefore(j)})
+	}
+	w.shift(from, to)
+	kept := 0
+	valid := true
+	for _, c := range w.changed {
+		j := c.node
+		if w.local[j] == outside || !w.tables.problem.Structure.Required[j].Empty() {
+			for i := range w.parents[j].Nodes() {
+				valid = valid && (w.position[i] < w.position[j] || w.local[j] != outside && !w.tables.problem.Structure.Required[j].Has(i))
+			}
+			if w.local[j] == outside {
+				continue
+			}
+		}
+		if mask := w.maskBefore(j); mask != c.mask {
+			logRatio += w.tables.within[j][mask] - w.tables.within[j][c.mask]
+			w.changed[kept] = change{j, mask, w.parents[j], w.local[j]}
+			kept++
+		}
+	}
+	w.changed = w.changed[:kept]
+	limit := math.Log(w.random.Float64())
+	if !valid || orders && logRatio < limit {
+		w.shift(to, from)
+		return
+	}
+	difference := 0.0
+	for _, c := range w.changed {
+		j := c.node
+		difference -= w.listed(j)
+		w.draw(j, c.mask)
+		difference += w.listed(j)
+	}
+	if !orders && logRatio+w.logSort() < limit {
+		for _, c := range w.changed {
+			w.setParents(c.node, c.parents)
+			w.local[c.node] = c.local
+		}
+		return // the order is drawn afresh next time
+	}
+	w.score += difference
+	w.moved.accepted++
+}
+
+// listed is ℓ_j − λ |pa_j| of a node whose parents are candidates.
+func (w *walk) listed(j int) float64 {
+	return w.tables.scores[j][w.local[j]] - w.tables.problem.Structure.EdgePenalty*float64(w.parents[j].Len())
+}
+
+// shift moves the node at one place of the order to another.
+func (w *walk) shift(from, to int) {
+	j := w.order[from]
+	if from < to {
+		copy(w.order[from:to], w.order[from+1:to+1])
+	} else {
+		copy(w.order[to+1:from+1], w.order[to:from])
+	}
+	w.order[to] = j
+	for t := min(from, to); t <= max(from, to); t++ {
+		w.position[w.order[t]] = t
+	}
+}
+
+// toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or added.
+func (w *walk) toggle() {
+	nodes, s := len(w.parents), w.tables.problem.Structure
+	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
+	if to >= from {
+		to++
+	}
+	w.toggled.proposed++
+	changed := w.parents[to].Toggle(from)
+	if !s.allows(to, changed) {
+		return
+	}
+	turn := w.parents[from].Has(to)
+	var turned Set
+	difference, edges := w.scoreOf(to, changed)-w.scoreOf(to, w.parents[to]), float64(changed.Len()-w.parents[to].Len())
+	if turn {
+		turned = w.parents[from].Without(to)
+		if s.Orders || !s.allows(from, turned) { // along a fixed order no edge can be turned
+			return
+		}
+		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
+		edges--
+	}
+	if w.tempered(difference, edges) < math.Log(w.random.Float64()) {
+		return
+	}
+	if changed.Has(from) {
+		switch {
+		case s.Orders:
+			if w.position[from] > w.position[to] {
+				return
+			}
+		case w.reaches(to, from, turn):
+			return
+		}
+	}
+	w.setFamily(to, changed)
+	if turn {
+		w.setFamily(from, turned)
+	}
+	w.score += difference
+	w.toggled.accepted++
+}
+
+func (w *walk) setFamily(j int, parents Set) {
+	w.setParents(j, parents)
+	w.local[j] = w.tables.localMask(j, parents)
+}
+
+// reaches tells whether there is a path from one node to another; direct: other than the edge between them.
+func (w *walk) reaches(from, to int, direct bool) bool {
+	waiting := w.parents[to]
+	if direct {
+		waiting = waiting.Without(from)
+	}
+	seen := waiting
+	for !waiting.Empty() {
+		if seen.Has(from) {
+			return true
+		}
+		next := Set{}
+		for i := range waiting.Nodes() {
+			next = next.Or(w.parents[i])
+		}
+		waiting = next.Minus(seen)
+		seen = seen.Or(next)
+	}
+	return false
+}

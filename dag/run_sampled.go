@@ -1,0 +1,146 @@
+package dag
+
+import (
+	gocontext "context"
+	"math"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// SampledConfig says how RunSampled works.
+type SampledConfig struct {
+	Chains ChainConfig
+	// Truth, if not nil, is compared with.
+	Truth *Graph
+	// Dir is the run directory; it must exist.
+	Dir string
+	// Status, if not nil, hears what RunSampled is doing.
+	Status func(string)
+}
+
+// RunSampled finds the posterior over graphs of linear mechanisms by Markov chains over graphs, whatever the number of nodes, and writes tables and pictures to the run directory. The
+// parameters of mechanisms are drawn from closed forms given the graph.
+func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Result, error) {
+	started := time.Now()
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, cfg.Status)
+	if err != nil {
+		return nil, err
+	}
+	edges, worst := sampled.edges()
+	posterior, draws := sampled.gather()
+	nodes := problem.Data.Nodes()
+	probabilities, errors := square2(nodes), square2(nodes)
+	for _, e := range orderedPairs(nodes) {
+		probabilities[e.from][e.to], errors[e.from][e.to] = edges[e.from][e.to].Mean, edges[e.from][e.to].MCSE
+	}
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
+	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN()) // chains do not tell
+	result.Diagnostics = chainReport(len(sampled.graphs), len(sampled.graphs[0]), worst)
+	cfg.Status("comparing graphs")
+	// As if the effective draws of the worst edge were those of every event.
+	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth)
+	random := stream.Rand(cfg.Chains.Seed, "parameters")
+	source := problem.exactParameters(posterior.families, random)
+	result.Parameters = problem.effects(posterior, source, random)
+	result.Checks = problem.checkNodes(posterior, source, random)
+	result.Seconds.Total = time.Since(started).Seconds()
+	return result, problem.write(result, cfg.Dir)
+}
+
+// chainReport judges chains by the worst of what they were asked for.
+func chainReport(chains, draws int, worst rjmcmc.Summary) *ChainReport {
+	return &ChainReport{
+		Verdict: chainVerdict(worst).String(), Chains: chains, Draws: draws,
+		RHat: Number(worst.RHat), ESS: Number(worst.ESS), WorstSE: Number(worst.MCSE),
+	}
+}
+
+func chainVerdict(worst rjmcmc.Summary) vti.Verdict {
+	switch {
+	case !(worst.RHat <= failedRHat):
+		return vti.Failed
+	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS) || !(worst.MCSE <= wantedEdgeSE):
+		return vti.Doubtful
+	}
+	return vti.Trusted
+}
+
+// shareOf is the share of draws for which an event holds, with the standard error that so many independent draws have.
+func shareOf(draws []Draw, independent float64) func(event func(*Graph) bool) (probability, se float64) {
+	return func(event func(*Graph) bool) (probability, se float64) {
+		for _, d := range draws {
+			if event(d.Graph) {
+				probability += d.Probability
+			}
+		}
+		return probability, math.Sqrt(probability * (1 - probability) / math.Max(independent, 1))
+	}
+}
+
+// comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws: equivalence classes take long.
+const comparedGraphs = 3000
+
+// gather lists the families of all draws with their shares, and the graphs of some draws, the most frequent first.
+func (s *sampledGraphs) gather() (posterior mixture, draws []Draw) {
+	place := map[Family]int{}
+	total := float64(len(s.graphs) * len(s.graphs[0]))
+	every := max(1, int(total)/comparedGraphs)
+	var graphs []*Graph
+	var families [][]int
+	for c, chain := range s.graphs {
+		for k, parents := range chain {
+			own := make([]int, len(parents))
+			for j, set := range parents {
+				f := Family{j, set}
+				at, seen := place[f]
+				if !seen {
+					at = len(posterior.families)
+					place[f] = at
+					posterior.families, posterior.shares = append(posterior.families, f), append(posterior.shares, 0)
+				}
+				posterior.shares[at] += 1 / total
+				own[j] = at
+			}
+			if (c*len(chain)+k)%every == 0 {
+				graphs, families = append(graphs, FromParents(parents)), append(families, own)
+			}
+		}
+	}
+	return posterior, countDraws(graphs, families)
+}
+
+// countDraws lists the different ones of some graphs, the most frequent first. families may be nil.
+func countDraws(graphs []*Graph, families [][]int) []Draw {
+	place := map[string]int{}
+	var draws []Draw
+	for k, g := range graphs {
+		key := g.Key()
+		at, seen := place[key]
+		if !seen {
+			at = len(draws)
+			place[key] = at
+			draws = append(draws, Draw{Graph: g, SE: math.NaN()}) // the chains give errors for edges
+			if families != nil {
+				draws[at].Families = families[k]
+			}
+		}
+		draws[at].Count++
+	}
+	order := make([]int, len(draws))
+	for i := range order {
+		order[i] = i
+	}
+	sortBy(order, func(i int) float64 { return -float64(draws[i].Count) })
+	sorted := make([]Draw, len(draws))
+	for i, from := range order {
+		sorted[i] = draws[from]
+		sorted[i].Probability = float64(sorted[i].Count) / float64(len(graphs))
+	}
+	return sorted
+}
