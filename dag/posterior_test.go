@@ -181,7 +181,7 @@ func TestStructureErrors(t *testing.T) {
 		"2 required parents and may have 1":               func(s *Structure) { s.Required[0] = SetOf(1, 2); s.MaxParents = 1 },
 		"own parent":                                      func(s *Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
 		"edge penalty":                                    func(s *Structure) { s.EdgePenalty = math.NaN() },
-		"expected 2 to 20":                                func(s *Structure) { s.Nodes = 21 },
+		"expected 2 to 128":                               func(s *Structure) { s.Nodes = 129 },
 	} {
 		s := FreeStructure(3)
 		change(&s)
