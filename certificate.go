@@ -211,48 +211,78 @@ const (
 
 // judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's probability.
 func (c *Certificate) judge() {
-	c.Verdict = Trusted
-	lower := func(to Verdict, format string, args ...any) {
-		c.Verdict = min(c.Verdict, to)
-		c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
-	}
-	switch {
-	case math.IsNaN(c.KHat) || c.KHat > hopelessKHat:
-		lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", c.KHat, hopelessKHat)
-	case c.KHat > psis.Reliable:
-		lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", c.KHat, psis.Reliable)
-	}
-	switch {
-	case !(c.ESS >= leastESS):
-		lower(Failed, "only %.0f effective draws of %d", c.ESS, c.Draws)
-	case c.ESS < wantedESS:
-		lower(Doubtful, "only %.0f effective draws of %d", c.ESS, c.Draws)
-	}
+	j := judgement{verdict: Trusted}
+	j.weights(c.KHat, c.ESS, c.Draws)
 	var worstSE float64
 	for _, model := range c.Models {
 		worstSE = math.Max(worstSE, model.SE)
 	}
 	switch {
 	case !(worstSE <= hopelessEventSE):
-		lower(Failed, "the standard error of a model probability is %.2g", worstSE)
+		j.lower(Failed, "the standard error of a model probability is %.2g", worstSE)
 	case worstSE > wantedEventSE:
-		lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
+		j.lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
 	}
-	switch {
-	case !(c.LogEvidenceSE <= hopelessEvidenceSE):
-		lower(Failed, "the standard error of the log evidence is %.2g", c.LogEvidenceSE)
-	case c.LogEvidenceSE > wantedEvidenceSE:
-		lower(Doubtful, "the standard error of the log evidence is %.2g", c.LogEvidenceSE)
-	}
+	j.evidence(c.LogEvidenceSE)
 	if moved := math.Abs(c.drift.mean); moved > surelyNotZero*c.drift.se && moved > wantedDrift {
 		verdict := Doubtful
 		if moved > hopelessDrift {
 			verdict = Failed
 		}
-		lower(verdict, "tempered particles had not settled: their mean log density still moved by %.2g", c.drift.mean)
+		j.lower(verdict, "tempered particles had not settled: their mean log density still moved by %.2g", c.drift.mean)
 	}
-	if share := float64(c.NonFinite) / float64(max(c.Draws, 1)); share > nonFiniteShare {
-		lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
+	j.nonFinite(c.NonFinite, c.Draws)
+	c.Verdict, c.Reasons = j.verdict, j.reasons
+}
+
+// JudgeWeights says how far an evidence from importance weights can be believed, and why not further: for a posterior without models, by the limits of Certificate.
+// kHat is the Pareto shape of the weights, ess their effective number among draws, of which nonFinite had a density that was not finite, and logEvidenceSE the standard error of the log evidence in nats.
+func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (verdict Verdict, reasons []string) {
+	j := judgement{verdict: Trusted}
+	j.weights(kHat, ess, draws)
+	j.evidence(logEvidenceSE)
+	j.nonFinite(nonFinite, draws)
+	return j.verdict, j.reasons
+}
+
+// judgement is a verdict in the making, with the reasons for it.
+type judgement struct {
+	verdict Verdict
+	reasons []string
+}
+
+func (j *judgement) lower(to Verdict, format string, args ...any) {
+	j.verdict = min(j.verdict, to)
+	j.reasons = append(j.reasons, fmt.Sprintf(format, args...))
+}
+
+func (j *judgement) weights(kHat, ess float64, draws int) {
+	switch {
+	case math.IsNaN(kHat) || kHat > hopelessKHat:
+		j.lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", kHat, hopelessKHat)
+	case kHat > psis.Reliable:
+		j.lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", kHat, psis.Reliable)
+	}
+	switch {
+	case !(ess >= leastESS):
+		j.lower(Failed, "only %.0f effective draws of %d", ess, draws)
+	case ess < wantedESS:
+		j.lower(Doubtful, "only %.0f effective draws of %d", ess, draws)
+	}
+}
+
+func (j *judgement) evidence(se float64) {
+	switch {
+	case !(se <= hopelessEvidenceSE):
+		j.lower(Failed, "the standard error of the log evidence is %.2g", se)
+	case se > wantedEvidenceSE:
+		j.lower(Doubtful, "the standard error of the log evidence is %.2g", se)
+	}
+}
+
+func (j *judgement) nonFinite(count, draws int) {
+	if share := float64(count) / float64(max(draws, 1)); share > nonFiniteShare {
+		j.lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
 	}
 }
 

@@ -16,12 +16,12 @@ type Config struct {
 	Family Family
 	// Encoding is the size of the encodings of PAVIF; 0 stands for two for each number of the variable, and four more.
 	Encoding int
-	// Flow is the architecture of the conditional flows of PAVIF; Fit fills in Dim and Features. If Kind and all sizes are zero, it is an affine flow of two layers with one block of 16 units.
+	// Flow is the architecture of the conditional flows of PAVIF; Fit fills in Dim and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of 16 units.
 	Flow cosmic.Config
 	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
 	// several selects the members it belongs to. A plate that is not there is taken whole.
 	Batch map[*Plate]int
-	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 32, the fewer the more members a step takes part in.
+	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64, the fewer the more members a step takes part in.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
@@ -84,7 +84,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxNonFinite, 0.01)
 	setDefault(&c.LogEvery, 100)
 	if c.Flow.Layers == 0 && c.Flow.Blocks == 0 && c.Flow.Hidden == 0 && c.Flow.Kind == cosmic.Affine {
-		c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = 2, 1, 16
+		c.Flow.Kind, c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = cosmic.Spline, 1, 1, 16
 	}
 	return c
 }

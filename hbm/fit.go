@@ -95,7 +95,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 
 // draws is the number of draws if the configuration gives none: enough that a step has manyRows values of its largest latent variable, within bounds.
 func (t *trainer) draws() int {
-	const manyRows, fewest, most = 1024, 8, 32
+	const manyRows, fewest, most = 1024, 8, 64
 	members := 1
 	for _, l := range t.family.latents {
 		size := 1
@@ -185,20 +185,32 @@ func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJ
 
 // densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent variable.
 func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node) (logJoint, logQ *Node) {
-	z := map[*Variable]*Node{}
-	for i, l := range p.family.latents {
-		z[l.Variable] = ConvertDType(noise[i], r.dtype)
-	}
-	logQs := p.family.draw(ctx.In(familyScope).Checked(false), r, z)
+	logPs, logQs := p.termsAt(ctx, r, noise)
 	for _, v := range p.model.variables {
 		if v.role != Constant {
-			logJoint = plus(logJoint, r.weigh(v, r.logProb(v)))
+			logJoint = plus(logJoint, r.weigh(v, logPs[v]))
 		}
 		if v.role == Latent {
 			logQ = plus(logQ, r.weigh(v, logQs[v]))
 		}
 	}
 	return logJoint, logQ
+}
+
+// termsAt are the terms of densitiesAt: the log density under the model of each member of each variable with a density, and that under the family of the latent ones, [plates..., draws].
+func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (logP, logQ map[*Variable]*Node) {
+	z := map[*Variable]*Node{}
+	for i, l := range p.family.latents {
+		z[l.Variable] = ConvertDType(noise[i], r.dtype)
+	}
+	logQ = p.family.draw(ctx.In(familyScope).Checked(false), r, z)
+	logP = map[*Variable]*Node{}
+	for _, v := range p.model.variables {
+		if v.role != Constant {
+			logP[v] = r.logProb(v)
+		}
+	}
+	return logP, logQ
 }
 
 // plus adds to a sum that is nil at first, and broadcasts over draws.

@@ -117,13 +117,7 @@ func (p *Posterior) Sample(n int, name string) (*Draws, error) { return p.sample
 const largestChunk = 1 << 18
 
 // chunk is how many draws are made at once.
-func (p *Posterior) chunk() int {
-	members := 0
-	for _, v := range p.model.variables {
-		members = max(members, v.Members())
-	}
-	return max(1, min(256, largestChunk/members))
-}
+func (p *Posterior) chunk() int { return max(1, min(256, largestChunk/p.model.largest())) }
 
 func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
 	if n < 1 {
@@ -152,11 +146,7 @@ func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
 		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
 		var inputs []any
 		for _, l := range p.family.latents {
-			z := make([]float64, l.Members()*chunk*l.dim)
-			for i := range z {
-				z[i] = random.NormFloat64()
-			}
-			inputs = append(inputs, tensors.FromFlatDataAndDimensions(z, append(chosen.dims(l.Variable), chunk, l.dim)...))
+			inputs = append(inputs, normals(random, append(chosen.dims(l.Variable), chunk, l.dim)...))
 		}
 		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(inputs, rest...)...) })
 		if err != nil {

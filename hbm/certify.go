@@ -1,0 +1,311 @@
+package hbm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/train"
+)
+
+// CertifyConfig says how a fit is certified. The zero value is a good default.
+type CertifyConfig struct {
+	// Draws is the number of weighted draws; 0 stands for 2,000.
+	Draws int
+	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of Draws; 0 stands for 16.
+	Inner int
+}
+
+// Certificate is what importance weighting finds about a posterior: the evidence, with its error, corrected draws, and whether to believe them.
+//
+// The members of a plate whose variables are independent given all others, in the model and in the family, are weighted one by one: the evidence given the others is a product over members,
+//
+//	p(x, θ) = p(θ, x_0) Π_g ∫ p(x_g, z_g | θ) dz_g
+//
+// and each factor is estimated without bias by a mean over draws of z_g alone, so the weights of the draws of θ hardly spread more for many members than for few.
+type Certificate struct {
+	Verdict vti.Verdict
+	// Reasons say, when the verdict is not Trusted, what kept it from being so.
+	Reasons []string
+	// Plate is the plate whose members are weighted one by one; nil if there is none.
+	Plate *Plate
+	// KHat is the Pareto shape of the weights and ESS their effective number among Draws.
+	KHat, ESS float64
+	Draws     int
+	// LogEvidence is log p(x) with its standard error, in nats.
+	LogEvidence, LogEvidenceSE float64
+	// NonFinite counts draws whose density was not finite; they weigh nothing.
+	NonFinite int
+	// Sample are draws that follow the posterior when each is weighted by its Weight; the weights sum to one. LogJoint and LogQ are nil.
+	Sample *Draws
+	Weight []float64
+}
+
+// Certify weights draws from the family by the model.
+func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
+	if cfg.Draws < 0 || cfg.Inner < 0 {
+		return nil, fmt.Errorf("hbm.CertifyConfig: numbers of draws must not be negative, found %d and %d", cfg.Draws, cfg.Inner)
+	}
+	setDefault(&cfg.Draws, 2000)
+	setDefault(&cfg.Inner, 16)
+	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner}
+	if w.plate == nil {
+		w.inner = 1
+	}
+	w.outer = max(1, min(cfg.Draws, 4*largestChunk/(w.inner*p.model.largest())))
+	certificate := &Certificate{Plate: w.plate, Draws: cfg.Draws, Sample: &Draws{N: cfg.Draws, Values: Values{}}}
+	logWeights, err := w.run(certificate.Sample)
+	if err != nil {
+		return nil, err
+	}
+	smoothed := psis.Smooth(logWeights)
+	certificate.KHat, certificate.ESS, certificate.NonFinite = smoothed.K, smoothed.ESS, smoothed.NonFinite
+	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
+	var sum float64
+	for _, logWeight := range smoothed.LogWeights {
+		weight := math.Exp(logWeight - smoothed.LogMean)
+		certificate.Weight = append(certificate.Weight, weight)
+		sum += weight
+	}
+	for i := range certificate.Weight {
+		certificate.Weight[i] /= sum
+	}
+	certificate.Verdict, certificate.Reasons = vti.JudgeWeights(smoothed.K, smoothed.ESS, cfg.Draws, smoothed.NonFinite, smoothed.LogMeanSE)
+	return certificate, nil
+}
+
+// separable is the plate to whose members most latent numbers belong, of those for which each variable belongs to one member at most; nil if there is none. Given the other
+// variables, those of different members of it are independent.
+func separable(m *Model) *Plate {
+	var best *Plate
+	most := 0
+	for _, p := range m.plates {
+		numbers, separate := 0, true
+		for _, v := range m.variables {
+			carriers := 0
+			for _, q := range v.plates {
+				if q.reaches(p) {
+					carriers++
+				}
+			}
+			separate = separate && (carriers <= 1 || v.role == Constant)
+			if carriers > 0 && v.role == Latent {
+				numbers += v.Members() * v.EventSize()
+			}
+		}
+		if separate && numbers > most {
+			best, most = p, numbers
+		}
+	}
+	return best
+}
+
+// belongs is the plate of the variable that says to which member of the other plate its members belong; nil if they belong to none.
+func (v *Variable) belongs(to *Plate) *Plate {
+	if to == nil {
+		return nil
+	}
+	if carrier := to.carrier(v.plates); carrier >= 0 {
+		return v.plates[carrier]
+	}
+	return nil
+}
+
+// largest is the largest number of members of a variable.
+func (m *Model) largest() int {
+	largest := 1
+	for _, v := range m.variables {
+		largest = max(largest, v.Members())
+	}
+	return largest
+}
+
+// weighing computes importance weights in batches of outer draws, with inner draws of what belongs to each member of a plate.
+type weighing struct {
+	*Posterior
+	plate        *Plate
+	outer, inner int
+}
+
+// graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws if it does not belong to a member of the plate, and the inputs of the feed. It returns the log weights of what belongs to no member [outer], of
+// what belongs to each [members, outer, inner], and the values of all latent variables with draws first.
+func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
+	noise := make([]*Node, len(w.family.latents))
+	copy(noise, inputs)
+	for i, l := range w.family.latents {
+		if l.belongs(w.plate) == nil {
+			noise[i] = repeatDraws(noise[i], len(l.plates), w.inner)
+		}
+	}
+	r, _ := w.feed.replica(w.everything, inputs[len(noise):])
+	logP, logQ := w.termsAt(ctx, r, noise)
+	members := 1
+	if w.plate != nil {
+		members = w.plate.size
+	}
+	common := Zeros(r.graph, shapes.Make(dtypes.Float64, w.outer*w.inner))
+	own := Zeros(r.graph, shapes.Make(dtypes.Float64, members, w.outer*w.inner))
+	for _, v := range w.model.variables {
+		if v.role == Constant {
+			continue
+		}
+		term := ConvertDType(logP[v], dtypes.Float64)
+		if v.role == Latent {
+			term = Sub(term, ConvertDType(logQ[v], dtypes.Float64))
+		}
+		term = BroadcastToDims(term, append(r.dims(v), w.outer*w.inner)...)
+		carrier := v.belongs(w.plate)
+		for axis := len(v.plates) - 1; axis >= 0; axis-- {
+			if v.plates[axis] != carrier {
+				term = ReduceSum(term, axis)
+			}
+		}
+		switch carrier {
+		case nil:
+			common = Add(common, term)
+		case w.plate:
+			own = Add(own, term)
+		default:
+			own = ScatterSum(own, r.position(carrier, w.plate), term, false, false)
+		}
+	}
+	common = ReduceMean(Reshape(common, w.outer, w.inner), -1) // inner draws share it
+	outputs := []*Node{common, Reshape(own, members, w.outer, w.inner)}
+	for _, l := range w.family.latents {
+		outputs = append(outputs, ConvertDType(drawsFirst(r, l.Variable), dtypes.Float64))
+	}
+	return outputs
+}
+
+// repeatDraws repeats each entry along an axis n times.
+func repeatDraws(x *Node, axis, n int) *Node {
+	dims := append([]int{}, x.Shape().Dimensions...)
+	wide := append(append(append([]int{}, dims[:axis+1]...), n), dims[axis+1:]...)
+	dims[axis] *= n
+	return Reshape(BroadcastToDims(InsertAxes(x, axis+1), wide...), dims...)
+}
+
+// run fills the values of sample, and returns the log weight of each of its draws.
+func (w *weighing) run(sample *Draws) ([]float64, error) {
+	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
+	if err != nil {
+		return nil, err
+	}
+	chosen := w.everything.draw(nil)
+	rest := w.feed.inputs(chosen)
+	var logWeights []float64
+	for start := 0; start < sample.N; start += w.outer {
+		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start/w.outer))
+		var inputs []any
+		for _, l := range w.family.latents {
+			draws := w.outer
+			if l.belongs(w.plate) != nil {
+				draws *= w.inner
+			}
+			inputs = append(inputs, normals(random, append(chosen.dims(l.Variable), draws, l.dim)...))
+		}
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(append(inputs, rest...)...) })
+		if err != nil {
+			return nil, err
+		}
+		keep := min(w.outer, sample.N-start)
+		common, own := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
+		picks := make([][]int, len(own)/(w.outer*w.inner)) // of each member, [keep]: which of the inner draws
+		logWeights = append(logWeights, common[:keep]...)
+		for member := range picks {
+			picks[member] = make([]int, keep)
+			for s := range keep {
+				at := (member*w.outer + s) * w.inner
+				logMean, pick := pickOne(random, own[at:at+w.inner])
+				logWeights[start+s] += logMean
+				picks[member][s] = pick
+			}
+		}
+		for i, l := range w.family.latents {
+			values := tensors.MustCopyFlatData[float64](outputs[2+i])
+			sample.Values[l.Variable] = append(sample.Values[l.Variable], w.picked(l.Variable, values, picks, keep)...)
+		}
+	}
+	return logWeights, nil
+}
+
+// picked takes from values [outer·inner, plates..., event...] of a variable the draws that were picked for each member of the plate, [keep, plates..., event...].
+func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
+	size := v.EventSize()
+	rowSize := v.Members() * size
+	out := make([]float64, 0, keep*rowSize)
+	owner := w.owners(v)
+	for s := range keep {
+		for member := range v.Members() {
+			pick := 0
+			if owner != nil {
+				pick = picks[owner[member]][s]
+			}
+			at := (s*w.inner+pick)*rowSize + member*size
+			out = append(out, values[at:at+size]...)
+		}
+	}
+	return out
+}
+
+// owners are the members of the plate that the members of a variable belong to; nil if they belong to none.
+func (w *weighing) owners(v *Variable) []int32 {
+	carrier := v.belongs(w.plate)
+	if carrier == nil {
+		return nil
+	}
+	below := 1 // members of the plates after the carrier
+	for i := len(v.plates) - 1; v.plates[i] != carrier; i-- {
+		below *= v.plates[i].size
+	}
+	chain := carrier.path(w.plate)
+	owners := make([]int32, v.Members())
+	for member := range owners {
+		owners[member] = follow(chain, int32(member/below%carrier.size))
+	}
+	return owners
+}
+
+// pickOne picks one of several draws with probability proportional to its weight, and returns the logarithm of the mean weight.
+func pickOne(random *rand.Rand, logWeights []float64) (logMean float64, pick int) {
+	largest := math.Inf(-1)
+	for _, l := range logWeights {
+		if math.IsNaN(l) {
+			return math.NaN(), 0
+		}
+		largest = math.Max(largest, l)
+	}
+	if math.IsInf(largest, 0) {
+		return largest, 0
+	}
+	var sum float64
+	for _, l := range logWeights {
+		sum += math.Exp(l - largest)
+	}
+	left := sum * random.Float64()
+	for i, l := range logWeights {
+		if left -= math.Exp(l - largest); left < 0 {
+			pick = i
+			break
+		}
+	}
+	return largest + math.Log(sum/float64(len(logWeights))), pick
+}
+
+// normals are standard normal numbers.
+func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
+	z := make([]float64, product(dims))
+	for i := range z {
+		z[i] = random.NormFloat64()
+	}
+	return tensors.FromFlatDataAndDimensions(z, dims...)
+}
