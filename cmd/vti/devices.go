@@ -17,6 +17,8 @@ type devicesAnswer struct {
 	Devices []deviceLine `json:"devices"`
 	Cards   []string     `json:"cards"`
 	Check   []checkLine  `json:"check,omitempty"`
+
+	Benchmark []benchmarkLine `json:"benchmark,omitempty"`
 }
 
 type deviceLine struct {
@@ -28,8 +30,9 @@ type deviceLine struct {
 
 func (a *app) devicesCommand() *cobra.Command {
 	var plugin string
-	var asJSON, check bool
+	var asJSON, check, benchmark bool
 	var test deviceTest
+	var sizes benchmarkFlags
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "List where vti can compute",
@@ -40,9 +43,16 @@ that cannot be opened what is missing. Nothing is downloaded.
 With --check it also computes on every device that answers, or on the one of --device, and compares with
 GoMLX's interpreter in float64: every flow, every q(m), every likelihood and 50 training steps of
 each, in float32 and float64, with the same random numbers everywhere. A device that disagrees makes the
-exit status 1.`,
-		Example: "  vti devices\n  vti devices --check\n  vti devices --check --device cuda --pjrt-plugin xla_cuda_plugin.so",
-		Args:    cobra.NoArgs,
+exit status 1.
+
+With --benchmark it times training steps on the paper's robust design, and says which share of a step
+products of matrices and passes through memory would take at the speed measured for a large product and
+a large array on the same device. It stops where memory runs out.`,
+		Example: `  vti devices
+  vti devices --check
+  vti devices --check --benchmark --device cuda --pjrt-plugin xla_cuda_plugin.so
+  vti devices --benchmark --device cpu --predictors 7 --batches 1024`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			answer, err := surveyDevices(plugin)
 			if err != nil {
@@ -51,6 +61,11 @@ exit status 1.`,
 			test.plugin = plugin
 			if check {
 				if answer.Check, err = test.check(cmd.Context(), a, answer); err != nil {
+					return err
+				}
+			}
+			if benchmark {
+				if answer.Benchmark, err = test.benchmark(cmd.Context(), a, answer, &sizes); err != nil {
 					return err
 				}
 			}
@@ -63,12 +78,17 @@ exit status 1.`,
 			if check {
 				printCheck(a.stdout, answer.Check)
 			}
+			if benchmark {
+				printBenchmark(a.stdout, answer.Benchmark)
+			}
 			return err
 		},
 	}
 	registerPlugin(cmd, &plugin)
 	cmd.Flags().BoolVar(&check, "check", false, "compare what devices compute with the interpreter")
+	cmd.Flags().BoolVar(&benchmark, "benchmark", false, "time training steps on devices")
 	test.register(cmd)
+	sizes.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

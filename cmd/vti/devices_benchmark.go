@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/vti/internal/devicecheck"
+	"github.com/transdim/vti/gpu"
+)
+
+// benchmarkLine is the speed of a device: what it does at best, and training steps in each size.
+type benchmarkLine struct {
+	Device         string               `json:"device"`
+	Description    string               `json:"description"`
+	DType          string               `json:"dtype"`
+	StepsPerLaunch int                  `json:"steps_per_launch"`
+	Limits         devicecheck.Limits   `json:"limits"`
+	Timings        []devicecheck.Timing `json:"timings"`
+	Stopped        string               `json:"stopped,omitempty"` // why not all sizes were timed
+}
+
+// benchmarkFlags are the sizes that are timed.
+type benchmarkFlags struct {
+	flows               []string
+	predictors, batches []int
+	launch              int
+	dtype               dtypes.DType
+}
+
+func (f *benchmarkFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.flows, "flows", []string{"diagonal", "affine", "spline"}, "with --benchmark: flows, in the sizes of the paper")
+	flags.IntSliceVar(&f.predictors, "predictors", []int{7, 100}, "with --benchmark: numbers of predictors")
+	flags.IntSliceVar(&f.batches, "batches", []int{1024, 8192, 65536}, "with --benchmark: draws per training step")
+	f.launch = 1
+	flags.Var(count{&f.launch, 1}, "steps-per-launch", "with --benchmark: training steps that are compiled into one graph")
+	registerFloatType(cmd, &f.dtype)
+}
+
+// sizes checks the flags.
+func (f *benchmarkFlags) sizes() (devicecheck.Sizes, error) {
+	sizes := devicecheck.Sizes{Flows: f.flows, Predictors: f.predictors, Batches: f.batches, DType: f.dtype, StepsPerLaunch: f.launch}
+	for _, flow := range f.flows {
+		if _, ok := devicecheck.Flows[flow]; !ok {
+			return sizes, fmt.Errorf("--flows: expected diagonal, affine or spline, found %q", flow)
+		}
+	}
+	if least := slices.Min(append(slices.Clone(f.predictors), 1)); least < 1 {
+		return sizes, fmt.Errorf("--predictors: expected whole numbers from 1, found %d", least)
+	}
+	if least := slices.Min(append(slices.Clone(f.batches), 2)); least < 2 {
+		return sizes, fmt.Errorf("--batches: expected whole numbers from 2, found %d", least)
+	}
+	slices.Sort(sizes.Batches) // the time of one tells for how long to run the next
+	return sizes, nil
+}
+
+// benchmark times devices. Where memory runs out a device is done.
+func (d *deviceTest) benchmark(ctx context.Context, a *app, survey *devicesAnswer, f *benchmarkFlags) ([]benchmarkLine, error) {
+	kinds, err := d.kinds(survey)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := f.sizes()
+	if err != nil {
+		return nil, err
+	}
+	shown := &progress{}
+	if !d.quiet {
+		shown = newProgress(a.stderr)
+	}
+	defer shown.end()
+	var lines []benchmarkLine
+	for _, kind := range kinds {
+		device, err := gpu.OpenWith(gpu.Options{Kind: kind, Plugin: d.plugin})
+		if err != nil {
+			return nil, err
+		}
+		line := benchmarkLine{Device: kind.String(), Description: device.Backend().DeviceDescription(0), DType: strings.ToLower(f.dtype.String()), StepsPerLaunch: f.launch}
+		shown.line(line.Device+": measuring what it does at best", false)
+		line.Limits, err = devicecheck.Measure(device, f.dtype)
+		if err == nil {
+			shown.line(line.Device+": training steps", false)
+			err = devicecheck.Benchmark(ctx, device, sizes, func(t devicecheck.Timing) {
+				shown.line(fmt.Sprintf("%s: %s, %d predictors, batch %d: %.3g ms", line.Device, t.Flow, t.Predictors, t.Batch, 1e3*t.Step), true)
+				line.Timings = append(line.Timings, t)
+			})
+		}
+		device.Close()
+		var full *gpu.Failure
+		switch {
+		case errors.As(err, &full) && full.OutOfMemory:
+			line.Stopped = err.Error()
+		case errors.Is(err, context.Canceled):
+			return nil, err
+		case err != nil:
+			return nil, failure{err}
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// printBenchmark prints a table for each device.
+func printBenchmark(w io.Writer, lines []benchmarkLine) {
+	for _, line := range lines {
+		fmt.Fprintf(w, "\n%s (%s), %s: at best %.3g Gflop/s in a product of matrices, %.3g GB/s through memory\n\n",
+			line.Device, line.Description, line.DType, line.Limits.FlopsPerSecond/1e9, line.Limits.BytesPerSecond/1e9)
+		rows := &grid{}
+		rows.add("flow", "predictors", "batch", "ms/step", "samples/s", "Gflop", "MB", "of arithmetic", "of memory", "start s")
+		for _, t := range line.Timings {
+			arithmetic, memory := t.Shares(line.Limits)
+			rows.add(t.Flow, strconv.Itoa(t.Predictors), strconv.Itoa(t.Batch), fmt.Sprintf("%.4g", 1e3*t.Step), fmt.Sprintf("%.3g", t.Samples()),
+				fmt.Sprintf("%.3g", t.Work.Flops/1e9), fmt.Sprintf("%.3g", t.Work.Bytes/1e6), fmt.Sprintf("%.0f%%", 100*arithmetic), fmt.Sprintf("%.0f%%", 100*memory), fmt.Sprintf("%.1f", t.Start))
+		}
+		rows.print(w)
+		if line.Stopped != "" {
+			fmt.Fprintf(w, "stopped: %s\n", line.Stopped)
+		}
+	}
+	fmt.Fprint(w, `
+Gflop are the products of matrices in a step, masked weights included; MB their factors and results, and the variables, read
+and written once. The shares are the time that these would take at best, of the time they did take; parts of both overlap,
+and caches may hold what counts as memory.
+`)
+}

@@ -1,0 +1,169 @@
+package devicecheck
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/varsel"
+)
+
+// Flows are those that are timed, in the sizes of the paper, by name.
+var Flows = map[string]cosmic.Config{
+	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
+}
+
+// Sizes says what is timed: every flow with every number of predictors and draws per step.
+type Sizes struct {
+	Flows          []string
+	Predictors     []int
+	Batches        []int
+	DType          dtypes.DType
+	StepsPerLaunch int           // 0 stands for 1
+	Interval       time.Duration // that is timed four times; 0 stands for a quarter of a second
+}
+
+// interval is in seconds.
+func (s Sizes) interval() float64 {
+	if s.Interval == 0 {
+		return 0.25
+	}
+	return s.Interval.Seconds()
+}
+
+// Timing is the speed of training steps on the paper's robust design: 50 rows, a column of ones and so many predictors; up to 20 of them q(m) is a table, beyond a network.
+type Timing struct {
+	Flow       string `json:"flow"`
+	Predictors int    `json:"predictors"`
+	Batch      int    `json:"batch"`
+	// Step is the time of a step in seconds, the median over intervals at the end of which the device is waited for. Start is the time until the first is
+	// done: it compiles.
+	Step  float64 `json:"step_seconds"`
+	Start float64 `json:"start_seconds"`
+	// Work is that of a step.
+	Work Work `json:"work"`
+}
+
+// Samples is the number of draws per second.
+func (t Timing) Samples() float64 { return float64(t.Batch) / t.Step }
+
+// Shares are the parts of the step that products of matrices, and passes through memory, take at the least on a device of such limits.
+func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
+	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
+}
+
+// As many intervals are timed, after one that is not, of at most so many steps.
+const (
+	intervals = 4
+	mostSteps = 1000
+)
+
+// Benchmark times training steps and tells report of each size.
+func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report func(Timing)) error {
+	for _, flow := range sizes.Flows {
+		for _, predictors := range sizes.Predictors {
+			guess := 0.0 // of the time of a step with a batch of one
+			for _, batch := range sizes.Batches {
+				b := stepBenchmark{device: device, sizes: sizes, timing: Timing{Flow: flow, Predictors: predictors, Batch: batch}}
+				if guess == 0 {
+					if err := b.run(ctx, 1, 2); err != nil {
+						return b.wrap(err)
+					}
+					guess = b.timing.Step / float64(batch)
+				}
+				every := min(mostSteps, int(sizes.interval()/(guess*float64(batch))))
+				launches := max(1, every/max(1, sizes.StepsPerLaunch))
+				if err := b.run(ctx, launches*max(1, sizes.StepsPerLaunch), intervals+1); err != nil {
+					return b.wrap(err)
+				}
+				guess = b.timing.Step / float64(batch)
+				report(b.timing)
+			}
+		}
+	}
+	return nil
+}
+
+// stepBenchmark times one size.
+type stepBenchmark struct {
+	device *gpu.Device
+	sizes  Sizes
+	timing Timing
+}
+
+func (b *stepBenchmark) wrap(err error) error {
+	return fmt.Errorf("%s, %d predictors, batch %d: %w", b.timing.Flow, b.timing.Predictors, b.timing.Batch, err)
+}
+
+// run trains for a number of intervals, of so many steps each, and keeps the median of all but the first.
+func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
+	flow, ok := Flows[b.timing.Flow]
+	if !ok {
+		return fmt.Errorf("no such flow")
+	}
+	problem, err := paperProblem(b.timing.Predictors)
+	if err != nil {
+		return err
+	}
+	models, err := problem.NewModels(varsel.AutoSampler, varsel.SurrogateOptions{}, seed, b.sizes.DType)
+	if err != nil {
+		return err
+	}
+	if _, network := models.(*modeldist.Autoregressive); network {
+		models = plain{models}
+	}
+	watching := &counted{Backend: b.device.Backend(), compiled: func(name string, work Work) {
+		if strings.Contains(name, "stepGraph") {
+			b.timing.Work = work
+		}
+	}}
+	started := time.Now()
+	var lengths []float64
+	_, err = vti.Fit(ctx, b.device.With(watching), problem.Posterior(), vti.Config{
+		Flow: flow, Models: models, Steps: every * intervals, Batch: b.timing.Batch, Seed: seed, DType: b.sizes.DType, StepsPerLaunch: b.sizes.StepsPerLaunch,
+		FromPrior: true, MaxNonFinite: math.Inf(1), LogEvery: every,
+		Progress: func(info vti.Info) {
+			if info.Step == 1 {
+				b.timing.Start = time.Since(started).Seconds()
+			}
+			if info.Step > every {
+				lengths = append(lengths, 1/info.StepsPerSecond)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	slices.Sort(lengths)
+	middle := len(lengths) / 2
+	b.timing.Step = (lengths[middle] + lengths[(len(lengths)-1)/2]) / 2
+	return nil
+}
+
+// paperProblem is the robust design of the paper with more predictors, if need be.
+func paperProblem(predictors int) (*varsel.Problem, error) {
+	data, err := varsel.Simulate(varsel.Simulation{Design: varsel.PaperDesign, Predictors: predictors, Misspecification: varsel.HighMisspecification, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parse(data.WriteCSV)
+	if err != nil {
+		return nil, err
+	}
+	design, err := varsel.NewDesign(parsed, varsel.DesignOptions{
+		Target: "y", Always: []string{"x0"}, NoIntercept: true, NoStandardize: true, Likelihood: varsel.RobustLikelihood,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return varsel.NewProblem(design, varsel.ModelOptions{Likelihood: varsel.RobustLikelihood})
+}
