@@ -1,7 +1,9 @@
 package vti
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -10,6 +12,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/space"
 )
 
 // laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
@@ -24,37 +27,72 @@ const laplaceMaxDim = 256
 // It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
 // gradient, all rows of a Hessian in one batch, in float64.
 func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (precision, linear []float64, err error) {
-	dim := target.Space().Dim()
-	var active []int
+	active := listActive(mask)
+	if len(active) == 0 || len(mask) > laplaceMaxDim {
+		return nil, nil, nil
+	}
+	evaluate, err := newGradientEvaluator(device, target, 2*len(active)+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	return climb(evaluate, code, active, make([]float64, len(mask)))
+}
+
+// Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start [D] and the quadratic that osculates the log density there, for a
+// [QuadraticTarget] that gives every model its own. Precision and Linear are nil for a model where no mode with negative curvature was found.
+func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64) ([]Osculation, error) {
+	masker, ok := target.Space().(space.RowMasker)
+	if !ok || len(start) != target.Space().Dim() {
+		return nil, fmt.Errorf("vti.Laplace: expected a space with masks of single models and a start of %d coordinates, found %T and %d", target.Space().Dim(), target.Space(), len(start))
+	}
+	evaluate, err := newGradientEvaluator(device, target, 2*len(start)+1)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]Osculation, len(codes))
+	for i, code := range codes {
+		active := listActive(masker.MaskRow(code, make([]bool, len(start))))
+		if found[i].Precision, found[i].Linear, err = climb(evaluate, code, active, slices.Clone(start)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Osculation is the quadratic −½ θᵀHθ + bᵀθ that has value, slope and curvature of a log density at its mode, up to a constant: H [D·D] row-major, with H_jj = 1 and no couplings
+// where a model does not use coordinate j, and b [D].
+type Osculation struct{ Precision, Linear []float64 }
+
+func listActive(mask []bool) (active []int) {
 	for j, on := range mask {
 		if on {
 			active = append(active, j)
 		}
 	}
-	if len(active) == 0 || dim > laplaceMaxDim {
-		return nil, nil, nil
-	}
-	rows := 2*len(active) + 1
-	evaluate, err := newGradientEvaluator(device, target, code, rows)
-	if err != nil {
-		return nil, nil, err
-	}
+	return active
+}
 
-	mode := make([]float64, dim)
+// gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
+type gradients func(code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
+
+// climb is laplace from a start that it changes into the mode. evaluate takes at least 2 |active| + 1 rows.
+func climb(evaluate gradients, code []int32, active []int, mode []float64) (precision, linear []float64, err error) {
+	dim := len(mode)
+	rows := 2*len(active) + 1
 	points := mat.NewDense(rows, dim, nil)
 	hessian := mat.NewSymDense(len(active), nil)
 	center, slope := make([]float64, dim), make([]float64, len(active)) // where the Hessian was taken, and the gradient
 	damping := 1e-3
 	for range 100 {
 		spread(points, mode, active)
-		values, gradients, err := evaluate(points)
+		values, slopes, err := evaluate(code, points)
 		if err != nil {
 			return nil, nil, err
 		}
 		best := values[0]
 		for a := range active {
 			for b := range a + 1 {
-				hessian.SetSym(a, b, -(hessianEntry(points, gradients, active, a, b)+hessianEntry(points, gradients, active, b, a))/2)
+				hessian.SetSym(a, b, -(hessianEntry(points, slopes, active, a, b)+hessianEntry(points, slopes, active, b, a))/2)
 			}
 		}
 		if !finite(best) || !finiteAll(hessian.RawSymmetric().Data) {
@@ -62,7 +100,7 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 		}
 		copy(center, mode)
 		for a, j := range active {
-			slope[a] = gradients.At(0, j)
+			slope[a] = slopes.At(0, j)
 		}
 		step, usable := dampedStep(hessian, slope, &damping)
 		if !usable {
@@ -76,7 +114,7 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 				row[j] += step[a] * math.Ldexp(1, -i)
 			}
 		}
-		values, _, err = evaluate(points)
+		values, _, err = evaluate(code, points)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -172,13 +210,8 @@ func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (st
 	return nil, false
 }
 
-// newGradientEvaluator compiles log p(y, θ | m) and its gradient for rows values of θ under one model.
-func newGradientEvaluator(device *gpu.Device, target Target, code []int32, rows int) (func(points *mat.Dense) ([]float64, *mat.Dense, error), error) {
-	codes := make([]int32, 0, rows*len(code))
-	for range rows {
-		codes = append(codes, code...)
-	}
-	codesTensor := tensors.FromFlatDataAndDimensions(codes, rows, len(code))
+// newGradientEvaluator compiles the evaluation of at most so many rows; shorter batches are filled up.
+func newGradientEvaluator(device *gpu.Device, target Target, rows int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
 		return value, Gradient(ReduceAllSum(value), theta)[0]
@@ -187,9 +220,15 @@ func newGradientEvaluator(device *gpu.Device, target Target, code []int32, rows 
 		return nil, err
 	}
 	dim := target.Space().Dim()
-	return func(points *mat.Dense) ([]float64, *mat.Dense, error) {
-		theta := tensors.FromFlatDataAndDimensions(points.RawMatrix().Data, rows, dim)
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(codesTensor, theta) })
+	return func(code []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
+		codes, theta := make([]int32, 0, rows*len(code)), make([]float64, rows*dim)
+		for range rows {
+			codes = append(codes, code...)
+		}
+		used := copy(theta, points.RawMatrix().Data)
+		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, rows, len(code)), tensors.FromFlatDataAndDimensions(theta, rows, dim))
+		})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -197,11 +236,11 @@ func newGradientEvaluator(device *gpu.Device, target Target, code []int32, rows 
 		if err != nil {
 			return nil, nil, err
 		}
-		gradient, err := tensors.CopyFlatData[float64](outputs[1])
+		slopes, err := tensors.CopyFlatData[float64](outputs[1])
 		if err != nil {
 			return nil, nil, err
 		}
-		return values, mat.NewDense(rows, dim, gradient), nil
+		return values[:used/dim], mat.NewDense(used/dim, dim, slopes[:used]), nil
 	}, nil
 }
 
