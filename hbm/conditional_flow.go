@@ -62,8 +62,8 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 		start[i*2*l.dim+i] = 1
 	}
 	read := made.Linear(ctx.In("affine"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim, made.Values(start), made.Zeros)
-	read = InsertAxes(reshapeLast(Reshape(read, append(append([]int{}, leading[:len(leading)-1]...), 2*l.dim)...), []int{2 * l.dim}), -2)
-	features := []*Node{Reshape(BroadcastToDims(InsertAxes(in.encoding, -2), append(append([]int{}, leading...), width)...), rows, width)}
+	read = Reshape(read, append(append([]int{}, in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]...), 2*l.dim)...)
+	features := []*Node{Reshape(BroadcastToDims(in.encoding, append(append([]int{}, leading...), width)...), rows, width)}
 	if in.before != nil {
 		before := Reshape(in.before, rows, l.after)
 		features = append(features, before)

@@ -25,10 +25,10 @@ func (n gaussian) width(l *latent) int {
 func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node) {
 	last := in.encoding.Rank() - 1
 	at := 0
-	next := func(size int, dims ...int) *Node { // [plates..., 1, dims...]
+	next := func(size int, dims ...int) *Node { // [plates..., draws or 1, dims...]
 		part := SliceAxis(in.encoding, last, AxisRange(at, at+size))
 		at += size
-		return InsertAxes(reshapeLast(part, dims), last)
+		return reshapeLast(part, dims)
 	}
 	shift, logSD := next(l.dim, l.dim), AddScalar(next(l.dim, l.dim), startLogSD)
 	x := Mul(Exp(logSD), in.noise)

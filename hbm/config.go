@@ -14,9 +14,9 @@ import (
 type Config struct {
 	// Family is the variational family.
 	Family Family
-	// Encoding is the size of the encodings of PAVIF; 0 stands for two for each number of the variable, and four more.
+	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI; 0 stands for two for each number of the variable, and four more.
 	Encoding int
-	// Flow is the architecture of the conditional flows of PAVIF; Fit fills in Dim and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of 16 units.
+	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of 16 units.
 	Flow cosmic.Config
 	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
 	// several selects the members it belongs to. A plate that is not there is taken whole.
@@ -25,7 +25,7 @@ type Config struct {
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
-	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.02.
+	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.02, and 0.005 for families that encode data.
 	LearningRate float64
 	// Seed is the root of every random stream.
 	Seed uint64
@@ -79,6 +79,10 @@ func (c Config) Validate() error {
 // withDefaults returns the configuration with every zero replaced by what it stands for.
 func (c Config) withDefaults() Config {
 	setDefault(&c.Steps, 2000)
+	switch c.Family {
+	case PAVIE, ADAVI, AmortizedBranch:
+		setDefault(&c.LearningRate, 0.005)
+	}
 	setDefault(&c.LearningRate, 0.02)
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)

@@ -18,9 +18,15 @@ const (
 	// Branch gives each member its own normal distribution with a dense covariance, whose mean is linear in the variables before it: globals and a branch for each member, where there
 	// is one plate.
 	Branch
+	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E): its size does not depend on the plates at all, and once trained it can infer from other data.
+	PAVIE
+	// ADAVI has encodings by set transformers and no dependence between latent variables. Its plates must be nested.
+	ADAVI
+	// AmortizedBranch is Branch with the distributions of the members of plates computed from the data: by a network for each datum, the mean of its features and of their squares, and another network.
+	AmortizedBranch
 )
 
-var familyNames = [...]string{"pavi-f", "meanfield", "branch"}
+var familyNames = [...]string{"pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch"}
 
 // String returns the name of the family, as ParseFamily takes it.
 func (f Family) String() string {
@@ -42,7 +48,7 @@ func ParseFamily(name string) (Family, error) {
 
 // encoder gives each member of a latent variable the numbers that tell its distribution apart.
 type encoder interface {
-	// encode returns [plates..., width] for the members in the replica.
+	// encode returns [plates..., draws or 1, width] for the members in the replica.
 	encode(ctx *context.Context, r *replica, v *Variable, width int) *Node
 }
 
@@ -56,7 +62,7 @@ type conditional interface {
 
 // given is what the distribution of the members of a latent variable is conditioned on.
 type given struct {
-	encoding *Node // [plates..., width]
+	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
 	// Mean and standard deviation of a normal distribution near the prior of the unconstrained value, given its parents, [plates..., draws, U]
@@ -103,6 +109,8 @@ type cascade struct {
 	latents     []*latent
 	encoder     encoder
 	conditional conditional
+	meanField   bool // the variables are independent of each other
+	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of standard normal noise [plates..., draws, U], and returns for each log q less the log determinant of its link,
@@ -118,9 +126,12 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	for _, l := range c.latents {
 		scope := ctx.In(l.scope())
 		z := noise[l.Variable]
-		in := given{encoding: c.encoder.encode(scope, r, l.Variable, c.conditional.width(l)), noise: z}
+		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, c.conditional.width(l)), noise: z}
 		in.mean, in.sd = l.priorNormal(r)
 		in.typicalMean, in.typicalSD = l.priorNormal(typical)
+		if c.meanField {
+			in.mean, in.sd = in.typicalMean, in.typicalSD
+		}
 		var before []*Node
 		for _, earlier := range l.before {
 			aligned := r.align(noise[earlier.Variable], earlier.plates, l.plates)
@@ -179,6 +190,20 @@ type freeEncodings struct{}
 
 func (freeEncodings) encode(_ *context.Context, r *replica, v *Variable, width int) *Node {
 	encodings := r.encodings[v]
-	encodings.AssertDims(append(r.dims(v), width)...)
+	encodings.AssertDims(append(r.dims(v), 1, width)...)
 	return encodings
+}
+
+// encoderOf is the encoder of a latent variable: one without plates has no other members to share an amortized branch with.
+func (c *cascade) encoderOf(l *latent) encoder {
+	if c.freeGlobals && len(l.plates) == 0 {
+		return freeEncodings{}
+	}
+	return c.encoder
+}
+
+// free tells whether the encodings of a latent variable are trained by themselves.
+func (c *cascade) free(l *latent) bool {
+	_, free := c.encoderOf(l).(freeEncodings)
+	return free
 }

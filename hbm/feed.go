@@ -79,7 +79,7 @@ func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*No
 			own = append(own, next())
 		}
 		columns = append(columns, own)
-		r.encodings[e.variable] = ConvertDType(own[encodingValue], f.dtype)
+		r.encodings[e.variable] = InsertAxes(ConvertDType(own[encodingValue], f.dtype), -2)
 	}
 	return r, columns
 }

@@ -32,29 +32,53 @@ type Posterior struct {
 func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	p := &Posterior{device: device, model: model, config: cfg, variables: context.New(), execs: map[string]*context.Exec{}}
 	p.feed = &feed{model: model, data: data, dtype: cfg.DType}
-	p.family = &cascade{latents: latents(model, cfg.Family != MeanField), encoder: freeEncodings{}}
+	if err := p.setFamily(data); err != nil {
+		return nil, err
+	}
+	var err error
+	p.everything, err = newSelector(model, nil)
+	return p, err
+}
+
+// setFamily derives the family from the model.
+func (p *Posterior) setFamily(data Values) error {
+	cfg := p.config
+	independent := cfg.Family == MeanField || cfg.Family == ADAVI
+	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent}
 	if len(p.family.latents) == 0 {
-		return nil, errors.New("hbm: the model has no latent variable")
+		return errors.New("hbm: the model has no latent variable")
+	}
+	switch cfg.Family {
+	case PAVIE:
+		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg.Seed)
+	case ADAVI:
+		if err := checkPyramid(p.model); err != nil {
+			return err
+		}
+		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg.Seed)
+	case AmortizedBranch:
+		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg.Seed)
+		p.family.freeGlobals = true
 	}
 	spread := 0.0
 	switch cfg.Family {
 	case MeanField:
 		p.family.conditional = gaussian{}
-	case Branch:
+	case Branch, AmortizedBranch:
 		p.family.conditional = gaussian{dense: true}
 	default:
 		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		p.family.conditional, spread = flows, startSpread
 	}
 	for _, l := range p.family.latents {
-		p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), spread, cfg.Seed))
+		if p.family.free(l) {
+			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), spread, cfg.Seed))
+		}
 	}
-	var err error
-	p.everything, err = newSelector(model, nil)
-	return p, err
+	return nil
 }
 
 // Model is the model behind the posterior.

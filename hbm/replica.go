@@ -18,18 +18,13 @@ type replica struct {
 	values map[*Variable]*Node
 	// weights say for how many members of the model each member stands, [size]; nil: one.
 	weights map[*Plate]*Node
-	// encodings tell the members of latent variables apart in families with free encodings, [plates..., width].
+	// encodings tell the members of latent variables apart in families with free encodings, [plates..., 1, width].
 	encodings map[*Variable]*Node
+	levels    map[string]level // what an encoder has computed
 }
 
 // dims are the sizes of the plates of a variable in the replica.
-func (r *replica) dims(v *Variable) []int {
-	dims := make([]int, len(v.plates))
-	for i, p := range v.plates {
-		dims[i] = r.sizes[p]
-	}
-	return dims
-}
+func (r *replica) dims(v *Variable) []int { return r.sizesOf(v.plates) }
 
 // weigh is the weighted sum over members of x [plates..., draws], as [draws] Float64.
 func (r *replica) weigh(v *Variable, x *Node) *Node {

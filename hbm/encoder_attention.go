@@ -1,0 +1,73 @@
+package hbm
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+const (
+	attentionHeads = 4
+	inducedPoints  = 8 // through which the members of a set see each other
+)
+
+// attention contracts the members of sets as a set transformer does: an induced block, in which learned points attend to the members and the members to these points, and then pooling by the attention of one
+// learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for a place that is left over.
+func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
+	points := s.look(ctx.In("induced"), set, x, weight, inducedPoints) // [to..., draws, points, hidden]
+	rank := x.Rank()
+
+	// Each member attends to the points of its set.
+	scope := ctx.In("members")
+	queries := s.heads(s.linear(scope.In("query"), x, s.hidden, made.FanIn(s.hidden)))             // [from..., draws, heads, h]
+	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.hidden, made.FanIn(s.hidden)))) // [from..., draws, points, heads, h]
+	values := s.heads(set.spread(s.linear(scope.In("value"), points, s.hidden, made.FanIn(s.hidden))))
+	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.hidden/attentionHeads))) // [from..., draws, points, heads]
+	share := Exp(Sub(scores, StopGradient(ReduceAndKeep(scores, ReduceMax, rank-1))))
+	share = Div(share, ReduceAndKeep(share, ReduceSum, rank-1))
+	seen := ReduceSum(Mul(InsertAxes(share, -1), values), rank-1) // [from..., draws, heads, h]
+	x = s.block(scope, x, reshapeLast(Reshape(seen, append(append([]int{}, x.Shape().Dimensions[:rank-1]...), s.hidden)...), []int{s.hidden}))
+
+	return Squeeze(s.look(ctx.In("seed"), set, x, weight, 1), rank-1+len(set.to)-len(set.from))
+}
+
+// look lets learned points attend to the members of each set: [to..., draws, points, hidden].
+func (s *setEncoder) look(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
+	rank := x.Rank()
+	g, dtype := x.Graph(), x.DType()
+	h := s.hidden / attentionHeads
+	start := made.Variable(ctx, g, s.seed, "points", dtype, made.Uniform(1), points, s.hidden)
+	keys := s.heads(s.linear(ctx.In("key"), x, s.hidden, made.FanIn(s.hidden))) // [from..., draws, heads, h]
+	values := s.heads(s.linear(ctx.In("value"), x, s.hidden, made.FanIn(s.hidden)))
+	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
+	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h))) // [from..., draws, points, heads]
+	share := Mul(Exp(Sub(scores, set.spread(set.largest(scores)))), weight4(weight, scores.Rank()))
+	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1))) // [to..., draws, points, heads, h]
+	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))
+	lead := append([]int{}, seen.Shape().Dimensions[:seen.Rank()-2]...)
+	seen = Reshape(seen, append(lead, s.hidden)...)
+	residual := BroadcastToDims(Reshape(start, append(ones(seen.Rank()-2), points, s.hidden)...), seen.Shape().Dimensions...)
+	return s.block(ctx, residual, seen)
+}
+
+// block ends an attention: x + seen, and a perceptron beside it.
+func (s *setEncoder) block(ctx *context.Context, x, seen *Node) *Node {
+	x = Add(x, seen)
+	return Add(x, s.perceptron(ctx.In("after"), x))
+}
+
+// heads splits the last axis of x.
+func (s *setEncoder) heads(x *Node) *Node {
+	return reshapeLast(x, []int{attentionHeads, s.hidden / attentionHeads})
+}
+
+// weight4 gives weights [from..., 1, 1] more axes of size 1.
+func weight4(weight *Node, rank int) *Node {
+	for weight.Rank() < rank {
+		weight = InsertAxes(weight, -1)
+	}
+	return weight
+}

@@ -1,0 +1,286 @@
+package hbm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+// setEncoder computes encodings from the data by networks that do not depend on its order, nor on how much there is: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). Data
+// is encoded datum by datum and then, plate by plate, contracted to what the members of each plate have in common: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+type setEncoder struct {
+	pool   pooling
+	hidden int
+	seed   uint64
+	units  map[*Variable]units // of the observed variables and of the constants they depend on
+}
+
+// pooling is how the encodings of the members of a set are contracted to one.
+type pooling int
+
+const (
+	meanPool      pooling = iota // the mean of features of each (deep sets)
+	squarePool                   // the same with their squares (branch paper, appendix A)
+	attentionPool                // by attention (set transformer)
+)
+
+// units standardise data.
+type units struct{ mean, sd []float64 } // of each number of an event
+
+// hiddenUnits is the width of encoders.
+const hiddenUnits = 32
+
+func newSetEncoder(m *Model, data Values, pool pooling, seed uint64) *setEncoder {
+	s := &setEncoder{pool: pool, hidden: hiddenUnits, seed: seed, units: map[*Variable]units{}}
+	for _, v := range m.variables {
+		if v.role == Latent {
+			continue
+		}
+		size := v.EventSize()
+		u := units{make([]float64, size), make([]float64, size)}
+		for i := range size {
+			column := make([]float64, 0, v.Members())
+			for at := i; at < len(data[v]); at += size {
+				column = append(column, data[v][at])
+			}
+			u.mean[i] = stat.Mean(column, nil)
+			if u.sd[i] = stat.PopStdDev(column, nil); u.sd[i] == 0 {
+				u.sd[i] = 1
+			}
+		}
+		s.units[v] = u
+	}
+	return s
+}
+
+// level are encodings of all members of some plates, [plates..., draws, hidden].
+type level struct {
+	plates []*Plate
+	value  *Node
+}
+
+func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width int) *Node {
+	var parts []*Node
+	for i, x := range v.model.variables {
+		if x.role != Observed {
+			continue
+		}
+		scope := ctx.InAbsPath(fmt.Sprintf("/%s/encoder/data%d", familyScope, i)).Checked(false)
+		l := s.contracted(scope, r, x, v.plates)
+		aligned := r.align(l.value, l.plates, v.plates)
+		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
+	}
+	init := made.FanIn(s.hidden * len(parts))
+	return s.linear(ctx.In("encoding"), Concatenate(parts, -1), width, init)
+}
+
+// contracted encodes the data of x and contracts it, plate by plate, to those of the plates given that it depends on.
+func (s *setEncoder) contracted(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
+	l := level{x.plates, s.perceptron(ctx.In("datum"), s.standard(r, x))}
+	path := "level"
+	for {
+		// The last of the plates that must go.
+		axis := len(l.plates) - 1
+		for ; axis >= 0 && slices.Contains(plates, l.plates[axis]); axis-- {
+		}
+		if axis < 0 {
+			return l
+		}
+		to := next(l.plates, axis, plates)
+		path += "_" + l.plates[axis].scope()
+		if to != nil {
+			path += "to" + to.scope()
+		}
+		l = r.remembered(x.name+path, func() level { return s.contract(ctx.In(path), r, l, axis, to) })
+	}
+}
+
+// next is the plate that replaces the one on an axis when it is contracted on the way to others: one that it is nested in; nil if there is none that is not there already.
+func next(from []*Plate, axis int, to []*Plate) *Plate {
+	var first *Plate
+	for _, parent := range from[axis].parents {
+		if slices.ContainsFunc(from, func(p *Plate) bool { return p == parent.of }) {
+			continue
+		}
+		if slices.ContainsFunc(to, parent.of.reaches) {
+			return parent.of
+		}
+		if first == nil {
+			first = parent.of
+		}
+	}
+	return first
+}
+
+// scope is the number of the plate in its model.
+func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
+
+// standard are the numbers of each datum of x and the constants that its density depends on, in units of their spread, [plates..., draws, numbers].
+func (s *setEncoder) standard(r *replica, x *Variable) *Node {
+	flat := func(v *Variable) *Node {
+		value := r.align(r.values[v], v.plates, x.plates)
+		lead := value.Shape().Dimensions[:len(x.plates)+1]
+		u := s.units[v]
+		n := len(u.mean)
+		vector := func(values []float64) *Node {
+			return Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(lead), n)...)
+		}
+		return Div(Sub(Reshape(value, append(slices.Clone(lead), n)...), vector(u.mean)), vector(u.sd))
+	}
+	parts := []*Node{flat(x)}
+	lead := append(r.dims(x), parts[0].Shape().Dim(-2))
+	for _, parent := range x.Parents() {
+		if parent.role == Constant {
+			part := flat(parent)
+			parts = append(parts, BroadcastToDims(part, append(slices.Clone(lead), part.Shape().Dim(-1))...))
+		}
+	}
+	return Concatenate(parts, -1)
+}
+
+// contract replaces the plate on an axis of a level by one that it is nested in, or by none.
+func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
+	set := &sets{replica: r, from: l.plates, axis: axis, to: slices.Clone(l.plates)}
+	if to == nil {
+		set.to = slices.Delete(set.to, axis, axis+1)
+	} else {
+		set.to[axis] = to
+	}
+	weight := r.memberWeights(set.from, l.value.Rank()) // [from..., 1, 1]
+	total := set.sum(weight)                            // [to..., 1, 1]
+	var pooled *Node
+	switch s.pool {
+	case attentionPool:
+		pooled = s.attention(ctx, set, l.value, weight)
+	default:
+		features := s.perceptron(ctx.In("features"), l.value)
+		if s.pool == squarePool {
+			features = Concatenate([]*Node{features, Square(features)}, -1)
+		}
+		pooled = Div(set.sum(Mul(features, weight)), MaxScalar(total, 1e-6))
+	}
+	// How many members there are says how much is known.
+	count := Log(AddScalar(Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6)), 1))
+	count = BroadcastToDims(count, append(slices.Clone(pooled.Shape().Dimensions[:pooled.Rank()-1]), 1)...)
+	return level{set.to, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
+}
+
+// perceptron is W x + V ReLU(U x): what is linear in the data, such as its mean, can be kept exactly.
+func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
+	hidden := made.ReLU.Apply(s.linear(ctx.In("hidden"), x, s.hidden, made.FanIn(x.Shape().Dim(-1))))
+	return s.linear(ctx.In("out"), Concatenate([]*Node{x, hidden}, -1), s.hidden, made.FanIn(x.Shape().Dim(-1)+s.hidden))
+}
+
+// linear is a layer on the last axis of x.
+func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight made.Init) *Node {
+	y := made.Linear(ctx, s.seed, Reshape(x, -1, x.Shape().Dim(-1)), outputs, weight, made.Zeros)
+	return reshapeLast(Reshape(y, append(slices.Clone(x.Shape().Dimensions[:x.Rank()-1]), outputs)...), []int{outputs})
+}
+
+// sets are the members of plates grouped by what is left when one of the plates is replaced.
+type sets struct {
+	*replica
+	from, to []*Plate
+	axis     int
+}
+
+// sum adds x [from..., rest...] over each set: [to..., rest...].
+func (s *sets) sum(x *Node) *Node {
+	return s.reduce(x, 0, func(x *Node) *Node { return ReduceSum(x, s.axis) },
+		func(start, index, x *Node) *Node { return ScatterSum(start, index, x, false, false) })
+}
+
+// lowest stands for the largest of nothing.
+const lowest = -1e30
+
+// largest is the largest entry of x over each set. No gradient passes through it.
+func (s *sets) largest(x *Node) *Node {
+	return StopGradient(s.reduce(StopGradient(x), lowest, func(x *Node) *Node { return ReduceMax(x, s.axis) },
+		func(start, index, x *Node) *Node { return ScatterMax(start, index, x, false, false) }))
+}
+
+func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter func(start, index, x *Node) *Node) *Node {
+	if len(s.to) < len(s.from) {
+		return whole(x)
+	}
+	there := []int{s.axis}
+	for axis := range x.Rank() {
+		if axis != s.axis {
+			there = append(there, axis)
+		}
+	}
+	back := make([]int, len(there))
+	for i, axis := range there {
+		back[axis] = i
+	}
+	x = transposed(x, there)
+	dims := slices.Clone(x.Shape().Dimensions)
+	dims[0] = s.sizes[s.to[s.axis]]
+	zeros := AddScalar(Zeros(s.graph, shapeOf(s.replica, dims)), start)
+	return transposed(scatter(zeros, s.position(s.from[s.axis], s.to[s.axis]), x), back)
+}
+
+// spread gives each member what its set has: [to..., rest...] to [from..., rest...].
+func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
+
+// memberWeights are the products of the weights of members of plates, with axes of size 1 up to a rank.
+func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
+	weights := Ones(r.graph, shapeOf(r, append(r.sizesOf(plates), ones(rank-len(plates))...)))
+	for i, p := range plates {
+		if w := r.weights[p]; w != nil {
+			weights = Mul(weights, Reshape(ConvertDType(w, r.dtype), append(ones(i, r.sizes[p]), ones(rank-i-1)...)...))
+		}
+	}
+	return weights
+}
+
+func (r *replica) sizesOf(plates []*Plate) []int {
+	sizes := make([]int, len(plates))
+	for i, p := range plates {
+		sizes[i] = r.sizes[p]
+	}
+	return sizes
+}
+
+// remembered computes a level once for each replica.
+func (r *replica) remembered(name string, compute func() level) level {
+	if l, ok := r.levels[name]; ok {
+		return l
+	}
+	l := compute()
+	if r.levels == nil {
+		r.levels = map[string]level{}
+	}
+	r.levels[name] = l
+	return l
+}
+
+// checkPyramid reports what keeps a model from being a pyramid, in which the plates of any two variables are nested in each other.
+func checkPyramid(m *Model) error {
+	above := func(v *Variable) (names []string) {
+		for _, p := range m.plates {
+			if slices.ContainsFunc(v.plates, func(q *Plate) bool { return q.reaches(p) }) {
+				names = append(names, p.name)
+			}
+		}
+		return names
+	}
+	within := func(a, b []string) bool {
+		return !slices.ContainsFunc(a, func(name string) bool { return !slices.Contains(b, name) })
+	}
+	for i, v := range m.variables {
+		for _, other := range m.variables[:i] {
+			a, b := above(other), above(v)
+			if v.role != Constant && other.role != Constant && !within(a, b) && !within(b, a) {
+				return fmt.Errorf("hbm: family %v needs nested plates, but %q is on plates (%s) and %q on (%s), which are crossed: use %v", ADAVI, other.name, strings.Join(a, ", "), v.name, strings.Join(b, ", "), PAVIE)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package hbm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// classes is a model of pupils in schools, with marks on several days and the age of each pupil: schools own pupils of given numbers, in the order given.
+type classes struct {
+	model              *Model
+	school, pupil      *Variable // latent variables that encodings are made for
+	overall, age, mark *Variable
+	data               Values
+}
+
+const days = 3
+
+// newClasses builds it with pupils in the order of schoolOf; the marks and ages are those of pupils with the numbers given, on days in an order.
+func newClasses(schoolOf []int32, numbers, order []int) *classes {
+	c := &classes{model: NewModel()}
+	school := c.model.Plate("school", 3)
+	pupil := c.model.Plate("pupil", len(schoolOf)).In(school, schoolOf)
+	day := c.model.Plate("day", days)
+	c.overall = c.model.Latent("overall", Normal(Number(0), Number(1)))
+	c.school = c.model.Latent("level", Normal(c.overall, Number(1)), On(school))
+	c.pupil = c.model.Latent("ability", Normal(c.school, Number(1)), On(pupil))
+	c.age = c.model.Constant("age", On(pupil))
+	c.mark = c.model.Observed("mark", Normal(Of(func(v []*Node) *Node { return Add(v[0], v[1]) }, c.pupil, c.age), Number(1)), On(pupil, day))
+	c.data = Values{}
+	for _, number := range numbers {
+		random := stream.Rand(uint64(number), "marks")
+		c.data[c.age] = append(c.data[c.age], 10+random.Float64())
+		marks := make([]float64, days)
+		for i := range marks {
+			marks[i] = random.NormFloat64()
+		}
+		for _, i := range order {
+			c.data[c.mark] = append(c.data[c.mark], marks[i])
+		}
+	}
+	return c
+}
+
+// encodings are those of all members of a variable, [members][width].
+func (c *classes) encodings(t *testing.T, pool pooling, dtype dtypes.DType, v *Variable) [][]float64 {
+	const width = 5
+	require.NoError(t, c.model.CheckData(c.data))
+	s := newSetEncoder(c.model, c.data, pool, 3)
+	// The same units for all orders of data, to the bit.
+	for _, u := range s.units {
+		clear(u.mean)
+		for i := range u.sd {
+			u.sd[i] = 2
+		}
+	}
+	everything, err := newSelector(c.model, nil)
+	require.NoError(t, err)
+	f := &feed{model: c.model, data: c.data, dtype: dtype}
+	exec, err := context.NewExecAny(testkit.Backend(t), context.New(), func(ctx *context.Context, inputs []*Node) []*Node {
+		r, _ := f.replica(everything, inputs)
+		return []*Node{ConvertDType(s.encode(ctx.In("latent"), r, v, width), dtypes.Float64)}
+	})
+	require.NoError(t, err)
+	outputs, err := exec.Exec(f.inputs(everything.draw(nil))...)
+	require.NoError(t, err)
+	flat := tensors.MustCopyFlatData[float64](outputs[0])
+	rows := make([][]float64, v.Members())
+	for i := range rows {
+		rows[i] = flat[i*width : (i+1)*width]
+	}
+	return rows
+}
+
+// Encodings follow their members, and do not depend on the order of pupils, of days, or of those of a school in the list: to the rounding of their type. A pupil in another school changes the encodings of both schools.
+func TestEncodersAreInvariant(t *testing.T) {
+	for name, pool := range map[string]pooling{"deep sets": meanPool, "with squares": squarePool, "attention": attentionPool} {
+		for dtype, tolerance := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-5} {
+			t.Run(name+"/"+dtype.String(), func(t *testing.T) {
+				one := newClasses([]int32{0, 0, 0, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
+				other := newClasses([]int32{2, 0, 1, 0, 2, 0}, []int{6, 3, 4, 1, 5, 2}, []int{2, 0, 1})
+				moved := newClasses([]int32{0, 0, 1, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
+				same := func(want, got []float64) { require.InDeltaSlice(t, want, got, tolerance) }
+				same(one.encodings(t, pool, dtype, one.overall)[0], other.encodings(t, pool, dtype, other.overall)[0])
+				schools := one.encodings(t, pool, dtype, one.school)
+				for i, row := range other.encodings(t, pool, dtype, other.school) {
+					same(schools[i], row)
+				}
+				pupils := one.encodings(t, pool, dtype, one.pupil)
+				for place, row := range other.encodings(t, pool, dtype, other.pupil) {
+					same(pupils[[]int{6, 3, 4, 1, 5, 2}[place]-1], row)
+				}
+				for i, row := range moved.encodings(t, pool, dtype, moved.school) {
+					require.Equal(t, i < 2, distance(schools[i], row) > 100*tolerance, "school %d", i)
+				}
+				require.Greater(t, distance(pupils[0], pupils[1]), 100*tolerance)
+			})
+		}
+	}
+}
+
+func distance(a, b []float64) float64 {
+	var largest float64
+	for i := range a {
+		largest = math.Max(largest, math.Abs(a[i]-b[i]))
+	}
+	return largest
+}
+
+// Each of the families that encode data comes near the evidence of three groups, with as many weights as for more groups.
+func TestFitWithEncoders(t *testing.T) {
+	for _, family := range []Family{PAVIE, ADAVI, AmortizedBranch} {
+		t.Run(family.String(), func(t *testing.T) {
+			e := newEffects(3, 20, 2)
+			data := e.draw(t, 1)
+			p := fit(t, e.model, data, Config{Family: family, Steps: 1200, Draws: 8})
+			elbo, _, err := p.ELBO(500, "elbo")
+			require.NoError(t, err)
+			require.InDelta(t, e.exact(data).logEvidence, elbo, 0.5)
+
+			more := newEffects(7, 4, 2)
+			q := fit(t, more.model, more.draw(t, 1), Config{Family: family, Steps: 1})
+			require.Equal(t, p.Weights(), q.Weights())
+		})
+	}
+}
+
+func TestPyramids(t *testing.T) {
+	e := newEffects(3, 2, 1)
+	require.NoError(t, checkPyramid(e.model))
+	m, observed, _ := ragged()
+	err := checkPyramid(m)
+	require.ErrorContains(t, err, "which are crossed: use pavi-e")
+	_, err = newPosterior(open(t), m, Values{observed: make([]float64, 54)}, Config{Family: ADAVI}.withDefaults())
+	require.ErrorContains(t, err, "nested plates")
+}
