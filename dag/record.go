@@ -46,6 +46,7 @@ type Record struct {
 	Iterations       int           `json:"iterations,omitempty"` // of every chain, after burn-in
 	BurnIn           int           `json:"burn_in,omitempty"`
 	Thin             int           `json:"thin,omitempty"`
+	Temperatures     int           `json:"temperatures,omitempty"`
 	Seed             uint64        `json:"seed"`
 	Seconds          *Seconds      `json:"seconds,omitempty"`
 }

@@ -46,6 +46,10 @@ type Config struct {
 	// one-predictor evidence, say. Burn-in renews them. nil leaves that to the space. They do not change the posterior.
 	Weights []float64
 
+	// Temperatures is the number of copies of each chain, of which the first samples the posterior and the others flatter densities, down to the prior of models
+	// (tempering.go): neighbours exchange their states, so that a chain comes from one mode to another. 0 means 1, no tempering. Time and memory grow in proportion.
+	Temperatures int
+
 	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth
 	// proposals and steps; 0 means 1. Adaptation replaces it.
 	InitScale float64
@@ -79,6 +83,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("rjmcmc: Iterations is %d, want at least 1 (or 0 for the default)", c.Iterations)
 	case c.Thin < 0:
 		return fmt.Errorf("rjmcmc: Thin is %d, want at least 1 (or 0 for the default)", c.Thin)
+	case c.Temperatures < 0:
+		return fmt.Errorf("rjmcmc: Temperatures is %d, want at least 1 (or 0 for the default)", c.Temperatures)
 	case c.Jumps < 0 && c.Swaps < 0:
 		return fmt.Errorf("rjmcmc: Jumps and Swaps are both off: the chains could never change model")
 	case !(c.InitScale >= 0) || math.IsInf(c.InitScale, 1):
@@ -143,6 +149,7 @@ func (c Config) withDefaults(dim int) Config {
 	pick(&c.BurnIn, DefaultBurnIn)
 	pick(&c.Iterations, DefaultIterations)
 	pick(&c.Thin, DefaultThin)
+	pick(&c.Temperatures, 1)
 	pick(&c.Jumps, DefaultJumps)
 	pick(&c.Swaps, DefaultSwaps)
 	pick(&c.Walks, DefaultWalks)

@@ -24,31 +24,30 @@ type Target interface {
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// density evaluates a target for all chains at once.
+// density evaluates a target for all rows at once.
 type density struct {
 	maskExec, exec     *graph.Exec
 	quadratic          *graph.Exec     // of a QuadraticTarget; else nil
-	codes, mask, theta *tensors.Tensor // inputs, [C,S] int32, [C,D] Bool and [C,D] of dtype
+	codes, mask, theta *tensors.Tensor // inputs, [R,S] int32, [R,D] Bool and [R,D] of dtype
 	dtype              dtypes.DType
 }
 
-func newDensity(backend backends.Backend, target Target, chains int, dtype dtypes.DType) (*density, error) {
+func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.DType) (*density, error) {
 	s := target.Space()
 	sites, dim := len(s.Cards()), s.Dim()
 	maskExec, err := graph.NewExec(backend, func(codes *graph.Node) *graph.Node {
 		mask := s.Mask(codes)
-		mask.AssertDims(chains, dim)
+		mask.AssertDims(rows, dim)
 		return mask
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rjmcmc: preparing the graph of the space: %w", err)
 	}
-	exec, err := graph.NewExec(backend, func(codes, mask, theta *graph.Node) *graph.Node {
+	exec, err := graph.NewExec(backend, func(codes, mask, theta *graph.Node) []*graph.Node {
 		logPrior, logJoint := target.LogPrior(codes), target.LogJoint(codes, mask, theta)
-		logPrior.AssertDims(chains)
-		logJoint.AssertDims(chains)
-		wide := dtypes.Float64 // so that a large log prior does not cost digits of a float32 log joint
-		return graph.Add(graph.ConvertDType(logPrior, wide), graph.ConvertDType(logJoint, wide))
+		logPrior.AssertDims(rows)
+		logJoint.AssertDims(rows)
+		return []*graph.Node{graph.ConvertDType(logPrior, dtypes.Float64), graph.ConvertDType(logJoint, dtypes.Float64)}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("rjmcmc: preparing the target's graph: %w", err)
@@ -57,8 +56,8 @@ func newDensity(backend backends.Backend, target Target, chains int, dtype dtype
 	if q, ok := target.(QuadraticTarget); ok {
 		quadratic, err = graph.NewExec(backend, func(codes, mask *graph.Node) []*graph.Node {
 			precision, linear := q.Quadratic(codes, mask, dtype)
-			precision.AssertDims(chains, dim, dim)
-			linear.AssertDims(chains, dim)
+			precision.AssertDims(rows, dim, dim)
+			linear.AssertDims(rows, dim)
 			return []*graph.Node{graph.ConvertDType(precision, dtypes.Float64), graph.ConvertDType(linear, dtypes.Float64)}
 		})
 		if err != nil {
@@ -67,14 +66,14 @@ func newDensity(backend backends.Backend, target Target, chains int, dtype dtype
 	}
 	return &density{
 		maskExec: maskExec, exec: exec, quadratic: quadratic,
-		codes: tensors.FromShape(shapes.Make(dtypes.Int32, chains, sites)),
-		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, chains, dim)),
-		theta: tensors.FromShape(shapes.Make(dtype, chains, dim)),
+		codes: tensors.FromShape(shapes.Make(dtypes.Int32, rows, sites)),
+		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, rows, dim)),
+		theta: tensors.FromShape(shapes.Make(dtype, rows, dim)),
 		dtype: dtype,
 	}, nil
 }
 
-// masks fills mask [C*D] with the coordinates that codes [C*S] use, both row-major.
+// masks fills mask [R*D] with the coordinates that codes [R*S] use, both row-major.
 func (d *density) masks(codes []int32, mask []bool) error {
 	if err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) }); err != nil {
 		return fmt.Errorf("rjmcmc: passing codes to the space: %w", err)
@@ -97,9 +96,9 @@ func (d *density) quadratics(p *population) error {
 	return run("the target's approximation", d.quadratic, [][]float64{p.precision, p.linear}, d.codes, d.mask)
 }
 
-// eval fills logDensity [C] for codes [C*S], their mask [C*D] and theta [C*D], row-major, theta 0 where
+// eval fills logPrior [R] and logJoint [R] for codes [R*S], their mask [R*D] and theta [R*D], row-major, theta 0 where
 // inactive.
-func (d *density) eval(codes []int32, mask []bool, theta, logDensity []float64) error {
+func (d *density) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) error {
 	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
 		err = tensors.MutableFlatData(d.mask, func(flat []bool) { copy(flat, mask) })
@@ -119,7 +118,7 @@ func (d *density) eval(codes []int32, mask []bool, theta, logDensity []float64) 
 	if err != nil {
 		return fmt.Errorf("rjmcmc: passing parameters to the target: %w", err)
 	}
-	return run("the target", d.exec, [][]float64{logDensity}, d.codes, d.mask, d.theta)
+	return run("the target", d.exec, [][]float64{logPrior, logJoint}, d.codes, d.mask, d.theta)
 }
 
 // run evaluates a graph and copies its outputs to out; what names it in errors.

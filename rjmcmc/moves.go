@@ -96,12 +96,13 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	}
 	kept, died, born := w.kept, w.died, w.born
 	var factor []float64
-	if s.tuning.Quadratic != nil && len(died)+len(born) > 0 {
-		factor = s.tuning.Quadratic.factorise(w, kept)
+	tuning := &s.rung(c).tuning
+	if tuning.Quadratic != nil && len(died)+len(born) > 0 {
+		factor = tuning.Quadratic.factorise(w, kept)
 	}
 	var logRatio float64
 	if len(died) > 0 {
-		m := s.tuning.marginal(w, kept, died, factor)
+		m := tuning.marginal(w, kept, died, factor)
 		values := w.take(len(died))
 		for a, j := range died {
 			values[a] = from[j]
@@ -110,7 +111,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		m.apply(kept, theta, values, 1)
 	}
 	if len(born) > 0 {
-		m := s.tuning.marginal(w, kept, born, factor)
+		m := tuning.marginal(w, kept, born, factor)
 		values := w.take(len(born))
 		m.draw(s.rngs[c], values)
 		for a, j := range born {
@@ -144,9 +145,9 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	}
 	if move == Walk {
 		j := active[rng.IntN(len(active))]
-		step := s.tuning.WalkScale[j]
+		step := s.rung(c).tuning.WalkScale[j]
 		if s.state.precision != nil {
-			if precision := s.state.precision[(c*s.dim+j)*s.dim+j]; precision > 0 {
+			if precision := s.state.curvature(c, j, j); precision > 0 {
 				step /= math.Sqrt(precision)
 			}
 		}
@@ -165,22 +166,23 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 		step[a] = s.rngs[c].NormFloat64()
 	}
 	var factor []float64
+	tuning := &s.rung(c).tuning
 	switch {
 	case s.state.precision != nil:
 		if st, ok := s.state.standard(w, c, active); ok {
 			factor = st.factor
 		}
-	case s.tuning.Quadratic != nil:
-		factor = s.tuning.Quadratic.factorise(w, active)
+	case tuning.Quadratic != nil:
+		factor = tuning.Quadratic.factorise(w, active)
 	}
 	if factor != nil {
 		solveUpper(factor, step)
 	} else {
 		for a, j := range active {
-			step[a] *= s.tuning.BirthSD[j]
+			step[a] *= tuning.BirthSD[j]
 		}
 	}
-	scale := s.tuning.JointScale[len(active)]
+	scale := tuning.JointScale[len(active)]
 	for a, j := range active {
 		theta[j] = s.density.round(theta[j] + scale*step[a])
 	}

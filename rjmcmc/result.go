@@ -13,6 +13,10 @@ type Info struct {
 	Proposed, Accepted [numMoves]int
 	// NonFinite counts proposals whose log density was NaN or +Inf. They were rejected.
 	NonFinite int
+	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the posterior first, and RoundTrips counts how often a state went from
+	// the posterior to the flattest density and back. Nil and 0 without tempering. All other counts are of the posterior's own chains.
+	Exchanges  []float64
+	RoundTrips int
 }
 
 // Acceptance is the share of proposals of a kind that were accepted, NaN when there were none.
@@ -49,11 +53,12 @@ func newResult(s *sampler) *Result {
 	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin}
 }
 
+// record keeps the rows of the posterior itself, the first.
 func (r *Result) record(p *population) {
-	r.codes = append(r.codes, p.codes...)
-	r.theta = append(r.theta, p.theta...)
-	r.mask = append(r.mask, p.mask...)
-	r.LogDensity = append(r.LogDensity, p.logDensity...)
+	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)
+	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
+	r.mask = append(r.mask, p.mask[:r.Chains*r.Dim]...)
+	r.LogDensity = append(r.LogDensity, p.logDensity[:r.Chains]...)
 }
 
 // Draws is N, the number of kept draws over all chains.

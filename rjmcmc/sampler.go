@@ -29,22 +29,24 @@ func Run(ctx context.Context, backend backends.Backend, target Target, cfg Confi
 	return s.run(ctx)
 }
 
-// population is one state per chain, row-major.
+// population is one state per row, R of them, row-major: the chains, and behind them their copies at each temperature.
 type population struct {
 	sites, dim int
-	codes      []int32   // [C*S]
-	theta      []float64 // [C*D]
-	mask       []bool    // [C*D]
-	logDensity []float64 // [C]
-	// precision [C*D*D] and linear [C*D] are the approximation of each row's model by a QuadraticTarget; else nil.
+	codes      []int32   // [R*S]
+	theta      []float64 // [R*D]
+	mask       []bool    // [R*D]
+	base, tilt []float64 // log p(m) g(θ), and log η(θ | m) − log g(θ), which β multiplies (tempering.go) [R]
+	logDensity []float64 // base + β tilt [R]
+	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a QuadraticTarget; else nil.
 	precision, linear []float64
+	ladder            *ladder
 }
 
-func newPopulation(chains, sites, dim int) *population {
+func newPopulation(rows, sites, dim int, l *ladder) *population {
 	return &population{
-		sites: sites, dim: dim,
-		codes: make([]int32, chains*sites), theta: make([]float64, chains*dim),
-		mask: make([]bool, chains*dim), logDensity: make([]float64, chains),
+		sites: sites, dim: dim, ladder: l,
+		codes: make([]int32, rows*sites), theta: make([]float64, rows*dim),
+		mask: make([]bool, rows*dim), base: make([]float64, rows), tilt: make([]float64, rows), logDensity: make([]float64, rows),
 	}
 }
 
@@ -58,7 +60,7 @@ func (p *population) copyRow(dst *population, c int) {
 	copy(code, fromCode)
 	copy(theta, fromTheta)
 	copy(mask, fromMask)
-	dst.logDensity[c] = p.logDensity[c]
+	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
 	if d := p.dim; p.precision != nil {
 		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
 		copy(dst.precision[c*d*d:(c+1)*d*d], p.precision[c*d*d:])
@@ -81,18 +83,19 @@ type sampler struct {
 	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
 	paired []int         // sites in likes, ascending
 
-	rngs            []*rand.Rand // one per chain
+	rows            int          // R, chains times temperatures
+	rngs            []*rand.Rand // one per row
 	state, proposal *population
-	scale           []int     // step size used by the move in progress, per chain
-	moved           []bool    // whether the move in progress exists, per chain
-	logChoice       []float64 // log probability of choosing the way back over that of the way forth, per chain
-	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per chain
+	scale           []int     // step size used by the move in progress, per row
+	moved           []bool    // whether the move in progress exists, per row
+	logChoice       []float64 // log probability of choosing the way back over that of the way forth, per row
+	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per row
 
 	workspaces []workspace // one per goroutine
 
-	tuning  Tuning
-	adapter *adapter // nil after burn-in
-	info    Info
+	rungs []rung // by temperature, the posterior first
+	*ladder
+	info Info
 }
 
 func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, error) {
@@ -111,19 +114,23 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		cfg.Jumps = DefaultListJumps
 	}
 	cfg = cfg.withDefaults(dim)
-	d, err := newDensity(backend, target, cfg.Chains, cfg.DType)
+	rows := cfg.Chains * cfg.Temperatures
+	d, err := newDensity(backend, target, rows, cfg.DType)
 	if err != nil {
 		return nil, err
 	}
+	l := newLadder(cfg, dim)
 	s := &sampler{
-		cfg: cfg, space: sp, cards: cards, dim: dim, density: d,
+		cfg: cfg, space: sp, cards: cards, dim: dim, density: d, rows: rows, ladder: l, rungs: make([]rung, cfg.Temperatures),
 		likes: map[int][]int{},
-		rngs:  make([]*rand.Rand, cfg.Chains),
-		state: newPopulation(cfg.Chains, len(cards), dim), proposal: newPopulation(cfg.Chains, len(cards), dim),
-		scale: make([]int, cfg.Chains), moved: make([]bool, cfg.Chains),
-		logChoice: make([]float64, cfg.Chains), logRatio: make([]float64, cfg.Chains),
-		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), cfg.Chains/chainsPerGoroutine))),
-		tuning:     newTuning(dim, cfg.InitScale),
+		rngs:  make([]*rand.Rand, rows),
+		state: newPopulation(rows, len(cards), dim, l), proposal: newPopulation(rows, len(cards), dim, l),
+		scale: make([]int, rows), moved: make([]bool, rows),
+		logChoice: make([]float64, rows), logRatio: make([]float64, rows),
+		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), rows/chainsPerGoroutine))),
+	}
+	for i := range s.rungs {
+		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)
 	}
 	s.transfer = s.propagate
 	for c := range s.rngs {
@@ -147,7 +154,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	}
 	if d.quadratic != nil {
 		for _, p := range []*population{s.state, s.proposal} {
-			p.precision, p.linear = make([]float64, cfg.Chains*dim*dim), make([]float64, cfg.Chains*dim)
+			p.precision, p.linear = make([]float64, rows*dim*dim), make([]float64, rows*dim)
 		}
 	}
 	if s.list != nil && cfg.Weights != nil {
@@ -164,17 +171,24 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	total := s.cfg.BurnIn + s.cfg.Iterations
-	s.adapter = newAdapter(&s.tuning, s.dim, s.cfg.BurnIn)
-	if s.list != nil {
-		s.adapter.items = newItemWeights(s.list.Items(), s.cfg.Weights)
-	}
-	if s.list != nil || s.density.quadratic != nil {
-		s.adapter.fit = nil
+	for i := range s.rungs {
+		r := &s.rungs[i]
+		r.adapter = newAdapter(&r.tuning, s.dim, s.cfg.BurnIn)
+		if s.list != nil && i == 0 {
+			r.adapter.items = newItemWeights(s.list.Items(), s.cfg.Weights)
+		}
+		if s.list != nil || s.density.quadratic != nil {
+			r.adapter.fit = nil
+		}
 	}
 	var result *Result
 	for t := 1; t <= total; t++ {
 		if t == s.cfg.BurnIn+1 {
-			s.adapter, s.info = nil, Info{}
+			for i := range s.rungs {
+				s.rungs[i].adapter = nil
+			}
+			s.info = Info{}
+			s.ladder.restart()
 			result = newResult(s)
 		}
 		for move, times := range s.schedule(t) {
@@ -187,17 +201,16 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 				}
 			}
 		}
-		if s.adapter != nil {
-			if weights := s.adapter.endIteration(t, s.state.mask, s.state.theta); weights != nil {
-				if s.mover, err = s.list.WithWeights(weights); err != nil {
-					return nil, fmt.Errorf("rjmcmc: weights of items: %w", err)
-				}
+		s.exchange(t)
+		if s.rungs[0].adapter != nil {
+			if err := s.endBurnIn(t); err != nil {
+				return nil, err
 			}
 		} else if (t-s.cfg.BurnIn)%s.cfg.Thin == 0 {
 			result.record(s.state)
 		}
 		if s.cfg.Progress != nil {
-			s.cfg.Progress(Progress{Iteration: t, Total: total, BurnIn: t <= s.cfg.BurnIn, LogDensity: mean(s.state.logDensity)})
+			s.cfg.Progress(Progress{Iteration: t, Total: total, BurnIn: t <= s.cfg.BurnIn, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
 		}
 	}
 	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
@@ -206,6 +219,30 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 			100*share, 100*s.cfg.MaxNonFinite))
 	}
 	return s.finish(result, nil)
+}
+
+// endBurnIn lets every rung learn from burn-in iteration t, and the ladder from all of them.
+func (s *sampler) endBurnIn(t int) error {
+	renewed := false
+	for i := range s.rungs {
+		adapter := s.rungs[i].adapter
+		first, last := i*s.cfg.Chains*s.dim, (i+1)*s.cfg.Chains*s.dim
+		renews := adapter.renews(t)
+		weights := adapter.endIteration(t, s.state.mask[first:last], s.state.theta[first:last])
+		if weights != nil {
+			mover, err := s.list.WithWeights(weights)
+			if err != nil {
+				return fmt.Errorf("rjmcmc: weights of items: %w", err)
+			}
+			s.mover = mover
+		}
+		renewed = renewed || renews
+	}
+	if renewed && len(s.rungs) > 1 {
+		s.ladder.renew(&s.rungs[0].tuning)
+		return s.evaluate(s.state)
+	}
+	return nil
 }
 
 // settling is the share of burn-in without changes of model, in which the chains, spread over models, find the
@@ -227,21 +264,31 @@ func (s *sampler) schedule(t int) [numMoves]int {
 func (s *sampler) finish(result *Result, err error) (*Result, error) {
 	if result != nil {
 		result.Info = s.info
-		result.Tuning = s.tuning
+		result.Info.Exchanges, result.Info.RoundTrips = s.ladder.report()
+		result.Tuning = s.rungs[0].tuning
 	}
 	return result, err
 }
 
-// chainsPerGoroutine is the least number of chains worth a goroutine.
+// rung is what is special to one temperature.
+type rung struct {
+	tuning  Tuning
+	adapter *adapter // nil after burn-in
+}
+
+// rung of a row.
+func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
+
+// chainsPerGoroutine is the least number of rows worth a goroutine.
 const chainsPerGoroutine = 32
 
-// eachChain calls f for every chain, from several goroutines. What f does with a chain must touch no other.
-func (s *sampler) eachChain(f func(w *workspace, c int)) {
+// eachRow calls f for every row, from several goroutines. What f does with a row must touch no other.
+func (s *sampler) eachRow(f func(w *workspace, c int)) {
 	workers := len(s.workspaces)
 	var wait sync.WaitGroup
 	for i := range s.workspaces {
 		wait.Go(func() {
-			for c := i * s.cfg.Chains / workers; c < (i+1)*s.cfg.Chains/workers; c++ {
+			for c := i * s.rows / workers; c < (i+1)*s.rows/workers; c++ {
 				f(&s.workspaces[i], c)
 			}
 		})
@@ -249,10 +296,10 @@ func (s *sampler) eachChain(f func(w *workspace, c int)) {
 	wait.Wait()
 }
 
-// propose fills the proposal of every chain with a move from its state.
+// propose fills the proposal of every row with a move from its state.
 func (s *sampler) propose(move Move) error {
 	changesModel := move == Jump || move == Swap
-	s.eachChain(func(w *workspace, c int) {
+	s.eachRow(func(w *workspace, c int) {
 		s.state.copyRow(s.proposal, c)
 		s.logChoice[c], s.logRatio[c] = 0, 0
 		if changesModel {
@@ -270,7 +317,7 @@ func (s *sampler) propose(move Move) error {
 	if err := s.density.quadratics(s.proposal); err != nil {
 		return err
 	}
-	s.eachChain(func(w *workspace, c int) {
+	s.eachRow(func(w *workspace, c int) {
 		if s.moved[c] {
 			s.logRatio[c] = s.transfer(w, c)
 		}
@@ -278,12 +325,12 @@ func (s *sampler) propose(move Move) error {
 	return nil
 }
 
-// step makes one move in every chain.
+// step makes one move in every row.
 func (s *sampler) step(move Move) error {
 	if err := s.propose(move); err != nil {
 		return err
 	}
-	if err := s.density.eval(s.proposal.codes, s.proposal.mask, s.proposal.theta, s.proposal.logDensity); err != nil {
+	if err := s.evaluate(s.proposal); err != nil {
 		return err
 	}
 	for c, rng := range s.rngs {
@@ -294,18 +341,25 @@ func (s *sampler) step(move Move) error {
 		if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
 			kind = Swap
 		}
-		s.info.Proposed[kind]++
+		posterior := c < s.cfg.Chains
+		if posterior {
+			s.info.Proposed[kind]++
+		}
 		change := s.proposal.logDensity[c] - s.state.logDensity[c]
 		if math.IsNaN(change) || math.IsInf(change, 1) {
-			s.info.NonFinite++
+			if posterior {
+				s.info.NonFinite++
+			}
 			change = math.Inf(-1)
 		}
 		logRatio := change + s.logRatio[c] + s.logChoice[c]
-		if s.adapter != nil {
-			s.adapt(move, c, change)
+		if adapter := s.rung(c).adapter; adapter != nil {
+			s.adapt(adapter, move, c, change)
 		}
 		if -rng.ExpFloat64() < logRatio {
-			s.info.Accepted[kind]++
+			if posterior {
+				s.info.Accepted[kind]++
+			}
 			s.proposal.copyRow(s.state, c)
 		}
 	}
@@ -319,24 +373,24 @@ func (s *sampler) size(p *population, c int) int {
 }
 
 // adapt lets burn-in learn from a step within a model.
-func (s *sampler) adapt(move Move, c int, change float64) {
+func (s *sampler) adapt(adapter *adapter, move Move, c int, change float64) {
 	switch move {
 	case Jump:
-		if s.adapter.items != nil {
+		if adapter.items != nil {
 			from, _, _ := s.state.row(c)
 			to, _, _ := s.proposal.row(c)
-			s.adapter.items.observe(s.list.Set(from), s.list.Set(to), change+s.logRatio[c])
+			adapter.items.observe(s.list.Set(from), s.list.Set(to), change+s.logRatio[c])
 		}
 	case Walk:
 		j := s.scale[c]
-		s.adapter.walks.add(j, math.Exp(min(0, change)))
-		if s.adapter.fit != nil {
+		adapter.walks.add(j, math.Exp(min(0, change)))
+		if adapter.fit != nil {
 			_, from, mask := s.state.row(c)
 			_, to, _ := s.proposal.row(c)
-			s.adapter.fit.observe(j, mask, from, to[j]-from[j], change)
+			adapter.fit.observe(j, mask, from, to[j]-from[j], change)
 		}
 	case Joint:
-		s.adapter.joints.add(s.scale[c], math.Exp(min(0, change)))
+		adapter.joints.add(s.scale[c], math.Exp(min(0, change)))
 	}
 }
 
@@ -354,7 +408,7 @@ const (
 // Retries shrink the values towards 0 and the models towards outcome 0.
 func (s *sampler) initialise() error {
 	sparsity := min(1, startSites/float64(len(s.cards)))
-	pending := make([]int, s.cfg.Chains)
+	pending := make([]int, s.rows)
 	for c := range pending {
 		pending[c] = c
 	}
@@ -380,9 +434,9 @@ func (s *sampler) initialise() error {
 			return err
 		}
 		if s.density.quadratic != nil && try == 0 {
-			s.eachChain(s.startValues)
+			s.eachRow(s.startValues)
 		}
-		if err := s.density.eval(s.proposal.codes, s.proposal.mask, s.proposal.theta, s.proposal.logDensity); err != nil {
+		if err := s.evaluate(s.proposal); err != nil {
 			return err
 		}
 		pending = slices.DeleteFunc(pending, func(c int) bool {
@@ -390,7 +444,7 @@ func (s *sampler) initialise() error {
 			return !math.IsNaN(l) && !math.IsInf(l, 0)
 		})
 		if len(pending) == 0 {
-			for c := range s.cfg.Chains {
+			for c := range s.rows {
 				s.proposal.copyRow(s.state, c)
 			}
 			return nil
@@ -400,7 +454,7 @@ func (s *sampler) initialise() error {
 	c := pending[0]
 	code, _, _ := s.proposal.row(c)
 	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
-		len(pending), s.cfg.Chains, startTries, c, s.proposal.logDensity[c], code)
+		len(pending), s.rows, startTries, c, s.proposal.logDensity[c], code)
 }
 
 // startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up to the given share of sites off outcome 0.

@@ -144,7 +144,7 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 func TestTransferUndoesItself(t *testing.T) {
 	s, err := newSampler(testkit.Backend(t), correlatedLinear(t), Config{Chains: 1, Seed: 1})
 	require.NoError(t, err)
-	s.tuning.Quadratic = correlatedLinear(t).quadratic()
+	s.rungs[0].tuning.Quadratic = correlatedLinear(t).quadratic()
 	before := []float64{0.3, 0.5, 0, -0.2, 0}
 	copy(s.state.theta, before)
 	copy(s.state.mask, []bool{true, true, false, true, false})
@@ -159,10 +159,10 @@ func TestTransferUndoesItself(t *testing.T) {
 
 	// Going back with the value that died returns the kept ones to where they were.
 	kept := []int{0, 3}
-	factor := s.tuning.Quadratic.factorise(&w, kept)
+	factor := s.rungs[0].tuning.Quadratic.factorise(&w, kept)
 	theta := append([]float64{}, s.proposal.theta...)
-	s.tuning.marginal(&w, kept, []int{2, 4}, factor).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
-	s.tuning.marginal(&w, kept, []int{1}, factor).apply(kept, theta, []float64{before[1]}, -1)
+	s.rungs[0].tuning.marginal(&w, kept, []int{2, 4}, factor).apply(kept, theta, []float64{theta[2], theta[4]}, 1)
+	s.rungs[0].tuning.marginal(&w, kept, []int{1}, factor).apply(kept, theta, []float64{before[1]}, -1)
 	assert.InDelta(t, before[0], theta[0], 1e-12)
 	assert.InDelta(t, before[3], theta[3], 1e-12)
 }

@@ -34,12 +34,11 @@ type standard struct {
 // standard of row c of a population; ok is false where Λ is not positive definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
 	n := len(coordinates)
-	precision, linear := p.precision[c*p.dim*p.dim:(c+1)*p.dim*p.dim], p.linear[c*p.dim:(c+1)*p.dim]
 	st = standard{factor: w.take(n * n), mean: w.take(n)}
 	for r, i := range coordinates {
-		st.mean[r] = linear[i]
+		st.mean[r] = p.slope(c, i)
 		for s, j := range coordinates[:r+1] {
-			st.factor[r*n+s] = (precision[i*p.dim+j] + precision[j*p.dim+i]) / 2
+			st.factor[r*n+s] = (p.curvature(c, i, j) + p.curvature(c, j, i)) / 2
 		}
 	}
 	if !cholesky(st.factor, n) {

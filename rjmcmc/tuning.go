@@ -99,6 +99,9 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	}
 }
 
+// renews tells whether burn-in iteration t renews what is estimated.
+func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
+
 // endIteration looks at the chains after burn-in iteration t = 1, 2, …. It returns new weights of the items of a list, or nil for no change.
 func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
@@ -106,7 +109,7 @@ func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []f
 	if t%momentEvery == 0 {
 		a.observe(mask, theta)
 	}
-	if t != a.next || t > a.last {
+	if !a.renews(t) {
 		return nil
 	}
 	a.renew()

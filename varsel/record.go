@@ -21,30 +21,31 @@ const RecordFile = rundir.RecordFile
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
-	Command     string           `json:"command"`
-	Version     string           `json:"version"`
-	Started     time.Time        `json:"started"`
-	Finished    *time.Time       `json:"finished,omitempty"`
-	Data        string           `json:"data"`        // absolute path of the table
-	Fingerprint string           `json:"fingerprint"` // SHA-256 of the table
-	Device      string           `json:"device"`      // cpu or go
-	Backend     string           `json:"backend"`     // the name of its backend
-	Design      DesignOptions    `json:"design"`
-	Model       ModelOptions     `json:"model"`
-	Flow        cosmic.Config    `json:"flow"`
-	Sampler     Sampler          `json:"sampler"`
-	Surrogate   SurrogateOptions `json:"surrogate"`
-	DType       dtypes.DType     `json:"dtype,omitempty"` // of flow, target and networks; absent: Float32
-	Steps       int              `json:"steps,omitempty"`
-	Batch       int              `json:"batch,omitempty"`
-	Draws       int              `json:"certify_draws,omitempty"` // of certification; absent: the default of vti.CertifyConfig
-	Chains      int              `json:"chains,omitempty"`
-	Iterations  int              `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn      int              `json:"burn_in,omitempty"`
-	Thin        int              `json:"thin,omitempty"`
-	Start       []string         `json:"start,omitempty"` // models in which the chains start, in turn; see Problem.Start
-	Seed        uint64           `json:"seed"`
-	Seconds     *Seconds         `json:"seconds,omitempty"`
+	Command      string           `json:"command"`
+	Version      string           `json:"version"`
+	Started      time.Time        `json:"started"`
+	Finished     *time.Time       `json:"finished,omitempty"`
+	Data         string           `json:"data"`        // absolute path of the table
+	Fingerprint  string           `json:"fingerprint"` // SHA-256 of the table
+	Device       string           `json:"device"`      // cpu or go
+	Backend      string           `json:"backend"`     // the name of its backend
+	Design       DesignOptions    `json:"design"`
+	Model        ModelOptions     `json:"model"`
+	Flow         cosmic.Config    `json:"flow"`
+	Sampler      Sampler          `json:"sampler"`
+	Surrogate    SurrogateOptions `json:"surrogate"`
+	DType        dtypes.DType     `json:"dtype,omitempty"` // of flow, target and networks; absent: Float32
+	Steps        int              `json:"steps,omitempty"`
+	Batch        int              `json:"batch,omitempty"`
+	Draws        int              `json:"certify_draws,omitempty"` // of certification; absent: the default of vti.CertifyConfig
+	Chains       int              `json:"chains,omitempty"`
+	Iterations   int              `json:"iterations,omitempty"` // of every chain, after burn-in
+	BurnIn       int              `json:"burn_in,omitempty"`
+	Thin         int              `json:"thin,omitempty"`
+	Temperatures int              `json:"temperatures,omitempty"`
+	Start        []string         `json:"start,omitempty"` // models in which the chains start, in turn; see Problem.Start
+	Seed         uint64           `json:"seed"`
+	Seconds      *Seconds         `json:"seconds,omitempty"`
 }
 
 // Write stores the record in a run directory.

@@ -55,6 +55,9 @@ type CertificateReport struct {
 type ChainReport struct {
 	Verdict string `json:"verdict"` // trusted, doubtful or failed
 	Chains  int    `json:"chains"`
+	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and RoundTrips counts states that went all the way and back.
+	Exchanges  []Number `json:"exchanges,omitempty"`
+	RoundTrips int      `json:"round_trips,omitempty"`
 	Draws   int    `json:"draws"` // kept, of each chain
 	RHat    Number `json:"rhat"`
 	ESS     Number `json:"ess"`

@@ -31,6 +31,10 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
 	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
+	for _, share := range chains.Info.Exchanges {
+		result.Diagnostics.Exchanges = append(result.Diagnostics.Exchanges, Number(share))
+	}
+	result.Diagnostics.RoundTrips = chains.Info.RoundTrips
 	worst := chains.LogDensitySummary()
 	for s, in := range problem.chainInclusion(chains) {
 		result.Inclusion = append(result.Inclusion, Inclusion{

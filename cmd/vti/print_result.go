@@ -62,7 +62,11 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 			text = "the chains are too short: give them more --iterations and --burn-in."
 		}
 		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
-		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+		if len(d.Exchanges) > 0 {
+			fmt.Fprintf(w, "  %d temperatures: at least %.0f%% of exchanges accepted, %d round trips\n", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)
+		}
+		fmt.Fprintln(w)
 	}
 }
 

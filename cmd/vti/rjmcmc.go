@@ -26,17 +26,18 @@ func (a *app) rjmcmcCommand() *cobra.Command {
 
 // chainFlags say how long and how to sample.
 type chainFlags struct {
-	chains, iterations, burnIn, thin int
-	start                            []string
+	chains, iterations, burnIn, thin, temperatures int
+	start                                          []string
 }
 
 func (f *chainFlags) register(cmd *cobra.Command) {
-	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin}
+	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
 	flags := cmd.Flags()
 	flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
 	flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
 	flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
 	flags.Var(count{&f.thin, 1}, "thin", "keep every so manieth iteration")
+	flags.Var(count{&f.temperatures, 1}, "temperatures", "copies of each chain, which sample flatter posteriors and exchange states with it: for posteriors with several modes")
 	flags.StringArrayVar(&f.start, "start", nil,
 		"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
 }
@@ -57,6 +58,7 @@ which R-hat and the effective sample size judge:
   failed     the chains have not found the same posterior (exit status 3)`,
 		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y
   vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
+  vti rjmcmc varsel testdata/prostate.csv --target lpsa --likelihood robust --temperatures 12
   vti rjmcmc varsel testdata/biochemists.csv --target art --likelihood poisson --iterations 5000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
@@ -68,7 +70,7 @@ which R-hat and the effective sample size judge:
 		}
 		record := newRecord("rjmcmc varsel", args[0], &data)
 		record.Chains, record.Iterations, record.BurnIn, record.Thin = chains.chains, chains.iterations, chains.burnIn, chains.thin
-		record.Start, record.Seed = chains.start, output.seed
+		record.Start, record.Temperatures, record.Seed = chains.start, chains.temperatures, output.seed
 		j, err := a.newJob(record, givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
@@ -94,7 +96,7 @@ func (f *chainFlags) config(seed uint64) rjmcmc.Config {
 	if burnIn == 0 {
 		burnIn = -1 // none; zero would stand for the default
 	}
-	return rjmcmc.Config{Chains: f.chains, Iterations: f.iterations, BurnIn: burnIn, Thin: f.thin, Seed: seed}
+	return rjmcmc.Config{Chains: f.chains, Iterations: f.iterations, BurnIn: burnIn, Thin: f.thin, Temperatures: f.temperatures, Seed: seed}
 }
 
 // sample runs the chains and prints the answer.

@@ -28,7 +28,7 @@ and the effective sample size tell whether they have mixed.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		record := &dag.Record{
 			Command: "rjmcmc dag", Version: vti.Version, Data: args[0], Seed: output.seed,
-			Chains: chains.chains, Iterations: chains.iterations, BurnIn: chains.burnIn, Thin: chains.thin,
+			Chains: chains.chains, Iterations: chains.iterations, BurnIn: chains.burnIn, Thin: chains.thin, Temperatures: chains.temperatures,
 		}
 		if err := model.fill(record); err != nil {
 			return err

@@ -1,0 +1,233 @@
+package rjmcmc
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Parallel tempering (Geyer 1991). Copy t of a chain samples
+//
+//	π_β(m, θ) ∝ p(m) g(θ)^(1−β) η(θ | m)^β,  1 = β_0 > … > β_{T−1} = 0,
+//
+// with g a wide normal density of the active coordinates. At β = 0 models follow their prior and nothing separates modes. After each iteration, the even
+// and the odd pairs of neighbours in turn exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η − log g: pairs that take turns let
+// states travel straight through the ladder (Okabe et al. 2001). The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al. 2022).
+
+// ladder are the temperatures of a run, and what their exchanges tell.
+type ladder struct {
+	chains   int
+	beta     []float64 // [T]
+	mean, sd []float64 // of g, by coordinate [D]
+	logNorm  []float64 // log of its normalising constants [D]
+	random   *rand.Rand
+
+	tried, refused []float64 // exchanges of each pair of neighbours, refusals in expectation [T-1]
+	replica        []replica // of each row
+	roundTrips     int
+}
+
+// replica follows a state on its way through the ladder.
+type replica struct{ left, returning bool } // the posterior last, and is on the way back from the flattest density
+
+// Settings of the ladder.
+const (
+	// widening is how much wider g is than what the posterior's chains show of a coordinate.
+	widening = 2
+	// firstPower of evenly spaced numbers are the first β; refusals are interpolated over β to the power of 1/firstPower.
+	firstPower = 3
+	// leastRefused keeps temperatures apart that never refuse.
+	leastRefused = 1e-3
+)
+
+func newLadder(cfg Config, dim int) *ladder {
+	l := &ladder{
+		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), mean: make([]float64, dim), sd: slices.Repeat([]float64{widening * cfg.InitScale}, dim),
+		random: stream.Rand(cfg.Seed, "rjmcmc/exchange"),
+		tried:  make([]float64, cfg.Temperatures-1), refused: make([]float64, cfg.Temperatures-1), replica: make([]replica, cfg.Chains*cfg.Temperatures),
+	}
+	l.normalise()
+	for t := range l.beta {
+		l.beta[t] = 1
+		if t > 0 {
+			l.beta[t] = math.Pow(1-float64(t)/float64(cfg.Temperatures-1), firstPower)
+		}
+	}
+	return l
+}
+
+// normalise follows a change of sd.
+func (l *ladder) normalise() {
+	l.logNorm = make([]float64, len(l.sd))
+	for j, sd := range l.sd {
+		l.logNorm[j] = math.Log(sd) + 0.5*math.Log(2*math.Pi)
+	}
+}
+
+// of is the β of a row.
+func (l *ladder) of(row int) float64 { return l.beta[row/l.chains] }
+
+// logReference is log g of the active coordinates of a row; 0 without tempering, where it would only be added and subtracted.
+func (l *ladder) logReference(theta []float64, mask []bool) float64 {
+	if len(l.beta) == 1 {
+		return 0
+	}
+	var sum float64
+	for j, on := range mask {
+		if on {
+			u := (theta[j] - l.mean[j]) / l.sd[j]
+			sum -= 0.5*u*u + l.logNorm[j]
+		}
+	}
+	return sum
+}
+
+// temper is the log density of a state at the β of a row.
+func (l *ladder) temper(row int, base, tilt float64) float64 {
+	beta := l.of(row)
+	if beta == 0 { // 0 · −Inf is 0 here
+		return base
+	}
+	return base + beta*tilt
+}
+
+// evaluate computes the densities of all rows of p.
+func (s *sampler) evaluate(p *population) error {
+	logPrior, logJoint := p.base, p.tilt
+	if err := s.density.eval(p.codes, p.mask, p.theta, logPrior, logJoint); err != nil {
+		return err
+	}
+	for row := range s.rows {
+		_, theta, mask := p.row(row)
+		reference := s.logReference(theta, mask)
+		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
+		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
+	}
+	return nil
+}
+
+// exchange lets half of the pairs of neighbours exchange their states, the other half in the next iteration.
+func (s *sampler) exchange(iteration int) {
+	l := s.ladder
+	if len(l.beta) == 1 {
+		return
+	}
+	for t := iteration % 2; t+1 < len(l.beta); t += 2 {
+		for c := range l.chains {
+			cold, hot := t*l.chains+c, (t+1)*l.chains+c
+			logRatio := (l.beta[t] - l.beta[t+1]) * (s.state.tilt[hot] - s.state.tilt[cold])
+			accepted := -l.random.ExpFloat64() < logRatio // false for NaN
+			l.tried[t]++
+			if !math.IsNaN(logRatio) {
+				l.refused[t] -= math.Expm1(min(0, logRatio))
+			} else {
+				l.refused[t]++
+			}
+			if accepted {
+				s.state.exchangeRows(cold, hot)
+				l.replica[cold], l.replica[hot] = l.replica[hot], l.replica[cold]
+			}
+		}
+	}
+	l.follow()
+}
+
+// follow counts the states that came back.
+func (l *ladder) follow() {
+	for c := range l.chains {
+		cold, hot := &l.replica[c], &l.replica[(len(l.beta)-1)*l.chains+c]
+		if cold.returning {
+			l.roundTrips++
+		}
+		*cold = replica{left: true}
+		hot.returning = hot.left
+	}
+}
+
+// exchangeRows exchanges two rows.
+func (p *population) exchangeRows(a, b int) {
+	codeA, thetaA, maskA := p.row(a)
+	codeB, thetaB, maskB := p.row(b)
+	exchange(codeA, codeB)
+	exchange(thetaA, thetaB)
+	exchange(maskA, maskB)
+	p.base[a], p.base[b], p.tilt[a], p.tilt[b] = p.base[b], p.base[a], p.tilt[b], p.tilt[a]
+	for _, row := range []int{a, b} {
+		p.logDensity[row] = p.ladder.temper(row, p.base[row], p.tilt[row])
+	}
+	if d := p.dim; p.precision != nil {
+		exchange(p.linear[a*d:(a+1)*d], p.linear[b*d:(b+1)*d])
+		exchange(p.precision[a*d*d:(a+1)*d*d], p.precision[b*d*d:(b+1)*d*d])
+	}
+}
+
+func exchange[T any](a, b []T) {
+	for i := range a {
+		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry i of its linear part: those of g and η, weighted by β.
+func (p *population) curvature(c, i, j int) float64 {
+	beta := p.ladder.of(c)
+	value := beta * p.precision[(c*p.dim+i)*p.dim+j]
+	if i == j && beta < 1 {
+		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
+	}
+	return value
+}
+
+func (p *population) slope(c, i int) float64 {
+	beta := p.ladder.of(c)
+	value := beta * p.linear[c*p.dim+i]
+	if beta < 1 {
+		value += (1 - beta) * p.ladder.mean[i] / (p.ladder.sd[i] * p.ladder.sd[i])
+	}
+	return value
+}
+
+// renew takes g from what the posterior's chains show, and places the temperatures by the refusals since the last time: each pair is to have its share of
+// their sum. All densities change.
+func (l *ladder) renew(posterior *Tuning) {
+	for j := range l.sd {
+		l.mean[j], l.sd[j] = posterior.BirthMean[j], widening*posterior.BirthSD[j]
+	}
+	l.normalise()
+	x := make([]float64, len(l.beta))       // β^(1/firstPower), ascending
+	barrier := make([]float64, len(l.beta)) // sum of refusals up to there
+	for k := range x {
+		x[k] = math.Pow(l.beta[len(x)-1-k], 1.0/firstPower)
+		if k > 0 {
+			pair := len(x) - 1 - k
+			barrier[k] = barrier[k-1] + math.Max(l.refused[pair]/math.Max(l.tried[pair], 1), leastRefused)
+		}
+	}
+	segment := 1
+	for k := 1; k+1 < len(x); k++ {
+		wanted := barrier[len(x)-1] * float64(k) / float64(len(x)-1)
+		for barrier[segment] < wanted {
+			segment++
+		}
+		share := (wanted - barrier[segment-1]) / (barrier[segment] - barrier[segment-1])
+		l.beta[len(x)-1-k] = math.Pow(x[segment-1]+share*(x[segment]-x[segment-1]), firstPower)
+	}
+	l.restart()
+}
+
+// restart forgets what exchanges told.
+func (l *ladder) restart() {
+	clear(l.tried)
+	clear(l.refused)
+	clear(l.replica)
+	l.roundTrips = 0
+}
+
+// report is the share of accepted exchanges of each pair and the number of round trips since the last restart; nil and 0 without tempering.
+func (l *ladder) report() (accepted []float64, roundTrips int) {
+	for t, tried := range l.tried {
+		accepted = append(accepted, 1-l.refused[t]/tried)
+	}
+	return accepted, l.roundTrips
+}
