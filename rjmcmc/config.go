@@ -60,6 +60,8 @@ type Config struct {
 	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf before
 	// Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any case.
 	MaxNonFinite float64
+	// Enough, when not nil, is asked about the draws so far each time another sixteenth of Iterations is done, and ends the run with true.
+	Enough func(*Result) bool
 	// Progress, when not nil, is called after every iteration from the goroutine of Run.
 	Progress func(Progress)
 }

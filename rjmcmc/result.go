@@ -44,13 +44,16 @@ type Result struct {
 	Info   Info
 	Tuning Tuning
 
+	ladder []float64 // β of the temperatures [T]
+	tilt   []float64 // what β multiplies, of all rows at each kept iteration [N/C*R]; nil without tempering
+
 	codes []int32   // [N*S]
 	theta []float64 // [N*D]
 	mask  []bool    // [N*D]
 }
 
 func newResult(s *sampler) *Result {
-	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin}
+	return &Result{Chains: s.cfg.Chains, Sites: len(s.cards), Dim: s.dim, BurnIn: s.cfg.BurnIn, Thin: s.cfg.Thin, ladder: slices.Clone(s.ladder.beta)}
 }
 
 // record keeps the rows of the posterior itself, the first.
@@ -59,6 +62,9 @@ func (r *Result) record(p *population) {
 	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
 	r.mask = append(r.mask, p.mask[:r.Chains*r.Dim]...)
 	r.LogDensity = append(r.LogDensity, p.logDensity[:r.Chains]...)
+	if len(r.ladder) > 1 {
+		r.tilt = append(r.tilt, p.tilt...)
+	}
 }
 
 // Draws is N, the number of kept draws over all chains.

@@ -76,6 +76,8 @@ type sampler struct {
 	density *density
 	// transfer proposes the values of a chain whose model changes; propagate, but for tests of broken samplers.
 	transfer func(w *workspace, c int) float64
+	// logExchange is the log acceptance ratio of an exchange; tiltRatio, but for such tests.
+	logExchange func(cold, hot int) float64
 
 	list   list          // the space if its coordinates are those of places in a list; else nil
 	mover  space.Mover   // what proposes other models; nil for jumps and swaps of sites
@@ -132,7 +134,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	for i := range s.rungs {
 		s.rungs[i].tuning = newTuning(dim, cfg.InitScale)
 	}
-	s.transfer = s.propagate
+	s.transfer, s.logExchange = s.propagate, s.tiltRatio
 	for c := range s.rngs {
 		s.rngs[c] = stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
 	}
@@ -209,8 +211,15 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 		} else if (t-s.cfg.BurnIn)%s.cfg.Thin == 0 {
 			result.record(s.state)
 		}
+		enough := false
+		if done := t - s.cfg.BurnIn; s.cfg.Enough != nil && done > 0 && done%max(s.cfg.Iterations/checks, 1) == 0 && result.Draws() > 0 {
+			enough = s.cfg.Enough(result)
+		}
 		if s.cfg.Progress != nil {
 			s.cfg.Progress(Progress{Iteration: t, Total: total, BurnIn: t <= s.cfg.BurnIn, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
+		}
+		if enough {
+			break
 		}
 	}
 	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
@@ -220,6 +229,9 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 	}
 	return s.finish(result, nil)
 }
+
+// checks is how often a run asks whether it has enough draws.
+const checks = 16
 
 // endBurnIn lets every rung learn from burn-in iteration t, and the ladder from all of them.
 func (s *sampler) endBurnIn(t int) error {

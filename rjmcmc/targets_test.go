@@ -49,7 +49,12 @@ type exactModel struct {
 
 // exact enumerates the posterior.
 func (l linearTarget) exact() []exactModel {
-	var models []exactModel
+	models, _ := l.enumerate()
+	return models
+}
+
+// enumerate also returns log Σ_m p(m) Z_m.
+func (l linearTarget) enumerate() (models []exactModel, logEvidence float64) {
 	var logs []float64
 	n := len(l.y)
 	for _, code := range space.All(l.space.Cards()) {
@@ -116,7 +121,7 @@ func (l linearTarget) exact() []exactModel {
 	for i := range models {
 		models[i].probability /= total
 	}
-	return models
+	return models, largest + math.Log(total)
 }
 
 // tableTarget has evidence 1 in every model: the coordinates active in model m are independent

@@ -117,7 +117,7 @@ func (s *sampler) exchange(iteration int) {
 	for t := iteration % 2; t+1 < len(l.beta); t += 2 {
 		for c := range l.chains {
 			cold, hot := t*l.chains+c, (t+1)*l.chains+c
-			logRatio := (l.beta[t] - l.beta[t+1]) * (s.state.tilt[hot] - s.state.tilt[cold])
+			logRatio := s.logExchange(cold, hot)
 			accepted := -l.random.ExpFloat64() < logRatio // false for NaN
 			l.tried[t]++
 			if !math.IsNaN(logRatio) {
@@ -132,6 +132,11 @@ func (s *sampler) exchange(iteration int) {
 		}
 	}
 	l.follow()
+}
+
+// tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring temperatures.
+func (s *sampler) tiltRatio(cold, hot int) float64 {
+	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
 // follow counts the states that came back.

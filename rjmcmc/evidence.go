@@ -1,0 +1,72 @@
+package rjmcmc
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// evidenceGroups is the largest number of groups of chains whose evidences are compared for the error.
+const evidenceGroups = 16
+
+// LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between groups of chains. It takes a run with Temperatures, and a target whose
+// prior over models is normalised; both numbers are NaN without tempering or with fewer than four chains. Each pair of neighbouring temperatures gives the ratio of their normalising
+// constants by the acceptance ratio of Bennett (1976), which uses the draws of both; the flattest density is normalised.
+func (r *Result) LogEvidence() (value, se float64) {
+	if len(r.ladder) == 1 || r.Chains < 4 {
+		return math.NaN(), math.NaN()
+	}
+	groups := min(r.Chains/2, evidenceGroups)
+	each := make([]float64, groups)
+	for g := range each {
+		each[g] = r.logEvidence(g*r.Chains/groups, (g+1)*r.Chains/groups)
+	}
+	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
+}
+
+// logEvidence is that of the chains from first to last-1.
+func (r *Result) logEvidence(first, last int) (sum float64) {
+	rows := r.Chains * len(r.ladder)
+	for t := range len(r.ladder) - 1 {
+		step := r.ladder[t] - r.ladder[t+1]
+		var cold, hot []float64
+		for start := 0; start < len(r.tilt); start += rows {
+			for c := first; c < last; c++ {
+				cold, hot = append(cold, step*r.tilt[start+t*r.Chains+c]), append(hot, step*r.tilt[start+(t+1)*r.Chains+c])
+			}
+		}
+		sum += logRatio(cold, hot)
+	}
+	return sum
+}
+
+// logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f, the log ratio of the normalising constants of the colder to the hotter density,
+// by bisection; w is the log ratio of the densities at as many draws of each.
+func logRatio(cold, hot []float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, values := range [][]float64{cold, hot} {
+		for _, w := range values {
+			if !math.IsInf(w, 0) && !math.IsNaN(w) {
+				low, high = math.Min(low, w), math.Max(high, w)
+			}
+		}
+	}
+	// f lies within log(number of draws) of the range of w.
+	margin := math.Log(float64(len(hot))) + 1
+	low, high = low-margin, high+margin
+	for range 60 {
+		f := (low + high) / 2
+		var balance float64
+		for i := range hot {
+			balance += logistic(hot[i]-f) - logistic(f-cold[i])
+		}
+		if balance > 0 {
+			low = f
+		} else {
+			high = f
+		}
+	}
+	return (low + high) / 2
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -1,0 +1,126 @@
+package rjmcmc
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/space"
+)
+
+// separated has two models of one coordinate each, and two modes in the second, many standard deviations apart: N(4, 0.1²) in the first model, with evidence e^-6, and
+// ¾ N(−4, 0.1²) + ¼ N(4, 0.1²) in the second. Equal prior probabilities.
+type separated struct{ *space.Table }
+
+func newSeparated(t *testing.T) separated {
+	sp, err := space.NewTable([][]bool{{true, false}, {false, true}})
+	require.NoError(t, err)
+	return separated{sp}
+}
+
+func (s separated) Space() space.Space { return s.Table }
+
+func (separated) LogPrior(codes *graph.Node) *graph.Node {
+	return graph.BroadcastToDims(graph.Const(codes.Graph(), -math.Ln2), codes.Shape().Dim(0))
+}
+
+func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
+	const sd = 0.1
+	normal := func(coordinate int, mean, weight float64) *graph.Node {
+		x := graph.Squeeze(graph.Slice(theta, graph.AxisRange(), graph.AxisElem(coordinate)), 1)
+		return graph.AddScalar(graph.MulScalar(graph.Square(graph.AddScalar(x, -mean)), -0.5/(sd*sd)), math.Log(weight/sd)-0.5*math.Log(2*math.Pi))
+	}
+	left, right := normal(1, -4, 0.75), normal(1, 4, 0.25)
+	larger := graph.Max(left, right)
+	both := graph.Add(larger, graph.Log1P(graph.Exp(graph.Neg(graph.Abs(graph.Sub(left, right))))))
+	second := graph.Squeeze(graph.Slice(mask, graph.AxisRange(), graph.AxisElem(1)), 1)
+	return graph.Where(second, both, graph.AddScalar(normal(0, 4, 1), -6))
+}
+
+// With temperatures chains find the weights of modes that they cannot walk between, and the evidence, in a posterior where plain chains stay where they began. Bounds of
+// 5 standard errors on four quantities: a false alarm in 1e5 runs.
+func TestTemperedChainsCrossBetweenModes(t *testing.T) {
+	target := newSeparated(t)
+	cfg := Config{Chains: 32, BurnIn: 300, Iterations: 3000, Seed: 3, Starts: [][]int32{{1}}}
+	plain, err := Run(context.Background(), testkit.Backend(t), target, cfg)
+	require.NoError(t, err)
+	negative := func(r *Result) Summary {
+		return r.summariseIndicator(func(d int) bool { return r.Theta(d)[1] < 0 })
+	}
+	assert.False(t, negative(plain).RHat < 1.5, "plain chains were not meant to manage")
+
+	cfg.Temperatures = 8
+	r, err := Run(context.Background(), testkit.Backend(t), target, cfg)
+	require.NoError(t, err)
+	in := r.Outcome(0, 1)
+	evidence := []float64{math.Exp(-6) / 2, 0.5}
+	assert.InDelta(t, evidence[1]/(evidence[0]+evidence[1]), in.Mean, 5*in.MCSE)
+	left := negative(r)
+	assert.InDelta(t, 0.75*evidence[1]/(evidence[0]+evidence[1]), left.Mean, 5*left.MCSE)
+	assert.Less(t, max(in.RHat, left.RHat), 1.02)
+	value, se := r.LogEvidence()
+	assert.InDelta(t, math.Log(evidence[0]+evidence[1]), value, 5*se)
+	assert.Less(t, se, 0.1)
+	assert.Len(t, r.Info.Exchanges, 7)
+	assert.Greater(t, r.Info.RoundTrips, 50)
+}
+
+// Tempered chains sample the posterior of the linear model too, with and without its approximation; exchanges without their ratio do not.
+func TestTemperedLinearModel(t *testing.T) {
+	l := correlatedLinear(t)
+	cfg := Config{Chains: 48, BurnIn: 300, Iterations: 1200, Thin: 2, Seed: 1, Temperatures: 4}
+	r, err := Run(context.Background(), testkit.Backend(t), l, cfg)
+	require.NoError(t, err)
+	z, where := l.worst(r)
+	assert.Less(t, z, sigmas, where)
+	value, se := r.LogEvidence()
+	_, exact := l.enumerate()
+	assert.InDelta(t, exact, value, 5*se)
+	assert.Less(t, se, 0.05)
+
+	s, err := newSampler(testkit.Backend(t), l, cfg)
+	require.NoError(t, err)
+	s.logExchange = func(cold, hot int) float64 { return 0 }
+	broken, err := s.run(context.Background())
+	require.NoError(t, err)
+	z, where = l.worst(broken)
+	assert.Greater(t, z, sigmas, where)
+}
+
+func TestTemperedLists(t *testing.T) {
+	l := smallList(t)
+	r, err := Run(context.Background(), testkit.Backend(t), approximated{l},
+		Config{Chains: 48, BurnIn: 300, Iterations: 600, Thin: 2, Seed: 1, Weights: uneven, Jumps: 2, Temperatures: 4})
+	require.NoError(t, err)
+	z, _, where := l.worst(t, r)
+	assert.Less(t, z, sigmas, where)
+	assert.Less(t, r.LogDensitySummary().RHat, 1.02)
+}
+
+// Bennett's ratio of two normal densities that are not normalised, from exact quantiles.
+func TestLogRatio(t *testing.T) {
+	const n = 20001
+	var cold, hot []float64
+	for i := range n {
+		u := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/n-1)
+		logDensityRatio := func(x float64) float64 { return -0.5*x*x*4 + 0.5*x*x + 3 } // N(0, ½²) to N(0, 1), times e³
+		cold, hot = append(cold, logDensityRatio(u/2)), append(hot, logDensityRatio(u))
+	}
+	assert.InDelta(t, 3-math.Ln2, logRatio(cold, hot), 1e-3)
+}
+
+func TestEnoughEndsARun(t *testing.T) {
+	asked := 0
+	r, err := Run(context.Background(), testkit.Backend(t), correlatedLinear(t), Config{Chains: 8, BurnIn: 20, Iterations: 160, Thin: 2, Enough: func(r *Result) bool {
+		asked++
+		return r.Draws() >= 3*5*8
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, 3, asked)
+	assert.Equal(t, 3*5*8, r.Draws())
+}
