@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
-
-	"github.com/transdim/vti/internal/psis"
 )
 
 // Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from the far reference r is moved
@@ -17,36 +14,9 @@ import (
 // pulled back through the flow, as β rises from 0 to 1. Its weight exp Σ (β_k+1 − β_k) ρ(z_k), with ρ = log π̃ − log r, has mean Z_m whatever the
 // number of steps, and a lighter tail the more there are: annealing finds what lies just outside of the flow.
 const (
-	annealSteps    = 48
-	leapfrogSteps  = 3
-	annealShare    = 8   // one in so many of the draws of a certificate is annealed: each costs as much as hundreds of plain ones
-	leastAnneal    = 256 // for one model
-	annealedModels = 64
+	annealSteps   = 48
+	leapfrogSteps = 3
 )
-
-// needAnnealing chooses the models to anneal: if the certificate's k̂ is too large, or always, the most probable models.
-func (c *Certificate) needAnnealing(always bool, budget int, allocation []int) bool {
-	clear(allocation)
-	if c.KHat <= psis.Reliable && !always {
-		return false
-	}
-	order := make([]int, 0, len(c.Models))
-	for i, model := range c.Models {
-		if model.Certified > 1e-5 {
-			order = append(order, i)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return compareDescending(c.Models[a].Certified, c.Models[b].Certified) })
-	order = order[:min(len(order), annealedModels)]
-	var total float64
-	for _, i := range order {
-		total += math.Sqrt(c.Models[i].Certified)
-	}
-	for _, i := range order {
-		allocation[i] = max(leastAnneal, int(float64(budget)*math.Sqrt(c.Models[i].Certified)/total))
-	}
-	return len(order) > 0
-}
 
 // anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given, and returns their log weights. z is changed.
 func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {

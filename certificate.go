@@ -34,6 +34,9 @@ type Certificate struct {
 	Verdict Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
 	Reasons []string
+	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it rests on weights. KHat is then NaN, and ESS that of the quantity the
+	// chains know least about.
+	RHat float64
 	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that together hold a tenth of
 	// the probability; in an incomplete certificate that of all weights together. ESS is the effective number of the Draws.
 	KHat, ESS float64
@@ -52,8 +55,6 @@ type Certificate struct {
 	Sample WeightedSample
 	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have their probabilities under it.
 	Proposed [][]int32
-
-	drift drift // of tempered particles; zero for others
 }
 
 // ModelEstimate is what is known of one model.
@@ -201,18 +202,29 @@ const (
 	hopelessEventSE = 0.1
 	badModelMass    = 0.1
 	nonFiniteShare  = 0.01
-	wantedDrift     = 0.1 // nats
-	hopelessDrift   = 1.0
-	surelyNotZero   = 4 // standard errors
+	wantedRHat      = 1.01
+	hopelessRHat    = 1.1
 
 	wantedEvidenceSE   = 0.2 // nats, of all models together
 	hopelessEvidenceSE = 0.5
 )
 
+// lower makes the verdict at most what is given, for a reason.
+func (c *Certificate) lower(to Verdict, format string, args ...any) {
+	j := judgement{c.Verdict, c.Reasons}
+	j.lower(to, format, args...)
+	c.Verdict, c.Reasons = j.verdict, j.reasons
+}
+
 // judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's probability.
 func (c *Certificate) judge() {
 	j := judgement{verdict: Trusted}
-	j.weights(c.KHat, c.ESS, c.Draws)
+	if c.RHat > 0 {
+		j.chains(c.RHat)
+	} else {
+		j.weights(c.KHat)
+	}
+	j.size(c.ESS, c.Draws)
 	var worstSE float64
 	for _, model := range c.Models {
 		worstSE = math.Max(worstSE, model.SE)
@@ -224,13 +236,6 @@ func (c *Certificate) judge() {
 		j.lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
 	}
 	j.evidence(c.LogEvidenceSE)
-	if moved := math.Abs(c.drift.mean); moved > surelyNotZero*c.drift.se && moved > wantedDrift {
-		verdict := Doubtful
-		if moved > hopelessDrift {
-			verdict = Failed
-		}
-		j.lower(verdict, "tempered particles had not settled: their mean log density still moved by %.2g", c.drift.mean)
-	}
 	j.nonFinite(c.NonFinite, c.Draws)
 	c.Verdict, c.Reasons = j.verdict, j.reasons
 }
@@ -239,7 +244,8 @@ func (c *Certificate) judge() {
 // kHat is the Pareto shape of the weights, ess their effective number among draws, of which nonFinite had a density that was not finite, and logEvidenceSE the standard error of the log evidence in nats.
 func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (verdict Verdict, reasons []string) {
 	j := judgement{verdict: Trusted}
-	j.weights(kHat, ess, draws)
+	j.weights(kHat)
+	j.size(ess, draws)
 	j.evidence(logEvidenceSE)
 	j.nonFinite(nonFinite, draws)
 	return j.verdict, j.reasons
@@ -256,13 +262,25 @@ func (j *judgement) lower(to Verdict, format string, args ...any) {
 	j.reasons = append(j.reasons, fmt.Sprintf(format, args...))
 }
 
-func (j *judgement) weights(kHat, ess float64, draws int) {
+func (j *judgement) chains(rHat float64) {
+	switch {
+	case !(rHat <= hopelessRHat):
+		j.lower(Failed, "R-hat of the chains is %.2f, above %.1f", rHat, hopelessRHat)
+	case rHat > wantedRHat:
+		j.lower(Doubtful, "R-hat of the chains is %.3f, above %.2f", rHat, wantedRHat)
+	}
+}
+
+func (j *judgement) weights(kHat float64) {
 	switch {
 	case math.IsNaN(kHat) || kHat > hopelessKHat:
 		j.lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", kHat, hopelessKHat)
 	case kHat > psis.Reliable:
 		j.lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", kHat, psis.Reliable)
 	}
+}
+
+func (j *judgement) size(ess float64, draws int) {
 	switch {
 	case !(ess >= leastESS):
 		j.lower(Failed, "only %.0f effective draws of %d", ess, draws)

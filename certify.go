@@ -3,7 +3,6 @@ package vti
 import (
 	"cmp"
 	gocontext "context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -19,14 +18,14 @@ type CertifyConfig struct {
 	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536. Larger spaces are weighed
 	// jointly, with models drawn from q(m).
 	MaxModels int
-	// Draws is the number of draws spent beyond the first look at every model; 0 stands for 262,144. If draws are annealed, an eighth as many are.
+	// Draws is the number of draws spent beyond the first look at every model; 0 stands for 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
 	Draws int
 	// Tolerance stops early when the standard errors of the ten best models' log evidences and of every
 	// model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
-	// Anneal checks the plain weights of the most probable models by annealed ones (anneal.go) even if they look well: right for posteriors with several modes, since
+	// Confirm checks weights by tempered chains (certify_chains.go) even if they look well: right for posteriors with several modes, since
 	// weights cannot tell of a mode where no draw fell.
-	Anneal bool
+	Confirm bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an upper bound).
 	Progress func(done, total int)
 }
@@ -46,45 +45,19 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 // q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do not, with r the flow's density
 // when its reference is widened (reference.go): their mean is the evidence Z_m whatever r is, as long as the weights' tail is
 // light, which Pareto's k̂ tells. If the space has at most
-// MaxModels models, each is weighed on its own and the result does not depend on q(m) at all. Where weights alone do not earn trust, particles are
-// tempered from q to the posterior (temper.go), and what they say is the result if it is better founded.
+// MaxModels models, each is weighed on its own and the result does not depend on q(m) at all. Where weights alone do not earn trust, tempered
+// chains (certify_chains.go) give the result if they have mixed.
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
+	certify := p.certifyEach
 	if count, ok := space.Count(p.target.Space()); !ok || count > cfg.MaxModels {
-		return p.certifyJointly(ctx, cfg)
+		certify = p.certifyJointly
 	}
-	certificate, err := p.certifyEach(ctx, cfg)
-	if err != nil || certificate.Verdict == Trusted {
+	certificate, err := certify(ctx, cfg)
+	if err != nil || certificate.Verdict == Trusted && !cfg.Confirm {
 		return certificate, err
 	}
-	// Tempered particles move between models, and so between modes that no draw of a single model reaches.
-	tempered, err := p.certifyTempered(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.conclude(tempered); err != nil {
-		return nil, err
-	}
-	if tempered.Verdict < certificate.Verdict {
-		return certificate, nil
-	}
-	tempered.adopt(certificate.Models)
-	return tempered, nil
-}
-
-// adopt lists models that no particle reached, with the evidences that weights alone give.
-func (c *Certificate) adopt(models []ModelEstimate) {
-	reached := map[string]bool{}
-	for _, model := range c.Models {
-		reached[fmt.Sprint(model.Code)] = true
-	}
-	for _, model := range models {
-		if !reached[fmt.Sprint(model.Code)] {
-			model.Certified, model.SE, model.Draws = 0, 0, 0
-			c.Models = append(c.Models, model)
-		}
-	}
-	c.sortModels()
+	return p.check(ctx, certificate, cfg)
 }
 
 // certifyEach estimates the evidence of every model: a first look at all of them, then rounds that give
@@ -120,13 +93,6 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Cert
 		}
 	}
 	certificate.pool(w.tallies, logPrior)
-	if certificate.needAnnealing(cfg.Anneal, cfg.Draws/annealShare, allocation) {
-		if err := w.annealWhereNeeded(allocation); err != nil {
-			return nil, err
-		}
-		certificate.update(w.tallies, logPrior)
-		certificate.pool(w.tallies, logPrior)
-	}
 	certificate.NonFinite = w.nonFinite
 	logModel, err := p.logModel(certificate.Models)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -12,29 +11,6 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
-
-// certifyJointly certifies spaces too large to list: plain weights of draws from q(m) q(θ | m) if they are good, and confirmed by tempering if the configuration asks for
-// that; else tempered particles.
-func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	certificate, err := p.weighJointly(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	good := certificate.KHat <= psis.Reliable && certificate.ESS >= wantedESS
-	_, lists := p.target.Space().(lister) // a particle takes thousands of evaluations, and one of a list costs as much as dozens of others
-	if (!good || cfg.Anneal) && !lists {
-		tempered, err := p.certifyTempered(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		// A tempered error above agreeingSE would agree with anything.
-		apart, se := math.Abs(certificate.LogEvidence-tempered.LogEvidence), math.Hypot(certificate.LogEvidenceSE, tempered.LogEvidenceSE)
-		if !good || !(apart <= 3*se && se <= agreeingSE) {
-			certificate = tempered
-		}
-	}
-	return certificate, p.conclude(certificate)
-}
 
 // conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m) Z_m is the certified probability times the evidence of all
 // models together, log Z_m follows; its error takes those two for independent.
@@ -59,12 +35,9 @@ func (p *Posterior) conclude(c *Certificate) error {
 	return nil
 }
 
-// agreeingSE is the largest standard error of a difference of log evidences that can confirm one of them.
-const agreeingSE = 0.1
-
-// weighJointly weighs draws (m, θ) from q(m) q(θ | m) by p(m) η(θ | m). A model's
+// certifyJointly weighs draws (m, θ) from q(m) q(θ | m) by p(m) η(θ | m). A model's
 // probability is the weight of its draws; a model that q(m) never proposes has none, which k̂ can only hint at.
-func (p *Posterior) weighJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	dim, batch := p.target.Space().Dim(), p.config.Batch
 	sites := len(p.target.Space().Cards())
 	certificate := &Certificate{}
@@ -125,65 +98,7 @@ func (p *Posterior) weighJointly(ctx gocontext.Context, cfg CertifyConfig) (*Cer
 		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
 	}
 	certificate.gather()
-	return certificate, nil
-}
-
-// certifyTempered moves particles from q to the posterior (temper.go). Its errors are those between islands.
-func (p *Posterior) certifyTempered(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
-	pop, err := newPopulation(p, max((cfg.Draws/temperShare+batch-1)/batch, 1), "certify/temper")
-	if err != nil {
-		return nil, err
-	}
-	proposed := slices.Clone(pop.codes)
-	var progress func(beta float64)
-	if cfg.Progress != nil {
-		progress = func(beta float64) { cfg.Progress(cfg.Draws+int(beta*float64(cfg.Draws)), 2*cfg.Draws) }
-	}
-	if err := pop.temper(ctx, progress); err != nil {
-		return nil, err
-	}
-	if err := pop.rest(); err != nil {
-		return nil, err
-	}
-	c := &Certificate{KHat: pop.worstKHat, Draws: len(pop.logWeight), drift: pop.drift}
-	for i := range pop.logWeight {
-		c.Proposed = append(c.Proposed, proposed[i*sites:(i+1)*sites:(i+1)*sites])
-	}
-	sample := &c.Sample
-	total := logSumExp(pop.logMean)
-	for island, logMean := range pop.logMean {
-		first, last := pop.island(island)
-		for i := first; i < last; i++ {
-			sample.Codes = append(sample.Codes, pop.codes[i*sites:(i+1)*sites:(i+1)*sites])
-			sample.LogQ = append(sample.LogQ, pop.state.logModel[i]+pop.state.logQ[i])
-			sample.LogP = append(sample.LogP, pop.state.logPrior[i]+pop.state.logJoint[i])
-			sample.Weight = append(sample.Weight, math.Exp(logMean+pop.logWeight[i]-total))
-			sample.Group = append(sample.Group, island)
-		}
-	}
-	sample.Theta = mat.NewDense(len(pop.logWeight), dim, pop.state.theta)
-	islands := float64(len(pop.logMean))
-	c.LogEvidence = total - math.Log(islands)
-	var variance float64
-	for _, logMean := range pop.logMean {
-		deviation := math.Exp(logMean-total) - 1/islands
-		variance += deviation * deviation * islands / (islands - 1)
-	}
-	c.LogEvidenceSE = math.Sqrt(variance)
-	c.gather()
-	// The effective number of draws is how many independent ones would give the inclusion probabilities the errors that the islands show.
-	frequency, se := c.Frequencies(p.outcomes())
-	var binomial, found float64
-	for event, q := range frequency {
-		binomial += q * (1 - q)
-		found += se[event] * se[event]
-	}
-	c.ESS = math.Min(binomial/found, float64(c.Draws))
-	if found == 0 { // every particle says the same
-		c.ESS = float64(c.Draws)
-	}
-	return c, nil
+	return certificate, p.conclude(certificate)
 }
 
 // lister is a space of lists of items (space.Lists).
@@ -191,9 +106,6 @@ type lister interface {
 	Items() int
 	Set(code []int32) []int32
 }
-
-// temperShare is how many plain draws cost about as much as a tempered one does, in a certificate.
-const temperShare = 8
 
 // outcomes numbers what a model can have in common with others: the members of a list, or the outcomes of sites other than the first. members lists those of a code.
 func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {

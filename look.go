@@ -36,12 +36,12 @@ func (t *trainer) look(ctx gocontext.Context) error {
 
 // lookAtModels sets a table q(m) to p(m) times the evidences that importance weighting finds with the flow as it is now. Score-function gradients
 // only move the logits of models that are drawn; from the prior over thousands of models they settle on whichever good models came
-// first. From here they only have to follow the flow. A network instead learns the models of particles that were tempered through the flow
-// (lookByTempering). Tables that are too large to look at, and lists, which start from what is known of their items, keep q(m) as it is.
+// first. From here they only have to follow the flow. A network instead learns the models of short tempered chains
+// (learnFromChains). Tables that are too large to look at, and lists, which start from what is known of their items, keep q(m) as it is.
 func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	p := t.posterior
 	if _, ok := p.config.Models.(*modeldist.Autoregressive); ok {
-		return t.lookByTempering(ctx)
+		return t.learnFromChains(ctx)
 	}
 	table, ok := p.config.Models.(*modeldist.Categorical)
 	count, countable := space.Count(p.target.Space())
@@ -111,25 +111,19 @@ func listModels(sp space.Space) []ModelEstimate {
 	return models
 }
 
-// A look by tempering: batches of particles, the coarser steps that are good enough here, and the steps of the fit to their models.
+// Steps and rate of the fit to the models of chains.
 const (
-	lookBatches = 4
-	lookKeptESS = 0.8
-	lookSteps   = 300
-	lookRate    = 0.01
+	lookSteps = 300
+	lookRate  = 0.01
 )
 
-// lookByTempering fits a network q(m) by maximum likelihood to the models of particles that were moved from it to the posterior as the flow now finds it (temper.go). Where
-// score-function gradients settle on the models they happen to draw, this covers all that the particles found. It is a start: training goes on from
+// learnFromChains fits a network q(m) by maximum likelihood to the models of short tempered chains (certify_chains.go). Where
+// score-function gradients settle on the models they happen to draw, this covers all that the chains found. It is a start: training goes on from
 // here, and certification corrects.
-func (t *trainer) lookByTempering(ctx gocontext.Context) error {
+func (t *trainer) learnFromChains(ctx gocontext.Context) error {
 	p := t.posterior
-	particles, err := newPopulation(p, lookBatches, "look")
+	chains, err := p.lookByChains(ctx)
 	if err != nil {
-		return err
-	}
-	particles.keptESS = lookKeptESS
-	if err := particles.temper(ctx, nil); err != nil {
 		return err
 	}
 	exec, err := context.NewExec(p.device.Backend(), p.variables, func(ctx *Context, codes, step *Node) *Node {
@@ -152,7 +146,7 @@ func (t *trainer) lookByTempering(ctx gocontext.Context) error {
 			return fmt.Errorf("the look at models stopped after %d of %d steps: %w", step, lookSteps, err)
 		}
 		for row := range batch {
-			copy(codes[row*sites:(row+1)*sites], particles.pick(random))
+			copy(codes[row*sites:(row+1)*sites], chains.pick(random))
 		}
 		if _, err := train.Call(func() ([]*tensors.Tensor, error) {
 			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), float64(step+1))

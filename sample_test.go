@@ -80,12 +80,13 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// Annealed draws, too, come with their weights: through a narrow flow the sample has the exact moments.
-func TestSampleOfAnnealedDraws(t *testing.T) {
+// Where the flow is too narrow for weights the sample is that of the chains, and has the exact moments too.
+func TestSampleOfChains(t *testing.T) {
 	target := newConjugate(30, 2)
-	posterior := poorPosterior(t, target, 3, 0)
-	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Anneal: true})
+	posterior := poorPosterior(t, target, 3, 3)
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true})
 	require.NoError(t, err)
+	require.NotNil(t, certificate.Sample.Group, "weights should not have been good enough")
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	requireExactMoments(t, target, certificate.Sample)
 }

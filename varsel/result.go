@@ -42,8 +42,9 @@ type Seconds struct {
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
-	Verdict       string   `json:"verdict"` // trusted, doubtful or failed
-	KHat          Number   `json:"khat"`
+	Verdict       string   `json:"verdict"`        // trusted, doubtful or failed
+	KHat          Number   `json:"khat"`           // of weights; null if chains gave the answer
+	RHat          *Number  `json:"rhat,omitempty"` // of the chains, if they gave the answer
 	ESS           Number   `json:"ess"`
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
@@ -58,9 +59,9 @@ type ChainReport struct {
 	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and RoundTrips counts states that went all the way and back.
 	Exchanges  []Number `json:"exchanges,omitempty"`
 	RoundTrips int      `json:"round_trips,omitempty"`
-	Draws   int    `json:"draws"` // kept, of each chain
-	RHat    Number `json:"rhat"`
-	ESS     Number `json:"ess"`
+	Draws      int      `json:"draws"` // kept, of each chain
+	RHat       Number   `json:"rhat"`
+	ESS        Number   `json:"ess"`
 }
 
 // Inclusion is the posterior probability that a predictor is in the model.

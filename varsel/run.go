@@ -66,7 +66,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	trained := time.Now()
-	cfg.Certify.Anneal = cfg.Certify.Anneal || problem.heavyTails()
+	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
 	certificate, err := posterior.Certify(ctx, cfg.Certify)
 	if err != nil {
 		return nil, err
@@ -111,6 +111,9 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	result.Certificate = &CertificateReport{
 		Verdict: c.Verdict.String(), KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
+	}
+	if c.RHat > 0 {
+		result.Certificate.RHat = number(c.RHat)
 	}
 	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
 	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)

@@ -50,8 +50,13 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
-		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n", float64(c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
-		if !c.Complete {
+		if c.RHat != nil {
+			fmt.Fprintf(w, "  by tempered chains, as weights of draws from q were not enough: R-hat %.3f (good up to 1.01), at least %.0f effective draws of %d\n",
+				float64(*c.RHat), float64(c.ESS), c.Draws)
+		} else {
+			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n", float64(c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+		}
+		if !c.Complete && c.RHat == nil {
 			fmt.Fprint(w, "  Models that q never proposed were not checked.\n")
 		}
 		fmt.Fprintln(w)

@@ -1,0 +1,121 @@
+package vti_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
+)
+
+// inclusions are the exact probabilities of each site to be 1, and log Σ_m p(m) Z_m for the uniform prior.
+func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
+	logEvidences, probability := c.posterior()
+	inclusion = make([]float64, len(c.space.Cards()))
+	largest := math.Inf(-1)
+	for index, code := range space.All(c.space.Cards()) {
+		for site, outcome := range code {
+			inclusion[site] += float64(outcome) * probability[index]
+		}
+		largest = math.Max(largest, logEvidences[index])
+	}
+	var sum float64
+	for _, value := range logEvidences {
+		sum += math.Exp(value - largest)
+	}
+	return inclusion, largest + math.Log(sum/float64(len(logEvidences)))
+}
+
+// poorAnswer is how far a joint certificate of a posterior is from the truth, in its own standard errors: of the log evidence and of the worst inclusion probability.
+func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (evidence, inclusion float64) {
+	t.Helper()
+	exact, logEvidence := target.inclusions()
+	n := len(exact)
+	got, se := certificate.Frequencies(n, func(code []int32) (on []int) {
+		for site, outcome := range code {
+			if outcome == 1 {
+				on = append(on, site)
+			}
+		}
+		return on
+	})
+	for site := range exact {
+		inclusion = max(inclusion, math.Abs(got[site]-exact[site])/se[site])
+	}
+	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
+}
+
+// Chains find evidence and probabilities where q is of no use: models are uniform and the flow is far too narrow and off by several standard deviations. The bound of
+// 5 standard errors between 64 chains is a false alarm in 1e5 runs of the seven checks.
+func TestChainsReplaceAPoorQ(t *testing.T) {
+	target := newConjugate(40, 6)
+	posterior := poorPosterior(t, target, 2, 3)
+	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{MaxModels: 1, Draws: 1 << 15})
+	require.NoError(t, err)
+	require.NotNil(t, certificate.Sample.Group, "plain weights should not have been good enough")
+	evidence, inclusion := poorAnswer(t, target, certificate)
+	require.Less(t, evidence, 5.0)
+	require.Less(t, inclusion, 5.0)
+	require.Less(t, certificate.LogEvidenceSE, 0.1)
+	require.InDelta(t, 1, sum(certificate.Sample.Weight), 1e-9)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.Greater(t, certificate.RHat, 0.9)
+}
+
+// Good weights that chains confirm stay.
+func TestChainsConfirm(t *testing.T) {
+	target := newConjugate(40, 4)
+	posterior := poorPosterior(t, target, 1, 0)
+	for _, limit := range []int{1, 0} { // weighed jointly, and model by model
+		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{MaxModels: limit, Draws: 1 << 15, Confirm: true})
+		require.NoError(t, err)
+		require.Nil(t, certificate.Sample.Group)
+		evidence, inclusion := poorAnswer(t, target, certificate)
+		require.Less(t, evidence, 5.0)
+		require.Less(t, inclusion, 5.0)
+	}
+}
+
+// twoModes has one model, and the posterior ½ N(−5, 0.2²) + ½ N(5, 0.2²).
+type twoModes struct{ *space.Subsets }
+
+func (m twoModes) Space() space.Space { return m.Subsets }
+
+func (twoModes) LogPrior(codes *Node) *Node {
+	return AddScalar(MulScalar(ReduceSum(ConvertDType(codes, dtypes.Float64), -1), 0), -math.Ln2)
+}
+
+func (twoModes) LogJoint(_, mask, theta *Node) *Node {
+	const sd = 0.2
+	x := ReduceSum(Where(mask, theta, ZerosLike(theta)), -1)
+	side := MulScalar(Square(AddScalar(Abs(x), -5)), -0.5/(sd*sd)) // the two hardly overlap
+	used := ReduceMax(ConvertDType(mask, theta.DType()), -1)
+	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
+}
+
+// Weights that look well but miss a mode, and with it a factor 2 of the evidence, are found out.
+func TestChainsFindWhatWeightsMiss(t *testing.T) {
+	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
+	require.NoError(t, err)
+	cfg := smallConfig()
+	cfg.Steps, cfg.LearningRate = 1, 1e-12
+	cfg.Flow.Precision, cfg.Flow.Linear = []float64{25}, []float64{125} // the mode at 5 alone
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), twoModes{sp}, cfg)
+	require.NoError(t, err)
+	weights, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, weights.Verdict, "weights alone cannot tell")
+	require.InDelta(t, 1.0/3, weights.Models[1].Certified, 0.01)
+	checked, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true})
+	require.NoError(t, err)
+	require.NotNil(t, checked.Sample.Group)
+	half, se := checked.Probability(func(code []int32) bool { return code[0] == 1 })
+	require.InDelta(t, 0.5, half, 4*se)
+	require.Less(t, se, 0.05)
+	require.InDelta(t, 0, checked.LogEvidence, 4*checked.LogEvidenceSE)
+}
