@@ -31,6 +31,7 @@ type answer struct {
 	Certificate *struct {
 		Verdict       string   `json:"verdict"`
 		KHat          *float64 `json:"khat"`
+		RHat          *float64 `json:"rhat"`
 		ESS           *float64 `json:"ess"`
 		Draws         int      `json:"draws"`
 		ModelsChecked int      `json:"models_checked"`
