@@ -18,12 +18,12 @@ const (
 	checkChains       = 64
 	checkTemperatures = 12
 	checkBurnIn       = 600
-	checkThin         = 16
+	checkThin         = 4
 	// drawsPerIteration is how many plain draws stand for one iteration of the chains.
 	drawsPerIteration = 32
 	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of everything.
 	enoughRHat = 1.01
-	enoughESS  = 2000
+	enoughESS  = 20000
 	// Outcomes that are rarer do not count for agreement, nor do those that hardly ever fail: on the scale of probabilities their error is small.
 	rareOutcome = 0.01
 )
@@ -49,6 +49,9 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 		return nil, err
 	}
 	worst := p.worstOf(chains)
+	if math.IsNaN(worst.RHat) {
+		worst.RHat, worst.ESS = math.Inf(1), 0
+	}
 	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: worst.ESS, Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
 	sample := &c.Sample

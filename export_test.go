@@ -26,6 +26,11 @@ func (p *Posterior) WeighEach(ctx gocontext.Context, draws int, annealed bool) (
 	return certificate, err
 }
 
+// CertifyByWeights certifies without the help of chains.
+func (p *Posterior) CertifyByWeights(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+	return p.certifyEach(ctx, cfg.withDefaults())
+}
+
 // MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z [B*D] of one model, which it changes. name is
 // that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {

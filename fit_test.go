@@ -111,7 +111,7 @@ func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
 	}
 	posterior, err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, cfg)
 	require.NoError(t, err)
-	certificate, err = posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 64}) // too few for the chains that are to help as well
+	certificate, err = posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
 	require.Equal(t, vti.Failed, certificate.Verdict)
 	require.NotEmpty(t, certificate.Reasons)

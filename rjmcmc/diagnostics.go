@@ -21,6 +21,9 @@ type Summary struct {
 	ESS float64
 }
 
+// fewestDraws of a chain can be compared.
+const fewestDraws = 4
+
 // Summarise describes a quantity of which there are as many draws from each of several chains, [chains][draws].
 func Summarise(chains [][]float64) Summary {
 	n := 0
@@ -41,6 +44,10 @@ func Summarise(chains [][]float64) Summary {
 	s.SD = math.Sqrt(squares / float64(n-1))
 	if constant(chains) {
 		s.SD, s.RHat, s.ESS = 0, math.NaN(), math.NaN()
+		return s
+	}
+	if len(chains[0]) < fewestDraws {
+		s.MCSE, s.RHat, s.ESS = math.NaN(), math.NaN(), math.NaN()
 		return s
 	}
 	halves := split(chains)

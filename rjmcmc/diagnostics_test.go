@@ -118,3 +118,11 @@ func TestIndicatorThatNeverChanged(t *testing.T) {
 	require.Len(t, models, 1)
 	assert.Equal(t, 12, models[0].Draws)
 }
+
+func TestTooFewDrawsToCompare(t *testing.T) {
+	for n := 1; n < fewestDraws; n++ {
+		s := Summarise([][]float64{make([]float64, n), []float64{2, 1, 5}[:n]})
+		assert.True(t, math.IsNaN(s.RHat) && math.IsNaN(s.ESS) && math.IsNaN(s.MCSE), n)
+		assert.False(t, math.IsNaN(s.Mean))
+	}
+}
