@@ -29,11 +29,11 @@ var (
 	cardinalityLevels     = flag.String("cardinality.levels", "medium,high", "levels of misspecification")
 	cardinalityReplicates = flag.Int("cardinality.replicates", 1, "data sets of each kind")
 	cardinalityFlow       = flag.String("cardinality.flow", "affine", "flow of every fit")
-	cardinalityIterations = flag.Int("cardinality.iterations", 20000, "iterations of the reference chains")
+	cardinalityIterations = flag.Int("cardinality.iterations", 12000, "iterations of the reference chains")
 )
 
-// largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over one.
-const largestTable = 20
+// largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over one, that starts from a look at every model.
+const largestTable = 16
 
 // TestCardinality is the sweep of the paper's figure 4: the robust design with a growing number of predictors, each sampler of
 // models against long reversible-jump runs. It prints a table and draws cross-entropies.
@@ -138,14 +138,14 @@ func (s *sweep) measure(t *testing.T, out, level, p string, seed int) {
 		samplers = []string{"categorical", "surrogate", "autoregressive"}
 	}
 	data, chains := filepath.Join(out, name+".csv"), filepath.Join(out, name+"-chains")
-	problem := []string{data, "--target", "y", "--likelihood", "robust", "--no-standardize"}
+	problem := []string{data, "--target", "y", "--likelihood", "robust", "--no-standardize", "--no-intercept", "--always", "x0"}
 	if _, err := os.Stat(data); err != nil {
 		mustRun(t, "simulate", "varsel", "--design", "paper", "--misspecification", level, "--predictors", p, "--seed", strconv.Itoa(seed), "--out", data)
 	}
 	if _, err := os.Stat(filepath.Join(chains, varsel.ResultFile)); err != nil {
 		require.NoError(t, os.RemoveAll(chains))
-		mustRun(t, append([]string{"rjmcmc", "varsel", "--iterations", strconv.Itoa(*cardinalityIterations), "--burn-in", strconv.Itoa(*cardinalityIterations / 4),
-			"--thin", strconv.Itoa(max(1, *cardinalityIterations/400)), "--quiet", "--out", chains}, problem...)...)
+		mustRun(t, append([]string{"rjmcmc", "varsel", "--chains", "64", "--temperatures", "16", "--iterations", strconv.Itoa(*cardinalityIterations), "--seed", "2", "--burn-in", strconv.Itoa(*cardinalityIterations / 6),
+			"--thin", strconv.Itoa(max(1, *cardinalityIterations/800)), "--quiet", "--out", chains}, problem...)...)
 	}
 	for _, sampler := range samplers {
 		row := sweepRow{Level: level, Predictors: p, Seed: strconv.Itoa(seed), Sampler: sampler}
@@ -154,7 +154,11 @@ func (s *sweep) measure(t *testing.T, out, level, p string, seed int) {
 		}
 		dir := filepath.Join(out, name+"-"+sampler)
 		require.NoError(t, os.RemoveAll(dir))
-		ran := mustRun(t, append([]string{"varsel", "--sampler", sampler, "--flow", *cardinalityFlow, "--json", "--quiet", "--out", dir}, problem...)...)
+		args := append([]string{"varsel", "--sampler", sampler, "--flow", *cardinalityFlow, "--json", "--quiet", "--out", dir}, problem...)
+		if sampler != samplers[len(samplers)-1] { // the same chains would certify every sampler
+			args = append(args, "--certify-draws", "16384")
+		}
+		ran := mustRun(t, args...)
 		fitted := decode(t, ran.stdout)
 		row.Verdict, row.KHat, row.ESS, row.Seconds = fitted.Certificate.Verdict, value(fitted.Certificate.KHat), value(fitted.Certificate.ESS), fitted.Seconds.Total
 

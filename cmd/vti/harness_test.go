@@ -48,9 +48,9 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny are settings that train within a second.
+// tiny are settings that train and certify within a second or two.
 func tiny(args ...string) []string {
-	return append(args, "--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--quiet")
+	return append(args, "--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "32768", "--quiet")
 }
 
 // testdata is the absolute path of a file in the repository's testdata, from any working directory.
