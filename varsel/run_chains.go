@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	"cmp"
 	gocontext "context"
 	"slices"
 	"time"
@@ -21,9 +22,13 @@ const (
 	rareInclusion = 0.01
 )
 
-// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir.
+// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains start spread over models, under heredity over models
+// without interactions, unless cfg.Starts says where.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	started := time.Now()
+	if len(cfg.Starts) == 0 && problem.Target.heredity != nil {
+		cfg.Starts = problem.spreadStarts(cmp.Or(cfg.Chains, rjmcmc.DefaultChains), cfg.Seed)
+	}
 	chains, err := rjmcmc.Run(ctx, device.Backend(), problem.Posterior(), cfg)
 	if err != nil {
 		return nil, err

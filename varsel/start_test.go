@@ -1,10 +1,16 @@
 package varsel
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/rjmcmc"
 )
 
 func TestStart(t *testing.T) {
@@ -30,4 +36,73 @@ func TestStart(t *testing.T) {
 	assert.Equal(t, []int{0, 2}, limited.members(code))
 	_, err = limited.Start("full")
 	assert.ErrorContains(t, err, "3 predictors, where a model has at most 2")
+}
+
+// productsProblem is ozone with all 36 products of its nine predictors.
+func productsProblem(t *testing.T, model ModelOptions) *Problem {
+	t.Helper()
+	data, err := table.ReadFile("../testdata/ozone.csv")
+	require.NoError(t, err)
+	design, err := NewDesign(data, DesignOptions{Target: "O3", Interactions: []string{AllInteractions}})
+	require.NoError(t, err)
+	problem, err := NewProblem(design, model)
+	require.NoError(t, err)
+	return problem
+}
+
+func TestStartUnderHeredity(t *testing.T) {
+	strong, weak := productsProblem(t, ModelOptions{}), productsProblem(t, ModelOptions{Heredity: WeakHeredity})
+	for text, message := range map[string]string{
+		"null": "", "full": "", "temp:ibt,ibt,temp": "", "temp:ibt": "temp:ibt without the parents that strong heredity asks for", "temp,temp:ibt": "temp:ibt without the parents",
+	} {
+		if _, err := strong.Start(text); message == "" {
+			require.NoError(t, err, text)
+		} else {
+			require.ErrorContains(t, err, message)
+		}
+	}
+	_, err := weak.Start("temp,temp:ibt")
+	require.NoError(t, err)
+	_, err = weak.Start("temp:ibt")
+	require.ErrorContains(t, err, "weak heredity")
+}
+
+// Starts are allowed, hold no more than a model may, and range from nothing to nearly all predictors without parents.
+func TestSpreadStarts(t *testing.T) {
+	problem := productsProblem(t, ModelOptions{})
+	least, most := math.MaxInt, 0
+	for _, code := range problem.spreadStarts(64, 1) {
+		members := bitMembers(code)
+		least, most = min(least, len(members)), max(most, len(members))
+		for _, g := range members {
+			require.Empty(t, problem.Design.Predictors[g].Parents)
+		}
+	}
+	require.LessOrEqual(t, least, 1)
+	require.GreaterOrEqual(t, most, 7)
+	for _, code := range productsProblem(t, ModelOptions{Prior: Prior{MaxSize: 2}}).spreadStarts(64, 1) {
+		require.LessOrEqual(t, len(bitMembers(code)), 2)
+	}
+	require.Equal(t, problem.spreadStarts(8, 3), problem.spreadStarts(16, 3)[:8])
+}
+
+// Chains over 2^45 models with strong heredity find the predictors that matter; those that start wherever the sampler finds a model get stuck without them.
+func TestChainsUnderHeredity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	problem := productsProblem(t, ModelOptions{})
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	cfg := rjmcmc.Config{Chains: 64, BurnIn: 1000, Iterations: 500, Thin: 10, Seed: 1}
+	result, err := RunChains(t.Context(), device, problem, cfg, t.TempDir())
+	require.NoError(t, err)
+	stuck, err := rjmcmc.Run(t.Context(), device.Backend(), problem.Posterior(), cfg)
+	require.NoError(t, err)
+	for _, name := range []string{"humidity", "temp", "ibt"} { // vti varsel: 1.000 each
+		g := slices.Index(problem.Design.PredictorNames(), name)
+		require.Greater(t, float64(result.Inclusion[g].Certified), 0.9, name)
+	}
+	require.Less(t, stuck.Outcome(slices.Index(problem.Design.PredictorNames(), "temp"), 1).Mean, 0.9)
 }
