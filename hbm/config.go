@@ -21,6 +21,9 @@ type Config struct {
 	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
 	// several selects the members it belongs to. A plate that is not there is taken whole.
 	Batch map[*Plate]int
+	// Amortize trains a family that encodes data on data sets simulated from the model, so many in each step, with one draw for each; data given to Fit are then only the constants. Posterior.On infers
+	// from any data. 0 trains on the data given.
+	Amortize int
 	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64, the fewer the more members a step takes part in.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
@@ -60,7 +63,7 @@ func (c Config) Validate() error {
 		name  string
 		value float64
 	}{
-		{"Encoding", float64(c.Encoding)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
+		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
 		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
@@ -70,6 +73,12 @@ func (c Config) Validate() error {
 	if c.Family < 0 || int(c.Family) >= len(familyNames) {
 		return fmt.Errorf("hbm.Config: unknown Family %d", int(c.Family))
 	}
+	if c.Amortize > 0 && c.Family != PAVIE && c.Family != ADAVI {
+		return fmt.Errorf("hbm.Config: Amortize needs a family that computes all encodings from the data, %v or %v, found %v", PAVIE, ADAVI, c.Family)
+	}
+	if c.Amortize > 0 && c.Draws > 0 && c.Draws != c.Amortize {
+		return fmt.Errorf("hbm.Config: with Amortize there is one draw for each data set, %d, found Draws = %d", c.Amortize, c.Draws)
+	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("hbm.Config: DType must be Float32 or Float64, found %s", c.DType)
 	}
@@ -78,6 +87,9 @@ func (c Config) Validate() error {
 
 // withDefaults returns the configuration with every zero replaced by what it stands for.
 func (c Config) withDefaults() Config {
+	if c.Amortize > 0 {
+		c.Draws = c.Amortize
+	}
 	setDefault(&c.Steps, 2000)
 	switch c.Family {
 	case PAVIE, ADAVI, AmortizedBranch:

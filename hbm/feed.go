@@ -8,7 +8,8 @@ import (
 
 // feed brings selections of members into graphs: the weights and indices of plates, the data and the free encodings of the members selected.
 type feed struct {
-	model     *Model
+	model *Model
+	// data holds one set of values of each variable, or as many sets of an observed variable as there are draws, [plates..., sets, event...].
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings
@@ -29,12 +30,13 @@ func (f *feed) inputs(c *selection) []any {
 		}
 	}
 	for _, v := range f.known() {
-		rows, size := c.rows(v), v.EventSize()
+		rows, sets := c.rows(v), len(f.data[v])/(v.Members()*v.EventSize())
+		size := sets * v.EventSize()
 		part := make([]float64, 0, len(rows)*size)
 		for _, row := range rows {
 			part = append(part, f.data[v][row*size:(row+1)*size]...)
 		}
-		dims := append(append(c.dims(v), 1), v.event...)
+		dims := append(append(c.dims(v), sets), v.event...)
 		if f.dtype == dtypes.Float32 {
 			inputs = append(inputs, tensors.FromFlatDataAndDimensions(single(part), dims...))
 		} else {

@@ -60,6 +60,9 @@ type trainer struct {
 	selector *selector
 	exec     *context.Exec
 	sums     counters
+	// simulator and constants make the data of each step, if the family is amortized over data sets.
+	simulator *Simulator
+	constants Values
 	// fixed are the selection and the first inputs of every step, if each takes part in everything.
 	fixed       *selection
 	fixedInputs []any
@@ -70,14 +73,28 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if err := model.CheckData(data); err != nil {
+	t := &trainer{}
+	if cfg.Amortize > 0 {
+		var err error
+		if t.simulator, err = NewSimulator(device, model); err != nil {
+			return nil, err
+		}
+		t.constants = Values{}
+		for _, v := range model.withRole(Constant) {
+			t.constants[v] = data[v]
+		}
+		// What encoders take for the usual scale of the data.
+		if data, err = t.simulator.draw(t.constants, cfg.Amortize, cfg.Seed, "amortize/scale"); err != nil {
+			return nil, err
+		}
+	} else if err := model.CheckData(data); err != nil {
 		return nil, err
 	}
 	p, err := newPosterior(device, model, data, cfg.withDefaults())
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{Posterior: p}
+	t.Posterior = p
 	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
 		return nil, err
 	}
@@ -85,7 +102,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err
 	}
-	if t.selector.whole() {
+	if t.selector.whole() && t.simulator == nil {
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
 		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
@@ -114,6 +131,13 @@ func (t *trainer) advance() error {
 	if chosen != nil {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
+		if t.simulator != nil {
+			data, err := t.simulator.draw(t.constants, t.config.Amortize, t.config.Seed, fmt.Sprintf("amortize/%d", t.step))
+			if err != nil {
+				return err
+			}
+			t.feed.data = data
+		}
 		chosen = t.selector.draw(stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step)))
 		inputs = t.feed.inputs(chosen)
 	}

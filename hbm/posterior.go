@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -83,6 +84,73 @@ func (p *Posterior) setFamily(data Values) error {
 
 // Model is the model behind the posterior.
 func (p *Posterior) Model() *Model { return p.model }
+
+// On is the posterior given other data, from the same weights in one pass, for a family that computes all encodings from the data. model is the model that was trained on, or one with the same variables and plates of
+// other sizes. It needs no training if that was amortized over data sets (Config.Amortize).
+func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
+	for _, l := range p.family.latents {
+		if p.family.free(l) {
+			return nil, fmt.Errorf("hbm: family %v has free encodings: it must be trained on the data", p.config.Family)
+		}
+	}
+	if err := model.CheckData(data); err != nil {
+		return nil, err
+	}
+	if err := sameTemplate(p.model, model); err != nil {
+		return nil, err
+	}
+	other := *p
+	other.model, other.feed = model, &feed{model: model, data: data, dtype: p.config.DType}
+	if model == p.model {
+		return &other, nil // what is compiled stays right
+	}
+	other.execs = map[string]*context.Exec{}
+	if err := other.setFamily(data); err != nil {
+		return nil, err
+	}
+	if encoder, ok := p.family.encoder.(*setEncoder); ok {
+		own := *encoder
+		own.units = map[*Variable]units{}
+		for i, v := range model.variables {
+			own.units[v] = encoder.units[p.model.variables[i]]
+		}
+		other.family.encoder = &own
+	}
+	var err error
+	other.everything, err = newSelector(model, nil)
+	return &other, err
+}
+
+// sameTemplate reports the first difference between two models beside the sizes of plates. Densities cannot be compared.
+func sameTemplate(a, b *Model) error {
+	if len(a.plates) != len(b.plates) || len(a.variables) != len(b.variables) {
+		return fmt.Errorf("hbm: expected a model of %d plates and %d variables, found %d and %d", len(a.plates), len(a.variables), len(b.plates), len(b.variables))
+	}
+	plates := func(m *Model, of []*Plate) (numbers []int) {
+		for _, p := range of {
+			numbers = append(numbers, slices.Index(m.plates, p))
+		}
+		return numbers
+	}
+	above := func(m *Model, p *Plate) (numbers []int) {
+		for _, parent := range p.parents {
+			numbers = append(numbers, slices.Index(m.plates, parent.of))
+		}
+		return numbers
+	}
+	for i, p := range a.plates {
+		if q := b.plates[i]; p.name != q.name || !slices.Equal(above(a, p), above(b, q)) {
+			return fmt.Errorf("hbm: expected plate %q, found %q or another nesting", p.name, q.name)
+		}
+	}
+	for i, v := range a.variables {
+		w := b.variables[i]
+		if v.name != w.name || v.role != w.role || !slices.Equal(v.event, w.event) || !slices.Equal(plates(a, v.plates), plates(b, w.plates)) {
+			return fmt.Errorf("hbm: expected %s variable %v, found %s variable %v", v.role, v, w.role, w)
+		}
+	}
+	return nil
+}
 
 // Steps is the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.step }

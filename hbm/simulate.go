@@ -51,18 +51,18 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given the values of the parents or, if there are none, a scalar to tell the graph by.
+// graphFor builds the graph of the parameters, given a vector with as many entries as there are sets and the values of the parents.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
 		for i, parent := range s.parents {
-			r.values[parent] = inputs[i]
+			r.values[parent] = inputs[1+i]
 		}
 		rank := len(s.variable.plates)
 		parameters := r.parameters(s.variable)
 		for i, p := range parameters {
 			dims := append([]int{}, p.Shape().Dimensions...)
-			copy(dims, s.variable.shape()[:rank])
+			copy(dims, append(s.variable.shape()[:rank], inputs[0].Shape().Dim(0)))
 			parameters[i] = BroadcastToDims(p, dims...)
 		}
 		return parameters
@@ -71,6 +71,11 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 
 // Draw simulates the model: values of all latent and observed variables, with the seed and the stream name given. Constants come from known, and so does every other variable found there.
 func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error) {
+	return s.draw(known, 1, seed, name)
+}
+
+// draw simulates several sets at once: [plates..., sets, event...] of each variable that is not known, and [plates..., event...] of those that are.
+func (s *Simulator) draw(known Values, sets int, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
 		values, ok := known[v]
@@ -89,35 +94,32 @@ func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error)
 		if _, ok := all[v]; ok {
 			continue
 		}
-		parameters, err := step.parameters(all)
+		parameters, err := step.parameters(all, sets)
 		if err != nil {
 			return nil, fmt.Errorf("hbm: parameters of %q: %w", v.name, err)
 		}
 		random := stream.Rand(seed, "simulate/"+name+"/"+v.name)
 		size := v.EventSize()
-		values := make([]float64, v.Members()*size)
+		values := make([]float64, v.Members()*sets*size)
 		at := make([][]float64, len(parameters))
-		for member := range v.Members() {
+		for row := range v.Members() * sets {
 			for i, p := range parameters {
-				n := len(p) / v.Members()
-				at[i] = p[member*n : (member+1)*n]
+				n := len(p) / (v.Members() * sets)
+				at[i] = p[row*n : (row+1)*n]
 			}
-			v.density.draw(random, at, values[member*size:(member+1)*size])
+			v.density.draw(random, at, values[row*size:(row+1)*size])
 		}
 		all[v] = values
 	}
 	return all, nil
 }
 
-// parameters evaluates the parameters of the variable, [plates..., event...] each.
-func (s *simulation) parameters(known Values) ([][]float64, error) {
+// parameters evaluates the parameters of the variable, [plates..., sets, event...] each.
+func (s *simulation) parameters(known Values, sets int) ([][]float64, error) {
 	if s.exec == nil {
 		return nil, nil
 	}
-	inputs := []any{0.0}
-	if len(s.parents) > 0 {
-		inputs = nil
-	}
+	inputs := []any{make([]bool, sets)} // tells the graph how many sets there are
 	for _, parent := range s.parents {
 		inputs = append(inputs, parent.tensorOf(known[parent]))
 	}

@@ -73,8 +73,8 @@ func (m *Model) whole(g *Graph, dtype dtypes.DType) *replica {
 	return r
 }
 
-// tensorOf holds values of a variable as [plates..., 1, event...].
+// tensorOf holds values of one or more sets of a variable as [plates..., sets, event...].
 func (v *Variable) tensorOf(values []float64) *tensors.Tensor {
-	dims := v.shape()[:len(v.plates)]
-	return tensors.FromFlatDataAndDimensions(values, append(append(dims, 1), v.event...)...)
+	dims := append(v.shape()[:len(v.plates)], len(values)/(v.Members()*v.EventSize()))
+	return tensors.FromFlatDataAndDimensions(values, append(dims, v.event...)...)
 }
