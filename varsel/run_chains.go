@@ -3,6 +3,7 @@ package varsel
 import (
 	"cmp"
 	gocontext "context"
+	"math"
 	"slices"
 	"time"
 
@@ -36,6 +37,9 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
 	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
+	if value, se := chains.LogEvidence(); !math.IsNaN(value) {
+		result.LogEvidence, result.LogEvidSE = number(value+problem.Design.LogJacobian()), number(se)
+	}
 	for _, share := range chains.Info.Exchanges {
 		result.Diagnostics.Exchanges = append(result.Diagnostics.Exchanges, Number(share))
 	}

@@ -44,6 +44,9 @@ type answer struct {
 		Draws   int      `json:"draws"`
 		RHat    *float64 `json:"rhat"`
 		ESS     *float64 `json:"ess"`
+
+		Exchanges  []float64 `json:"exchanges"`
+		RoundTrips int       `json:"round_trips"`
 	} `json:"diagnostics"`
 	LogEvidence   *float64 `json:"log_evidence"`
 	LogEvidenceSE *float64 `json:"log_evidence_se"`

@@ -46,7 +46,11 @@ var verdictText = map[string]string{
 // printVerdict prints the certificate's or the chains' verdict with its reasons.
 func printVerdict(w io.Writer, r *varsel.Result) {
 	if c := r.Certificate; c != nil {
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), verdictText[c.Verdict])
+		text := verdictText[c.Verdict]
+		if c.RHat != nil && c.Verdict != "trusted" {
+			text = "neither weights nor the chains that check them tell enough. More --certify-draws make the chains longer."
+		}
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), text)
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
@@ -64,7 +68,7 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 	if d := r.Diagnostics; d != nil {
 		text := verdictText[d.Verdict]
 		if d.Verdict != "trusted" {
-			text = "the chains are too short: give them more --iterations and --burn-in."
+			text = "the chains have not mixed: give them more --iterations and --burn-in, or --temperatures 16 where there are several modes."
 		}
 		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
 		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)

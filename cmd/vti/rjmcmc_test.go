@@ -1,0 +1,26 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Tempered chains report their exchanges, and an evidence that is that of the closed form to within 5 standard errors: a false alarm in 1e6 runs.
+func TestTemperedChainsReportEvidence(t *testing.T) {
+	data := testdata(t, "hald.csv")
+	problem := []string{data, "--target", "y", "--sigma", "2.4", "--json"}
+	exact := decode(t, mustRun(t, append([]string{"exact"}, problem...)...).stdout)
+	t.Chdir(t.TempDir())
+	chains := decode(t, mustRun(t, append([]string{"rjmcmc", "varsel", "--chains", "32", "--temperatures", "6", "--burn-in", "200", "--iterations", "600", "--quiet"}, problem...)...).stdout)
+	require.NotNil(t, chains.LogEvidence)
+	assert.InDelta(t, *exact.LogEvidence, *chains.LogEvidence, 5**chains.LogEvidenceSE)
+	assert.Less(t, *chains.LogEvidenceSE, 0.1)
+	assert.Len(t, chains.Diagnostics.Exchanges, 5)
+	assert.Positive(t, chains.Diagnostics.RoundTrips)
+	for _, in := range chains.Inclusion {
+		assert.False(t, math.IsNaN(in.Certified))
+	}
+}
