@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -36,6 +37,17 @@ type Posterior struct {
 
 // Steps is the number of training steps behind the posterior.
 func (p *Posterior) Steps() int { return p.step }
+
+// Weights is the number of weights that training moves.
+func (p *Posterior) Weights() int {
+	count := 0
+	for variable := range p.variables.IterVariables() {
+		if variable.Trainable && (strings.HasPrefix(variable.Scope(), "/"+flowScope) || strings.HasPrefix(variable.Scope(), "/"+modelScope)) {
+			count += variable.Shape().Size()
+		}
+	}
+	return count
+}
 
 // Target is the posterior density that was approximated.
 func (p *Posterior) Target() Target { return p.target }

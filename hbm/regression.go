@@ -52,6 +52,8 @@ type RegressionOptions struct {
 	CoefficientScale float64 `json:"coefficient_scale"`
 	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0 stands for 10.
 	InterceptScale float64 `json:"intercept_scale"`
+	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units of the response; InterceptScale is not used then.
+	Intercept *NormalPrior `json:"intercept,omitempty"`
 	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in units of sd(y) for one standard deviation of its column, or for the whole
 	// of a column of zeros and ones; 0 stands for 1.
 	SDPrior SDPrior `json:"sd_prior"`
@@ -62,6 +64,12 @@ type RegressionOptions struct {
 	Degrees float64 `json:"degrees"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
+}
+
+// NormalPrior is N(Mean, SD²).
+type NormalPrior struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
 }
 
 // withDefaults fills in what zeros stand for.
@@ -90,6 +98,9 @@ func (o RegressionOptions) Validate() error {
 		if !(field.value > 0) || math.IsInf(field.value, 1) {
 			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
 		}
+	}
+	if p := o.Intercept; p != nil && (!(p.SD > 0) || math.IsInf(p.SD, 1) || math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0)) {
+		return fmt.Errorf("prior of the intercept: expected a mean and a positive sd, found %g and %g", p.Mean, p.SD)
 	}
 	if o.SDPrior < 0 || int(o.SDPrior) >= len(sdPriorNames) {
 		return fmt.Errorf("unknown prior of standard deviations %d", int(o.SDPrior))
@@ -304,11 +315,14 @@ func (r *Regression) layOut() {
 		return len(r.coordinates) - 1
 	}
 	for _, c := range r.Frame.Columns {
-		sd := r.Options.CoefficientScale
+		sd, mean := r.Options.CoefficientScale, 0.0
 		if c.Name == InterceptName {
 			sd = r.Options.InterceptScale
+			if p := r.Options.Intercept; p != nil {
+				mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
+			}
 		}
-		add(coordinate{kind: populationCoordinate, name: c.Name, sd: sd})
+		add(coordinate{kind: populationCoordinate, name: c.Name, mean: mean, sd: sd})
 	}
 	for _, g := range r.groups {
 		q := len(g.Columns)
@@ -380,11 +394,11 @@ func (r *Regression) Priors() []string {
 		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %d²)", unit, logNoiseSD)
 	}
 	lines := []string{likelihood}
-	if f.Formula.HasIntercept() {
-		lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", r.yMean, r.Options.InterceptScale*unit))
-	}
 	for j, c := range f.Columns {
-		if c.Name != InterceptName {
+		if c.Name == InterceptName {
+			prior := r.coordinates[j]
+			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
+		} else {
 			lines = append(lines, fmt.Sprintf("effect of %s: ~ N(0, %.4g²)", c.Name, r.Options.CoefficientScale*unit/r.xSD[j]))
 		}
 	}

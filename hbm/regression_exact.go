@@ -160,9 +160,11 @@ func (r *Regression) logMarginal(data *grouped, mask []bool, theta []float64) fl
 	var inner [][]float64
 	spread := mat.NewDense(max(data.width, 1), max(data.width, 1), nil) // F of w = F v, v ~ N(0, I)
 	at := 0
+	mean := mat.NewVecDense(max(data.width, 1), nil)
 	for j := range r.Frame.Columns {
 		if mask[j] {
 			spread.Set(j, j, r.coordinates[j].sd)
+			mean.SetVec(j, r.coordinates[j].mean)
 		}
 		at++
 	}
@@ -183,6 +185,10 @@ func (r *Regression) logMarginal(data *grouped, mask []bool, theta []float64) fl
 		at += g.effects()
 	}
 	m := data.momentsAt(inner, sigma)
+	var moved mat.VecDense // of y less its prior mean
+	moved.MulVec(m.vv, mean)
+	m.yy += mat.Dot(mean, &moved) - 2*mat.Dot(mean, m.vy)
+	m.vy.SubVec(m.vy, &moved)
 	var half, inside mat.Dense
 	half.Mul(m.vv, spread)
 	inside.Mul(spread.T(), &half)

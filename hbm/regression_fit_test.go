@@ -29,14 +29,16 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	require.Len(t, certificate.Models, 12)
 
-	exact, logMass := make([]float64, 12), make([]float64, 12)
-	for i, model := range certificate.Models {
+	likely := certificate.Models[:6] // the others are improbable by a factor e^18 and more; quadrature over them takes long
+	assert.Less(t, certificate.Models[6].Certified, 1e-12)
+	exact, logMass := make([]float64, len(likely)), make([]float64, len(likely))
+	for i, model := range likely {
 		exact[i], err = r.ExactLogEvidence(model.Code, 7)
 		require.NoError(t, err)
 		logMass[i] = exact[i] + r.space.logPrior[space.Encode(r.space.cards, model.Code)]
 	}
 	total := logSumOf(logMass)
-	for i, model := range certificate.Models {
+	for i, model := range likely {
 		probability := math.Exp(logMass[i] - total)
 		// Seven nodes are exact to 0.05 where the standard deviation of a slope is nearly zero.
 		assert.InDelta(t, probability, model.Certified, 5*model.SE+0.02, r.FormulaOf(model.Code))

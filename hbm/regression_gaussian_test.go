@@ -57,7 +57,7 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 	}
 	for j, c := range r.coordinates {
 		if mask[j] && (c.kind == populationCoordinate || c.kind == effectCoordinate) {
-			logPrior -= theta[j]*theta[j]/(2*c.sd*c.sd) + math.Log(c.sd) + math.Log(2*math.Pi)/2
+			logPrior -= (theta[j]-c.mean)*(theta[j]-c.mean)/(2*c.sd*c.sd) + math.Log(c.sd) + math.Log(2*math.Pi)/2
 		}
 	}
 	sigma := r.noiseAt(theta)
@@ -156,7 +156,7 @@ func TestGaussianLogJoint(t *testing.T) {
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {
-			r := newRegression(t, frameOf(t, grouped18, opt), RegressionOptions{})
+			r := newRegression(t, frameOf(t, grouped18, opt), RegressionOptions{Intercept: &NormalPrior{0.5, 2}})
 			mask := r.space.masks[0]
 			theta := make([]float64, r.Dim())
 			for j := range theta {

@@ -203,6 +203,9 @@ func (r *Regression) codes() [][]int32 {
 	return codes
 }
 
+// index is the place of a model among all.
+func (r *Regression) index(code []int32) int { return space.Encode(r.space.cards, code) }
+
 // groupNames are the names of the groupings.
 func (r *Regression) groupNames() []string {
 	names := make([]string, len(r.groups))

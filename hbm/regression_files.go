@@ -1,0 +1,186 @@
+package hbm
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/table"
+)
+
+// RegressionRecord is everything that a run was asked for, with what is needed to repeat or continue it.
+type RegressionRecord struct {
+	Command     string             `json:"command"`
+	Version     string             `json:"version"`
+	Started     time.Time          `json:"started"`
+	Finished    *time.Time         `json:"finished,omitempty"`
+	Data        string             `json:"data"`        // absolute path of the table
+	Fingerprint string             `json:"fingerprint"` // SHA-256 of the table
+	Device      string             `json:"device,omitempty"`
+	Backend     string             `json:"backend,omitempty"`
+	Frame       FrameOptions       `json:"frame"`
+	Model       RegressionOptions  `json:"model"`
+	Flow        cosmic.Config      `json:"flow"`
+	DType       dtypes.DType       `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Steps       int                `json:"steps,omitempty"`
+	Batch       int                `json:"batch,omitempty"`
+	Seed        uint64             `json:"seed"`
+	Seconds     *RegressionSeconds `json:"seconds,omitempty"`
+}
+
+// Write stores the record in a run directory.
+func (r *RegressionRecord) Write(dir string) error {
+	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), r)
+}
+
+// ReadRegressionRecord reads the record of a run directory.
+func ReadRegressionRecord(dir string) (*RegressionRecord, error) {
+	path := filepath.Join(dir, rundir.RecordFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it holds no %s", dir, rundir.RecordFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var record RegressionRecord
+	if err := json.Unmarshal(content, &record); err != nil {
+		return nil, fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	if record.Command == "" || record.Data == "" || record.Fingerprint == "" {
+		return nil, fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	}
+	return &record, nil
+}
+
+// Regression reads the table and builds the posterior. A record with a fingerprint insists on it: the table must not have changed since the run began. One without gets it, and
+// what zeros of the model stand for.
+func (r *RegressionRecord) Regression() (*Regression, error) {
+	data, err := table.ReadFile(r.Data)
+	if err != nil {
+		return nil, err
+	}
+	if r.Fingerprint != "" && data.Fingerprint != r.Fingerprint {
+		return nil, fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", r.Data, data.Fingerprint, r.Fingerprint)
+	}
+	frame, err := NewFrame(data, r.Frame)
+	if err != nil {
+		return nil, err
+	}
+	regression, err := NewRegression(frame, r.Model)
+	if err != nil {
+		return nil, err
+	}
+	r.Fingerprint, r.Model = data.Fingerprint, regression.Options
+	return regression, nil
+}
+
+// FitConfig is the training that the record asks for, without what only concerns its progress and files. Zeros of the record become what they stand for.
+func (r *RegressionRecord) FitConfig(regression *Regression) vti.Config {
+	fit := regression.Training(vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	r.Flow, r.Steps, r.Batch = fit.Flow.WithDefaults(), fit.Steps, fit.Batch
+	return fit
+}
+
+// writeTables writes result.json and the tables of a result to a run directory.
+func (r *RegressionResult) writeTables(dir string) error {
+	summaries := func(list []Summary) [][]string {
+		rows := [][]string{{"name", "mean", "sd", "q025", "q975"}}
+		for _, s := range list {
+			rows = append(rows, []string{s.Name, s.Mean.Text(), s.SD.Text(), s.Q025.Text(), s.Q975.Text()})
+		}
+		return rows
+	}
+	varying := [][]string{{"group", "level", "term", "rows", "mean", "sd", "q025", "q975", "pooling"}}
+	for _, v := range r.Varying {
+		varying = append(varying, []string{v.Group, v.Level, v.Term, strconv.Itoa(v.Rows), v.Mean.Text(), v.SD.Text(), v.Q025.Text(), v.Q975.Text(), v.Pooling.Text()})
+	}
+	checks := [][]string{{"statistic", "observed", "mean", "sd", "p"}}
+	for _, c := range r.Checks {
+		checks = append(checks, []string{c.Statistic, c.Observed.Text(), c.Mean.Text(), c.SD.Text(), c.P.Text()})
+	}
+	files := map[string][][]string{"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs), "varying.csv": varying, "checks.csv": checks}
+	if len(r.Terms) > 0 {
+		terms := [][]string{{"term", "state", "prob", "se", "q"}}
+		for _, t := range r.Terms {
+			terms = append(terms, []string{t.Term, t.State, t.Prob.Text(), t.SE.Text(), t.Q.Text()})
+		}
+		models := [][]string{{"code", "formula", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"}}
+		for _, m := range r.Models {
+			models = append(models, []string{m.Code, m.Formula, m.Q.Text(), m.Certified.Text(), m.SE.Text(), m.LogEvidence.Text(), m.LogEvidenceSE.Text(), m.KHat.Text()})
+		}
+		files["terms.csv"], files["models.csv"] = terms, models
+	}
+	for name, rows := range files {
+		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
+}
+
+// Files of draws in a run directory: the same in two formats.
+const (
+	RegressionDrawsParquet = "draws.parquet"
+	RegressionDrawsCSV     = "draws.csv"
+)
+
+// mostDrawnLevels bounds the effects of levels whose draws are written.
+const mostDrawnLevels = 1000
+
+// writeDraws writes posterior draws in the units of the table: population effects, standard deviations, and effects of levels unless they are very many.
+func (r *Regression) writeDraws(dir string, seed uint64, s *regressionSample) error {
+	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, Seed: seed}
+	for _, q := range r.questions {
+		header.Sites = append(header.Sites, q.name)
+	}
+	for _, c := range r.Frame.Columns {
+		header.Coordinates = append(header.Coordinates, c.Name)
+	}
+	header.Coordinates = append(header.Coordinates, r.sdNames()...)
+	levels := 0
+	for _, g := range r.groups {
+		levels += g.effects()
+	}
+	if levels <= mostDrawnLevels {
+		for _, g := range r.groups {
+			for at := range g.effects() {
+				header.Coordinates = append(header.Coordinates, g.Columns[at/len(g.Levels)].Name+" | "+g.Name+"="+g.Levels[at%len(g.Levels)])
+			}
+		}
+	}
+	file := &draws.Draws{Header: header}
+	file.LogP, file.LogQ = s.logP, s.logQ
+	for k, code := range s.codes {
+		file.Codes = append(file.Codes, code...)
+		if s.effects != nil {
+			file.Theta = append(file.Theta, s.effects.RawRowView(k)...)
+		}
+		if s.sds != nil {
+			file.Theta = append(file.Theta, s.sds.RawRowView(k)...)
+		}
+		if levels <= mostDrawnLevels {
+			for _, varying := range s.varying {
+				file.Theta = append(file.Theta, varying.RawRowView(k)...)
+			}
+		}
+	}
+	return errors.Join(
+		draws.Write(filepath.Join(dir, RegressionDrawsParquet), draws.Parquet, file),
+		draws.Write(filepath.Join(dir, RegressionDrawsCSV), draws.CmdStanCSV, file),
+	)
+}
