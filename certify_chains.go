@@ -33,9 +33,13 @@ func (p *Posterior) chainSeed(name string) uint64 { return stream.Rand(p.config.
 
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their evidence comes from the ladder of temperatures.
 func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
+	starts, err := p.startsOfChains()
+	if err != nil {
+		return nil, err
+	}
 	iterations := max(cfg.Draws/drawsPerIteration, 4*checkThin)
 	settings := rjmcmc.Config{
-		Chains: checkChains, Temperatures: checkTemperatures, BurnIn: min(checkBurnIn, iterations), Iterations: iterations, Thin: checkThin, Seed: p.chainSeed("certify/chains"),
+		Chains: checkChains, Temperatures: checkTemperatures, BurnIn: min(checkBurnIn, iterations), Iterations: iterations, Thin: checkThin, Seed: p.chainSeed("certify/chains"), Starts: starts,
 		Enough: func(chains *rjmcmc.Result) bool {
 			worst := p.worstOf(chains)
 			return worst.RHat <= enoughRHat && worst.ESS >= enoughESS
@@ -78,6 +82,44 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 	}
 	c.gather()
 	return c, p.conclude(c)
+}
+
+// startsOfChains are models in which chains start: nil for those that package rjmcmc draws, from sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
+// does). Chains that all start nearly empty learn too little of the posterior in burn-in.
+func (p *Posterior) startsOfChains() ([][]int32, error) {
+	cards, random := p.target.Space().Cards(), stream.Rand(p.config.Seed, "certify/starts")
+	if _, lists := p.target.Space().(lister); lists {
+		return nil, nil
+	}
+	drawn := make([]ModelEstimate, checkChains)
+	for i := range drawn {
+		drawn[i].Code = make([]int32, len(cards))
+		for site, card := range cards {
+			drawn[i].Code[site] = int32(random.IntN(card))
+		}
+	}
+	logPrior, err := p.logPriorOf(drawn)
+	if err != nil {
+		return nil, err
+	}
+	excluded := 0
+	for _, value := range logPrior {
+		if math.IsInf(value, -1) {
+			excluded++
+		}
+	}
+	if 2*excluded < len(drawn) {
+		return nil, nil
+	}
+	codes, err := p.drawCodes(random)
+	if err != nil {
+		return nil, err
+	}
+	var starts [][]int32
+	for sites := len(cards); len(codes) > 0; codes = codes[sites:] {
+		starts = append(starts, codes[:sites:sites])
+	}
+	return starts, nil
 }
 
 // worstOf is the largest R-hat and the smallest effective number of draws, of the log density and of every outcome that is neither rare nor nearly certain.
@@ -185,8 +227,12 @@ const (
 
 // lookByChains runs short tempered chains.
 func (p *Posterior) lookByChains(ctx gocontext.Context) (chainModels, error) {
+	starts, err := p.startsOfChains()
+	if err != nil {
+		return chainModels{}, err
+	}
 	chains, err := rjmcmc.Run(ctx, p.device.Backend(), p.target, rjmcmc.Config{
-		Chains: checkChains, Temperatures: checkTemperatures, BurnIn: lookBurnIn, Iterations: lookIterations, Thin: lookThin, Seed: p.chainSeed("look/chains"),
+		Starts: starts, Chains: checkChains, Temperatures: checkTemperatures, BurnIn: lookBurnIn, Iterations: lookIterations, Thin: lookThin, Seed: p.chainSeed("look/chains"),
 	})
 	return chainModels{chains}, err
 }

@@ -12,8 +12,8 @@ import (
 func TestTemperedChainsReportEvidence(t *testing.T) {
 	data := testdata(t, "hald.csv")
 	problem := []string{data, "--target", "y", "--sigma", "2.4", "--json"}
-	exact := decode(t, mustRun(t, append([]string{"exact"}, problem...)...).stdout)
 	t.Chdir(t.TempDir())
+	exact := decode(t, mustRun(t, append([]string{"exact"}, problem...)...).stdout)
 	chains := decode(t, mustRun(t, append([]string{"rjmcmc", "varsel", "--chains", "32", "--temperatures", "6", "--burn-in", "200", "--iterations", "600", "--quiet"}, problem...)...).stdout)
 	require.NotNil(t, chains.LogEvidence)
 	assert.InDelta(t, *exact.LogEvidence, *chains.LogEvidence, 5**chains.LogEvidenceSE)
