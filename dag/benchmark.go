@@ -153,6 +153,9 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
+	if s.Mechanism == MLP {
+		return RunParticles(ctx, problem, ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
+	}
 	return Run(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir})
 }
 

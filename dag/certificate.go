@@ -14,14 +14,21 @@ import (
 type Certificate struct {
 	Verdict string `json:"verdict"` // trusted, doubtful or failed
 	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs that together hold a tenth of the probability.
+	// Null for evidences by particles.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
 	// Families is the number of families whose evidence was estimated: all that the constraints leave. Draws counts the draws behind them.
-	Families  int      `json:"families"`
-	Draws     int      `json:"draws"`
-	NonFinite int      `json:"non_finite,omitempty"`
-	Reasons   []string `json:"reasons,omitempty"`
+	Families  int `json:"families"`
+	Draws     int `json:"draws"`
+	NonFinite int `json:"non_finite,omitempty"`
+	// Of evidences by particles: the fine islands, the share of graphs with a family that has none, and by how much log evidences rise on average when
+	// particles move twice as long.
+	Islands  int    `json:"islands,omitempty"`
+	Rough    Number `json:"rough_share,omitzero"`
+	Settling Number `json:"settling,omitzero"`
+
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Limits of the verdict, those of vti.Certificate.
@@ -35,34 +42,57 @@ const (
 
 // certify judges a posterior by its draws and the standard errors of its edges.
 func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
-	c := &Certificate{Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(p.typicalKHat(draws))}
+	c := &Certificate{
+		Families: len(p.Scores.Families), Draws: count, NonFinite: nonFinite, KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors),
+	}
+	v := newVerdict(c)
+	if float64(c.KHat) > hopelessKHat || math.IsNaN(float64(c.KHat)) {
+		v.lower(vti.Failed, "Pareto k̂ is %.2f, above %.1f: the means of the weights may not exist", float64(c.KHat), hopelessKHat)
+	} else if float64(c.KHat) > psis.Reliable {
+		v.lower(vti.Doubtful, "Pareto k̂ is %.2f, above %.1f", float64(c.KHat), psis.Reliable)
+	}
+	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	if share := float64(nonFinite) / float64(max(count, 1)); share > nonFiniteShare {
+		v.lower(vti.Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
+	}
+	return c
+}
+
+// worstError is the largest of all edges.
+func worstError(edgeErrors [][]float64) (worst Number) {
 	for _, row := range edgeErrors {
 		for _, se := range row {
-			c.WorstSE = max(c.WorstSE, Number(se))
+			worst = max(worst, Number(se))
 		}
 	}
-	verdict := vti.Trusted
-	lower := func(to vti.Verdict, format string, args ...any) {
-		verdict = min(verdict, to)
-		c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
-	}
+	return worst
+}
+
+// verdict lowers the verdict of a certificate for every reason against it.
+type verdict struct {
+	certificate *Certificate
+	level       vti.Verdict
+}
+
+func newVerdict(c *Certificate) *verdict {
+	c.Verdict = vti.Trusted.String()
+	return &verdict{c, vti.Trusted}
+}
+
+func (v *verdict) lower(to vti.Verdict, format string, args ...any) {
+	v.level = min(v.level, to)
+	v.certificate.Verdict = v.level.String()
+	v.certificate.Reasons = append(v.certificate.Reasons, fmt.Sprintf(format, args...))
+}
+
+// limit makes the verdict doubtful when a value is above one bound, and failed when it is above another or no number.
+func (v *verdict) limit(value, doubtful, failed float64, format string) {
 	switch {
-	case !(c.KHat <= hopelessKHat):
-		lower(vti.Failed, "Pareto k̂ is %.2f, above %.1f: the means of the weights may not exist", float64(c.KHat), hopelessKHat)
-	case c.KHat > psis.Reliable:
-		lower(vti.Doubtful, "Pareto k̂ is %.2f, above %.1f", float64(c.KHat), psis.Reliable)
+	case !(value <= failed):
+		v.lower(vti.Failed, format, value)
+	case value > doubtful:
+		v.lower(vti.Doubtful, format, value)
 	}
-	switch {
-	case !(c.WorstSE <= hopelessEdgeSE):
-		lower(vti.Failed, "the standard error of an edge probability is %.2g", float64(c.WorstSE))
-	case c.WorstSE > wantedEdgeSE:
-		lower(vti.Doubtful, "the standard error of an edge probability is %.2g", float64(c.WorstSE))
-	}
-	if share := float64(nonFinite) / float64(max(count, 1)); share > nonFiniteShare {
-		lower(vti.Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
-	}
-	c.Verdict = verdict.String()
-	return c
 }
 
 // typicalKHat is the k̂ of the worst family of a graph, exceeded by a tenth of the graphs at most.

@@ -73,7 +73,7 @@ func (w *walk) rescore() {
 }
 
 // rememberedScores bounds the scores that a walk keeps.
-const rememberedScores = 1 << 19
+const rememberedScores = 1 << 17
 
 // scoreOf is ℓ_j(pa) − λ |pa|.
 func (w *walk) scoreOf(j int, parents Set) float64 {

@@ -182,6 +182,60 @@ func (m *Method) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Evidence is how the evidences of families are estimated when graphs are summed.
+type Evidence int
+
+const (
+	// AnyEvidence is Flow for linear mechanisms and Particles for networks.
+	AnyEvidence Evidence = iota
+	// Flow weighs draws of a flow that is trained on all families.
+	Flow
+	// Particles tempers particles from prior to posterior, for networks.
+	Particles
+)
+
+var evidenceNames = [...]string{"auto", "flow", "particles"}
+
+// String returns the name that [ParseEvidence] reads.
+func (e Evidence) String() string {
+	if e < 0 || int(e) >= len(evidenceNames) {
+		return fmt.Sprintf("Evidence(%d)", int(e))
+	}
+	return evidenceNames[e]
+}
+
+// ParseEvidence reads auto, flow or particles.
+func ParseEvidence(s string) (Evidence, error) {
+	for e, name := range evidenceNames {
+		if s == name {
+			return Evidence(e), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown kind of evidence %q; expected auto, flow or particles", s)
+}
+
+// MarshalText writes the name.
+func (e Evidence) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (e *Evidence) UnmarshalText(text []byte) (err error) {
+	*e, err = ParseEvidence(string(text))
+	return err
+}
+
+// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be used.
+func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
+	switch {
+	case p.Model.Mechanism == MLP && e == AnyEvidence:
+		return Particles, nil
+	case p.Model.Mechanism == MLP:
+		return e, nil
+	case e == Particles:
+		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
+	}
+	return Flow, nil
+}
+
 // Resolve is the method that m stands for with this problem, or an error that says why it cannot be used.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	impossible := p.listable(maxFamilies)

@@ -28,20 +28,24 @@ func (p *Problem) exactParameters(families []Family, random *rand.Rand) paramete
 		thetas     [][]float64
 		cumulative []float64
 	}
-	const proposals = 400
+	// All draws of all families are kept: fewer of each where there are many.
+	proposals := min(max(parameterMemory/(len(families)*p.layout().dim()), leastProposals), mostProposals)
+	stats := make([]*linearStats, p.Data.Nodes())
 	known := map[int]sample{}
 	l := p.layout()
 	return func(family int) []float64 {
 		own, ok := known[family]
 		if !ok {
 			f := families[family]
-			stats := newLinearStats(p.Data, f.Node)
-			q := newQuadratic(l, stats, f, p.Model.PriorSD)
+			if stats[f.Node] == nil {
+				stats[f.Node] = newLinearStats(p.Data, f.Node)
+			}
+			q := newQuadratic(l, stats[f.Node], f, p.Model.PriorSD)
 			logWeights := make([]float64, 0, proposals)
 			for range proposals {
 				theta, squares := q.draw(random, l.mask(f))
 				own.thetas = append(own.thetas, theta)
-				logWeights = append(logWeights, stats.logJoint(l, f, theta, p.Model.PriorSD)+squares/2)
+				logWeights = append(logWeights, stats[f.Node].logJoint(l, f, theta, p.Model.PriorSD)+squares/2)
 			}
 			norm, total := logSumExp(logWeights), 0.0
 			for _, w := range logWeights {
@@ -91,6 +95,9 @@ const (
 	leastParameter  = 0.01 // edges less probable than this have no summary
 	checkDraws      = 200
 	checkReplicates = 400
+	mostProposals   = 400 // for the parameters of a family in closed form
+	leastProposals  = 20
+	parameterMemory = 1 << 25 // numbers
 )
 
 // mixture is a list of families with the probability of each: what is known of single nodes.

@@ -34,6 +34,8 @@ type Record struct {
 	Constraints      Constraints   `json:"constraints"`
 	Model            ModelOptions  `json:"model"`
 	Structure        Method        `json:"structure"`
+	Evidence         Evidence      `json:"evidence"`
+	Islands          int           `json:"islands,omitempty"`
 	Flow             cosmic.Config `json:"flow"`
 	DType            dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
 	Steps            int           `json:"steps,omitempty"`

@@ -28,15 +28,15 @@ func (a *app) dagCommand() *cobra.Command {
 Parquet, with a header row): given its parents, a column is a linear function or a small network of
 them plus noise.
 
-Up to 13 columns (more with --max-parents or constraints, and at most 14) one network learns the
-parameters of every column with every set of parents. Importance weights turn it into log evidences,
-from which sums over all graphs give the probability of every edge and graph. Larger graphs, up to
-128 columns with linear mechanisms, are found by Markov chains over graphs (--structure chains),
-which run until they agree; their scores have a closed form and need no network. The answer comes
-with a verdict:
+Up to 13 columns (more with --max-parents or constraints, and at most 14) every column gets a log
+evidence with every set of parents, and sums over all graphs give the probability of every edge and
+graph. With linear mechanisms one flow learns the parameters of all of them, and importance weights
+turn it into evidences; with networks the evidences come from particles that are tempered from the
+prior to the posterior. Larger graphs, up to 128 columns with linear mechanisms, are found by Markov
+chains over graphs (--structure chains), which run until they agree. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
-  doubtful   they may hold, but the weights or the chains do not prove it
+  doubtful   they may hold, but weights, particles or chains do not prove it
   failed     do not use them (exit status 3)
 
 Often the data cannot tell the direction of an edge: then the answer gives both directions, and what
@@ -89,11 +89,19 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if record.Structure, err = j.problem.Resolve(f.walks.method); err != nil {
 		return err
 	}
-	if err := f.checkMethod(cmd.Flags(), record.Structure); err != nil {
+	if record.Structure == dag.Exact {
+		if record.Evidence, err = j.problem.ResolveEvidence(f.walks.evidence); err != nil {
+			return err
+		}
+	}
+	if err := f.checkMethod(cmd.Flags(), record); err != nil {
 		return err
 	}
-	if record.Structure == dag.Chains {
+	switch {
+	case record.Structure == dag.Chains:
 		return j.walk(cmd.Context())
+	case record.Evidence == dag.Particles:
+		return j.particles(cmd.Context())
 	}
 	record.Flow = record.Flow.WithDefaults() // what they are may change
 	if err := record.FitConfig(j.problem).Validate(); err != nil {
@@ -143,6 +151,23 @@ func (j *dagJob) walk(ctx context.Context) error {
 	shown := j.progress()
 	result, err := dag.RunSampled(ctx, j.problem, dag.SampledConfig{
 		Chains: config, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
+	})
+	shown.end()
+	if err != nil {
+		return j.stopped(err, false)
+	}
+	return j.finish(result)
+}
+
+// particles estimates evidences by particles and prints the answer.
+func (j *dagJob) particles(ctx context.Context) error {
+	if err := j.start("dag"); err != nil {
+		return err
+	}
+	j.printProblem()
+	shown := j.progress()
+	result, err := dag.RunParticles(ctx, j.problem, dag.ParticlesConfig{
+		Islands: j.record.Islands, Seed: j.record.Seed, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
 	})
 	shown.end()
 	if err != nil {

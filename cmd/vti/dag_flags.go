@@ -89,6 +89,8 @@ func (f *dagModelFlags) fill(record *dag.Record) error {
 type dagWalkFlags struct {
 	method                     dag.Method
 	chains, rounds, candidates int
+	evidence                   dag.Evidence
+	islands                    int
 }
 
 func (f *dagWalkFlags) register(cmd *cobra.Command) {
@@ -98,25 +100,37 @@ func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.chains, 2}, "chains", "chains: how many, from random starts (default 6)")
 	flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
 	flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
+	flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
+		"how evidences are estimated: flow, by weights of a trained flow; particles, by tempering (mlp); auto: flow for linear, particles for mlp")
+	flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
 	completeWith(cmd, "structure", "auto", "exact", "chains")
+	completeWith(cmd, "evidence", "auto", "flow", "particles")
 }
 
 func (f *dagWalkFlags) fill(record *dag.Record) {
 	record.Chains, record.Rounds, record.Candidates = f.chains, f.rounds, f.candidates
+	record.Islands = f.islands
 }
 
 // checkMethod refuses flags of another method than the one that is used.
-func (f *dagFlags) checkMethod(flags *pflag.FlagSet, method dag.Method) error {
-	others := []string{"chains", "rounds", "candidates"}
-	if method == dag.Chains {
-		others = []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "draws", "anneal", "device", "pjrt-plugin"}
-	}
-	for _, name := range others {
-		if flags.Changed(name) {
-			return fmt.Errorf("--%s does not go with --structure %s, which this run has", name, method)
+func (f *dagFlags) checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
+	refuse := func(used string, names ...string) error {
+		for _, name := range names {
+			if flags.Changed(name) {
+				return fmt.Errorf("--%s does not go with %s, which this run has", name, used)
+			}
 		}
+		return nil
 	}
-	return nil
+	walks := []string{"chains", "rounds", "candidates"}
+	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "draws", "anneal", "device", "pjrt-plugin"}
+	switch {
+	case record.Structure == dag.Chains:
+		return refuse("--structure chains", append(training, "evidence", "islands")...)
+	case record.Evidence == dag.Particles:
+		return refuse("--evidence particles", append(training, walks...)...)
+	}
+	return refuse("--structure exact", append(walks, "islands")...)
 }
 
 // dagFitFlags say how the flow is built and trained.

@@ -60,8 +60,8 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	if record.Command != "dag" {
 		return nil, fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti dag", f.resume, record.Command)
 	}
-	if record.Structure == dag.Chains {
-		return nil, fmt.Errorf("%s is a run of chains over graphs, which cannot be resumed: give its command again", f.resume)
+	if record.Structure == dag.Chains || record.Evidence == dag.Particles {
+		return nil, fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again", f.resume)
 	}
 	kind, err := gpu.ParseKind(record.Device)
 	if err != nil {

@@ -27,11 +27,20 @@ var dagVerdictText = map[string]string{
 // printDag prints an answer for a reader.
 func printDag(w io.Writer, r *dag.Result) {
 	if c := r.Certificate; c != nil {
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), dagVerdictText[c.Verdict])
+		text, byParticles := dagVerdictText[c.Verdict], c.Islands > 0
+		if byParticles && c.Verdict != "trusted" {
+			text = "the evidences are not known well enough: more --islands would tell."
+		}
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), text)
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
-		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
+		if byParticles {
+			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on a first look; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
+				c.Islands, 100*float64(c.Rough), float64(c.Settling), float64(c.WorstSE))
+		} else {
+			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
+		}
 	}
 	if d := r.Diagnostics; d != nil {
 		text := dagVerdictText[d.Verdict]
@@ -67,7 +76,7 @@ func printDag(w io.Writer, r *dag.Result) {
 	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
 	files.add("*.csv", "the tables: edges, adjacency (probabilities), graphs, classes, parameters, checks")
 	files.add(dag.GraphFile, "the graph for Graphviz; graph.svg and graph.png draw the edges of at least one half")
-	if r.Certificate != nil {
+	if r.Steps > 0 {
 		files.add(rundir.PosteriorFile, "the trained approximation")
 	}
 	files.print(w)

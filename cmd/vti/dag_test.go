@@ -98,8 +98,7 @@ func TestDagWithNetworks(t *testing.T) {
 		text += fmt.Sprintf("%g,%g\n%g,%g\n", x, y, -x, y)
 	}
 	emptyDir(t, "data.csv", text)
-	args := append([]string{"dag", "data.csv", "--json", "--sem", "mlp", "--hidden", "3", "--out", "out"}, quickDag...)
-	args = append(args, "--steps", "600")
+	args := []string{"dag", "data.csv", "--json", "--sem", "mlp", "--hidden", "3", "--islands", "150", "--quiet", "--out", "out"}
 	result := decodeDag(t, mustRun(t, args...).stdout)
 	require.Greater(t, float64(result.Edges[0].Prob), 0.95)
 	require.Equal(t, [2]string{"x", "y"}, [2]string{result.Edges[0].From, result.Edges[0].To})
@@ -162,6 +161,8 @@ func TestDagBadInput(t *testing.T) {
 		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
 		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --structure exact"},
 		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
+		"steps for particles":    {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
+		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for linear"},
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv", "they need the prior over those, --prior-orders"},

@@ -1,0 +1,98 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// How an island of particles goes from the prior to the posterior.
+const (
+	keptShare     = 0.5 // of the particles that are effectively left after a step: it sets how far β rises
+	mostTempering = 300 // steps; beyond, β rises to 1 at once
+)
+
+// island is what one run of particles tells of a family.
+type island struct {
+	logEvidence float64
+	sweeps      int         // of every step
+	thetas      [][]float64 // draws of the parameters, of equal weight
+}
+
+// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step
+// raises β so far that half of the particles are effectively left, resamples them, and moves each by some sweeps. The mean of exp(logEvidence) is the evidence, up to what the choice of β
+// adds. Hidden units can be exchanged, and so the posterior has H! copies of each mode; particles that start from the prior, which has this symmetry, take each copy as often
+// as any other, where a fit to one copy would miss the others.
+func (n *networkFamily) temper(random *rand.Rand, l layout, f Family, count, sweeps int) island {
+	out := island{sweeps: sweeps}
+	mover := n.newMover(random)
+	particles, spare := make([]*networkState, count), make([]*networkState, count)
+	for i := range particles {
+		particles[i], spare[i] = n.newState(random), n.newState(random)
+	}
+	logLik := make([]float64, len(particles))
+	for step, beta := 0, 0.0; beta < 1; step++ {
+		for i, s := range particles {
+			logLik[i] = s.logLik
+		}
+		rise := 1 - beta
+		if step < mostTempering {
+			rise = riseOf(logLik, rise)
+		}
+		logWeights := make([]float64, len(logLik))
+		for i, x := range logLik {
+			logWeights[i] = rise * x
+		}
+		total := logSumExp(logWeights)
+		out.logEvidence += total - math.Log(float64(len(particles)))
+		if beta += rise; 1-beta < 1e-12 {
+			beta = 1
+		}
+		// Systematic resampling.
+		u, sum, from := random.Float64(), 0.0, -1
+		for i := range spare {
+			for from < len(particles)-1 && sum <= (float64(i)+u)/float64(len(particles)) {
+				from++
+				sum += math.Exp(logWeights[from] - total)
+			}
+			spare[i].copyFrom(particles[from])
+		}
+		particles, spare = spare, particles
+		for _, s := range particles {
+			for range sweeps {
+				mover.sweep(s, beta)
+			}
+		}
+	}
+	for _, s := range particles {
+		out.thetas = append(out.thetas, mover.parameters(l, f, s))
+	}
+	return out
+}
+
+// riseOf is the rise of β, up to most, that leaves a share of the particles effective.
+func riseOf(logLik []float64, most float64) float64 {
+	effective := func(rise float64) float64 {
+		weights, doubled := make([]float64, len(logLik)), make([]float64, len(logLik))
+		for i, x := range logLik {
+			weights[i], doubled[i] = rise*x, 2*rise*x
+		}
+		return math.Exp(2*logSumExp(weights) - logSumExp(doubled))
+	}
+	wanted := keptShare * float64(len(logLik))
+	if effective(most) >= wanted {
+		return most
+	}
+	low, high := 0.0, most
+	for high-low > 1e-3*high {
+		middle := (low + high) / 2
+		if low == 0 && high > 1e-9 { // over orders of magnitude first
+			middle = high / 4
+		}
+		if effective(middle) >= wanted {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Max(low, 1e-12)
+}

@@ -1,0 +1,138 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// ParticlesConfig says how RunParticles works.
+type ParticlesConfig struct {
+	// Islands bounds the fine islands of particles; 0: as many as take some minutes.
+	Islands int
+	// Seed is the root of all randomness.
+	Seed uint64
+	// Truth, if not nil, is compared with.
+	Truth *Graph
+	// Dir is the run directory; it must exist.
+	Dir string
+	// Status, if not nil, hears what RunParticles is doing.
+	Status func(string)
+}
+
+// Islands by default: their work grows with the rows.
+const (
+	islandWork   = 1_600_000
+	leastIslands = 300
+	mostIslands  = 6_000
+)
+
+// RunParticles finds the posterior over graphs with network mechanisms: the evidences of families come from particles that are tempered from the prior to the posterior of the first
+// layer, the output layer being integrated out, and graphs are summed over. It writes tables and pictures to the run directory.
+func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) (*Result, error) {
+	started := time.Now()
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	if problem.Model.Mechanism != MLP {
+		return nil, fmt.Errorf("particles are for mechanisms that are networks, not for %s", problem.Model.Mechanism)
+	}
+	if err := problem.listable(maxFamilies); err != nil {
+		return nil, err
+	}
+	if cfg.Islands == 0 {
+		cfg.Islands = min(max(islandWork/problem.Data.Rows(), leastIslands), mostIslands)
+	}
+	scores := newParticleScores(problem, cfg.Seed, cfg.Islands, cfg.Status)
+	posterior, err := scores.estimate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Status("drawing graphs")
+	draws := posterior.Sample(stream.Rand(cfg.Seed, "graphs"), graphDraws)
+	edgeErrors := posterior.EdgeErrors(draws)
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
+	result.Certificate = scores.certify(draws, edgeErrors)
+	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
+	random := stream.Rand(cfg.Seed, "parameters")
+	source := scores.parameters(random)
+	result.Parameters = problem.effects(posterior.mixture(), source, random)
+	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
+	result.Seconds.Total = time.Since(started).Seconds()
+	return result, problem.write(result, cfg.Dir)
+}
+
+// Limits of the verdict on particles.
+const (
+	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
+	failedRough   = 1
+	settledNats   = 0.5 // what moving twice as long may add to a log evidence
+	failedNats    = 2
+)
+
+// certify judges evidences by how many of those that matter are fine, whether particles had settled, and what their errors make of the edges.
+func (s *particleScores) certify(draws []Draw, edgeErrors [][]float64) *Certificate {
+	c := &Certificate{
+		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.looks*lookParticles + s.fine*fineParticles,
+		WorstSE: worstError(edgeErrors), Islands: s.fine,
+	}
+	rough, total := 0.0, 0.0
+	for _, d := range draws {
+		total += float64(d.Count)
+		for _, f := range d.Families {
+			if !s.known(f) {
+				rough += float64(d.Count)
+				break
+			}
+		}
+	}
+	c.Rough = Number(rough / total)
+	rise, se := s.settling()
+	c.Settling = Number(rise)
+	v := newVerdict(c)
+	v.limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence is a first look only")
+	if math.Abs(rise) > 3*se {
+		v.limit(math.Abs(rise), settledNats, failedNats, "particles have not settled: moving them twice as long changes log evidences by %.2g")
+	}
+	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	return c
+}
+
+// parameters returns a source of draws from the posterior of families. Families that have no fine islands get one.
+func (s *particleScores) parameters(random *rand.Rand) parameterSource {
+	p, l := s.problem, s.problem.layout()
+	linear := *p
+	linear.Model.Mechanism = Linear
+	rootNoise, linearLayout := linear.exactParameters(p.Families, random), linear.layout()
+	cumulative := map[int][]float64{}
+	return func(f int) []float64 {
+		if s.exact[f] {
+			theta := make([]float64, l.dim())
+			if l.sigma == 0 {
+				theta[l.weights()] = linearLayout.logSigma(rootNoise(f))
+			}
+			return theta
+		}
+		if len(s.islands[f]) == 0 {
+			s.islands[f] = []island{newNetworkFamily(p, p.Families[f]).temper(random, l, p.Families[f], fineParticles, fineSweeps)}
+		}
+		if cumulative[f] == nil {
+			logs := make([]float64, len(s.islands[f]))
+			for k, own := range s.islands[f] {
+				logs[k] = own.logEvidence
+			}
+			norm, total := logSumExp(logs), 0.0
+			for _, x := range logs {
+				total += math.Exp(x - norm)
+				cumulative[f] = append(cumulative[f], total)
+			}
+		}
+		thetas := s.islands[f][drawIndex(random, cumulative[f])].thetas
+		return thetas[random.IntN(len(thetas))]
+	}
+}
