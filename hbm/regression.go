@@ -135,6 +135,7 @@ type Regression struct {
 	logJacobian float64 // from the density of the working response to that of the table's
 	likelihood  groupedLikelihood
 	anchors     *anchors // of each model, once known
+	prepared    bool     // by Prepare
 }
 
 // varyingGroup is a grouping on the working scale.

@@ -27,9 +27,13 @@ const (
 )
 
 // Prepare finds the mode of each model and the curvature there, from which the flow starts. Models with more coordinates than a flow can couple, and more models than can be visited one by one,
-// go without: then the engine starts from the largest model. It must come before [Regression.Target].
+// go without: then the engine starts from the largest model. It must come before [Regression.Target]; another time it does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	dim, count := r.Dim(), len(r.space.masks)
+	if r.prepared {
+		return nil
+	}
+	r.prepared = true
 	if dim > cosmic.MaxCoupledDim || count > quickModels || count*dim*dim > anchorBudget {
 		return nil
 	}

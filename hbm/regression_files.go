@@ -24,22 +24,24 @@ import (
 
 // RegressionRecord is everything that a run was asked for, with what is needed to repeat or continue it.
 type RegressionRecord struct {
-	Command     string             `json:"command"`
-	Version     string             `json:"version"`
-	Started     time.Time          `json:"started"`
-	Finished    *time.Time         `json:"finished,omitempty"`
-	Data        string             `json:"data"`        // absolute path of the table
-	Fingerprint string             `json:"fingerprint"` // SHA-256 of the table
-	Device      string             `json:"device,omitempty"`
-	Backend     string             `json:"backend,omitempty"`
-	Frame       FrameOptions       `json:"frame"`
-	Model       RegressionOptions  `json:"model"`
-	Flow        cosmic.Config      `json:"flow"`
-	DType       dtypes.DType       `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Steps       int                `json:"steps,omitempty"`
-	Batch       int                `json:"batch,omitempty"`
-	Seed        uint64             `json:"seed"`
-	Seconds     *RegressionSeconds `json:"seconds,omitempty"`
+	Command     string            `json:"command"`
+	Version     string            `json:"version"`
+	Started     time.Time         `json:"started"`
+	Finished    *time.Time        `json:"finished,omitempty"`
+	Data        string            `json:"data"`        // absolute path of the table
+	Fingerprint string            `json:"fingerprint"` // SHA-256 of the table
+	Device      string            `json:"device,omitempty"`
+	Backend     string            `json:"backend,omitempty"`
+	Frame       FrameOptions      `json:"frame"`
+	Model       RegressionOptions `json:"model"`
+	Flow        cosmic.Config     `json:"flow"`
+	DType       dtypes.DType      `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Steps       int               `json:"steps,omitempty"`
+	Batch       int               `json:"batch,omitempty"`
+	// CertifyDraws is the number of draws that certify beyond a first look at every model.
+	CertifyDraws int                `json:"certify_draws,omitempty"`
+	Seed         uint64             `json:"seed"`
+	Seconds      *RegressionSeconds `json:"seconds,omitempty"`
 }
 
 // Write stores the record in a run directory.
@@ -93,6 +95,9 @@ func (r *RegressionRecord) Regression() (*Regression, error) {
 func (r *RegressionRecord) FitConfig(regression *Regression) vti.Config {
 	fit := regression.Training(vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
 	r.Flow, r.Steps, r.Batch = fit.Flow.WithDefaults(), fit.Steps, fit.Batch
+	if r.CertifyDraws == 0 && regression.Frame.Response != GaussianResponse {
+		r.CertifyDraws = quadratureDraws
+	}
 	return fit
 }
 

@@ -26,6 +26,7 @@ const (
 	regressionSteps   = 400
 	regressionBatch   = 1024
 	quadratureBatch   = 256 // each draw costs as many densities of rows as there are nodes
+	quadratureDraws   = 1 << 15
 	regressionLayers  = 3
 	studentSteps      = 800
 	notableQuadrature = 0.02 // nats
@@ -116,6 +117,18 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Regressi
 	}
 	result.Seconds = RegressionSeconds{Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds()}
 	return result, errors.Join(r.writeDraws(cfg.Dir, fit.Seed, sample), r.writeCaterpillars(cfg.Dir, result), result.writeTables(cfg.Dir))
+}
+
+// CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if there is none.
+func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
+	if _, err := os.Stat(fit.Checkpoint); err != nil {
+		return err
+	}
+	if err := r.Prepare(ctx, device); err != nil {
+		return err
+	}
+	_, err := vti.Load(device, r.Target(), fit)
+	return err
 }
 
 // startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.

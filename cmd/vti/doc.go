@@ -5,6 +5,7 @@
 //	vti exact data.csv --target y                 the same answer by going through every model (Gaussian likelihood)
 //	vti dag data.csv                              which columns depend on which: the posterior over directed acyclic graphs
 //	vti exact dag data.csv                        the same with linear mechanisms, from scores in closed form
+//	vti hbm data.csv --formula 'y ~ x + (x | g)'  hierarchical regressions, and with --select which terms matter and which vary by group
 //	vti rjmcmc varsel data.csv --target y         the same by reversible-jump MCMC
 //	vti rjmcmc dag data.csv --prior-orders        graphs with linear mechanisms by reversible-jump MCMC, for few nodes
 //	vti compare RUN_A RUN_B                       how far two runs agree

@@ -80,6 +80,6 @@ and tells whether its own answer can be trusted.`,
 		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	root.SetVersionTemplate(versionText())
-	root.AddCommand(a.varselCommand(), a.dagCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.devicesCommand(), a.versionCommand())
 	return root
 }

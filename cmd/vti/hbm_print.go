@@ -1,0 +1,155 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// shownLevels is how many levels of a grouping are printed: the lowest and the highest; the files have all.
+const shownLevels = 12
+
+// Advice that goes with a verdict on a regression.
+var hbmVerdictText = map[string]string{
+	"trusted":  "the numbers below hold to within their standard errors.",
+	"doubtful": "the answer may be right, but the evidence for it is weak. More --steps or --certify-draws would tell.",
+	"failed":   "do not use these numbers. Try more --steps, or a simpler formula.",
+}
+
+// printHbm prints an answer for a reader.
+func printHbm(w io.Writer, r *hbm.RegressionResult) {
+	c := r.Certificate
+	fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), hbmVerdictText[c.Verdict])
+	for _, reason := range c.Reasons {
+		fmt.Fprintf(w, "  %s\n", reason)
+	}
+	fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d", float64(c.KHat), float64(c.ESS), c.Draws)
+	if len(r.Terms) > 0 {
+		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
+	}
+	fmt.Fprint(w, "\n\n")
+	if len(r.Terms) > 0 {
+		printTerms(w, r)
+	}
+	averaged := ""
+	if len(r.Terms) > 0 {
+		averaged = ", averaged over models (0 where absent)"
+	}
+	printSummaries(w, "Population effects"+averaged, r.Effects)
+	printSummaries(w, "Standard deviations"+averaged, r.SDs)
+	printLevels(w, r.Varying)
+	printHbmChecks(w, r.Checks)
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "note: %s\n", note)
+	}
+	fmt.Fprintf(w, "log evidence%s: %s; the loss of training was %s away\n", map[bool]string{true: " of all models together"}[len(r.Terms) > 0],
+		plusMinus(r.LogEvidence, r.LogEvidenceSE, 3), short(*r.LogEvidence-*r.ELBO))
+	fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
+		timeText(r.Seconds.Total), timeText(r.Seconds.Train), r.Steps, r.Weights, timeText(r.Seconds.Certify), r.RunDir)
+	files := &grid{}
+	files.add(rundir.RecordFile, "<the settings: what was asked for")
+	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
+	tables := "the tables: effects, sds, varying, checks"
+	if len(r.Terms) > 0 {
+		tables += ", terms, models"
+	}
+	files.add("*.csv", tables)
+	if len(r.Varying) > 0 {
+		files.add("caterpillar-*", "the effects of all groups as SVG and PNG")
+	}
+	files.add(hbm.RegressionDrawsParquet, "posterior draws; "+hbm.RegressionDrawsCSV+" has the same as CmdStan writes them")
+	files.add(rundir.PosteriorFile, "the trained approximation")
+	files.print(w)
+}
+
+// printTerms prints the probability of each answer about each term, and the most probable models.
+func printTerms(w io.Writer, r *hbm.RegressionResult) {
+	fmt.Fprintln(w, "Terms: probability of each state")
+	table := &grid{}
+	table.add("", "<state", "by q", "certified")
+	last := ""
+	for _, t := range r.Terms {
+		name := t.Term
+		if name == last {
+			name = ""
+		}
+		last = t.Term
+		table.add(name, t.State, fmt.Sprintf("%.4f", float64(t.Q)), plusMinus(&t.Prob, &t.SE, 4))
+	}
+	table.print(w)
+	fmt.Fprintln(w, "\nMost probable models")
+	table = &grid{}
+	table.add("probability", "log evidence", "<formula")
+	for _, m := range r.Models[:min(shownModels, len(r.Models))] {
+		table.add(plusMinus(&m.Certified, &m.SE, 4), plusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+// printSummaries prints a row for each number.
+func printSummaries(w io.Writer, title string, list []hbm.Summary) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, title)
+	table := &grid{}
+	table.add("", "mean", "sd", "<95% interval")
+	for _, s := range list {
+		table.add(s.Name, short(s.Mean), short(s.SD), interval(s.Q025, s.Q975))
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+// printLevels prints the levels of each term and grouping that are furthest from the population.
+func printLevels(w io.Writer, varying []hbm.LevelSummary) {
+	for len(varying) > 0 {
+		n := 1
+		for n < len(varying) && varying[n].Term == varying[0].Term && varying[n].Group == varying[0].Group {
+			n++
+		}
+		levels := slices.Clone(varying[:n])
+		varying = varying[n:]
+		fmt.Fprintf(w, "%s by %s: difference from the population; pooled: the share of its variance that the group's rows leave\n", levels[0].Term, levels[0].Group)
+		slices.SortStableFunc(levels, func(a, b hbm.LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
+		table := &grid{}
+		table.add("", "rows", "mean", "sd", "<95% interval", "pooled")
+		for i, l := range levels {
+			if n > shownLevels && i >= shownLevels/2 && i < n-shownLevels/2 {
+				if i == shownLevels/2 {
+					table.add(fmt.Sprintf("… %d more", n-shownLevels))
+				}
+				continue
+			}
+			table.add(l.Level, fmt.Sprint(l.Rows), short(l.Mean), short(l.SD), interval(l.Q025, l.Q975), fmt.Sprintf("%.2f", float64(l.Pooling)))
+		}
+		table.print(w)
+		fmt.Fprintln(w)
+	}
+}
+
+// printHbmChecks prints the statistics of the response that drawn responses do not have.
+func printHbmChecks(w io.Writer, checks []hbm.CheckSummary) {
+	table := &grid{}
+	table.add("", "observed", "drawn", "sd", "p")
+	bad := 0
+	for _, c := range checks {
+		if c.P < suspectShare || c.P > 1-suspectShare {
+			bad++
+			table.add(c.Statistic, short(c.Observed), short(c.Mean), short(c.SD), fmt.Sprintf("%.3f", float64(c.P)))
+		}
+	}
+	if bad == 0 {
+		fmt.Fprintf(w, "Responses drawn from the posterior are like those of the table (%d statistics; checks.csv has all).\n\n", len(checks))
+		return
+	}
+	fmt.Fprintln(w, "Responses drawn from the posterior differ from those of the table (checks.csv has all)")
+	table.print(w)
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/hbm"
+)
+
+// groups is a table of a line that each of some groups has its own height of; z has no effect.
+func groups(counts bool) string {
+	random := rand.New(rand.NewPCG(9, 10))
+	text := "y,x,z,g\n"
+	for g := range 12 {
+		height := 1.2 * random.NormFloat64()
+		for range 6 {
+			x, z := random.NormFloat64(), random.NormFloat64()
+			y := 1 + 0.8*x + height + 0.5*random.NormFloat64()
+			if counts {
+				y = math.Floor(math.Exp(y / 2))
+			}
+			text += fmt.Sprintf("%g,%g,%g,g%d\n", y, x, z, g)
+		}
+	}
+	return text
+}
+
+// quickHbm are settings that train within a second or two.
+var quickHbm = []string{"--steps", "60", "--batch", "256", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "4096", "--quiet"}
+
+// hbmAnswer is the JSON contract, written down a second time: keys that it does not know fail its decoding.
+type hbmAnswer struct {
+	Command string  `json:"command"`
+	Version string  `json:"version"`
+	Seed    *uint64 `json:"seed"`
+	Backend string  `json:"backend"`
+	Data    struct {
+		Rows    int    `json:"rows"`
+		Formula string `json:"formula"`
+		Groups  []struct {
+			Name   string `json:"name"`
+			Levels int    `json:"levels"`
+		} `json:"groups"`
+	} `json:"data"`
+	Effects []hbm.Summary `json:"effects"`
+	SDs     []hbm.Summary `json:"sds"`
+	Varying []struct {
+		Group   string  `json:"group"`
+		Level   string  `json:"level"`
+		Term    string  `json:"term"`
+		Mean    float64 `json:"mean"`
+		SD      float64 `json:"sd"`
+		Q025    float64 `json:"q025"`
+		Q975    float64 `json:"q975"`
+		Rows    int     `json:"rows"`
+		Pooling float64 `json:"pooling"`
+	} `json:"varying"`
+	ELBO          *float64 `json:"elbo"`
+	LogEvidence   *float64 `json:"log_evidence"`
+	LogEvidenceSE *float64 `json:"log_evidence_se"`
+	Certificate   struct {
+		Verdict       string   `json:"verdict"`
+		KHat          float64  `json:"khat"`
+		ESS           float64  `json:"ess"`
+		Draws         int      `json:"draws"`
+		ModelsChecked int      `json:"models_checked"`
+		Reasons       []string `json:"reasons"`
+	} `json:"certificate"`
+	Terms []struct {
+		Term  string  `json:"term"`
+		State string  `json:"state"`
+		Prob  float64 `json:"prob"`
+		SE    float64 `json:"se"`
+		Q     float64 `json:"q"`
+	} `json:"terms"`
+	Models []struct {
+		Code          string  `json:"code"`
+		Formula       string  `json:"formula"`
+		Q             float64 `json:"q"`
+		Certified     float64 `json:"certified"`
+		SE            float64 `json:"se"`
+		LogEvidence   float64 `json:"log_evidence"`
+		LogEvidenceSE float64 `json:"log_evidence_se"`
+		KHat          float64 `json:"khat"`
+	} `json:"models"`
+	Checks  []hbm.CheckSummary `json:"checks"`
+	Notes   []string           `json:"notes"`
+	Steps   int                `json:"steps"`
+	Seconds struct {
+		Train   float64 `json:"train"`
+		Certify float64 `json:"certify"`
+		Total   float64 `json:"total"`
+	} `json:"seconds"`
+	Weights int    `json:"weights"`
+	RunDir  string `json:"run_dir"`
+}
+
+func decodeHbm(t *testing.T, text string) *hbmAnswer {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var result hbmAnswer
+	require.NoError(t, decoder.Decode(&result))
+	return &result
+}
+
+// A selection finds what the data were made of, and leaves the files that it says it does. The same seed gives the same numbers, and a run goes on from its checkpoint.
+func TestHbmSelect(t *testing.T) {
+	emptyDir(t, "data.csv", groups(false))
+	args := append([]string{"hbm", "data.csv", "--formula", "y ~ x + z + (1 + x | g)", "--select"}, quickHbm...)
+	out := mustRun(t, append(args, "--json", "--out", "first")...)
+	require.Empty(t, out.stderr)
+	first := decodeHbm(t, out.stdout)
+	probability := map[string]float64{}
+	for _, term := range first.Terms {
+		probability[term.Term+" "+term.State] = term.Prob
+	}
+	assert.Greater(t, probability["(Intercept) varying by g"], 0.99)
+	assert.Less(t, probability["x absent"], 1e-6)
+	assert.Greater(t, probability["z absent"], 0.7)
+	assert.InDelta(t, 1, probability["x absent"]+probability["x pooled"]+probability["x varying by g"], 1e-9)
+	require.Len(t, first.Models, 2*3*2)
+	assert.Equal(t, "y ~ 1 + x + (1 | g)", first.Models[0].Formula)
+	require.Len(t, first.Varying, 24)
+	require.Len(t, first.Effects, 3)
+	assert.InDelta(t, 0.8, float64(first.Effects[1].Mean), 0.3)
+	assert.Equal(t, "sigma", first.SDs[3].Name)
+	assert.Positive(t, first.Weights)
+	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "effects.csv", "sds.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
+		"draws.csv", "draws.parquet", "caterpillar-1-g.svg", "caterpillar-1-g.png", "caterpillar-2-g.svg"} {
+		info, err := os.Stat(filepath.Join("first", name))
+		require.NoError(t, err)
+		require.Positive(t, info.Size(), name)
+	}
+	require.Equal(t, first.Effects, decodeHbm(t, readFile(t, "first/result.json")).Effects)
+
+	again := mustRun(t, append(args, "--out", "again")...)
+	for _, want := range []string{"data.csv: 72 rows", "12 groups of g", "Terms: probability of each state", "varying by g", "Most probable models",
+		"Population effects, averaged over models", "(Intercept) by g: difference from the population", "caterpillar-*"} {
+		assert.Contains(t, again.stdout, want)
+	}
+	require.True(t, readFile(t, "first/posterior.vti") == readFile(t, "again/posterior.vti"), "the checkpoints differ")
+	resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", "again", "--json", "--quiet").stdout)
+	require.Equal(t, first.Terms, resumed.Terms)
+	require.Equal(t, first.Effects, resumed.Effects)
+	require.Equal(t, first.Varying, resumed.Varying)
+}
+
+// Counts, with a formula of one model.
+func TestHbmPoisson(t *testing.T) {
+	emptyDir(t, "data.csv", groups(true))
+	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)
+	result := decodeHbm(t, mustRun(t, args...).stdout)
+	require.Empty(t, result.Terms)
+	require.Empty(t, result.Models)
+	require.Len(t, result.SDs, 1)
+	require.InDelta(t, 0.4, float64(result.Effects[1].Mean), 0.2)
+	require.InDelta(t, *result.LogEvidence, *result.ELBO, 1)
+}
+
+func TestHbmBadInput(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no table":            {nil, "no table was given"},
+		"no such file":        {[]string{"nosuch.csv", "-f", "y ~ x"}, "nosuch.csv: no such file"},
+		"no formula":          {[]string{"data.csv"}, "no formula was given"},
+		"bad formula":         {[]string{"data.csv", "-f", "y ~ x +"}, "formula, character 8: expected a term, found the end\n  y ~ x +\n         ^"},
+		"unknown column":      {[]string{"data.csv", "-f", "y ~ x + (1 | gg)"}, `formula, character 14: data.csv: no column "gg"; the nearest is "g"`},
+		"not a count":         {[]string{"data.csv", "-f", "y ~ x", "-l", "poisson"}, "a poisson likelihood expects a count (0, 1, 2, …)"},
+		"not 0 or 1":          {[]string{"data.csv", "-f", "y ~ x", "-l", "logistic"}, "a logistic likelihood expects 0 or 1"},
+		"bad likelihood":      {[]string{"data.csv", "-f", "y ~ x", "-l", "normal"}, "expected gaussian, student, logistic or poisson"},
+		"rows as groups":      {[]string{"data.csv", "-f", "y ~ (1 | x)"}, "each of the 72 rows is a group of its own by x"},
+		"nothing to select":   {[]string{"data.csv", "-f", "y ~ 1", "--select"}, "no term to select"},
+		"many models":         {[]string{"data.csv", "-f", "y ~ x*z*exp(x)*exp(z) + (x*z | g)", "--select"}, "more than 65536 models"},
+		"se of counts":        {[]string{"data.csv", "-f", "y ~ x", "-l", "poisson", "--se", "z"}, "known standard errors are for the gaussian likelihood"},
+		"negative se":         {[]string{"data.csv", "-f", "y ~ x", "--se", "z"}, `standard error "z": expected a positive number`},
+		"foreign df":          {[]string{"data.csv", "-f", "y ~ x", "--df", "3"}, "--df is for --likelihood student"},
+		"bad scale":           {[]string{"data.csv", "-f", "y ~ x", "--sd-scale", "0"}, `--sd-scale`},
+		"bad prior":           {[]string{"data.csv", "-f", "y ~ x", "--sd-prior", "flat"}, "expected half-normal, half-cauchy or exponential"},
+		"bad flow":            {[]string{"data.csv", "-f", "y ~ x", "--flow", "realnvp"}, `unknown flow "realnvp"`},
+		"foreign size":        {[]string{"data.csv", "-f", "y ~ x", "--flow", "affine", "--bins", "4"}, "--bins is no size of --flow affine"},
+		"bad steps":           {[]string{"data.csv", "-f", "y ~ x", "--steps", "0"}, "expected a whole number from 1"},
+		"missing":             {[]string{"holes.csv", "-f", "y ~ x"}, "--na drop leaves these rows out"},
+		"out is taken":        {[]string{"data.csv", "-f", "y ~ x", "--out", "taken"}, "taken already holds a run"},
+		"resume and formula":  {[]string{"--resume", "taken", "-f", "y ~ x"}, "leave out --formula"},
+		"resume another run":  {[]string{"--resume", "taken"}, "taken is a run of vti varsel, which cannot be resumed by vti hbm"},
+		"resume nothing":      {[]string{"--resume", "none"}, "none is not a run directory"},
+		"one group":           {[]string{"one.csv", "-f", "y ~ (1 | g)"}, "all rows are in one group of g"},
+		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c | g)", "-l", "poisson"}, "with the poisson likelihood at most 3 can"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			emptyDir(t, "data.csv", groups(false))
+			require.NoError(t, os.Mkdir("taken", 0o755))
+			for file, content := range map[string]string{
+				"holes.csv": "y,x\n1,2\nNA,3\n4,1\n", "one.csv": "y,g\n1,a\n2,a\n4,a\n",
+				"counts.csv":     "y,a,b,c,g\n1,2,3,1,u\n3,1,5,2,u\n0,4,2,7,v\n2,2,2,3,v\n5,3,1,1,u\n",
+				"taken/run.json": `{"command":"varsel","data":"x","fingerprint":"y"}`,
+			} {
+				require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
+			}
+			before := entries(t)
+			got := vtiCommand(t, append([]string{"hbm"}, test.args...)...)
+			require.Equal(t, statusUsage, got.status, got.stderr)
+			require.Contains(t, got.stderr, test.want)
+			require.Empty(t, got.stdout)
+			require.Equal(t, before, entries(t), "something was written")
+		})
+	}
+}
