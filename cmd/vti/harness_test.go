@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,9 +49,10 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny are settings that train and certify within a second or two.
+// tiny adds settings that train and certify within a second or two, in front of args, which therefore prevail.
 func tiny(args ...string) []string {
-	return append(args, "--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "32768", "--quiet")
+	small := []string{"--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "32768", "--quiet"}
+	return slices.Concat(args[:1], small, args[1:])
 }
 
 // testdata is the absolute path of a file in the repository's testdata, from any working directory.
