@@ -29,7 +29,7 @@ var (
 	cardinalityLevels     = flag.String("cardinality.levels", "medium,high", "levels of misspecification")
 	cardinalityReplicates = flag.Int("cardinality.replicates", 1, "data sets of each kind")
 	cardinalityFlow       = flag.String("cardinality.flow", "affine", "flow of every fit")
-	cardinalityIterations = flag.Int("cardinality.iterations", 12000, "iterations of the reference chains")
+	cardinalityIterations = flag.Int("cardinality.iterations", 32000, "iterations of the reference chains")
 )
 
 // largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over one, that starts from a look at every model.
@@ -144,7 +144,7 @@ func (s *sweep) measure(t *testing.T, out, level, p string, seed int) {
 	}
 	if _, err := os.Stat(filepath.Join(chains, varsel.ResultFile)); err != nil {
 		require.NoError(t, os.RemoveAll(chains))
-		mustRun(t, append([]string{"rjmcmc", "varsel", "--chains", "64", "--temperatures", "16", "--iterations", strconv.Itoa(*cardinalityIterations), "--seed", "2", "--burn-in", strconv.Itoa(*cardinalityIterations / 6),
+		mustRun(t, append([]string{"rjmcmc", "varsel", "--chains", "32", "--temperatures", "16", "--iterations", strconv.Itoa(*cardinalityIterations), "--seed", "2", "--burn-in", strconv.Itoa(*cardinalityIterations / 6),
 			"--thin", strconv.Itoa(max(1, *cardinalityIterations/800)), "--quiet", "--out", chains}, problem...)...)
 	}
 	for _, sampler := range samplers {
