@@ -60,8 +60,8 @@ func ReadCheckpointInfo(path string) (CheckpointInfo, error) {
 	return CheckpointInfo{Step: header.Step, Settings: header.Settings}, nil
 }
 
-// writeCheckpoint stores every variable of ctx that has a value.
-func writeCheckpoint(path string, ctx *context.Context, step int, settings json.RawMessage) error {
+// WriteCheckpoint stores every variable of ctx that has a value in the file at path, with the number of steps taken and the settings of the run, a JSON object.
+func WriteCheckpoint(path string, ctx *context.Context, step int, settings json.RawMessage) error {
 	header := checkpointHeader{Version: checkpointVersion, Step: step, Settings: settings}
 	var payload bytes.Buffer
 	for variable := range ctx.IterVariables() {
@@ -127,9 +127,9 @@ func readCheckpoint(path string) (*checkpointHeader, []byte, error) {
 	return &header, body[preamble+headerLength:], nil
 }
 
-// restoreCheckpoint creates the variables of the file in ctx, which must be empty, and returns the step. The settings of the file must
+// RestoreCheckpoint creates the variables of the file in ctx, which must be empty, and returns the step. The settings of the file must
 // equal those given: a checkpoint continues only the run that it was written by.
-func restoreCheckpoint(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
+func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
 	header, payload, err := readCheckpoint(path)
 	if err != nil {
 		return 0, err

@@ -132,7 +132,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 		return nil, err
 	}
 	if cfg.Resume {
-		if posterior.step, err = restoreCheckpoint(cfg.Checkpoint, posterior.variables, posterior.settings); err != nil {
+		if posterior.step, err = RestoreCheckpoint(cfg.Checkpoint, posterior.variables, posterior.settings); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +153,7 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
-	return writeCheckpoint(p.config.Checkpoint, p.variables, p.step, p.settings)
+	return WriteCheckpoint(p.config.Checkpoint, p.variables, p.step, p.settings)
 }
 
 // largestModel finds, site by site, the outcome that switches on most coordinates.

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -36,6 +37,12 @@ type Config struct {
 	DType dtypes.DType
 	// MaxNonFinite is the largest share of draws with a density that is not finite that is tolerated between two log points; above it Fit returns an error. 0 stands for 0.01.
 	MaxNonFinite float64
+	// Checkpoint names the file that holds the state of training; "" writes none.
+	Checkpoint string
+	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step is always stored.
+	CheckpointEvery int
+	// Resume continues from the state in Checkpoint instead of starting anew.
+	Resume bool
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
@@ -64,7 +71,7 @@ func (c Config) Validate() error {
 		value float64
 	}{
 		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
-		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)},
+		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
 			return fmt.Errorf("hbm.Config: %s must not be negative, found %g", field.name, field.value)
@@ -78,6 +85,9 @@ func (c Config) Validate() error {
 	}
 	if c.Amortize > 0 && c.Draws > 0 && c.Draws != c.Amortize {
 		return fmt.Errorf("hbm.Config: with Amortize there is one draw for each data set, %d, found Draws = %d", c.Amortize, c.Draws)
+	}
+	if c.Resume && c.Checkpoint == "" {
+		return errors.New("hbm.Config: Resume needs Checkpoint, the file to continue from")
 	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("hbm.Config: DType must be Float32 or Float64, found %s", c.DType)
@@ -99,6 +109,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)
 	setDefault(&c.LogEvery, 100)
+	setDefault(&c.CheckpointEvery, 500)
 	if c.Flow.Layers == 0 && c.Flow.Blocks == 0 && c.Flow.Hidden == 0 && c.Flow.Kind == cosmic.Affine {
 		c.Flow.Kind, c.Flow.Layers, c.Flow.Blocks, c.Flow.Hidden = cosmic.Spline, 1, 1, 16
 	}

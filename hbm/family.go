@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
@@ -150,14 +151,9 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	return logQ
 }
 
-// scope names the variables of a latent variable in a context. Names of variables may hold anything, scopes may not.
-func (l *latent) scope() string {
-	for i, v := range l.model.variables {
-		if v == l.Variable {
-			return fmt.Sprintf("variable%d", i)
-		}
-	}
-	return ""
+// scope names what belongs to a variable in a context. Names of variables may hold anything, scopes may not.
+func (v *Variable) scope() string {
+	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
 
 // priorNormal is a normal distribution near the prior of the unconstrained value given its parents, [plates..., draws, U].

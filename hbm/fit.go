@@ -2,6 +2,7 @@ package hbm
 
 import (
 	gocontext "context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +29,7 @@ const secondDecay = 0.99
 
 // Fit trains a variational family on the posterior of the latent variables of a model given data, by stochastic gradients of the reduced ELBO (PAVI eq. 6).
 //
-// When ctx is cancelled Fit finishes the step in progress and returns the posterior trained so far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior,
+// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration names one, and returns the posterior trained so far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior,
 // except too many densities that are not finite, where the posterior is returned for inspection.
 func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	started := time.Now()
@@ -36,10 +37,10 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 	if err != nil {
 		return nil, err
 	}
-	report := reporter{config: &t.config, started: started, since: started}
+	report := reporter{config: &t.config, started: started, since: started, step: t.step}
 	for t.step < t.config.Steps {
 		if err := ctx.Err(); err != nil {
-			return t.Posterior, fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err)
+			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save())
 		}
 		if err := t.advance(); err != nil {
 			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
@@ -47,6 +48,11 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 		t.step++
 		if t.step == t.config.Steps || t.step == 1 || t.step%t.config.LogEvery == 0 {
 			if err := report.next(t.step, t.sums); err != nil {
+				return t.Posterior, err
+			}
+		}
+		if t.step == t.config.Steps || t.step%t.config.CheckpointEvery == 0 {
+			if err := t.save(); err != nil {
 				return t.Posterior, err
 			}
 		}
@@ -63,6 +69,8 @@ type trainer struct {
 	// simulator and constants make the data of each step, if the family is amortized over data sets.
 	simulator *Simulator
 	constants Values
+	// fingerprint tells the data of one run from those of others.
+	fingerprint string
 	// fixed are the selection and the first inputs of every step, if each takes part in everything.
 	fixed       *selection
 	fixedInputs []any
@@ -94,7 +102,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if err != nil {
 		return nil, err
 	}
-	t.Posterior = p
+	t.Posterior, t.fingerprint = p, fingerprint(model, data)
 	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
 		return nil, err
 	}
@@ -106,6 +114,9 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
 		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
+	}
+	if cfg.Resume {
+		return t, t.restore()
 	}
 	return t, nil
 }

@@ -1,0 +1,142 @@
+package hbm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+)
+
+// encodingsScope holds free encodings in a checkpoint.
+const encodingsScope = "encodings"
+
+// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same model, data and configuration.
+func Load(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
+	cfg.Resume = true
+	t, err := newTrainer(device, model, data, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return t.Posterior, nil
+}
+
+// save writes the checkpoint if the configuration names one.
+func (t *trainer) save() error {
+	if t.config.Checkpoint == "" {
+		return nil
+	}
+	for _, e := range t.feed.encodings {
+		if err := e.store(t.variables); err != nil {
+			return err
+		}
+	}
+	settings, err := t.settings()
+	if err != nil {
+		return err
+	}
+	return vti.WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, settings)
+}
+
+// restore continues from the checkpoint.
+func (t *trainer) restore() error {
+	settings, err := t.settings()
+	if err != nil {
+		return err
+	}
+	if t.step, err = vti.RestoreCheckpoint(t.config.Checkpoint, t.variables, settings); err != nil {
+		return err
+	}
+	for _, e := range t.feed.encodings {
+		if err := e.restore(t.variables); err != nil {
+			return fmt.Errorf("%s: %w", t.config.Checkpoint, err)
+		}
+	}
+	return nil
+}
+
+// settings are what a resumed run must share with the interrupted one: all that the state after a given step depends on.
+func (t *trainer) settings() (json.RawMessage, error) {
+	c := t.config
+	var variables []string
+	for _, v := range t.model.variables {
+		variables = append(variables, fmt.Sprintf("%s %v", v.role, v))
+	}
+	batch := map[string]int{}
+	for p, n := range c.Batch {
+		batch[p.name] = n
+	}
+	return json.Marshal(map[string]any{
+		"model": variables, "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "draws": c.Draws,
+		"steps": c.Steps, "learning_rate": c.LearningRate, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
+	})
+}
+
+// fingerprint is a digest of the values of variables that are not latent.
+func fingerprint(m *Model, data Values) string {
+	digest := sha256.New()
+	for _, v := range m.variables {
+		if v.role != Latent {
+			bytes := []byte(v.name)
+			for _, value := range data[v] {
+				bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(value))
+			}
+			digest.Write(bytes)
+		}
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil)[:8])
+}
+
+// encodingNames name the columns of encodings.
+var encodingNames = [encodingColumns]string{"value", "first", "second", "steps"}
+
+// scope is where encodings are stored.
+func (e *encodings) scope(ctx *context.Context) *context.Context {
+	return ctx.InAbsPath("/" + encodingsScope + "/" + e.variable.scope()).Checked(false)
+}
+
+// store puts the encodings into variables.
+func (e *encodings) store(ctx *context.Context) error {
+	scope := e.scope(ctx)
+	for i, column := range e.columns {
+		value := tensors.FromFlatDataAndDimensions(column, e.variable.Members(), e.columnWidth(i))
+		if variable := scope.GetVariable(encodingNames[i]); variable != nil {
+			if err := variable.SetValue(value); err != nil {
+				return err
+			}
+			continue
+		}
+		scope.VariableWithValue(encodingNames[i], value).SetTrainable(false)
+	}
+	return nil
+}
+
+// restore takes the encodings from variables.
+func (e *encodings) restore(ctx *context.Context) error {
+	scope := e.scope(ctx)
+	for i := range e.columns {
+		variable := scope.GetVariable(encodingNames[i])
+		if variable == nil {
+			return fmt.Errorf("the encodings of %q are missing", e.variable.name)
+		}
+		value, err := variable.Value()
+		if err != nil {
+			return err
+		}
+		column, err := tensors.CopyFlatData[float32](value)
+		if err != nil {
+			return err
+		}
+		if len(column) != len(e.columns[i]) {
+			return fmt.Errorf("the encodings of %q have %d numbers, expected %d", e.variable.name, len(column), len(e.columns[i]))
+		}
+		e.columns[i] = column
+	}
+	return nil
+}
