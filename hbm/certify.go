@@ -58,6 +58,9 @@ func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
 	setDefault(&cfg.Draws, 2000)
 	setDefault(&cfg.Inner, 16)
 	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner}
+	if p.family.joint {
+		w.plate = nil // its members depend on each other
+	}
 	if w.plate == nil {
 		w.inner = 1
 	}

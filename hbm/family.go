@@ -25,9 +25,11 @@ const (
 	ADAVI
 	// AmortizedBranch is Branch with the distributions of the members of plates computed from the data: by a network for each datum, the mean of its features and of their squares, and another network.
 	AmortizedBranch
+	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all members, for models of at most MaxJoint of them.
+	Joint
 )
 
-var familyNames = [...]string{"pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch"}
+var familyNames = [...]string{"pavi-f", "meanfield", "branch", "pavi-e", "adavi", "amortized-branch", "joint"}
 
 // String returns the name of the family, as ParseFamily takes it.
 func (f Family) String() string {
@@ -112,6 +114,7 @@ type cascade struct {
 	conditional conditional
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
+	joint       bool // the noise of all variables is mixed first
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of standard normal noise [plates..., draws, U], and returns for each log q less the log determinant of its link,
@@ -124,10 +127,14 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 			typical.values[v] = value
 		}
 	}
+	mixed := noise
+	if c.joint {
+		mixed = c.mix(ctx.In("joint"), r, noise)
+	}
 	for _, l := range c.latents {
 		scope := ctx.In(l.scope())
 		z := noise[l.Variable]
-		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, c.conditional.width(l)), noise: z}
+		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, c.conditional.width(l)), noise: mixed[l.Variable]}
 		in.mean, in.sd = l.priorNormal(r)
 		in.typicalMean, in.typicalSD = l.priorNormal(typical)
 		if c.meanField {

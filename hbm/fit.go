@@ -106,6 +106,9 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
 		return nil, err
 	}
+	if cfg.Family == Joint && !t.selector.whole() {
+		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step, found a Batch", Joint)
+	}
 	setDefault(&p.config.Draws, t.draws())
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err

@@ -35,12 +35,12 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 	return p
 }
 
-// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does the affine block of PAVI-F; the posterior of three groups is nearly independent here, so that the mean field is near it as well.
+// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does the affine block of PAVI-F, and so does a joint normal distribution; the posterior of three groups is nearly independent here, so that the mean field is near it as well.
 func TestFitEffects(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)
-	for _, family := range []Family{PAVIF, Branch, MeanField} {
+	for _, family := range []Family{PAVIF, Branch, MeanField, Joint} {
 		t.Run(family.String(), func(t *testing.T) {
 			p := fit(t, e.model, data, Config{Family: family, Steps: 1500})
 			elbo, se, err := p.ELBO(1000, "elbo")
@@ -176,7 +176,12 @@ func TestFitMistakes(t *testing.T) {
 		_, err := Fit(gocontext.Background(), device, e.model, data, cfg)
 		require.ErrorContains(t, err, says)
 	}
-	_, err := Fit(gocontext.Background(), device, e.model, Values{}, Config{})
+	_, err := Fit(gocontext.Background(), device, e.model, data, Config{Family: Joint, Batch: map[*Plate]int{e.model.plates[0]: 2}})
+	require.ErrorContains(t, err, "found a Batch")
+	large := newEffects(MaxJoint, 1, 1)
+	_, err = Fit(gocontext.Background(), device, large.model, large.draw(t, 1), Config{Family: Joint})
+	require.ErrorContains(t, err, "at most 2048 latent numbers, this has 2049")
+	_, err = Fit(gocontext.Background(), device, e.model, Values{}, Config{})
 	require.ErrorContains(t, err, "has no values")
 	onlyData := NewModel()
 	x := onlyData.Observed("x", Normal(Number(0), Number(1)))
@@ -215,4 +220,23 @@ func TestFamilyNames(t *testing.T) {
 	}
 	_, err := ParseFamily("pavi")
 	require.ErrorContains(t, err, `unknown family "pavi"`)
+}
+
+// Where the latent variables depend on each other, the families that can say so come near the evidence and the mean field stays away: one sample in each group, less certain than the groups are apart.
+func TestFitOfDependence(t *testing.T) {
+	e := newEffects(4, 1, 1)
+	e.sd = [3]float64{1, 0.2, 0.3}
+	e.model = NewModel()
+	group, sample := e.model.Plate("group", 4), e.model.Plate("sample", 1)
+	e.mean = e.model.Latent("mean", Normal(Number(0), Number(e.sd[0])), Event(1))
+	e.groupMean = e.model.Latent("group mean", Normal(e.mean, Number(e.sd[1])), On(group), Event(1))
+	e.x = e.model.Observed("x", Normal(e.groupMean, Number(e.sd[2])), On(group, sample), Event(1))
+	data := e.draw(t, 1)
+	exact := e.exact(data)
+	for family, near := range map[Family]bool{PAVIF: true, Branch: true, Joint: true, MeanField: false} {
+		p := fit(t, e.model, data, Config{Family: family, Steps: 1000})
+		elbo, se, err := p.ELBO(2000, "elbo")
+		require.NoError(t, err)
+		require.Equal(t, near, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
+	}
 }

@@ -44,7 +44,7 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 // setFamily derives the family from the model.
 func (p *Posterior) setFamily(data Values) error {
 	cfg := p.config
-	independent := cfg.Family == MeanField || cfg.Family == ADAVI
+	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
 	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent}
 	if len(p.family.latents) == 0 {
 		return errors.New("hbm: the model has no latent variable")
@@ -60,10 +60,15 @@ func (p *Posterior) setFamily(data Values) error {
 	case AmortizedBranch:
 		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg.Seed)
 		p.family.freeGlobals = true
+	case Joint:
+		p.family.joint = true
+		if n := p.family.numbers(); n > MaxJoint {
+			return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
+		}
 	}
 	spread := 0.0
 	switch cfg.Family {
-	case MeanField:
+	case MeanField, Joint:
 		p.family.conditional = gaussian{}
 	case Branch, AmortizedBranch:
 		p.family.conditional = gaussian{dense: true}
@@ -258,17 +263,8 @@ func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
 	return draws, nil
 }
 
-// drawsFirst moves the axis of draws of a variable to the front.
-func drawsFirst(r *replica, v *Variable) *Node {
-	value := r.values[v]
-	permutation := []int{len(v.plates)}
-	for axis := range value.Rank() {
-		if axis != len(v.plates) {
-			permutation = append(permutation, axis)
-		}
-	}
-	return transposed(value, permutation)
-}
+// drawsFirst is the value of a variable in a replica as [draws, plates..., event...].
+func drawsFirst(r *replica, v *Variable) *Node { return drawsTo(r.values[v], len(v.plates), 0) }
 
 // exec compiles a graph over the variables of the posterior, once for each name.
 func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []*Node) []*Node) (*context.Exec, error) {
