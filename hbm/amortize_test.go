@@ -10,7 +10,7 @@ import (
 // A family trained on simulated data sets infers from new ones, and from models with more groups, near the exact evidence of each.
 func TestAmortizedOverDataSets(t *testing.T) {
 	e := newEffects(3, 5, 1)
-	p := fit(t, e.model, nil, Config{Family: PAVIE, Amortize: 32, Steps: 1500})
+	p := fit(t, e.model, nil, Config{Family: PAVIE, Amortize: 16, Steps: 1500})
 	for _, groups := range []int{3, 12} {
 		other := e
 		if groups != 3 {

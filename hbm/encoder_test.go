@@ -119,14 +119,14 @@ func distance(a, b []float64) float64 {
 func TestFitWithEncoders(t *testing.T) {
 	for _, family := range []Family{PAVIE, ADAVI, AmortizedBranch} {
 		t.Run(family.String(), func(t *testing.T) {
-			e := newEffects(3, 20, 2)
+			e := newEffects(3, 10, 1)
 			data := e.draw(t, 1)
-			p := fit(t, e.model, data, Config{Family: family, Steps: 1200, Draws: 8})
+			p := fit(t, e.model, data, Config{Family: family, Steps: 1000, Draws: 8})
 			elbo, _, err := p.ELBO(500, "elbo")
 			require.NoError(t, err)
 			require.InDelta(t, e.exact(data).logEvidence, elbo, 0.5)
 
-			more := newEffects(7, 4, 2)
+			more := newEffects(7, 4, 1)
 			q := fit(t, more.model, more.draw(t, 1), Config{Family: family, Steps: 1})
 			require.Equal(t, p.Weights(), q.Weights())
 		})

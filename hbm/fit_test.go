@@ -42,7 +42,7 @@ func TestFitEffects(t *testing.T) {
 	exact := e.exact(data)
 	for _, family := range []Family{PAVIF, Branch, MeanField, Joint} {
 		t.Run(family.String(), func(t *testing.T) {
-			p := fit(t, e.model, data, Config{Family: family, Steps: 1500})
+			p := fit(t, e.model, data, Config{Family: family, Steps: 1000})
 			elbo, se, err := p.ELBO(1000, "elbo")
 			require.NoError(t, err)
 			require.Less(t, se, 0.03)
