@@ -42,7 +42,7 @@ func TestFitEffects(t *testing.T) {
 	exact := e.exact(data)
 	for _, family := range []Family{PAVIF, Branch, MeanField, Joint} {
 		t.Run(family.String(), func(t *testing.T) {
-			p := fit(t, e.model, data, Config{Family: family, Steps: 1000})
+			p := fit(t, e.model, data, Config{Family: family, Steps: 1500})
 			elbo, se, err := p.ELBO(1000, "elbo")
 			require.NoError(t, err)
 			require.Less(t, se, 0.03)
@@ -234,7 +234,7 @@ func TestFitOfDependence(t *testing.T) {
 	data := e.draw(t, 1)
 	exact := e.exact(data)
 	for family, near := range map[Family]bool{PAVIF: true, Branch: true, Joint: true, MeanField: false} {
-		p := fit(t, e.model, data, Config{Family: family, Steps: 1000})
+		p := fit(t, e.model, data, Config{Family: family, Steps: 1500})
 		elbo, se, err := p.ELBO(2000, "elbo")
 		require.NoError(t, err)
 		require.Equal(t, near, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
