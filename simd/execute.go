@@ -47,11 +47,12 @@ func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends
 		}
 	}
 	outputs := make([]backends.Buffer, len(p.outputs))
+	taken := make([]bool, len(inputs)) // the memory of an input is now that of an output
 	for i, v := range p.outputs {
 		out := &Buffer{shape: e.outputShapes[i]}
 		if j := p.donations[i]; j >= 0 && donate != nil && donate[j] {
 			if in := inputs[j].(*Buffer); !in.shared && in.users.Load() == 1 {
-				out.block = in.block
+				out.block, taken[j] = in.block, true
 			}
 		}
 		if out.block == nil {
@@ -61,7 +62,7 @@ func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends
 		outputs[i] = out
 	}
 	f.run()
-	e.endInputs(inputs, donate, outputs)
+	e.endInputs(inputs, donate, taken)
 	p.release(f)
 	b.pool.active.Add(-1)
 	return outputs, nil
@@ -86,19 +87,15 @@ func (e *executable) checkInputs(inputs []backends.Buffer, donate []bool) error 
 	return nil
 }
 
-// endInputs invalidates donated inputs and recycles the memory that no output took over.
-func (e *executable) endInputs(inputs []backends.Buffer, donate []bool, outputs []backends.Buffer) {
+// endInputs invalidates donated inputs and recycles the memory that no output has taken over.
+func (e *executable) endInputs(inputs []backends.Buffer, donate, taken []bool) {
 	for i, in := range inputs {
 		buf := in.(*Buffer)
 		others := buf.users.Add(-1)
 		if donate == nil || !donate[i] || buf.shared || others > 0 || buf.block == nil {
 			continue
 		}
-		taken := false
-		for j, out := range outputs {
-			taken = taken || e.program.donations[j] == i && out.(*Buffer).block == buf.block
-		}
-		if !taken {
+		if !taken[i] {
 			e.program.backend.memory.put(buf.block)
 		}
 		buf.block = nil
