@@ -72,7 +72,7 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 			return err
 		}
 		defer j.device.Close()
-		return j.train(cmd.Context(), true)
+		return j.train(cmd.Context(), true, f.fit.fit.launch)
 	}
 	record := &dag.Record{Command: "dag", Version: vti.Version, Data: args[0], Seed: f.output.seed}
 	if err := f.model.fill(record); err != nil {
@@ -114,15 +114,15 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err := j.start("dag"); err != nil {
 		return err
 	}
-	return j.train(cmd.Context(), false)
+	return j.train(cmd.Context(), false, f.fit.fit.launch)
 }
 
 // train runs the discovery and prints the answer.
-func (j *dagJob) train(ctx context.Context, resume bool) error {
+func (j *dagJob) train(ctx context.Context, resume bool, stepsPerLaunch int) error {
 	j.printProblem()
 	shown := j.progress()
 	config := j.record.FitConfig(j.problem)
-	config.Resume = resume
+	config.Resume, config.StepsPerLaunch = resume, stepsPerLaunch
 	config.LogEvery = min(max(config.Steps/50, 1), 100)
 	config.Progress = func(info vti.Info) {
 		shown.line(trainingLine(info), info.Step == info.Steps)

@@ -42,7 +42,7 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	var other []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "resume", "json", "quiet", "pjrt-plugin":
+		case "resume", "json", "quiet", "pjrt-plugin", "steps-per-launch":
 		default:
 			other = append(other, "--"+flag.Name)
 		}

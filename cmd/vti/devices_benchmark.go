@@ -40,8 +40,7 @@ func (f *benchmarkFlags) register(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.flows, "flows", []string{"diagonal", "affine", "spline"}, "with --benchmark: flows, in the sizes of the paper")
 	flags.IntSliceVar(&f.predictors, "predictors", []int{7, 100}, "with --benchmark: numbers of predictors")
 	flags.IntSliceVar(&f.batches, "batches", []int{1024, 8192, 65536}, "with --benchmark: draws per training step")
-	f.launch = 1
-	flags.Var(count{&f.launch, 1}, "steps-per-launch", "with --benchmark: training steps that are compiled into one graph")
+	registerLaunch(cmd, &f.launch)
 	registerFloatType(cmd, &f.dtype)
 }
 

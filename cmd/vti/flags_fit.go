@@ -22,7 +22,7 @@ type fitFlags struct {
 	sampler                      varsel.Sampler
 	surrogate                    varsel.SurrogateOptions
 	beta                         positive
-	steps, batch                 int
+	steps, batch, launch         int
 	dtype                        dtypes.DType
 }
 
@@ -42,6 +42,7 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
 	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 	registerFloatType(cmd, &f.dtype)
+	registerLaunch(cmd, &f.launch)
 	completeWith(cmd, "flow", flowNames()...)
 	completeWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
 	completeWith(cmd, "utility", "ucb", "thompson", "mean")

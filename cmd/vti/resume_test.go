@@ -229,3 +229,19 @@ func TestFloatType(t *testing.T) {
 		assert.Contains(t, got.stderr, `dtype was "Float32" and is now "Float64"`)
 	}
 }
+
+// TestStepsPerLaunch: they change no numbers, and a resumed run can have others.
+func TestStepsPerLaunch(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	for command, args := range map[string][]string{
+		"varsel": tiny("varsel", "data.csv", "--target", "c"), "dag": append([]string{"dag", "data.csv"}, quickDag...),
+	} {
+		mustRun(t, append(args, "--out", command+"1")...)
+		mustRun(t, append(args, "--out", command+"4", "--steps-per-launch", "4")...)
+		want := readFile(t, command+"1", "posterior.vti")
+		assert.True(t, want == readFile(t, command+"4", "posterior.vti"), "the checkpoints differ")
+		require.NoError(t, os.Remove(command+"4/posterior.vti"))
+		mustRun(t, command, "--resume", command+"4", "--steps-per-launch", "2", "--quiet")
+		assert.True(t, want == readFile(t, command+"4", "posterior.vti"), "the checkpoints differ")
+	}
+}

@@ -77,6 +77,7 @@ func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
 		return err
 	}
 	defer j.device.Close()
+	config.StepsPerLaunch = f.fit.launch
 	j.printProblem()
 	return j.train(cmd.Context(), config)
 }
