@@ -82,6 +82,20 @@ jax-cuda13-pjrt and jax-cuda12-pjrt hold one for NVIDIA cards (xla_cuda_plugin.s
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 
+// cudaData is the folder of CUDA's assembler and device library as Python wheels install them beside a plugin, in the places where the plugin itself looks for
+// NVIDIA's libraries; "" if there is none.
+func cudaData(plugin string) string {
+	for _, up := range []string{"..", filepath.Join("..", "..")} {
+		for _, name := range []string{"cu13", "cuda_nvcc"} { // of the wheels for CUDA 13 and 12
+			folder := filepath.Join(filepath.Dir(plugin), up, "nvidia", name)
+			if info, err := os.Stat(folder); err == nil && info.IsDir() {
+				return folder
+			}
+		}
+	}
+	return ""
+}
+
 // cardPresent tells whether the system has an NVIDIA card.
 func cardPresent() bool {
 	cards, _ := filepath.Glob(cardPattern) // the only error is a bad pattern

@@ -75,3 +75,14 @@ func TestListDescribesEveryKind(t *testing.T) {
 	}
 	require.Equal(t, map[Kind]bool{CPU: true, CUDA: false, XLACPU: false, Reference: true}, available)
 }
+
+func TestCUDADataIsWhereWheelsPutIt(t *testing.T) {
+	site := t.TempDir()
+	plugin := filepath.Join(site, "jax_plugins", "xla_cuda13", "xla_cuda_plugin.so")
+	require.Empty(t, cudaData(plugin))
+	for _, folder := range []string{"nvidia/cuda_nvcc", "nvidia/cu13"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(site, folder), 0o755))
+		require.Equal(t, filepath.Join(site, folder), cudaData(plugin))
+	}
+	require.Equal(t, filepath.Join(site, "nvidia", "cu13"), cudaData(filepath.Join(site, "nvidia", "pjrt_c_api_cuda_plugin.so")))
+}

@@ -46,8 +46,11 @@ const (
 	pjrtMinor = 83
 )
 
-// tf32Variable is set to 0 for a card unless the user has set it.
-const tf32Variable = "NVIDIA_TF32_OVERRIDE"
+// Environment variables that are set for a card unless the user has set them: no TF32 in NVIDIA's libraries, and options of XLA.
+const (
+	tf32Variable  = "NVIDIA_TF32_OVERRIDE"
+	flagsVariable = "XLA_FLAGS"
+)
 
 func xlaBuiltIn() error { return nil }
 
@@ -77,6 +80,11 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	// bear. NVIDIA's libraries read this variable.
 	if _, set := os.LookupEnv(tf32Variable); !set && kind == CUDA {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {
+			return nil, err
+		}
+	}
+	if data := cudaData(plugin); kind == CUDA && data != "" && os.Getenv(flagsVariable) == "" {
+		if err := os.Setenv(flagsVariable, "--xla_gpu_cuda_data_dir="+data); err != nil {
 			return nil, err
 		}
 	}

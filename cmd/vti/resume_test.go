@@ -187,7 +187,7 @@ func TestCertifyDraws(t *testing.T) {
 	draws := func(args ...string) int {
 		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws
 	}
-	few := draws(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--out", "run", "--certify-draws", "100")...)
+	few := draws(append(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--out", "run"), "--certify-draws", "100")...)
 	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 100`)
 	trained := readFile(t, "run/posterior.vti")
 	assert.Equal(t, few, draws("varsel", "--resume", "run"), "a resumed run keeps the number")
