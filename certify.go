@@ -232,8 +232,13 @@ func (p *Posterior) logPriorOf(models []ModelEstimate) ([]float64, error) {
 
 // logModel evaluates log q(m) of the models.
 func (p *Posterior) logModel(models []ModelEstimate) ([]float64, error) {
-	return p.overCodes("models", models, func(ctx *Context, codes *Node) []*Node {
-		return []*Node{toFloat64(p.config.Models.LogProb(ctx.In(modelScope), codes))}
+	return p.logModelOf("models", p.config.Models, models)
+}
+
+// logModelOf evaluates the log density of a distribution with a name of its own.
+func (p *Posterior) logModelOf(name string, distribution ModelDistribution, models []ModelEstimate) ([]float64, error) {
+	return p.overCodes(name, models, func(ctx *Context, codes *Node) []*Node {
+		return []*Node{toFloat64(distribution.LogProb(ctx.In(modelScope), codes))}
 	})
 }
 

@@ -35,8 +35,8 @@ func (p *Posterior) conclude(c *Certificate) error {
 	return nil
 }
 
-// certifyJointly weighs draws (m, θ) from q(m) q(θ | m) by p(m) η(θ | m). A model's
-// probability is the weight of its draws; a model that q(m) never proposes has none, which k̂ can only hint at.
+// certifyJointly weighs draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by p(m) η(θ | m). A model's
+// probability is the weight of its draws; a model that r(m) never proposes has none, which k̂ can only hint at.
 func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	dim, batch := p.target.Space().Dim(), p.config.Batch
 	sites := len(p.target.Space().Cards())
@@ -45,11 +45,12 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 	total := (cfg.Draws + batch - 1) / batch * batch
 	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
 	random, z := stream.Rand(p.config.Seed, "certify"), make([]float64, batch*dim)
+	reference, nearRows := p.referenceModels()
 	for start := 0; start < total; start += batch {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
-		codes, err := p.drawCodes(random)
+		codes, err := p.drawCodesFrom("draw wide", reference, random)
 		if err != nil {
 			return nil, err
 		}
@@ -72,15 +73,22 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		if err != nil {
 			return nil, err
 		}
+		logReference, err := p.logModelOf("wide models", reference, rows)
+		if err != nil {
+			return nil, err
+		}
 		for i, row := range rows {
 			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logPrior[i] - logModel[i] + draws.logWeight(wideReference, i)
+			logWeight := logPrior[i] - logReference[i] + draws.logWeight(wideReference, i)
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				certificate.NonFinite++
 				logWeight = math.Inf(-1)
 			}
 			logWeights = append(logWeights, logWeight)
 			sample.Codes = append(sample.Codes, row.Code)
+			if i < nearRows {
+				certificate.Proposed = append(certificate.Proposed, row.Code)
+			}
 			sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
 		}
 		theta = append(theta, draws.theta...)
@@ -89,7 +97,6 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 		}
 	}
 	sample.Theta = mat.NewDense(total, dim, theta)
-	certificate.Proposed = sample.Codes
 	smoothed := psis.Smooth(logWeights)
 	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
 	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE

@@ -111,10 +111,12 @@ func listModels(sp space.Space) []ModelEstimate {
 	return models
 }
 
-// Steps and rate of the fit to the models of chains.
+// Steps and rate of the fit to the models of chains. The share lookBlur of them have one random site drawn anew: what short chains did not see must not become improbable, because
+// training takes probability away much faster than it gives it back.
 const (
 	lookSteps = 300
 	lookRate  = 0.01
+	lookBlur  = 0.1
 )
 
 // learnFromChains fits a network q(m) by maximum likelihood to the models of short tempered chains (certify_chains.go). Where
@@ -139,14 +141,20 @@ func (t *trainer) learnFromChains(ctx gocontext.Context) error {
 	if err != nil {
 		return err
 	}
-	sites, batch := len(p.target.Space().Cards()), p.config.Batch
+	cards, batch := p.target.Space().Cards(), p.config.Batch
+	sites := len(cards)
 	codes, random := make([]int32, batch*sites), stream.Rand(p.config.Seed, "look/fit")
 	for step := range lookSteps {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("the look at models stopped after %d of %d steps: %w", step, lookSteps, err)
 		}
 		for row := range batch {
-			copy(codes[row*sites:(row+1)*sites], chains.pick(random))
+			code := codes[row*sites : (row+1)*sites]
+			copy(code, chains.pick(random))
+			if random.Float64() < lookBlur {
+				site := random.IntN(sites)
+				code[site] = int32(random.IntN(cards[site]))
+			}
 		}
 		if _, err := train.Call(func() ([]*tensors.Tensor, error) {
 			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), float64(step+1))

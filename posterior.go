@@ -91,13 +91,18 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 
 // drawCodes draws one batch of models [B*S] from q(m).
 func (p *Posterior) drawCodes(random *rand.Rand) ([]int32, error) {
+	return p.drawCodesFrom("draw", p.config.Models, random)
+}
+
+// drawCodesFrom draws one batch of models [B*S] from a distribution with a name of its own.
+func (p *Posterior) drawCodesFrom(name string, models ModelDistribution, random *rand.Rand) ([]int32, error) {
 	sites, batch := len(p.target.Space().Cards()), p.config.Batch
 	uniforms := make([]float64, batch*sites)
 	for i := range uniforms {
 		uniforms[i] = random.Float64()
 	}
-	outputs, err := p.run("draw", func(ctx *Context, uniforms *Node) []*Node {
-		return []*Node{p.config.Models.Sample(ctx.In(modelScope), uniforms)}
+	outputs, err := p.run(name, func(ctx *Context, uniforms *Node) []*Node {
+		return []*Node{models.Sample(ctx.In(modelScope), uniforms)}
 	}, tensors.FromFlatDataAndDimensions(uniforms, batch, sites))
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ type Autoregressive struct {
 	places []place // of each site
 
 	constraint Constraint
+	power      float64 // of every conditional
 }
 
 // siteGroup is the sites with the same number of outcomes, which share a head of the network.
@@ -67,7 +68,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 	if err := cfg.check(cards); err != nil {
 		return nil, err
 	}
-	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType, constraint: cfg.Constraint}
+	a := &Autoregressive{cards: slices.Clone(cards), inputs: slices.Clone(cards), dtype: cfg.DType, constraint: cfg.Constraint, power: 1}
 	a.inputs[len(cards)-1] = 2 // one feature, which the network never uses
 	if a.dtype == dtypes.InvalidDType {
 		a.dtype = dtypes.Float32
@@ -154,6 +155,14 @@ func (c AutoregressiveConfig) check(cards []int) error {
 // Cards returns the outcome counts of the sites. Callers must not change it.
 func (a *Autoregressive) Cards() []int { return a.cards }
 
+// Tempered returns the distribution whose conditionals are those of a to a power, normalised again: flatter for a power below one. It has no variables of its own, but those of a.
+// What has probability zero keeps it.
+func (a *Autoregressive) Tempered(power float64) *Autoregressive {
+	tempered := *a
+	tempered.power *= power
+	return &tempered
+}
+
 // LogProb returns log q of each code in one pass of the network: codes [B, S] int32 -> [B] float64, -Inf
 // for codes with an excluded outcome.
 func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
@@ -162,7 +171,7 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	outputs := a.bind(ctx, g).Outputs(a.features(codes))
 	var total *graph.Node
 	for h, group := range a.groups {
-		logits := group.logits(outputs[h], group.initial) // [B, n, K]
+		logits := graph.MulScalar(group.logits(outputs[h], group.initial), a.power) // [B, n, K]
 		if a.constraint != nil {
 			allowed := make([]*graph.Node, len(group.sites))
 			for i, site := range group.sites {
@@ -198,7 +207,7 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		}
 		at := a.places[site]
 		group := a.groups[at.group]
-		logits := graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1) // [B, K]
+		logits := graph.MulScalar(graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1), a.power) // [B, K]
 		if a.constraint != nil {
 			codes := append(slices.Clone(drawn), blank(len(a.cards)-site))
 			logits = onlyAllowed(logits, a.constraint.Allowed(graph.Concatenate(codes, 1), site))

@@ -1,6 +1,7 @@
 package modeldist_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -217,6 +218,46 @@ func TestAutoregressiveGradient(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The conditionals of a tempered network are those of the network to a power, found here by sums over all codes, and it draws what its log q says.
+func TestTempered(t *testing.T) {
+	const power = 0.5
+	cards := []int{3, 2, 3}
+	cfg := modeldist.AutoregressiveConfig{DType: dtypes.Float64, SiteLogPrior: [][]float64{{0, math.Inf(-1), 1}, {0, 1}, {0, 0, 2}}}
+	q := newAutoregressive(t, cards, cfg)
+	ctx := randomised(t, q, 0.5)
+	logProbs := allLogProbs(t, ctx, q)
+	marginal := map[string]float64{} // of the first sites
+	for index, code := range space.All(cards) {
+		for sites := range len(cards) + 1 {
+			marginal[fmt.Sprint(code[:sites])] += math.Exp(logProbs[index])
+		}
+	}
+	tempered := q.Tempered(power)
+	got := allLogProbs(t, ctx, tempered)
+	for index, code := range space.All(cards) {
+		want := 0.0
+		for site, card := range cards {
+			before, sum := fmt.Sprint(code[:site]), 0.0
+			for outcome := range card {
+				next := append(slices.Clone(code[:site]), int32(outcome))
+				sum += math.Pow(marginal[fmt.Sprint(next)]/marginal[before], power)
+			}
+			want += power*math.Log(marginal[fmt.Sprint(code[:site+1])]/marginal[before]) - math.Log(sum)
+		}
+		if code[0] == 1 {
+			want = math.Inf(-1)
+			require.Equal(t, want, got[index])
+			continue
+		}
+		require.InDelta(t, want, got[index], 1e-10)
+	}
+	probs := make([]float64, len(got))
+	for i := range got {
+		probs[i] = math.Exp(got[i])
+	}
+	requireFrequencies(t, cards, probs, run(t, ctx, tempered.Sample, uniforms(22, 10_000, len(cards)))[0].([][]int32))
 }
 
 // The two distributions under one name, as users see them.

@@ -1,0 +1,49 @@
+package vti
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/modeldist"
+)
+
+// Joint certification draws a part of the models from a flatter version of an autoregressive q(m), each of whose conditionals is taken to a power. What wideReference does for θ, this
+// does for m: training gives up improbable models, and the few draws that fall there would have large weights.
+const (
+	flatPower = 0.5
+	flatShare = 4 // one draw in so many
+)
+
+// wideModels is a mixture of near and flat, in the proportion of their rows in a batch: the first ones come from near.
+type wideModels struct {
+	near, flat          ModelDistribution
+	nearRows, batchRows int
+}
+
+// referenceModels is what joint certification draws models from, and the number of rows of each batch, the first ones, that come from q(m) itself.
+func (p *Posterior) referenceModels() (reference ModelDistribution, nearRows int) {
+	batch := p.config.Batch
+	network, ok := p.config.Models.(*modeldist.Autoregressive)
+	if !ok {
+		return p.config.Models, batch
+	}
+	nearRows = batch - max(batch/flatShare, 1)
+	return wideModels{network, network.Tempered(flatPower), nearRows, batch}, nearRows
+}
+
+// LogProb is the log density of the mixture: codes [B,S] -> [B].
+func (w wideModels) LogProb(ctx *context.Context, codes *Node) *Node {
+	share := float64(w.nearRows) / float64(w.batchRows)
+	near := AddScalar(w.near.LogProb(ctx, codes), math.Log(share))
+	flat := AddScalar(w.flat.LogProb(ctx, codes), math.Log1p(-share))
+	return LogAddExp(near, flat)
+}
+
+// Sample draws a batch: uniforms [B,S] -> codes [B,S].
+func (w wideModels) Sample(ctx *context.Context, uniforms *Node) *Node {
+	near := w.near.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(0, w.nearRows)))
+	flat := w.flat.Sample(ctx, SliceAxis(uniforms, 0, AxisRange(w.nearRows)))
+	return Concatenate([]*Node{near, flat}, 0)
+}
