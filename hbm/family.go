@@ -39,6 +39,9 @@ func (f Family) String() string {
 	return familyNames[f]
 }
 
+// FamilyNames lists the names of all families.
+func FamilyNames() []string { return slices.Clone(familyNames[:]) }
+
 // ParseFamily returns the family called name.
 func ParseFamily(name string) (Family, error) {
 	for i, known := range familyNames {
@@ -163,9 +166,15 @@ func (v *Variable) scope() string {
 	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
 
-// priorNormal is a normal distribution near the prior of the unconstrained value given its parents, [plates..., draws, U].
+// priorNormal is a normal distribution near the unconstrained value: near its prior given its parents, or where the variable says, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
+	if l.near[0] != nil {
+		same := func(values []float64) *Node {
+			return BroadcastToDims(Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(dims), l.dim)...), append(dims, l.dim)...)
+		}
+		return same(l.near[0]), same(l.near[1])
+	}
 	if l.prior == nil {
 		dims = append(dims, l.dim)
 		return Zeros(r.graph, shapeOf(r, dims)), Ones(r.graph, shapeOf(r, dims))

@@ -1,6 +1,8 @@
 package hbm
 
 import (
+	"fmt"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
@@ -19,6 +21,14 @@ func (c *cascade) numbers() int {
 		n += l.Members() * l.dim
 	}
 	return n
+}
+
+// checkJoint reports a model that is too large for Joint.
+func checkJoint(c *cascade) error {
+	if n := c.numbers(); n > MaxJoint {
+		return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
+	}
+	return nil
 }
 
 // mix multiplies the noise of all variables, taken as one vector for each draw, by a lower triangular matrix with ones on its diagonal, whose determinant is one.

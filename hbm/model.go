@@ -38,7 +38,8 @@ type Variable struct {
 	plates  []*Plate
 	event   []int
 	density Density
-	link    Link // of a latent variable
+	link    Link         // of a latent variable
+	near    [2][]float64 // where its inference starts: mean and sd of each unconstrained number, or nil
 }
 
 // Option says more about a variable.
@@ -52,6 +53,10 @@ func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 
 // Through replaces the link of a latent variable, which by default is chosen by the support of its density.
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
+
+// Near says where the inference of a latent variable starts: near a normal distribution of its unconstrained numbers, with a mean and a standard deviation for each. Without it that is near
+// the prior, if that has a normal approximation. Nothing else depends on it.
+func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
 
 // Latent adds a variable to be inferred.
 func (m *Model) Latent(name string, density Density, options ...Option) *Variable {
@@ -130,7 +135,10 @@ func (v *Variable) check() error {
 	if got := v.link.Support(); got != v.density.support {
 		return fmt.Errorf("%s takes %s, and its link yields %s", v.density.name, v.density.support, got)
 	}
-	_, err := v.link.Dim(v.event)
+	dim, err := v.link.Dim(v.event)
+	if n, m := len(v.near[0]), len(v.near[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
+		return fmt.Errorf("it starts near %d means and %d standard deviations, expected %d", n, m, dim)
+	}
 	return err
 }
 

@@ -62,8 +62,8 @@ func (p *Posterior) setFamily(data Values) error {
 		p.family.freeGlobals = true
 	case Joint:
 		p.family.joint = true
-		if n := p.family.numbers(); n > MaxJoint {
-			return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
+		if err := checkJoint(p.family); err != nil {
+			return err
 		}
 	}
 	spread := 0.0

@@ -26,7 +26,7 @@ type regressionSample struct {
 	effects    *mat.Dense   // of the population [N, P], or nil
 	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
 	varying    []*mat.Dense // of each grouping [N, q·J], column by column, level by level
-	pooling    [][]float64  // of each grouping [q·J]: the mean share of the variance of an effect that the data leave, where it varies
+	pooling    [][]float64  // of each grouping [q·J]: the mean share of the variance of an effect that the data leave, where it varies; nil if effects were not drawn given the rest
 	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
 }
 
@@ -49,34 +49,50 @@ func choose(weight []float64, n int, random *rand.Rand) []int {
 	return chosen
 }
 
-// sample draws the effects of all levels, given draws of the other coordinates: of the inner grouping from their distribution given those, which is normal for a gaussian response, and otherwise
-// by resampling candidates.
-func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *regressionSample {
-	random := stream.Rand(seed, "hbm/effects")
+// chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more effects each has.
+func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
 		count += g.effects()
 	}
-	rows := choose(weighted.Weight, min(max(drawnEffects/count, fewestDraws), regressionDraws), stream.Rand(seed, "hbm/resample"))
-	s := &regressionSample{}
-	if len(rows) == 0 {
-		return s
-	}
+	return choose(weight, min(max(drawnEffects/count, fewestDraws), regressionDraws), stream.Rand(seed, "hbm/resample"))
+}
+
+// noSample is a sample of no draws.
+func (r *Regression) noSample() *regressionSample {
+	return &regressionSample{varying: make([]*mat.Dense, len(r.groups))}
+}
+
+// emptySample has room for n draws.
+func (r *Regression) emptySample(n int) *regressionSample {
+	s := &regressionSample{replicated: mat.NewDense(n, len(r.newCheck().names), nil)}
 	if r.x != nil {
-		s.effects = mat.NewDense(len(rows), len(r.Frame.Columns), nil)
+		s.effects = mat.NewDense(n, len(r.Frame.Columns), nil)
 	}
 	if names := r.sdNames(); len(names) > 0 {
-		s.sds = mat.NewDense(len(rows), len(names), nil)
+		s.sds = mat.NewDense(n, len(names), nil)
 	}
+	for _, g := range r.groups {
+		s.varying = append(s.varying, mat.NewDense(n, g.effects(), nil))
+	}
+	return s
+}
+
+// sample draws the effects of all levels, given draws of the other coordinates: of the inner grouping from their distribution given those, which is normal for a gaussian response, and otherwise
+// by resampling candidates.
+func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *regressionSample {
+	random := stream.Rand(seed, "hbm/effects")
+	rows := r.chooseDraws(weighted.Weight, seed)
+	if len(rows) == 0 {
+		return r.noSample()
+	}
+	s := r.emptySample(len(rows))
 	counts := make([][]float64, len(r.groups))
 	for i, g := range r.groups {
-		s.varying = append(s.varying, mat.NewDense(len(rows), g.effects(), nil))
 		s.pooling = append(s.pooling, make([]float64, g.effects()))
 		counts[i] = make([]float64, len(g.Columns))
 	}
-	check := r.newCheck()
-	s.replicated = mat.NewDense(len(rows), len(check.names), nil)
-	members := r.innerRows()
+	check, members := r.newCheck(), r.innerRows()
 	for k, i := range rows {
 		code, theta := weighted.Codes[i], weighted.Theta.RawRowView(i)
 		mask := r.space.MaskRow(code, nil)
@@ -85,12 +101,16 @@ func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *regressio
 		if s.effects != nil {
 			r.tableEffects(mask, theta, s.effects.RawRowView(k))
 		}
-		if s.sds != nil {
-			r.tableSDs(mask, theta, s.sds.RawRowView(k))
-		}
 		eta, sigma := r.predictorAt(mask, theta), r.noiseAt(theta)
+		factors := make([][][]float64, len(r.groups))
 		for i, g := range r.groups {
-			factor := r.factorAt(g, mask, theta)
+			factors[i] = r.factorAt(g, mask, theta)
+		}
+		if s.sds != nil {
+			r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+		}
+		for i, g := range r.groups {
+			factor := factors[i]
 			for c := range factor {
 				if mask[g.sd[c]] {
 					counts[i][c]++
@@ -170,15 +190,15 @@ func (r *Regression) sdNames() (names []string) {
 	return names
 }
 
-// tableSDs writes standard deviations and correlations in the units of the table; absent ones are zero.
-func (r *Regression) tableSDs(mask []bool, theta, dst []float64) {
+// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each grouping and σ; absent ones are zero.
+func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float64) {
 	at := 0
 	put := func(x float64) {
 		dst[at] = x
 		at++
 	}
-	for _, g := range r.groups {
-		factor := r.factorAt(g, mask, theta)
+	for i, g := range r.groups {
+		factor := factors[i]
 		for c := range factor {
 			put(norm(factor[c]) * r.ySD / g.zSD[c])
 		}
@@ -199,7 +219,7 @@ func (r *Regression) tableSDs(mask []bool, theta, dst []float64) {
 		}
 	}
 	if r.noise >= 0 {
-		put(r.noiseAt(theta) * r.ySD)
+		put(sigma * r.ySD)
 	}
 }
 

@@ -37,14 +37,21 @@ func logPriorOfSD(prior SDPrior, ratio float64) float64 {
 
 // factorAt is Λ of a grouping at θ, row by row; columns that the model does not use are zero.
 func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
+	return r.factorOf(g, mask, theta, func(coordinate int) float64 {
+		logRatio, _ := scaleRatio(theta[coordinate])
+		return math.Exp(logRatio) * r.coordinates[coordinate].unit
+	})
+}
+
+// factorOf is factorAt with the standard deviations given by their coordinates.
+func (r *Regression) factorOf(g *varyingGroup, mask []bool, theta []float64, sd func(coordinate int) float64) [][]float64 {
 	rows := make([][]float64, len(g.Columns))
 	for a := range rows {
 		rows[a] = make([]float64, len(g.Columns))
 		if !mask[g.sd[a]] {
 			continue
 		}
-		logRatio, _ := scaleRatio(theta[g.sd[a]])
-		rest := math.Exp(logRatio) * r.coordinates[g.sd[a]].unit
+		rest := sd(g.sd[a])
 		for b := range a {
 			if at := g.partial[a][b]; at >= 0 && mask[at] {
 				w, _ := partialAt(theta[at], r.coordinates[at].beta)

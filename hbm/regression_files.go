@@ -34,11 +34,16 @@ type RegressionRecord struct {
 	Backend     string            `json:"backend,omitempty"`
 	Frame       FrameOptions      `json:"frame"`
 	Model       RegressionOptions `json:"model"`
-	Flow        cosmic.Config     `json:"flow"`
-	DType       dtypes.DType      `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Steps       int               `json:"steps,omitempty"`
-	Batch       int               `json:"batch,omitempty"`
-	// CertifyDraws is the number of draws that certify beyond a first look at every model.
+	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
+	Family string        `json:"family,omitempty"`
+	Flow   cosmic.Config `json:"flow"`
+	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Steps  int           `json:"steps,omitempty"`
+	Batch  int           `json:"batch,omitempty"`
+	// Encoding and Members are those of Config and of FamilyRun.
+	Encoding int `json:"encoding,omitempty"`
+	Members  int `json:"members,omitempty"`
+	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at every model.
 	CertifyDraws int                `json:"certify_draws,omitempty"`
 	Seed         uint64             `json:"seed"`
 	Seconds      *RegressionSeconds `json:"seconds,omitempty"`
@@ -99,6 +104,22 @@ func (r *RegressionRecord) FitConfig(regression *Regression) vti.Config {
 		r.CertifyDraws = quadratureDraws
 	}
 	return fit
+}
+
+// PlateFamily is the family of plates that the record asks for; false if it is MarginalFamily.
+func (r *RegressionRecord) PlateFamily() (family Family, ok bool, err error) {
+	if r.Family == "" || r.Family == MarginalFamily {
+		return 0, false, nil
+	}
+	family, err = ParseFamily(r.Family)
+	return family, err == nil, err
+}
+
+// FamilyRun is FitConfig for a family of plates.
+func (r *RegressionRecord) FamilyRun(family Family) FamilyRun {
+	fit := Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.withDefaults()
+	r.Flow, r.Steps = fit.Flow, fit.Steps
+	return FamilyRun{Fit: fit, Members: r.Members, Certify: CertifyConfig{Draws: r.CertifyDraws}}
 }
 
 // writeTables writes result.json and the tables of a result to a run directory.

@@ -22,6 +22,7 @@ type RegressionResult struct {
 	Version string         `json:"version"`
 	Seed    *uint64        `json:"seed,omitempty"`
 	Backend string         `json:"backend,omitempty"`
+	Family  string         `json:"family"`
 	Data    FrameSummary   `json:"data"`
 	Effects []Summary      `json:"effects"`
 	SDs     []Summary      `json:"sds"` // standard deviations and correlations of varying effects, and σ
@@ -138,6 +139,14 @@ func (r *Regression) fill(result *RegressionResult, c *vti.Certificate, s *regre
 		Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
+	r.fillSample(result, s)
+	if r.Options.Select {
+		r.fillSelection(result, c)
+	}
+}
+
+// fillSample puts a sample into the user's words.
+func (r *Regression) fillSample(result *RegressionResult, s *regressionSample) {
 	for j, column := range r.Frame.Columns {
 		result.Effects = append(result.Effects, summarizeColumn(s.effects, j, column.Name))
 	}
@@ -155,9 +164,10 @@ func (r *Regression) fill(result *RegressionResult, c *vti.Certificate, s *regre
 		}
 	}
 	result.Checks = r.checks(s)
-	if !r.Options.Select {
-		return
-	}
+}
+
+// fillSelection puts what a certificate says about terms and models into the user's words.
+func (r *Regression) fillSelection(result *RegressionResult, c *vti.Certificate) {
 	names := r.groupNames()
 	for site, q := range r.questions {
 		probability, se := c.Frequencies(q.outcomes(), func(code []int32) []int { return []int{int(code[site])} })
@@ -180,10 +190,13 @@ func (r *Regression) fill(result *RegressionResult, c *vti.Certificate, s *regre
 	}
 }
 
-// poolingOf is the share of the variance of an effect that the data leave. Effects of outer groupings have no distribution given the rest; theirs is posterior over prior variance.
+// poolingOf is the share of the variance of an effect that the data leave. Effects that were not drawn given the rest have posterior over prior variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *regressionSample, i, at int) Figure {
-	if g == r.inner {
+	if g == r.inner && s.pooling != nil {
 		return Figure(s.pooling[i][at])
+	}
+	if s.varying[i] == nil {
+		return Figure(math.NaN())
 	}
 	n, _ := s.varying[i].Dims()
 	column := at / len(g.Levels)

@@ -77,7 +77,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Regressi
 	started := time.Now()
 	fit := r.Training(cfg.Fit)
 	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
-	rows, err := startRegressionTrace(&fit, cfg.Dir)
+	rows, err := startRegressionTrace(&fit.Resume, fit.Checkpoint, cfg.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -106,17 +106,28 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Regressi
 	}
 	certified := time.Now()
 
-	result := &RegressionResult{
-		Command: "hbm", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Data: r.summary(), ELBO: figure(-rows.Loss),
-		Steps: posterior.Steps(), Weights: posterior.Weights(), RunDir: cfg.Dir, Notes: r.Frame.Warnings,
-	}
+	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
+	result.ELBO, result.Steps, result.Weights = figure(-rows.Loss), posterior.Steps(), posterior.Weights()
 	sample := r.sample(certificate.Sample, fit.Seed)
 	r.fill(result, certificate, sample)
 	if err := r.noteQuadrature(device, certificate, result); err != nil {
 		return nil, err
 	}
 	result.Seconds = RegressionSeconds{Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds()}
-	return result, errors.Join(r.writeDraws(cfg.Dir, fit.Seed, sample), r.writeCaterpillars(cfg.Dir, result), result.writeTables(cfg.Dir))
+	return result, r.writeResult(result, sample)
+}
+
+// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping are integrated out, and one flow learns everything else.
+const MarginalFamily = "marginal"
+
+// newResult is a result without an answer.
+func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *RegressionResult {
+	return &RegressionResult{Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
+}
+
+// writeResult writes draws, plots and tables to the run directory.
+func (r *Regression) writeResult(result *RegressionResult, s *regressionSample) error {
+	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
 }
 
 // CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if there is none.
@@ -132,13 +143,13 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 }
 
 // startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.
-func startRegressionTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
+func startRegressionTrace(resume *bool, checkpoint, dir string) (*rundir.Trace, error) {
 	lastStep := 0
-	if fit.Resume {
-		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
+	if *resume {
+		info, err := vti.ReadCheckpointInfo(checkpoint)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			fit.Resume = false
+			*resume = false
 		case err != nil:
 			return nil, err
 		default:

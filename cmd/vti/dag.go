@@ -123,7 +123,7 @@ func (j *dagJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 	shown := j.progress()
 	config := j.record.FitConfig(j.problem)
 	config.Resume, config.StepsPerLaunch = resume, stepsPerLaunch
-	config.LogEvery = min(max(config.Steps/50, 1), 100)
+	config.LogEvery = reportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
 		shown.line(trainingLine(info), info.Step == info.Steps)
 	}

@@ -31,7 +31,11 @@ effect of a vary by the column g, correlated; || makes them independent; (1 | g)
 nested. Columns of text are factors; log, log1p, exp, sqrt, factor and offset may stand around a column.
 
 Effects of the grouping that has most are integrated out, in closed form or by quadrature; one flow
-learns everything else, and importance weights correct and judge it:
+learns everything else (--family marginal). The other families learn the effects of all groupings, each
+a plate of a hierarchical model: pavi-f with flows that all groups share and numbers of each group,
+pavi-e and adavi (nested groupings only) with networks that read a group's rows, and normal
+distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge
+the answer:
 
   trusted    the numbers hold to within their standard errors
   doubtful   they may hold, but the weights do not prove it
@@ -76,7 +80,7 @@ func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
 			return err
 		}
 		defer j.device.Close()
-		return j.train(cmd.Context(), true)
+		return j.train(cmd.Context(), true, f.fit.launch)
 	}
 	record, err := f.record(cmd.Flags(), args[0], vti.Version)
 	if err != nil {
@@ -89,7 +93,7 @@ func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
 	if err := f.flow(cmd.Flags(), record, j.regression); err != nil {
 		return err
 	}
-	if err := record.FitConfig(j.regression).Validate(); err != nil {
+	if err := j.check(); err != nil {
 		return err
 	}
 	if err := j.open(f.output.device); err != nil {
@@ -99,7 +103,22 @@ func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
 	if err := j.start(); err != nil {
 		return err
 	}
-	return j.train(cmd.Context(), false)
+	return j.train(cmd.Context(), false, f.fit.launch)
+}
+
+// check reports what is wrong with the settings. Those that were left open are known afterwards.
+func (j *hbmJob) check() error {
+	family, ok, err := j.record.PlateFamily()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return j.record.FitConfig(j.regression).Validate()
+	}
+	if err := j.regression.CheckFamily(family); err != nil {
+		return fmt.Errorf("--family %s: %w", family, err)
+	}
+	return j.record.FamilyRun(family).Fit.Validate()
 }
 
 // newHbmJob reads the table and builds the posterior that the record describes. Nothing is written: its errors are of the input.
@@ -119,7 +138,7 @@ func (a *app) resumedRegression(cmd *cobra.Command, args []string, f *hbmFlags) 
 	other := append([]string(nil), args...)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "resume", "json", "quiet", "pjrt-plugin":
+		case "resume", "json", "quiet", "pjrt-plugin", "steps-per-launch":
 		default:
 			other = append(other, "--"+flag.Name)
 		}
@@ -146,14 +165,28 @@ func (a *app) resumedRegression(cmd *cobra.Command, args []string, f *hbmFlags) 
 	if err := j.open(kind); err != nil {
 		return nil, err
 	}
-	config := record.FitConfig(j.regression)
-	config.Checkpoint = filepath.Join(j.dir, rundir.PosteriorFile)
 	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
-	if err := j.regression.CheckCheckpoint(cmd.Context(), j.device, config); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := j.checkCheckpoint(cmd.Context()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return nil, err
 	}
 	return j, nil
+}
+
+// checkCheckpoint reports what keeps training from going on from the checkpoint.
+func (j *hbmJob) checkCheckpoint(ctx context.Context) error {
+	family, ok, err := j.record.PlateFamily()
+	if err != nil {
+		return err
+	}
+	if ok {
+		run := j.record.FamilyRun(family)
+		run.Dir = j.dir
+		return j.regression.CheckFamilyCheckpoint(ctx, j.device, run)
+	}
+	config := j.record.FitConfig(j.regression)
+	config.Checkpoint = filepath.Join(j.dir, rundir.PosteriorFile)
+	return j.regression.CheckCheckpoint(ctx, j.device, config)
 }
 
 // open opens the device.
@@ -184,28 +217,38 @@ func (j *hbmJob) start() error {
 }
 
 // train runs the regression and prints the answer.
-func (j *hbmJob) train(ctx context.Context, resume bool) error {
+func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) error {
 	j.printProblem()
 	shown := &progress{}
 	if !j.output.quiet {
 		shown = newProgress(j.stderr)
 	}
-	config := j.record.FitConfig(j.regression)
-	config.Resume = resume
-	config.LogEvery = min(max(config.Steps/50, 1), 100)
-	config.Progress = func(info vti.Info) {
-		shown.line(trainingLine(info), info.Step == info.Steps)
-	}
-	certify := vti.CertifyConfig{Draws: j.record.CertifyDraws, Progress: func(done, total int) {
-		shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
-	}}
-	result, err := j.regression.Run(ctx, j.device, hbm.RegressionRun{Fit: config, Certify: certify, Dir: j.dir})
-	shown.end()
-	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w\nto continue: vti hbm --resume %s", err, quoted(j.dir))
-	}
+	family, ok, err := j.record.PlateFamily()
 	if err != nil {
-		return failure{err}
+		return err
+	}
+	var result *hbm.RegressionResult
+	if ok {
+		run := j.record.FamilyRun(family)
+		run.Dir, run.Fit.Resume, run.Fit.LogEvery = j.dir, resume, reportEvery(run.Fit.Steps)
+		run.Fit.Progress = func(info hbm.Info) {
+			shown.line(trainingPace(fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO), info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
+		}
+		result, err = j.regression.RunFamily(ctx, j.device, run)
+	} else {
+		config := j.record.FitConfig(j.regression)
+		config.Resume, config.StepsPerLaunch, config.LogEvery = resume, stepsPerLaunch, reportEvery(config.Steps)
+		config.Progress = func(info vti.Info) {
+			shown.line(trainingLine(info), info.Step == info.Steps)
+		}
+		certify := vti.CertifyConfig{Draws: j.record.CertifyDraws, Progress: func(done, total int) {
+			shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+		}}
+		result, err = j.regression.Run(ctx, j.device, hbm.RegressionRun{Fit: config, Certify: certify, Dir: j.dir})
+	}
+	shown.end()
+	if err != nil {
+		return stoppedRun(err, "hbm", j.dir, true)
 	}
 	now := time.Now().Round(time.Second)
 	j.record.Finished, j.record.Seconds = &now, &result.Seconds
@@ -221,6 +264,9 @@ func (j *hbmJob) train(ctx context.Context, resume bool) error {
 	printHbm(j.stdout, result)
 	return nil
 }
+
+// reportEvery is the number of steps between reports. A report costs a synchronisation: rare enough not to be felt, often enough for short runs.
+func reportEvery(steps int) int { return min(max(steps/50, 1), 100) }
 
 // printProblem says what was read, and the priors in words. With --json only warnings are printed, to standard error.
 func (j *hbmJob) printProblem() {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
 )
 
@@ -17,6 +20,8 @@ type hbmFlags struct {
 	model                                     hbm.RegressionOptions
 	na                                        missingPolicy
 	coefficients, intercept, sdScale, lkj, df positive
+	family                                    familyName
+	encoding, members                         int
 	fit                                       fitFlags
 	certifyDraws                              int
 	output                                    outputFlags
@@ -40,22 +45,30 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.lkj, "lkj", "η of the LKJ prior of their correlations (default 2)")
 	flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 
+	f.family = hbm.MarginalFamily
+	flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
+		"variational family: marginal integrates out the effects of the largest grouping; over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
+	flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that tell a group apart (default two for each number of the variable, and four more)")
+	flags.Var(count{&f.members, 1}, "members", "other families than marginal: groups (rows, if groupings are crossed) that a training step takes part in (default all)")
 	flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
-		"family of q(θ | m): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
-	flags.Var(count{&f.fit.layers, 1}, "layers", "flow: layers (default 3)")
-	flags.Var(count{&f.fit.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2)")
-	flags.Var(count{&f.fit.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
+		"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
+	flags.Var(count{&f.fit.layers, 1}, "layers", "flow: layers (default 3; other families than marginal 1)")
+	flags.Var(count{&f.fit.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2; 1)")
+	flags.Var(count{&f.fit.hidden, 2}, "hidden", "flow: units per hidden layer (default 32; 16)")
 	flags.Var(count{&f.fit.bins, 2}, "bins", "flow: bins of a spline (default 8)")
-	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400; student 800)")
-	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; other likelihoods than gaussian 256)")
+	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; other families than marginal 2000)")
+	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; other families than marginal 8 to 64)")
 	registerFloatType(cmd, &f.fit.dtype)
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify, beyond a first look at every model (default 262144; other likelihoods than gaussian 32768)")
+	registerLaunch(cmd, &f.fit.launch)
+	flags.Var(count{&f.certifyDraws, 1}, "certify-draws",
+		"draws that certify, beyond a first look at every model (default 262144, other likelihoods than gaussian 32768; other families than marginal 2000)")
 	f.output.register(cmd, true)
 	flags.StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
 	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
 	completeWith(cmd, "flow", flowNames()...)
+	completeWith(cmd, "family", append([]string{hbm.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
 // record turns the command line into the record of a new run; the flow that suits the problem is chosen later if none was.
@@ -66,7 +79,11 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.Regr
 	if flags.Changed("df") && f.frame.Response != hbm.StudentResponse {
 		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", f.frame.Response)
 	}
+	if err := f.checkFamily(flags); err != nil {
+		return nil, err
+	}
 	record := &hbm.RegressionRecord{Command: "hbm", Version: version, Data: path, Frame: f.frame, Model: f.model, Seed: f.output.seed,
+		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	record.Frame.DropMissing = f.na == "drop"
 	record.Model.CoefficientScale, record.Model.InterceptScale, record.Model.SDScale = float64(f.coefficients), float64(f.intercept), float64(f.sdScale)
@@ -74,11 +91,49 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.Regr
 	return record, nil
 }
 
+// checkFamily refuses flags that the family does not have.
+func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
+	marginal := f.family == hbm.MarginalFamily
+	flows := slices.Contains([]familyName{hbm.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.family)
+	for flag, has := range map[string]bool{
+		"encoding": flows && !marginal, "members": !marginal, "steps-per-launch": marginal,
+		"flow": flows, "layers": flows, "blocks": flows, "hidden": flows, "bins": flows,
+	} {
+		if flags.Changed(flag) && !has {
+			return fmt.Errorf("--%s does not go with --family %s", flag, f.family)
+		}
+	}
+	return nil
+}
+
 // flow fills in the flow, which depends on the problem unless it was chosen.
 func (f *hbmFlags) flow(flags *pflag.FlagSet, record *hbm.RegressionRecord, regression *hbm.Regression) (err error) {
-	if f.fit.flow == "" {
+	chosen := f.fit.flow != ""
+	if !chosen {
 		f.fit.flow = flowName(strings.ToLower(regression.DefaultFlow().String()))
 	}
-	record.Flow, err = f.fit.config(flags, "")
-	return err
+	if record.Flow, err = f.fit.config(flags, ""); err != nil || f.family == hbm.MarginalFamily {
+		return err
+	}
+	if sizes := record.Flow; !chosen { // the package knows a small one
+		record.Flow = cosmic.Config{}
+		if sizes.Layers+sizes.Blocks+sizes.Hidden+sizes.Bins > 0 {
+			record.Flow = cosmic.Config{Kind: cosmic.Spline, Layers: max(sizes.Layers, 1), Blocks: max(sizes.Blocks, 1), Hidden: cmp.Or(sizes.Hidden, 16), Bins: sizes.Bins}
+		}
+	} else if sizes.Layers == 0 {
+		record.Flow.Layers = 1
+	}
+	return nil
+}
+
+// familyName is a variational family as the command line names it.
+type familyName string
+
+func (n familyName) String() string { return string(n) }
+
+func parseFamily(s string) (familyName, error) {
+	if _, err := hbm.ParseFamily(s); err != nil && s != hbm.MarginalFamily {
+		return "", fmt.Errorf("unknown family %q; expected one of %q", s, append([]string{hbm.MarginalFamily}, hbm.FamilyNames()...))
+	}
+	return familyName(s), nil
 }

@@ -43,6 +43,7 @@ type hbmAnswer struct {
 	Version string  `json:"version"`
 	Seed    *uint64 `json:"seed"`
 	Backend string  `json:"backend"`
+	Family  string  `json:"family"`
 	Data    struct {
 		Rows    int    `json:"rows"`
 		Formula string `json:"formula"`
@@ -167,6 +168,31 @@ func TestHbmPoisson(t *testing.T) {
 	require.InDelta(t, *result.LogEvidence, *result.ELBO, 1)
 }
 
+// Families of plates give the same kind of answer, and their runs go on from their checkpoints.
+func TestHbmFamilies(t *testing.T) {
+	emptyDir(t, "data.csv", groups(false))
+	args := []string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--json", "--quiet"}
+	marginal := decodeHbm(t, mustRun(t, append(args, "--steps", "60", "--certify-draws", "8192")...).stdout)
+	require.Equal(t, "marginal", marginal.Family)
+	for _, family := range []string{"pavi-f", "branch"} {
+		got := decodeHbm(t, mustRun(t, append(args, "--family", family, "--steps", "300", "--out", family)...).stdout)
+		require.Equal(t, family, got.Family)
+		require.InDelta(t, *marginal.LogEvidence, *got.LogEvidence, 0.05+5**got.LogEvidenceSE)
+		for i, want := range marginal.Effects {
+			require.InDelta(t, float64(want.Mean), float64(got.Effects[i].Mean), 0.2*float64(want.SD), want.Name)
+		}
+		require.Len(t, got.Varying, 12)
+		for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "varying.csv", "draws.csv", "draws.parquet", "caterpillar-1-g.svg"} {
+			require.FileExists(t, filepath.Join(family, name))
+		}
+		resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", family, "--json", "--quiet").stdout)
+		require.Equal(t, got.Effects, resumed.Effects)
+		require.Equal(t, got.Varying, resumed.Varying)
+	}
+	out := mustRun(t, "hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--family", "meanfield", "--steps", "100", "--members", "4", "--quiet")
+	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
+}
+
 func TestHbmBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -196,6 +222,12 @@ func TestHbmBadInput(t *testing.T) {
 		"resume and formula":  {[]string{"--resume", "taken", "-f", "y ~ x"}, "leave out --formula"},
 		"resume another run":  {[]string{"--resume", "taken"}, "taken is a run of vti varsel, which cannot be resumed by vti hbm"},
 		"resume nothing":      {[]string{"--resume", "none"}, "none is not a run directory"},
+		"unknown family":      {[]string{"data.csv", "-f", "y ~ x", "--family", "vae"}, `unknown family "vae"; expected one of ["marginal" "pavi-f"`},
+		"crossed for adavi":   {[]string{"schools.csv", "-f", "y ~ (1 | g) + (1 | h)", "--family", "adavi"}, "--family adavi: hbm: family adavi needs nested plates"},
+		"select a family":     {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--select"}, "terms are selected with family marginal only"},
+		"encoding of branch":  {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--encoding", "4"}, "--encoding does not go with --family branch"},
+		"launch of a family":  {[]string{"data.csv", "-f", "y ~ x", "--family", "pavi-f", "--steps-per-launch", "4"}, "--steps-per-launch does not go with --family pavi-f"},
+		"members of marginal": {[]string{"data.csv", "-f", "y ~ x", "--members", "4"}, "--members does not go with --family marginal"},
 		"one group":           {[]string{"one.csv", "-f", "y ~ (1 | g)"}, "all rows are in one group of g"},
 		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c | g)", "-l", "poisson"}, "with the poisson likelihood at most 3 can"},
 	} {
@@ -204,6 +236,7 @@ func TestHbmBadInput(t *testing.T) {
 			require.NoError(t, os.Mkdir("taken", 0o755))
 			for file, content := range map[string]string{
 				"holes.csv": "y,x\n1,2\nNA,3\n4,1\n", "one.csv": "y,g\n1,a\n2,a\n4,a\n",
+				"schools.csv":    "y,g,h\n1,a,u\n3,a,v\n2,b,u\n5,b,v\n",
 				"counts.csv":     "y,a,b,c,g\n1,2,3,1,u\n3,1,5,2,u\n0,4,2,7,v\n2,2,2,3,v\n5,3,1,1,u\n",
 				"taken/run.json": `{"command":"varsel","data":"x","fingerprint":"y"}`,
 			} {

@@ -62,12 +62,17 @@ func (p *progress) end() {
 }
 
 func trainingLine(info vti.Info) string {
-	line := fmt.Sprintf("step %d/%d  loss %.3f  entropy of q(m) %.3f  %.3g steps/s", info.Step, info.Steps, info.Loss, info.Entropy, info.StepsPerSecond)
-	if info.StepsPerSecond > 0 && info.Step > 1 { // the first step includes compilation
-		line += "  " + timeText(float64(info.Steps-info.Step)/info.StepsPerSecond) + " left"
+	return trainingPace(fmt.Sprintf("step %d/%d  loss %.3f  entropy of q(m) %.3f", info.Step, info.Steps, info.Loss, info.Entropy), info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
+}
+
+// trainingPace adds to a line how fast training is, and what is left.
+func trainingPace(line string, step, steps, nonFinite int, stepsPerSecond float64) string {
+	line += fmt.Sprintf("  %.3g steps/s", stepsPerSecond)
+	if stepsPerSecond > 0 && step > 1 { // the first step includes compilation
+		line += "  " + timeText(float64(steps-step)/stepsPerSecond) + " left"
 	}
-	if info.NonFinite > 0 {
-		line += fmt.Sprintf("  (%d draws not finite)", info.NonFinite)
+	if nonFinite > 0 {
+		line += fmt.Sprintf("  (%d draws not finite)", nonFinite)
 	}
 	return line
 }

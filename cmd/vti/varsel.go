@@ -127,8 +127,7 @@ func (a *app) newSelection(record *varsel.Record, given givenPrior, output outpu
 // train runs the selection and prints the answer.
 func (j *job) train(ctx context.Context, config vti.Config) error {
 	shown := j.progress()
-	// A report costs a synchronisation: rare enough not to be felt, often enough for short runs.
-	config.LogEvery = min(max(config.Steps/50, 1), 100)
+	config.LogEvery = reportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
 		shown.line(trainingLine(info), info.Step == info.Steps)
 	}

@@ -1,0 +1,416 @@
+package hbm
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// PlateRegression is a regression as a model with plates, on the working scale: every grouping is a plate, and the rows are one that is nested in the groupings. Nothing is integrated out:
+// the effects of each column of a grouping are a variable on its plate, normal given those of the columns before it,
+//
+//	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
+//
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that also vary by the largest grouping are the means of its effects, a linear map A β: the
+// variables are A β + b, which the data tell more of than of b. A grouping each of whose levels lies in one level of another, such as classes in schools, is nested in it.
+type PlateRegression struct {
+	// Model has the variables, and Data the values of those that are not latent.
+	Model *Model
+	Data  Values
+
+	regression *Regression
+	rows       *Plate
+	groups     []*plateGroup
+	population *Variable         // β [P]; nil if there is none
+	globals    map[int]*Variable // by coordinate: standard deviations, partial correlations and σ
+	y          *Variable
+	x, offset  *Variable // constants of the rows; nil if there are none
+}
+
+// plateGroup is a grouping as a plate.
+type plateGroup struct {
+	*varyingGroup
+	plate   *Plate
+	z       *Variable   // constants of the rows [q]
+	effects []*Variable // A β + b of each column
+	means   *mat.Dense  // A [q, P]; nil if the means are zero
+}
+
+// Plates writes the regression as a model with plates. Inference starts near the modes that [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
+// model of all terms is.
+func (r *Regression) Plates() (*PlateRegression, error) {
+	p := &PlateRegression{Model: NewModel(), Data: Values{}, regression: r, globals: map[int]*Variable{}}
+	m := p.Model
+	above := r.nesting()
+	for _, g := range r.groups {
+		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
+	}
+	for _, g := range p.groups {
+		if g.varyingGroup == r.inner {
+			g.means = r.means(g.varyingGroup)
+		}
+	}
+	p.rows = m.Plate("rows", len(r.y))
+	for i, g := range p.groups {
+		for _, k := range above[i] {
+			g.plate.In(p.groups[k].plate, g.within(r.groups[k]))
+		}
+		if !slices.ContainsFunc(above, func(above []int) bool { return slices.Contains(above, i) }) {
+			p.rows.In(g.plate, toInt32(g.Index))
+		}
+	}
+	p.addGlobals(r.near())
+	coarsest := slices.Clone(p.groups) // first, so that the effects of groups are given those of the groups that they lie in
+	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
+	for _, g := range coarsest {
+		p.addEffects(g)
+	}
+	p.addResponse()
+	return p, m.Err()
+}
+
+// nesting lists for each grouping those that it is nested in directly.
+func (r *Regression) nesting() [][]int {
+	all, direct := make([][]int, len(r.groups)), make([][]int, len(r.groups))
+	for i, g := range r.groups {
+		for k, other := range r.groups {
+			finer := len(g.Levels) > len(other.Levels) || len(g.Levels) == len(other.Levels) && i > k
+			if finer && g.within(other) != nil {
+				all[i] = append(all[i], k)
+			}
+		}
+	}
+	for i := range all {
+		direct[i] = slices.DeleteFunc(slices.Clone(all[i]), func(k int) bool {
+			return slices.ContainsFunc(all[i], func(between int) bool { return slices.Contains(all[between], k) })
+		})
+	}
+	return direct
+}
+
+// means is A [q, P] with X = Z A in the columns of X that are combinations of those that vary by a grouping, and zeros in the others. nil if there is none.
+func (r *Regression) means(g *varyingGroup) *mat.Dense {
+	if r.x == nil || len(r.y) < len(g.Columns) {
+		return nil
+	}
+	var qr mat.QR
+	qr.Factorize(g.z)
+	means, any := mat.NewDense(len(g.Columns), len(r.Frame.Columns), nil), false
+	for j := range r.Frame.Columns {
+		column := r.x.ColView(j)
+		var solved, fitted mat.VecDense
+		if qr.SolveVecTo(&solved, false, column) != nil {
+			return nil // its columns depend on each other
+		}
+		fitted.MulVec(g.z, &solved)
+		fitted.SubVec(column, &fitted)
+		if mat.Norm(&fitted, 2) <= dependentColumn*mat.Norm(column, 2) {
+			means.SetCol(j, solved.RawVector().Data)
+			any = true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return means
+}
+
+// within is the level of another grouping that each level of g lies in; nil if a level lies in several.
+func (g *varyingGroup) within(other *varyingGroup) []int32 {
+	index := slices.Repeat([]int32{-1}, len(g.Levels))
+	for row, level := range g.Index {
+		at := int32(other.Index[row])
+		if index[level] >= 0 && index[level] != at {
+			return nil
+		}
+		index[level] = at
+	}
+	return index
+}
+
+func toInt32(list []int) []int32 {
+	out := make([]int32, len(list))
+	for i, v := range list {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// nearSpread is how wide inference starts, in standard deviations of the normal approximation at the mode; widestStart bounds it where there is none.
+const (
+	nearSpread  = 2
+	widestStart = 2
+)
+
+// near is where inference starts for each coordinate: near the mode, once Prepare has found it.
+func (r *Regression) near() func(coordinate int) (mean, sd float64) {
+	dim := r.Dim()
+	if r.anchors != nil {
+		var cholesky mat.Cholesky
+		var mode mat.VecDense
+		var covariance mat.SymDense
+		if cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(r.anchors.precision[:dim*dim]))) &&
+			cholesky.SolveVecTo(&mode, mat.NewVecDense(dim, slices.Clone(r.anchors.linear[:dim]))) == nil && cholesky.InverseTo(&covariance) == nil {
+			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
+		}
+	}
+	start := r.start()
+	return func(j int) (mean, sd float64) {
+		if sd = r.coordinates[j].sd; sd == 0 {
+			sd = 1
+		}
+		return start[j], math.Min(sd, widestStart)
+	}
+}
+
+// addGlobals adds what has no plate: population effects, standard deviations, partial correlations and σ.
+func (p *PlateRegression) addGlobals(near func(coordinate int) (mean, sd float64)) {
+	r := p.regression
+	if n := len(r.Frame.Columns); n > 0 {
+		means, sds, starts, spreads := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		for j := range n {
+			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
+			starts[j], spreads[j] = near(j)
+		}
+		p.population = p.Model.Latent("population", Normal(Numbers(means...), Numbers(sds...)), Event(n), Near(starts, spreads))
+	}
+	for j, c := range r.coordinates {
+		var density Density
+		var link Link = IdentityLink{}
+		switch c.kind {
+		case sdCoordinate:
+			density, link = r.Options.SDPrior.density(r.Options.SDScale), scaleLink{c.unit}
+		case partialCoordinate:
+			density = partialCorrelation(c.beta)
+		case noiseCoordinate:
+			density, link = LogNormal(Number(c.mean), Number(c.sd)), ExpLink{}
+		default:
+			continue
+		}
+		mean, sd := near(j)
+		p.globals[j] = p.Model.Latent(c.name, density, Through(link), Near([]float64{mean}, []float64{sd}))
+	}
+}
+
+// addEffects adds the effects of the levels of a grouping.
+func (p *PlateRegression) addEffects(g *plateGroup) {
+	for a, column := range g.Columns {
+		// Λ is lower triangular, so the columns so far decide u of the columns so far.
+		inputs := p.factorTerms(g.varyingGroup, a)
+		globals := len(inputs)
+		for _, b := range g.effects {
+			inputs = append(inputs, b)
+		}
+		if g.means != nil {
+			inputs = append(inputs, p.population)
+		}
+		row := func(values []*Node) (factor, u []*Node) {
+			all := p.factorNodes(g.varyingGroup, a, values[:globals])
+			for c, b := range values[globals : globals+a] {
+				rest := b
+				if g.means != nil {
+					rest = Sub(rest, combination(values[globals+a], g.means.RawRowView(c)))
+				}
+				for d := range c {
+					if all[c][d] != nil {
+						rest = Sub(rest, Mul(all[c][d], u[d]))
+					}
+				}
+				u = append(u, Div(rest, all[c][c]))
+			}
+			return all[a], u
+		}
+		mean := Of(func(values []*Node) *Node {
+			factor, u := row(values)
+			sum := ZerosLike(factor[a])
+			if g.means != nil {
+				sum = combination(values[globals+a], g.means.RawRowView(a))
+			}
+			for c := range a {
+				if factor[c] != nil {
+					sum = Add(sum, Mul(factor[c], u[c]))
+				}
+			}
+			return sum
+		}, inputs...)
+		sd := Of(func(values []*Node) *Node {
+			factor, _ := row(values)
+			return factor[a]
+		}, inputs...)
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, Normal(mean, sd), On(g.plate)))
+	}
+}
+
+// combination is the sum of the last axis of x with weights.
+func combination(x *Node, weights []float64) *Node {
+	return ReduceSum(Mul(x, Reshape(ConvertDType(Const(x.Graph(), weights), x.DType()), ones(x.Rank()-1, len(weights))...)), -1)
+}
+
+// factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on, as factorNodes expects them.
+func (p *PlateRegression) factorTerms(g *varyingGroup, a int) (terms []Term) {
+	for c := range a + 1 {
+		terms = append(terms, p.globals[g.sd[c]])
+		for d := range c {
+			if at := g.partial[c][d]; at >= 0 {
+				terms = append(terms, p.globals[at])
+			}
+		}
+	}
+	return terms
+}
+
+// factorNodes are rows 0 … a of Λ, nil for zeros; see Regression.factor.
+func (p *PlateRegression) factorNodes(g *varyingGroup, a int, values []*Node) [][]*Node {
+	next := func() (value *Node) {
+		value, values = values[0], values[1:]
+		return value
+	}
+	rows := make([][]*Node, a+1)
+	for c := range rows {
+		rows[c] = make([]*Node, c+1)
+		rest := next()
+		for d := range c {
+			if at := g.partial[c][d]; at >= 0 {
+				z := next()
+				rho := newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho
+				rows[c][d] = Mul(rest, rho)
+				rest = Mul(rest, Sqrt(MaxScalar(OneMinus(Square(rho)), 1e-12)))
+			}
+		}
+		rows[c][c] = rest
+	}
+	return rows
+}
+
+// addResponse adds the rows with their constants.
+func (p *PlateRegression) addResponse() {
+	r, m := p.regression, p.Model
+	var inputs []Term
+	var add []func(next func() *Node) *Node
+	if design := p.design(); p.population != nil && mat.Norm(design, 1) > 0 {
+		p.x = m.Constant("x", On(p.rows), Event(len(r.Frame.Columns)))
+		p.Data[p.x] = rowsOf(design)
+		inputs = append(inputs, p.x, p.population)
+		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
+	}
+	for _, g := range p.groups {
+		g.z = m.Constant("z of "+g.Name, On(p.rows), Event(len(g.Columns)))
+		p.Data[g.z] = rowsOf(g.varyingGroup.z)
+		inputs = append(inputs, g.z)
+		for _, b := range g.effects {
+			inputs = append(inputs, b)
+		}
+		add = append(add, func(next func() *Node) *Node {
+			z := next()
+			var sum *Node
+			for c := range g.effects {
+				sum = addTo(sum, Mul(Squeeze(SliceAxis(z, 2, AxisElem(c)), 2), next()))
+			}
+			return sum
+		})
+	}
+	if r.offset != nil {
+		p.offset = m.Constant("offset", On(p.rows))
+		p.Data[p.offset] = r.offset
+		inputs = append(inputs, p.offset)
+		add = append(add, func(next func() *Node) *Node { return next() })
+	}
+	eta := Of(func(values []*Node) *Node {
+		next := func() (value *Node) {
+			value, values = values[0], values[1:]
+			return value
+		}
+		var sum *Node
+		for _, part := range add {
+			sum = addTo(sum, part(next))
+		}
+		return sum
+	}, inputs...)
+	var sigma Term = Number(1) // rows of known standard errors were scaled to it
+	if r.noise >= 0 {
+		sigma = p.globals[r.noise]
+	}
+	var density Density
+	switch r.Frame.Response {
+	case StudentResponse:
+		density = StudentT(Number(r.Options.Degrees), eta, sigma)
+	case LogisticResponse:
+		density = Bernoulli(eta)
+	case PoissonResponse:
+		density = Poisson(eta)
+	default:
+		density = Normal(eta, sigma)
+	}
+	p.y = m.Observed("y", density, On(p.rows))
+	p.Data[p.y] = r.y
+}
+
+// design is X without the columns whose effects are means of the effects of a grouping.
+func (p *PlateRegression) design() *mat.Dense {
+	if p.population == nil {
+		return nil
+	}
+	design := mat.DenseCopyOf(p.regression.x)
+	for _, g := range p.groups {
+		if g.means == nil {
+			continue
+		}
+		for j := range p.regression.Frame.Columns {
+			if mat.Norm(g.means.ColView(j), 1) > 0 {
+				design.SetCol(j, make([]float64, len(p.regression.y)))
+			}
+		}
+	}
+	return design
+}
+
+// rowsOf are the numbers of a matrix, row by row.
+func rowsOf(a *mat.Dense) []float64 {
+	n, columns := a.Dims()
+	values := make([]float64, 0, n*columns)
+	for i := range n {
+		values = append(values, a.RawRowView(i)...)
+	}
+	return values
+}
+
+// density is the prior of a standard deviation with a scale.
+func (p SDPrior) density(scale float64) Density {
+	switch p {
+	case HalfCauchySD:
+		return HalfStudentT(Number(1), Number(scale))
+	case ExponentialSD:
+		return Gamma(Number(1), Number(1/scale))
+	}
+	return HalfNormal(Number(scale))
+}
+
+// scaleLink is scaleMap as a link.
+type scaleLink struct{ unit float64 }
+
+var _ Link = scaleLink{}
+
+func (scaleLink) Support() Support             { return Positives }
+func (scaleLink) Dim(event []int) (int, error) { return product(event), nil }
+func (l scaleLink) ToEvent(u *Node, event []int) (value, logDet *Node) {
+	s := newScaleMap(u, OnesLike(u), l.unit, 1)
+	return reshapeLast(s.scale, event), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+}
+
+// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap.
+func partialCorrelation(b float64) Density {
+	return Density{
+		name: "partial correlation", support: Reals,
+		logProb: func(x *Node, _ []*Node, _ int) *Node { return newPartialMap(x, OnesLike(x), b).logPrior },
+		draw: func(random *rand.Rand, _ [][]float64, x []float64) {
+			for i := range x {
+				w := math.Atanh(2*distuv.Beta{Alpha: b, Beta: b, Src: random}.Rand() - 1)
+				x[i] = math.Copysign(math.Sqrt(4*b*(math.Sqrt(1+w*w)-1)), w) // z of w
+			}
+		},
+	}
+}
