@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -112,7 +113,7 @@ func printComparison(w io.Writer, c *varsel.Comparison, predictors []string) {
 			if finite(&p.Difference) {
 				difference = fmt.Sprintf("%+.4f", float64(p.Difference))
 			}
-			if finite(&p.Z) {
+			if finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 { // a difference that is not even shown is not worth counting in errors, which may be as small
 				z = fmt.Sprintf("%+.1f", float64(p.Z))
 			}
 			table.add(name(p), plusMinus(&p.A, &p.SEA, 4), plusMinus(&p.B, &p.SEB, 4), difference, z)
