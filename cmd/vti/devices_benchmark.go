@@ -27,18 +27,22 @@ type benchmarkLine struct {
 	Stopped        string               `json:"stopped,omitempty"` // why not all sizes were timed
 }
 
+// mostBenchmarkNodes is the largest graph whose families are a table.
+const mostBenchmarkNodes = 12
+
 // benchmarkFlags are the sizes that are timed.
 type benchmarkFlags struct {
-	flows               []string
-	predictors, batches []int
-	launch              int
-	dtype               dtypes.DType
+	flows                      []string
+	predictors, nodes, batches []int
+	launch                     int
+	dtype                      dtypes.DType
 }
 
 func (f *benchmarkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.flows, "flows", []string{"diagonal", "affine", "spline"}, "with --benchmark: flows, in the sizes of the paper")
 	flags.IntSliceVar(&f.predictors, "predictors", []int{7, 100}, "with --benchmark: numbers of predictors")
+	flags.IntSliceVar(&f.nodes, "nodes", []int{10}, "with --benchmark: numbers of nodes, of graphs with network mechanisms; 0 for none")
 	flags.IntSliceVar(&f.batches, "batches", []int{1024, 8192, 65536}, "with --benchmark: draws per training step")
 	registerLaunch(cmd, &f.launch)
 	registerFloatType(cmd, &f.dtype)
@@ -46,7 +50,7 @@ func (f *benchmarkFlags) register(cmd *cobra.Command) {
 
 // sizes checks the flags.
 func (f *benchmarkFlags) sizes() (devicecheck.Sizes, error) {
-	sizes := devicecheck.Sizes{Flows: f.flows, Predictors: f.predictors, Batches: f.batches, DType: f.dtype, StepsPerLaunch: f.launch}
+	sizes := devicecheck.Sizes{Flows: f.flows, Batches: f.batches, DType: f.dtype, StepsPerLaunch: f.launch}
 	for _, flow := range f.flows {
 		if _, ok := devicecheck.Flows[flow]; !ok {
 			return sizes, fmt.Errorf("--flows: expected diagonal, affine or spline, found %q", flow)
@@ -54,6 +58,18 @@ func (f *benchmarkFlags) sizes() (devicecheck.Sizes, error) {
 	}
 	if least := slices.Min(append(slices.Clone(f.predictors), 1)); least < 1 {
 		return sizes, fmt.Errorf("--predictors: expected whole numbers from 1, found %d", least)
+	}
+	for _, predictors := range f.predictors {
+		sizes.Problems = append(sizes.Problems, devicecheck.Problem{Predictors: predictors})
+	}
+	for _, nodes := range f.nodes {
+		switch {
+		case nodes == 0: // no graphs
+		case nodes < 2 || nodes > mostBenchmarkNodes:
+			return sizes, fmt.Errorf("--nodes: expected whole numbers from 2 to %d, or 0, found %d", mostBenchmarkNodes, nodes)
+		default:
+			sizes.Problems = append(sizes.Problems, devicecheck.Problem{Nodes: nodes})
+		}
 	}
 	if least := slices.Min(append(slices.Clone(f.batches), 2)); least < 2 {
 		return sizes, fmt.Errorf("--batches: expected whole numbers from 2, found %d", least)
@@ -89,7 +105,7 @@ func (d *deviceTest) benchmark(ctx context.Context, a *app, survey *devicesAnswe
 		if err == nil {
 			shown.line(line.Device+": training steps", false)
 			err = devicecheck.Benchmark(ctx, device, sizes, func(t devicecheck.Timing) {
-				shown.line(fmt.Sprintf("%s: %s, %d predictors, batch %d: %.3g ms", line.Device, t.Flow, t.Predictors, t.Batch, 1e3*t.Step), true)
+				shown.line(fmt.Sprintf("%s: %s, %s, batch %d: %.3g ms", line.Device, t.Flow, t.Problem, t.Batch, 1e3*t.Step), true)
 				line.Timings = append(line.Timings, t)
 			})
 		}
@@ -114,10 +130,10 @@ func printBenchmark(w io.Writer, lines []benchmarkLine) {
 		fmt.Fprintf(w, "\n%s (%s), %s: at best %.3g Gflop/s in a product of matrices, %.3g GB/s through memory\n\n",
 			line.Device, line.Description, line.DType, line.Limits.FlopsPerSecond/1e9, line.Limits.BytesPerSecond/1e9)
 		rows := &grid{}
-		rows.add("flow", "predictors", "batch", "ms/step", "samples/s", "Gflop", "MB", "of arithmetic", "of memory", "start s")
+		rows.add("flow", "problem", "batch", "ms/step", "samples/s", "Gflop", "MB", "of arithmetic", "of memory", "start s")
 		for _, t := range line.Timings {
 			arithmetic, memory := t.Shares(line.Limits)
-			rows.add(t.Flow, strconv.Itoa(t.Predictors), strconv.Itoa(t.Batch), fmt.Sprintf("%.4g", 1e3*t.Step), fmt.Sprintf("%.3g", t.Samples()),
+			rows.add(t.Flow, t.Problem.String(), strconv.Itoa(t.Batch), fmt.Sprintf("%.4g", 1e3*t.Step), fmt.Sprintf("%.3g", t.Samples()),
 				fmt.Sprintf("%.3g", t.Work.Flops/1e9), fmt.Sprintf("%.3g", t.Work.Bytes/1e6), fmt.Sprintf("%.0f%%", 100*arithmetic), fmt.Sprintf("%.0f%%", 100*memory), fmt.Sprintf("%.1f", t.Start))
 		}
 		rows.print(w)

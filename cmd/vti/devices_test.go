@@ -75,13 +75,13 @@ func TestDevicesBenchmark(t *testing.T) {
 		t.Skip("times the processor")
 	}
 	t.Setenv("PJRT_PLUGIN_LIBRARY_PATH", t.TempDir())
-	small := []string{"devices", "--benchmark", "--device", "cpu", "--flows", "affine", "--predictors", "3", "--batches", "16", "--quiet"}
-	require.Regexp(t, `\n  affine +3 +16 .*%`, mustRun(t, small...).stdout)
+	small := []string{"devices", "--benchmark", "--device", "cpu", "--flows", "affine", "--predictors", "3", "--nodes", "3", "--batches", "16", "--quiet"}
+	require.Regexp(t, `\n  affine +3 predictors +16 .*%`, mustRun(t, small...).stdout)
 	var answer devicesAnswer
 	require.NoError(t, json.Unmarshal([]byte(mustRun(t, append(small, "--json", "--dtype", "float64")...).stdout), &answer))
 	require.Equal(t, "float64", answer.Benchmark[0].DType)
 	require.Positive(t, answer.Benchmark[0].Timings[0].Step)
-	for flag, value := range map[string]string{"--flows": "cubic", "--predictors": "0", "--batches": "1"} {
+	for flag, value := range map[string]string{"--flows": "cubic", "--predictors": "0", "--nodes": "13", "--batches": "1"} {
 		got := vtiCommand(t, "devices", "--benchmark", flag, value)
 		require.Equal(t, statusUsage, got.status)
 		require.Contains(t, got.stderr, flag)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/varsel"
@@ -22,10 +23,23 @@ var Flows = map[string]cosmic.Config{
 	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
 }
 
-// Sizes says what is timed: every flow with every number of predictors and draws per step.
+// Problem is what a benchmark trains on: the paper's robust design with so many predictors, or graph discovery as in the paper's simulation with so many nodes.
+type Problem struct {
+	Predictors int `json:"predictors,omitempty"`
+	Nodes      int `json:"nodes,omitempty"`
+}
+
+func (p Problem) String() string {
+	if p.Nodes > 0 {
+		return fmt.Sprintf("%d nodes", p.Nodes)
+	}
+	return fmt.Sprintf("%d predictors", p.Predictors)
+}
+
+// Sizes says what is timed: every flow with every problem and number of draws per step.
 type Sizes struct {
 	Flows          []string
-	Predictors     []int
+	Problems       []Problem
 	Batches        []int
 	DType          dtypes.DType
 	StepsPerLaunch int           // 0 stands for 1
@@ -40,11 +54,11 @@ func (s Sizes) interval() float64 {
 	return s.Interval.Seconds()
 }
 
-// Timing is the speed of training steps on the paper's robust design: 50 rows, a column of ones and so many predictors; up to 20 of them q(m) is a table, beyond a network.
+// Timing is the speed of training steps on a problem.
 type Timing struct {
-	Flow       string `json:"flow"`
-	Predictors int    `json:"predictors"`
-	Batch      int    `json:"batch"`
+	Flow string `json:"flow"`
+	Problem
+	Batch int `json:"batch"`
 	// Step is the time of a step in seconds, the median over intervals at the end of which the device is waited for. Start is the time until the first is
 	// done: it compiles.
 	Step  float64 `json:"step_seconds"`
@@ -70,10 +84,10 @@ const (
 // Benchmark times training steps and tells report of each size.
 func Benchmark(ctx gocontext.Context, device *gpu.Device, sizes Sizes, report func(Timing)) error {
 	for _, flow := range sizes.Flows {
-		for _, predictors := range sizes.Predictors {
+		for _, problem := range sizes.Problems {
 			guess := 0.0 // of the time of a step with a batch of one
 			for _, batch := range sizes.Batches {
-				b := stepBenchmark{device: device, sizes: sizes, timing: Timing{Flow: flow, Predictors: predictors, Batch: batch}}
+				b := stepBenchmark{device: device, sizes: sizes, timing: Timing{Flow: flow, Problem: problem, Batch: batch}}
 				if guess == 0 {
 					if err := b.run(ctx, 1, 2); err != nil {
 						return b.wrap(err)
@@ -101,7 +115,7 @@ type stepBenchmark struct {
 }
 
 func (b *stepBenchmark) wrap(err error) error {
-	return fmt.Errorf("%s, %d predictors, batch %d: %w", b.timing.Flow, b.timing.Predictors, b.timing.Batch, err)
+	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
 // run trains for a number of intervals, of so many steps each, and keeps the median of all but the first.
@@ -110,16 +124,9 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	if !ok {
 		return fmt.Errorf("no such flow")
 	}
-	problem, err := paperProblem(b.timing.Predictors)
+	target, models, err := b.timing.open(b.sizes.DType)
 	if err != nil {
 		return err
-	}
-	models, err := problem.NewModels(varsel.AutoSampler, varsel.SurrogateOptions{}, seed, b.sizes.DType)
-	if err != nil {
-		return err
-	}
-	if _, network := models.(*modeldist.Autoregressive); network {
-		models = plain{models}
 	}
 	watching := &counted{Backend: b.device.Backend(), compiled: func(name string, work Work) {
 		if strings.Contains(name, "stepGraph") {
@@ -128,7 +135,7 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	}}
 	started := time.Now()
 	var lengths []float64
-	_, err = vti.Fit(ctx, b.device.With(watching), problem.Posterior(), vti.Config{
+	_, err = vti.Fit(ctx, b.device.With(watching), target, vti.Config{
 		Flow: flow, Models: models, Steps: every * intervals, Batch: b.timing.Batch, Seed: seed, DType: b.sizes.DType, StepsPerLaunch: b.sizes.StepsPerLaunch,
 		FromPrior: true, MaxNonFinite: math.Inf(1), LogEvery: every,
 		Progress: func(info vti.Info) {
@@ -149,8 +156,38 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	return nil
 }
 
-// paperProblem is the robust design of the paper with more predictors, if need be.
-func paperProblem(predictors int) (*varsel.Problem, error) {
+// open makes the problem up, with its distribution over models: among up to 20 predictors, and families of a graph, a table, beyond that a network.
+func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
+	if p.Nodes > 0 {
+		target, err := graphs(dag.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
+		if err != nil {
+			return nil, nil, err
+		}
+		models, err := modeldist.NewCategorical(target.Space().Cards(), modeldist.CategoricalConfig{})
+		return target, models, err
+	}
+	problem, err := robustProblem(p.Predictors)
+	if err != nil {
+		return nil, nil, err
+	}
+	models, err := problem.NewModels(varsel.AutoSampler, varsel.SurrogateOptions{}, seed, dtype)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, network := models.(*modeldist.Autoregressive); network {
+		models = plain{models}
+	}
+	return problem.Posterior(), models, nil
+}
+
+// Rows and hidden units of the paper's simulation of graphs (appendix F.1).
+const (
+	graphRows   = 256
+	graphHidden = 10
+)
+
+// robustProblem is the robust design of the paper, 50 rows and a column of ones, with more predictors, if need be.
+func robustProblem(predictors int) (*varsel.Problem, error) {
 	data, err := varsel.Simulate(varsel.Simulation{Design: varsel.PaperDesign, Predictors: predictors, Misspecification: varsel.HighMisspecification, Seed: seed})
 	if err != nil {
 		return nil, err

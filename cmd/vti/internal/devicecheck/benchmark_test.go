@@ -31,13 +31,13 @@ func TestWorkIsCounted(t *testing.T) {
 func TestBenchmark(t *testing.T) {
 	device := open(t, gpu.CPU)
 	var timings []Timing
-	sizes := Sizes{Flows: []string{"affine"}, Predictors: []int{3, 21}, Batches: []int{8, 32}, DType: dtypes.Float32, Interval: 20 * time.Millisecond, StepsPerLaunch: 2}
+	sizes := Sizes{Flows: []string{"affine"}, Problems: []Problem{{Predictors: 3}, {Predictors: 21}, {Nodes: 4}}, Batches: []int{8, 32}, DType: dtypes.Float32, Interval: 20 * time.Millisecond, StepsPerLaunch: 2}
 	require.NoError(t, Benchmark(t.Context(), device, sizes, func(timing Timing) { timings = append(timings, timing) }))
-	require.Len(t, timings, 4)
+	require.Len(t, timings, 6)
 	for i, timing := range timings {
 		require.Equal(t, "affine", timing.Flow)
-		require.Equal(t, []int{3, 3, 21, 21}[i], timing.Predictors)
-		require.Equal(t, []int{8, 32, 8, 32}[i], timing.Batch)
+		require.Equal(t, sizes.Problems[i/2], timing.Problem)
+		require.Equal(t, sizes.Batches[i%2], timing.Batch)
 		require.Positive(t, timing.Step)
 		require.Less(t, timing.Step, timing.Start)
 		require.Positive(t, timing.Work.Bytes)
@@ -49,7 +49,7 @@ func TestBenchmark(t *testing.T) {
 			require.LessOrEqual(t, timing.Work.Flops, 4*timings[i-1].Work.Flops)
 		}
 	}
-	require.ErrorContains(t, Benchmark(t.Context(), device, Sizes{Flows: []string{"cubic"}, Predictors: []int{3}, Batches: []int{8}}, nil), "cubic, 3 predictors, batch 8: no such flow")
+	require.ErrorContains(t, Benchmark(t.Context(), device, Sizes{Flows: []string{"cubic"}, Problems: []Problem{{Predictors: 3}}, Batches: []int{8}}, nil), "cubic, 3 predictors, batch 8: no such flow")
 }
 
 func TestMeasure(t *testing.T) {

@@ -46,7 +46,9 @@ func allTargets() (all []target) {
 		return problem.Posterior(), nil
 	}, func(_ vti.Target, rows int) [][]int32 { return randomLists("lists", rows, items, slots) }})
 	for _, mechanism := range []dag.Mechanism{dag.Linear, dag.MLP} {
-		all = append(all, target{"dag " + mechanism.String(), func() (vti.Target, error) { return graphs(mechanism) }, anyCodes})
+		all = append(all, target{"dag " + mechanism.String(), func() (vti.Target, error) {
+			return graphs(dag.Simulation{Nodes: 4, Rows: 30, Mechanism: mechanism, Hidden: 3, Seed: seed})
+		}, anyCodes})
 	}
 	return all
 }
@@ -78,9 +80,9 @@ func Selection(kind varsel.LikelihoodKind, observations, predictors int, model v
 	return varsel.NewProblem(design, model)
 }
 
-// graphs makes up a problem of graph discovery.
-func graphs(mechanism dag.Mechanism) (vti.Target, error) {
-	data, err := dag.Simulate(dag.Simulation{Nodes: 4, Rows: 30, Mechanism: mechanism, Hidden: 3, Seed: seed})
+// graphs makes up a problem of graph discovery: the families of a graph, and the parameters of one.
+func graphs(simulation dag.Simulation) (vti.Target, error) {
+	data, err := dag.Simulate(simulation)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +94,9 @@ func graphs(mechanism dag.Mechanism) (vti.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := dag.ModelOptions{Mechanism: mechanism}
-	if mechanism == dag.MLP {
-		options.Hidden = 3
+	options := dag.ModelOptions{Mechanism: simulation.Mechanism}
+	if simulation.Mechanism == dag.MLP {
+		options.Hidden = simulation.Hidden
 	}
 	problem, err := dag.NewProblem(prepared, options, dag.Constraints{})
 	if err != nil {
