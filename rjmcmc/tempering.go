@@ -151,48 +151,6 @@ func (l *ladder) follow() {
 	}
 }
 
-// exchangeRows exchanges two rows.
-func (p *population) exchangeRows(a, b int) {
-	codeA, thetaA, maskA := p.row(a)
-	codeB, thetaB, maskB := p.row(b)
-	exchange(codeA, codeB)
-	exchange(thetaA, thetaB)
-	exchange(maskA, maskB)
-	p.base[a], p.base[b], p.tilt[a], p.tilt[b] = p.base[b], p.base[a], p.tilt[b], p.tilt[a]
-	for _, row := range []int{a, b} {
-		p.logDensity[row] = p.ladder.temper(row, p.base[row], p.tilt[row])
-	}
-	if d := p.dim; p.precision != nil {
-		exchange(p.linear[a*d:(a+1)*d], p.linear[b*d:(b+1)*d])
-		exchange(p.precision[a*d*d:(a+1)*d*d], p.precision[b*d*d:(b+1)*d*d])
-	}
-}
-
-func exchange[T any](a, b []T) {
-	for i := range a {
-		a[i], b[i] = b[i], a[i]
-	}
-}
-
-// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry i of its linear part: those of g and η, weighted by β.
-func (p *population) curvature(c, i, j int) float64 {
-	beta := p.ladder.of(c)
-	value := beta * p.precision[(c*p.dim+i)*p.dim+j]
-	if i == j && beta < 1 {
-		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
-	}
-	return value
-}
-
-func (p *population) slope(c, i int) float64 {
-	beta := p.ladder.of(c)
-	value := beta * p.linear[c*p.dim+i]
-	if beta < 1 {
-		value += (1 - beta) * p.ladder.mean[i] / (p.ladder.sd[i] * p.ladder.sd[i])
-	}
-	return value
-}
-
 // renew takes g from what the posterior's chains show, and places the temperatures by the refusals since the last time: each pair is to have its share of
 // their sum. All densities change.
 func (l *ladder) renew(posterior *Tuning) {

@@ -1,0 +1,81 @@
+package rjmcmc
+
+// population is one state per row, R of them, row-major: the chains, and behind them their copies at each temperature.
+type population struct {
+	sites, dim int
+	codes      []int32   // [R*S]
+	theta      []float64 // [R*D]
+	mask       []bool    // [R*D]
+	base, tilt []float64 // log p(m) g(θ), and log η(θ | m) − log g(θ), which β multiplies (tempering.go) [R]
+	logDensity []float64 // base + β tilt [R]
+	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a QuadraticTarget; else nil.
+	precision, linear []float64
+	ladder            *ladder
+}
+
+func newPopulation(rows, sites, dim int, l *ladder) *population {
+	return &population{
+		sites: sites, dim: dim, ladder: l,
+		codes: make([]int32, rows*sites), theta: make([]float64, rows*dim),
+		mask: make([]bool, rows*dim), base: make([]float64, rows), tilt: make([]float64, rows), logDensity: make([]float64, rows),
+	}
+}
+
+func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
+	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
+}
+
+func (p *population) copyRow(dst *population, c int) {
+	code, theta, mask := dst.row(c)
+	fromCode, fromTheta, fromMask := p.row(c)
+	copy(code, fromCode)
+	copy(theta, fromTheta)
+	copy(mask, fromMask)
+	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
+	if d := p.dim; p.precision != nil {
+		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
+		copy(dst.precision[c*d*d:(c+1)*d*d], p.precision[c*d*d:])
+	}
+}
+
+// exchangeRows exchanges two rows.
+func (p *population) exchangeRows(a, b int) {
+	codeA, thetaA, maskA := p.row(a)
+	codeB, thetaB, maskB := p.row(b)
+	exchange(codeA, codeB)
+	exchange(thetaA, thetaB)
+	exchange(maskA, maskB)
+	p.base[a], p.base[b], p.tilt[a], p.tilt[b] = p.base[b], p.base[a], p.tilt[b], p.tilt[a]
+	for _, row := range []int{a, b} {
+		p.logDensity[row] = p.ladder.temper(row, p.base[row], p.tilt[row])
+	}
+	if d := p.dim; p.precision != nil {
+		exchange(p.linear[a*d:(a+1)*d], p.linear[b*d:(b+1)*d])
+		exchange(p.precision[a*d*d:(a+1)*d*d], p.precision[b*d*d:(b+1)*d*d])
+	}
+}
+
+func exchange[T any](a, b []T) {
+	for i := range a {
+		a[i], b[i] = b[i], a[i]
+	}
+}
+
+// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry i of its linear part: those of g and η, weighted by β.
+func (p *population) curvature(c, i, j int) float64 {
+	beta := p.ladder.of(c)
+	value := beta * p.precision[(c*p.dim+i)*p.dim+j]
+	if i == j && beta < 1 {
+		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
+	}
+	return value
+}
+
+func (p *population) slope(c, i int) float64 {
+	beta := p.ladder.of(c)
+	value := beta * p.linear[c*p.dim+i]
+	if beta < 1 {
+		value += (1 - beta) * p.ladder.mean[i] / (p.ladder.sd[i] * p.ladder.sd[i])
+	}
+	return value
+}

@@ -1,0 +1,129 @@
+package rjmcmc
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Starting points.
+const (
+	startTries = 100
+	// startSites is the number of sites up to which starts range from sparse to dense. In larger spaces they thin out, to
+	// at most startSites²/S sites: a start with many wrong predictors explains the data by accident,
+	// and no step that keeps most of them leads out.
+	startSites = 16
+)
+
+// initialise draws starting points until every chain has a finite log density. The chains start
+// spread from sparse to dense: each moves its sites off outcome 0 with a probability of its own.
+// Retries shrink the values towards 0 and the models towards outcome 0.
+func (s *sampler) initialise() error {
+	sparsity := min(1, startSites/float64(len(s.cards)))
+	pending := make([]int, s.rows)
+	for c := range pending {
+		pending[c] = c
+	}
+	shrink := 1.0
+	for try := range startTries {
+		for _, c := range pending {
+			rng := s.rngs[c]
+			code, theta, _ := s.proposal.row(c)
+			s.startModel(rng, c, sparsity*sparsity*shrink, code)
+			for j := range theta {
+				theta[j] = s.density.round(s.cfg.InitScale * shrink * rng.NormFloat64())
+			}
+		}
+		if err := s.density.masks(s.proposal.codes, s.proposal.mask); err != nil {
+			return err
+		}
+		for i, on := range s.proposal.mask {
+			if !on {
+				s.proposal.theta[i] = 0
+			}
+		}
+		if err := s.density.quadratics(s.proposal); err != nil {
+			return err
+		}
+		if s.density.quadratic != nil && try == 0 {
+			s.eachRow(s.startValues)
+		}
+		if err := s.evaluate(s.proposal); err != nil {
+			return err
+		}
+		pending = slices.DeleteFunc(pending, func(c int) bool {
+			l := s.proposal.logDensity[c]
+			return !math.IsNaN(l) && !math.IsInf(l, 0)
+		})
+		if len(pending) == 0 {
+			for c := range s.rows {
+				s.proposal.copyRow(s.state, c)
+			}
+			return nil
+		}
+		shrink *= 0.9
+	}
+	c := pending[0]
+	code, _, _ := s.proposal.row(c)
+	return fmt.Errorf("rjmcmc: no start with a finite log density for %d of %d chains in %d tries; chain %d has %g at codes %v: check the target, or set InitScale to the scale of its parameters",
+		len(pending), s.rows, startTries, c, s.proposal.logDensity[c], code)
+}
+
+// startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up to the given share of sites off outcome 0.
+func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
+	if len(s.cfg.Starts) > 0 {
+		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])
+		return
+	}
+	dense := rng.Float64() * share
+	if s.list != nil {
+		var set []int32
+		for len(set) < s.list.Slots() && rng.Float64() < dense {
+			if item := int32(rng.IntN(s.list.Items())); !slices.Contains(set, item) {
+				set = append(set, item)
+			}
+		}
+		s.list.Code(set, code)
+		return
+	}
+	for site := range code {
+		code[site] = 0
+		if rng.Float64() < dense {
+			code[site] = int32(rng.IntN(s.cards[site]))
+		}
+	}
+}
+
+// startValues draws the values of row c from the approximation of a QuadraticTarget, where there is one: three times as wide.
+func (s *sampler) startValues(w *workspace, c int) {
+	w.reset()
+	_, theta, mask := s.proposal.row(c)
+	active := w.kept[:0]
+	for j, on := range mask {
+		if on {
+			active = append(active, j)
+		}
+	}
+	w.kept = active
+	st, ok := s.proposal.standard(w, c, active)
+	if !ok {
+		return
+	}
+	u := w.take(len(active))
+	for a := range u {
+		u[a] = 3 * s.rngs[c].NormFloat64()
+	}
+	st.fromStandard(u)
+	for a, j := range active {
+		theta[j] = s.density.round(u[a])
+	}
+}
+
+func mean(x []float64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
