@@ -78,7 +78,7 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
 
 	mask := Ones(z.Graph(), shapes.Make(dtypes.Bool, rows, l.dim))
-	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
+	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
 	y = Reshape(y, z.Shape().Dimensions...)
 	u = Add(Add(in.mean, Mul(weight, Sub(observed, in.mean))), Mul(Exp(logScale), y))
 	logDet = Add(Reshape(logDetFlow, leading...), BroadcastToDims(ReduceSum(logScale, -1), leading...))

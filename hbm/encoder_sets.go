@@ -71,13 +71,13 @@ func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 		if x.role != Observed {
 			continue
 		}
-		scope := ctx.InAbsPath(fmt.Sprintf("/%s/encoder/data%d", familyScope, i)).Checked(false)
+		scope := ctx.InAbsPath(fmt.Sprintf("/%s/%s/encoder/data%d", familyScope, networkScope, i)).Checked(false)
 		l := s.contracted(scope, r, x, v.plates)
 		aligned := r.align(l.value, l.plates, v.plates)
 		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
 	}
 	init := made.FanIn(s.hidden * len(parts))
-	return s.linear(ctx.In("encoding"), Concatenate(parts, -1), width, init)
+	return s.linear(ctx.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
 // contracted encodes the data of x and contracts it, plate by plate, to those of the plates given that it depends on.
