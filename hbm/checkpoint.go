@@ -37,6 +37,11 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
+	if encoder, ok := t.family.encoder.(*setEncoder); ok {
+		if err := encoder.store(t.model, t.variables); err != nil {
+			return err
+		}
+	}
 	settings, err := t.settings()
 	if err != nil {
 		return err
@@ -73,7 +78,7 @@ func (t *trainer) settings() (json.RawMessage, error) {
 		batch[p.name] = n
 	}
 	return json.Marshal(map[string]any{
-		"model": variables, "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "draws": c.Draws,
+		"model": variables, "template": template(t.model), "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "products": c.Products, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "thin": c.Thin, "draws": c.Draws,
 		"steps": c.Steps, "learning_rate": c.LearningRate, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
 	})
 }

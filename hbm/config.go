@@ -17,6 +17,8 @@ type Config struct {
 	Family Family
 	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI; 0 stands for two for each number of the variable, and four more.
 	Encoding int
+	// Products lets encoders read the products of each two numbers of a datum and the constants that its density depends on, beside these: for models that are linear in constants.
+	Products bool
 	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of 16 units.
 	Flow cosmic.Config
 	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
@@ -25,6 +27,12 @@ type Config struct {
 	// Amortize trains a family that encodes data on data sets simulated from the model, so many in each step, with one draw for each; data given to Fit are then only the constants. Posterior.On infers
 	// from any data. 0 trains on the data given.
 	Amortize int
+	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables [plates..., sets, event...], and of constants those or one for all sets. They need not follow the
+	// model: the family is trained to be near the posterior given each of them. The same arguments must give the same sets. nil simulates the model.
+	Simulate func(sets int, seed uint64, name string) (Values, error)
+	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from ThinnestShare to all, as if there were no others: the family learns to infer from data of
+	// many sizes.
+	Thin bool
 	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64, the fewer the more members a step takes part in.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
@@ -48,6 +56,9 @@ type Config struct {
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
 	Progress func(Info)
 }
+
+// ThinnestShare is the smallest share of the members of a plate with Config.Thin.
+const ThinnestShare = 0.25
 
 // Info is what training reports of itself. Averages are over the steps since the report before.
 type Info struct {

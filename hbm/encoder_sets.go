@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type setEncoder struct {
 	hidden int
 	seed   uint64
 	units  map[*Variable]units // of the observed variables and of the constants they depend on
+	// products tells that the numbers of a datum come with the products of each two: their means are what linear regressions depend on.
+	products bool
 }
 
 // pooling is how the encodings of the members of a set are contracted to one.
@@ -36,8 +39,8 @@ type units struct{ mean, sd []float64 } // of each number of an event
 // hiddenUnits is the width of encoders.
 const hiddenUnits = 32
 
-func newSetEncoder(m *Model, data Values, pool pooling, seed uint64) *setEncoder {
-	s := &setEncoder{pool: pool, hidden: hiddenUnits, seed: seed, units: map[*Variable]units{}}
+func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder {
+	s := &setEncoder{pool: pool, hidden: hiddenUnits, seed: cfg.Seed, products: cfg.Products, units: map[*Variable]units{}}
 	for _, v := range m.variables {
 		if v.role == Latent {
 			continue
@@ -47,7 +50,11 @@ func newSetEncoder(m *Model, data Values, pool pooling, seed uint64) *setEncoder
 		for i := range size {
 			column := make([]float64, 0, v.Members())
 			for at := i; at < len(data[v]); at += size {
-				column = append(column, data[v][at])
+				x := data[v][at]
+				if v.isCount() {
+					x = math.Log1p(x)
+				}
+				column = append(column, x)
 			}
 			u.mean[i] = stat.Mean(column, nil)
 			if u.sd[i] = stat.PopStdDev(column, nil); u.sd[i] == 0 {
@@ -58,6 +65,9 @@ func newSetEncoder(m *Model, data Values, pool pooling, seed uint64) *setEncoder
 	}
 	return s
 }
+
+// isCount tells that the values are counts, of which encoders read log(1 + x): they can differ by orders of magnitude.
+func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level are encodings of all members of some plates, [plates..., draws, hidden].
 type level struct {
@@ -125,6 +135,9 @@ func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, 
 func (s *setEncoder) standard(r *replica, x *Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
+		if v.isCount() {
+			value = Log1p(value)
+		}
 		lead := value.Shape().Dimensions[:len(x.plates)+1]
 		u := s.units[v]
 		n := len(u.mean)
@@ -141,7 +154,13 @@ func (s *setEncoder) standard(r *replica, x *Variable) *Node {
 			parts = append(parts, BroadcastToDims(part, append(slices.Clone(lead), part.Shape().Dim(-1))...))
 		}
 	}
-	return Concatenate(parts, -1)
+	numbers := Concatenate(parts, -1)
+	if !s.products {
+		return numbers
+	}
+	n := numbers.Shape().Dim(-1)
+	products := Mul(InsertAxes(numbers, -1), InsertAxes(numbers, -2))
+	return Concatenate([]*Node{numbers, Reshape(products, append(slices.Clone(lead), n*n)...)}, -1)
 }
 
 // contract replaces the plate on an axis of a level by one that it is nested in, or by none.

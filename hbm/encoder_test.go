@@ -54,7 +54,7 @@ func newClasses(schoolOf []int32, numbers, order []int) *classes {
 func (c *classes) encodings(t *testing.T, pool pooling, dtype dtypes.DType, v *Variable) [][]float64 {
 	const width = 5
 	require.NoError(t, c.model.CheckData(c.data))
-	s := newSetEncoder(c.model, c.data, pool, 3)
+	s := newSetEncoder(c.model, c.data, pool, Config{Seed: 3})
 	// The same units for all orders of data, to the bit.
 	for _, u := range s.units {
 		clear(u.mean)

@@ -74,9 +74,8 @@ type trainer struct {
 	selector *selector
 	exec     *context.Exec
 	sums     counters
-	// simulator and constants make the data of each step, if the family is amortized over data sets.
-	simulator *Simulator
-	constants Values
+	// simulate makes the data of a step, if the family is amortized over data sets.
+	simulate func(name string) (Values, error)
 	// fingerprint tells the data of one run from those of others.
 	fingerprint string
 	// fixed are the selection and the first inputs of every step, if each takes part in everything.
@@ -92,15 +91,11 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	t := &trainer{}
 	if cfg.Amortize > 0 {
 		var err error
-		if t.simulator, err = NewSimulator(device, model); err != nil {
+		if t.simulate, err = dataSets(device, model, data, cfg); err != nil {
 			return nil, err
 		}
-		t.constants = Values{}
-		for _, v := range model.withRole(Constant) {
-			t.constants[v] = data[v]
-		}
 		// What encoders take for the usual scale of the data.
-		if data, err = t.simulator.draw(t.constants, cfg.Amortize, cfg.Seed, "amortize/scale"); err != nil {
+		if data, err = t.simulate("amortize/scale"); err != nil {
 			return nil, err
 		}
 	} else if err := model.CheckData(data); err != nil {
@@ -121,7 +116,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err
 	}
-	if t.selector.whole() && t.simulator == nil {
+	if t.selector.whole() && t.simulate == nil {
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
 		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
@@ -130,6 +125,22 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 		return t, t.restore()
 	}
 	return t, nil
+}
+
+// dataSets makes data sets for amortization, given the constants among the data.
+func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(name string) (Values, error), error) {
+	if cfg.Simulate != nil {
+		return func(name string) (Values, error) { return cfg.Simulate(cfg.Amortize, cfg.Seed, name) }, model.Err()
+	}
+	simulator, err := NewSimulator(device, model)
+	if err != nil {
+		return nil, err
+	}
+	constants := Values{}
+	for _, v := range model.withRole(Constant) {
+		constants[v] = data[v]
+	}
+	return func(name string) (Values, error) { return simulator.DrawSets(constants, cfg.Amortize, cfg.Seed, name) }, nil
 }
 
 // draws is the number of draws if the configuration gives none: enough that a step has manyRows values of its largest latent variable, within bounds.
@@ -153,14 +164,18 @@ func (t *trainer) advance() error {
 	if chosen != nil {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
-		if t.simulator != nil {
-			data, err := t.simulator.draw(t.constants, t.config.Amortize, t.config.Seed, fmt.Sprintf("amortize/%d", t.step))
+		if t.simulate != nil {
+			data, err := t.simulate(fmt.Sprintf("amortize/%d", t.step))
 			if err != nil {
 				return err
 			}
 			t.feed.data = data
 		}
-		chosen = t.selector.draw(stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step)))
+		random := stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step))
+		chosen = t.selector.draw(random)
+		if t.simulate != nil && t.config.Thin {
+			chosen.thin(t.model, random)
+		}
 		inputs = t.feed.inputs(chosen)
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return t.exec.Exec(inputs...) })

@@ -51,14 +51,14 @@ func (p *Posterior) setFamily(data Values) error {
 	}
 	switch cfg.Family {
 	case PAVIE:
-		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg.Seed)
+		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg)
 	case ADAVI:
 		if err := checkPyramid(p.model); err != nil {
 			return err
 		}
-		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg.Seed)
+		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg)
 	case AmortizedBranch:
-		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg.Seed)
+		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg)
 		p.family.freeGlobals = true
 	case Joint:
 		p.family.joint = true

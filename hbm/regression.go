@@ -242,28 +242,19 @@ func (r *Regression) scale() error {
 				if !usableSpread(r.xSD[j]) {
 					return fmt.Errorf("%s: %s: its spread is %v, too large or too small to work with; rescale it", f.Path, c.Name, r.xSD[j])
 				}
-				for i := range values {
-					r.x.Set(i, j, (values[i]-r.xMean[j])/r.xSD[j])
-				}
+				scaleColumn(r.x, j, r.xMean[j], r.xSD[j])
 			}
 		}
 	}
 	for _, g := range f.Groupings {
 		group := &varyingGroup{Grouping: g, z: mat.DenseCopyOf(g.Z), first: -1}
 		for c := range g.Columns {
-			values, sd := mat.Col(nil, c, g.Z), 1.0
-			if !zerosAndOnes(values) {
-				if _, sd = centreAndSpread(values, true); !(sd > 0) {
-					_, sd = centreAndSpread(values, false)
-				}
-				if !usableSpread(sd) {
-					return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
-				}
+			sd := varyingSpread(mat.Col(nil, c, g.Z))
+			if !usableSpread(sd) {
+				return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
 			}
 			group.zSD = append(group.zSD, sd)
-			for i, v := range values {
-				group.z.Set(i, c, v/sd)
-			}
+			scaleColumn(group.z, c, 0, sd)
 		}
 		r.groups = append(r.groups, group)
 		if r.inner == nil || group.effects() > r.inner.effects() {
@@ -292,6 +283,26 @@ func scaleRow(m *mat.Dense, i int, by float64) {
 	for j := range row {
 		row[j] *= by
 	}
+}
+
+// scaleColumn takes the mean from a column and divides by the standard deviation.
+func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
+	rows, _ := m.Dims()
+	for i := range rows {
+		m.Set(i, j, (m.At(i, j)-mean)/sd)
+	}
+}
+
+// varyingSpread is what a varying column is divided by: its standard deviation, unless it is made of zeros and ones.
+func varyingSpread(values []float64) float64 {
+	if zerosAndOnes(values) {
+		return 1
+	}
+	_, sd := centreAndSpread(values, true)
+	if !(sd > 0) {
+		_, sd = centreAndSpread(values, false)
+	}
+	return sd
 }
 
 // centreAndSpread returns mean and standard deviation, or zero and root mean square.

@@ -18,9 +18,11 @@ import (
 
 // FamilyRun says how [Regression.RunFamily] works.
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO that Progress hears of is that of the response in its own units.
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO that Progress hears of is that of the response in its own units; with Amortize it is the
+	// mean over simulated tables.
 	Fit Config
-	// Members is how many groups a step takes part in, of the grouping that all others are nested in, or how many rows if there is none; 0 stands for all.
+	// Members is how many groups a step takes part in, of the grouping that all others are nested in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
+	// in whole tables.
 	Members int
 	// Certify configures certification.
 	Certify CertifyConfig
@@ -44,7 +46,9 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	}
 	var traceErr error
 	fit.Progress = func(info Info) {
-		info.ELBO += r.logJacobian
+		if fit.Amortize == 0 {
+			info.ELBO += r.logJacobian
+		}
 		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
 			Step: info.Step, Loss: -info.ELBO, Entropy: math.NaN(), GradientNorm: info.GradientNorm,
 			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
@@ -57,9 +61,20 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
 		return nil, err
 	}
+	if fit.Amortize > 0 { // what was trained on is larger
+		if plates, err = r.amortized(r.nesting()); err != nil {
+			return nil, err
+		}
+		if posterior, err = posterior.On(plates.Model, plates.Data); err != nil {
+			return nil, err
+		}
+	}
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
 	result.Seconds.Train = time.Since(started).Seconds()
-	return result, plates.answer(posterior, cfg.Certify, result)
+	if err := plates.answer(posterior, cfg.Certify, result); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
@@ -96,9 +111,22 @@ func (r *Regression) CheckFamily(family Family) error {
 // familyFit is the model and the training that a run asks for.
 func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateRegression, Config, error) {
 	fit := cfg.Fit
-	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
+	fit.Checkpoint, fit.Products = filepath.Join(cfg.Dir, rundir.PosteriorFile), true
 	if err := r.CheckFamily(fit.Family); err != nil {
 		return nil, fit, err
+	}
+	if fit.Amortize > 0 {
+		large, err := NewRegression(r.Frame.enlarged(), r.Options)
+		if err != nil {
+			return nil, fit, err
+		}
+		plates, err := large.amortized(large.nesting())
+		if err != nil {
+			return nil, fit, err
+		}
+		fit.Thin = true
+		fit.Simulate, err = plates.simulator(device)
+		return plates, fit, err
 	}
 	if err := r.Prepare(ctx, device); err != nil {
 		return nil, fit, err
@@ -156,7 +184,7 @@ func (p *PlateRegression) sample(c *Certificate, seed uint64) *regressionSample 
 		return r.noSample()
 	}
 	s := r.emptySample(len(rows))
-	mask, check, design := r.space.masks[0], r.newCheck(), p.design()
+	mask, check, design := r.space.masks[0], r.newCheck(), p.design(r.x)
 	theta := make([]float64, r.Dim())
 	for k, at := range rows {
 		s.codes = append(s.codes, make([]int32, len(r.space.cards)))

@@ -43,6 +43,12 @@ type RegressionRecord struct {
 	// Encoding and Members are those of Config and of FamilyRun.
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
+	// Amortize is the number of simulated tables in a training step of a family that is to infer from other tables, and Shape is what those must have in common with this; 0 and nil for
+	// all other runs.
+	Amortize int              `json:"amortize,omitempty"`
+	Shape    *RegressionShape `json:"shape,omitempty"`
+	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
+	TrainedBy string `json:"trained_by,omitempty"`
 	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at every model.
 	CertifyDraws int                `json:"certify_draws,omitempty"`
 	Seed         uint64             `json:"seed"`
@@ -117,7 +123,7 @@ func (r *RegressionRecord) PlateFamily() (family Family, ok bool, err error) {
 
 // FamilyRun is FitConfig for a family of plates.
 func (r *RegressionRecord) FamilyRun(family Family) FamilyRun {
-	fit := Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.withDefaults()
+	fit := Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.withDefaults()
 	r.Flow, r.Steps = fit.Flow, fit.Steps
 	return FamilyRun{Fit: fit, Members: r.Members, Certify: CertifyConfig{Draws: r.CertifyDraws}}
 }

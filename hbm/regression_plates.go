@@ -37,21 +37,24 @@ type plateGroup struct {
 	plate   *Plate
 	z       *Variable   // constants of the rows [q]
 	effects []*Variable // A β + b of each column
-	means   *mat.Dense  // A [q, P]; nil if the means are zero
+	a       *Variable   // constant A [q, P]; nil if the means are zero
+	means   *mat.Dense  // its value
 }
 
 // Plates writes the regression as a model with plates. Inference starts near the modes that [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
 // model of all terms is.
-func (r *Regression) Plates() (*PlateRegression, error) {
+func (r *Regression) Plates() (*PlateRegression, error) { return r.plates(r.nesting(), r.near()) }
+
+// plates is Plates with the nesting of the groupings, and where inference starts for each coordinate.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64)) (*PlateRegression, error) {
 	p := &PlateRegression{Model: NewModel(), Data: Values{}, regression: r, globals: map[int]*Variable{}}
 	m := p.Model
-	above := r.nesting()
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
 	for _, g := range p.groups {
 		if g.varyingGroup == r.inner {
-			g.means = r.means(g.varyingGroup)
+			g.means = means(r.x, g.varyingGroup.z)
 		}
 	}
 	p.rows = m.Plate("rows", len(r.y))
@@ -63,7 +66,7 @@ func (r *Regression) Plates() (*PlateRegression, error) {
 			p.rows.In(g.plate, toInt32(g.Index))
 		}
 	}
-	p.addGlobals(r.near())
+	p.addGlobals(near)
 	coarsest := slices.Clone(p.groups) // first, so that the effects of groups are given those of the groups that they lie in
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
 	for _, g := range coarsest {
@@ -92,31 +95,33 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means is A [q, P] with X = Z A in the columns of X that are combinations of those that vary by a grouping, and zeros in the others. nil if there is none.
-func (r *Regression) means(g *varyingGroup) *mat.Dense {
-	if r.x == nil || len(r.y) < len(g.Columns) {
+// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and zeros in the others. nil if there is none, or if the columns of Z depend on each other.
+func means(x, z *mat.Dense) *mat.Dense {
+	rows, q := z.Dims()
+	if x == nil || rows < q {
 		return nil
 	}
+	_, columns := x.Dims()
 	var qr mat.QR
-	qr.Factorize(g.z)
-	means, any := mat.NewDense(len(g.Columns), len(r.Frame.Columns), nil), false
-	for j := range r.Frame.Columns {
-		column := r.x.ColView(j)
+	qr.Factorize(z)
+	a, any := mat.NewDense(q, columns, nil), false
+	for j := range columns {
+		column := x.ColView(j)
 		var solved, fitted mat.VecDense
 		if qr.SolveVecTo(&solved, false, column) != nil {
-			return nil // its columns depend on each other
+			return nil
 		}
-		fitted.MulVec(g.z, &solved)
+		fitted.MulVec(z, &solved)
 		fitted.SubVec(column, &fitted)
 		if mat.Norm(&fitted, 2) <= dependentColumn*mat.Norm(column, 2) {
-			means.SetCol(j, solved.RawVector().Data)
+			a.SetCol(j, solved.RawVector().Data)
 			any = true
 		}
 	}
 	if !any {
 		return nil
 	}
-	return means
+	return a
 }
 
 // within is the level of another grouping that each level of g lies in; nil if a level lies in several.
@@ -198,6 +203,10 @@ func (p *PlateRegression) addGlobals(near func(coordinate int) (mean, sd float64
 
 // addEffects adds the effects of the levels of a grouping.
 func (p *PlateRegression) addEffects(g *plateGroup) {
+	if g.means != nil {
+		g.a = p.Model.Constant("means of "+g.Name, Event(g.means.Dims()))
+		p.Data[g.a] = rowsOf(g.means)
+	}
 	for a, column := range g.Columns {
 		// Λ is lower triangular, so the columns so far decide u of the columns so far.
 		inputs := p.factorTerms(g.varyingGroup, a)
@@ -205,15 +214,15 @@ func (p *PlateRegression) addEffects(g *plateGroup) {
 		for _, b := range g.effects {
 			inputs = append(inputs, b)
 		}
-		if g.means != nil {
-			inputs = append(inputs, p.population)
+		if g.a != nil {
+			inputs = append(inputs, p.population, g.a)
 		}
 		row := func(values []*Node) (factor, u []*Node) {
 			all := p.factorNodes(g.varyingGroup, a, values[:globals])
 			for c, b := range values[globals : globals+a] {
 				rest := b
-				if g.means != nil {
-					rest = Sub(rest, combination(values[globals+a], g.means.RawRowView(c)))
+				if g.a != nil {
+					rest = Sub(rest, rowTimes(values[globals+a+1], c, values[globals+a]))
 				}
 				for d := range c {
 					if all[c][d] != nil {
@@ -227,8 +236,8 @@ func (p *PlateRegression) addEffects(g *plateGroup) {
 		mean := Of(func(values []*Node) *Node {
 			factor, u := row(values)
 			sum := ZerosLike(factor[a])
-			if g.means != nil {
-				sum = combination(values[globals+a], g.means.RawRowView(a))
+			if g.a != nil {
+				sum = rowTimes(values[globals+a+1], a, values[globals+a])
 			}
 			for c := range a {
 				if factor[c] != nil {
@@ -245,9 +254,10 @@ func (p *PlateRegression) addEffects(g *plateGroup) {
 	}
 }
 
-// combination is the sum of the last axis of x with weights.
-func combination(x *Node, weights []float64) *Node {
-	return ReduceSum(Mul(x, Reshape(ConvertDType(Const(x.Graph(), weights), x.DType()), ones(x.Rank()-1, len(weights))...)), -1)
+// rowTimes is the product of a row of matrices [..., q, P] and vectors [..., P].
+func rowTimes(matrix *Node, row int, vector *Node) *Node {
+	axis := matrix.Rank() - 2
+	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
 // factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on, as factorNodes expects them.
@@ -291,7 +301,7 @@ func (p *PlateRegression) addResponse() {
 	r, m := p.regression, p.Model
 	var inputs []Term
 	var add []func(next func() *Node) *Node
-	if design := p.design(); p.population != nil && mat.Norm(design, 1) > 0 {
+	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
 		p.x = m.Constant("x", On(p.rows), Event(len(r.Frame.Columns)))
 		p.Data[p.x] = rowsOf(design)
 		inputs = append(inputs, p.x, p.population)
@@ -350,18 +360,16 @@ func (p *PlateRegression) addResponse() {
 }
 
 // design is X without the columns whose effects are means of the effects of a grouping.
-func (p *PlateRegression) design() *mat.Dense {
-	if p.population == nil {
+func (p *PlateRegression) design(x *mat.Dense) *mat.Dense {
+	if x == nil {
 		return nil
 	}
-	design := mat.DenseCopyOf(p.regression.x)
+	design := mat.DenseCopyOf(x)
+	rows, columns := x.Dims()
 	for _, g := range p.groups {
-		if g.means == nil {
-			continue
-		}
-		for j := range p.regression.Frame.Columns {
-			if mat.Norm(g.means.ColView(j), 1) > 0 {
-				design.SetCol(j, make([]float64, len(p.regression.y)))
+		for j := range columns {
+			if g.means != nil && mat.Norm(g.means.ColView(j), 1) > 0 {
+				design.SetCol(j, make([]float64, rows))
 			}
 		}
 	}

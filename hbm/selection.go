@@ -312,3 +312,19 @@ func (c *selection) rows(v *Variable) []int {
 	}
 	return rows
 }
+
+// thin leaves only a share of the members of each plate, and of those nested in members that are left.
+func (c *selection) thin(m *Model, random *rand.Rand) {
+	for _, p := range byDepth(m.plates) {
+		share := ThinnestShare + (1-ThinnestShare)*random.Float64()
+		for i := range c.weight[p] {
+			left := random.Float64() < share
+			for _, parent := range p.parents {
+				left = left && c.weight[parent.of][c.index[parent][i]] > 0
+			}
+			if !left {
+				c.weight[p][i] = 0
+			}
+		}
+	}
+}

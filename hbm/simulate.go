@@ -71,18 +71,18 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 
 // Draw simulates the model: values of all latent and observed variables, with the seed and the stream name given. Constants come from known, and so does every other variable found there.
 func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error) {
-	return s.draw(known, 1, seed, name)
+	return s.DrawSets(known, 1, seed, name)
 }
 
-// draw simulates several sets at once: [plates..., sets, event...] of each variable that is not known, and [plates..., event...] of those that are.
-func (s *Simulator) draw(known Values, sets int, seed uint64, name string) (Values, error) {
+// DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not known. Of those that are there is one for all sets, [plates..., event...], or one for each.
+func (s *Simulator) DrawSets(known Values, sets int, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
 		values, ok := known[v]
 		if !ok && v.role == Constant {
 			return nil, fmt.Errorf("hbm: constant %q has no values", v.name)
 		}
-		if ok && len(values) != v.Members()*v.EventSize() {
+		if size := v.Members() * v.EventSize(); ok && len(values) != size && len(values) != size*sets {
 			return nil, fmt.Errorf("hbm: variable %q has %d values, expected %d of shape %v", v.name, len(values), v.Members()*v.EventSize(), v.shape())
 		}
 		if ok {

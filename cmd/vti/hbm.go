@@ -51,6 +51,7 @@ on with --resume.`,
 		Example: `  vti hbm testdata/radon.csv --formula "log_radon ~ floor + log_uppm + (1 + floor | county)" --select
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)"
   vti hbm testdata/epil.csv --formula "y ~ lbase*trt + lage + V4 + (1 | subject)" --likelihood poisson
+  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" --family pavi-e --amortize --out model
   vti hbm --resume runs/hbm-20260131-120000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
@@ -59,6 +60,7 @@ on with --resume.`,
 		},
 	}
 	f.register(cmd)
+	cmd.AddCommand(a.hbmInferCommand())
 	return cmd
 }
 
@@ -117,6 +119,9 @@ func (j *hbmJob) check() error {
 	}
 	if err := j.regression.CheckFamily(family); err != nil {
 		return fmt.Errorf("--family %s: %w", family, err)
+	}
+	if j.record.Amortize > 0 {
+		j.record.Shape = j.regression.Shape()
 	}
 	return j.record.FamilyRun(family).Fit.Validate()
 }
@@ -250,6 +255,11 @@ func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 	if err != nil {
 		return stoppedRun(err, "hbm", j.dir, true)
 	}
+	return j.finish(result)
+}
+
+// finish completes the record, prints the answer and sets the exit status.
+func (j *hbmJob) finish(result *hbm.RegressionResult) error {
 	now := time.Now().Round(time.Second)
 	j.record.Finished, j.record.Seconds = &now, &result.Seconds
 	if err := j.record.Write(j.dir); err != nil {

@@ -22,6 +22,7 @@ type hbmFlags struct {
 	coefficients, intercept, sdScale, lkj, df positive
 	family                                    familyName
 	encoding, members                         int
+	amortize                                  bool
 	fit                                       fitFlags
 	certifyDraws                              int
 	output                                    outputFlags
@@ -50,14 +51,15 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 		"variational family: marginal integrates out the effects of the largest grouping; over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
 	flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that tell a group apart (default two for each number of the variable, and four more)")
 	flags.Var(count{&f.members, 1}, "members", "other families than marginal: groups (rows, if groupings are crossed) that a training step takes part in (default all)")
+	flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train over tables simulated from the priors, so that vti hbm infer answers for other tables in one pass")
 	flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
 		"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
 	flags.Var(count{&f.fit.layers, 1}, "layers", "flow: layers (default 3; other families than marginal 1)")
 	flags.Var(count{&f.fit.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2; 1)")
 	flags.Var(count{&f.fit.hidden, 2}, "hidden", "flow: units per hidden layer (default 32; 16)")
 	flags.Var(count{&f.fit.bins, 2}, "bins", "flow: bins of a spline (default 8)")
-	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; other families than marginal 2000)")
-	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; other families than marginal 8 to 64)")
+	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; other families than marginal 2000, with --amortize 10000)")
+	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; other families than marginal 8 to 64), with --amortize simulated tables (16)")
 	registerFloatType(cmd, &f.fit.dtype)
 	registerLaunch(cmd, &f.fit.launch)
 	flags.Var(count{&f.certifyDraws, 1}, "certify-draws",
@@ -85,18 +87,31 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.Regr
 	record := &hbm.RegressionRecord{Command: "hbm", Version: version, Data: path, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
+	if f.amortize {
+		record.Amortize, record.Batch = cmp.Or(record.Batch, amortizedTables), 0
+		record.Steps = cmp.Or(record.Steps, amortizedSteps)
+	}
 	record.Frame.DropMissing = f.na == "drop"
 	record.Model.CoefficientScale, record.Model.InterceptScale, record.Model.SDScale = float64(f.coefficients), float64(f.intercept), float64(f.sdScale)
 	record.Model.Correlation, record.Model.Degrees = float64(f.lkj), float64(f.df)
 	return record, nil
 }
 
+// Training over simulated tables: how many in a step, and steps.
+const (
+	amortizedTables = 16
+	amortizedSteps  = 10000
+)
+
 // checkFamily refuses flags that the family does not have.
 func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	marginal := f.family == hbm.MarginalFamily
 	flows := slices.Contains([]familyName{hbm.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.family)
+	if f.amortize && f.frame.SE != "" {
+		return errors.New("--amortize does not go with --se: known standard errors belong to one table")
+	}
 	for flag, has := range map[string]bool{
-		"encoding": flows && !marginal, "members": !marginal, "steps-per-launch": marginal,
+		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
 		"flow": flows, "layers": flows, "blocks": flows, "hidden": flows, "bins": flows,
 	} {
 		if flags.Changed(flag) && !has {

@@ -49,8 +49,12 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	}
 	fmt.Fprintf(w, "log evidence%s: %s; the loss of training was %s away\n", map[bool]string{true: " of all models together"}[len(r.Terms) > 0],
 		plusMinus(r.LogEvidence, r.LogEvidenceSE, 3), short(*r.LogEvidence-*r.ELBO))
-	fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
-		timeText(r.Seconds.Total), timeText(r.Seconds.Train), r.Steps, r.Weights, timeText(r.Seconds.Certify), r.RunDir)
+	if r.Command == hbm.InferCommand {
+		fmt.Fprintf(w, "%s in all, with %d weights that %d steps over simulated tables have trained\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
+	} else {
+		fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
+			timeText(r.Seconds.Total), timeText(r.Seconds.Train), r.Steps, r.Weights, timeText(r.Seconds.Certify), r.RunDir)
+	}
 	files := &grid{}
 	files.add(rundir.RecordFile, "<the settings: what was asked for")
 	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
@@ -63,7 +67,9 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 		files.add("caterpillar-*", "the effects of all groups as SVG and PNG")
 	}
 	files.add(hbm.RegressionDrawsParquet, "posterior draws; "+hbm.RegressionDrawsCSV+" has the same as CmdStan writes them")
-	files.add(rundir.PosteriorFile, "the trained approximation")
+	if r.Command != hbm.InferCommand {
+		files.add(rundir.PosteriorFile, "the trained approximation")
+	}
 	files.print(w)
 }
 

@@ -193,6 +193,42 @@ func TestHbmFamilies(t *testing.T) {
 	require.Contains(t, out.stdout, "(Intercept) by g: difference from the population")
 }
 
+// A model for many tables answers for another, and says what it cannot answer for.
+func TestHbmInfer(t *testing.T) {
+	emptyDir(t, "data.csv", groups(false))
+	lines := strings.SplitAfter(groups(false), "\n")
+	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644)) // seven groups
+	require.NoError(t, os.WriteFile("factor.csv", []byte("y,x,g\n1,a,u\n2,b,u\n4,c,v\n3,a,v\n"), 0o644))
+	quick := []string{"--json", "--quiet", "--certify-draws", "200"}
+	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--family", "pavi-e", "--out", "model", "--amortize", "--steps", "20", "--batch", "4"}, quick...)
+	trained := vtiCommand(t, args...)
+	require.Contains(t, []int{0, statusUntrusted}, trained.status, trained.stderr)
+	require.Len(t, decodeHbm(t, trained.stdout).Varying, 12)
+	out := vtiCommand(t, append([]string{"hbm", "infer", "model", "other.csv", "--out", "answer"}, quick...)...)
+	require.Contains(t, []int{0, statusUntrusted}, out.status, out.stderr)
+	got := decodeHbm(t, out.stdout)
+	require.Equal(t, "hbm infer", got.Command)
+	require.Equal(t, 42, got.Data.Rows)
+	require.Len(t, got.Varying, 7)
+	require.Equal(t, got.Effects, decodeHbm(t, readFile(t, "answer/result.json")).Effects)
+	text := vtiCommand(t, "hbm", "infer", "model", "other.csv", "--certify-draws", "200")
+	require.Contains(t, text.stdout, "that 20 steps over simulated tables have trained")
+
+	mustRun(t, append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--out", "once"}, quickHbm...)...)
+	for want, args := range map[string][]string{
+		"expected a run directory and a table, found 1 arguments":       {"model"},
+		"nosuch is not a run directory":                                 {"nosuch", "other.csv"},
+		"once was not trained for other tables than its own":            {"once", "other.csv"},
+		`factor.csv: a table of another shape: population effects were`: {"model", "factor.csv"},
+	} {
+		bad := vtiCommand(t, append([]string{"hbm", "infer"}, args...)...)
+		require.Equal(t, statusUsage, bad.status, bad.stderr)
+		require.Contains(t, bad.stderr, want)
+	}
+	bad := vtiCommand(t, "hbm", "--resume", "answer")
+	require.Contains(t, bad.stderr, "answer is a run of vti hbm infer, which cannot be resumed by vti hbm")
+}
+
 func TestHbmBadInput(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -227,6 +263,7 @@ func TestHbmBadInput(t *testing.T) {
 		"select a family":     {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--select"}, "terms are selected with family marginal only"},
 		"encoding of branch":  {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--encoding", "4"}, "--encoding does not go with --family branch"},
 		"launch of a family":  {[]string{"data.csv", "-f", "y ~ x", "--family", "pavi-f", "--steps-per-launch", "4"}, "--steps-per-launch does not go with --family pavi-f"},
+		"amortize branch":     {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--amortize"}, "--amortize does not go with --family branch"},
 		"members of marginal": {[]string{"data.csv", "-f", "y ~ x", "--members", "4"}, "--members does not go with --family marginal"},
 		"one group":           {[]string{"one.csv", "-f", "y ~ (1 | g)"}, "all rows are in one group of g"},
 		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c | g)", "-l", "poisson"}, "with the poisson likelihood at most 3 can"},

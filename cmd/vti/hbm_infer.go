@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// hbmInferFlags are all flags of vti hbm infer.
+type hbmInferFlags struct {
+	na           missingPolicy
+	certifyDraws int
+	output       outputFlags
+}
+
+func (a *app) hbmInferCommand() *cobra.Command {
+	f := &hbmInferFlags{na: "refuse"}
+	cmd := &cobra.Command{
+		Use:   "infer MODEL TABLE",
+		Short: "Answer for another table in one pass of a family that vti hbm --amortize has trained",
+		Long: `Fits the regression that MODEL, a run directory of vti hbm --amortize, was trained for to another table with
+the same columns: nothing is trained. The table may have other groups, and other numbers of groups and
+rows: training saw from a quarter to twice those of its table. Importance weights correct and judge the
+answer, which is that of vti hbm, with the same files.`,
+		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" --family pavi-e --amortize --out model
+  vti hbm infer model other.csv`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("expected a run directory and a table, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.hbmInfer(args[0], args[1], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify (default 2000)")
+	f.output.register(cmd, true)
+	completeWith(cmd, "na", "refuse", "drop")
+	return cmd
+}
+
+func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
+	trained, err := hbm.ReadRegressionRecord(model)
+	if err != nil {
+		return err
+	}
+	if trained.Amortize == 0 || trained.Shape == nil {
+		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
+	}
+	record := &hbm.RegressionRecord{Command: hbm.InferCommand, Version: vti.Version, Data: path, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
+		CertifyDraws: f.certifyDraws, Seed: f.output.seed}
+	record.Frame.DropMissing = f.na == "drop"
+	j, err := a.newHbmJob(record, f.output)
+	if err != nil {
+		return err
+	}
+	if err := j.regression.CheckInfer(trained.Shape); err != nil {
+		return err
+	}
+	if record.TrainedBy, err = filepath.Abs(model); err != nil {
+		return failure{err}
+	}
+	if _, err := vti.ReadCheckpointInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
+		return err
+	}
+	if err := j.open(f.output.device); err != nil {
+		return err
+	}
+	defer j.device.Close()
+	if err := j.start(); err != nil {
+		return err
+	}
+	j.printProblem()
+	result, err := j.regression.Infer(j.device, hbm.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
+	if err != nil {
+		return failure{err}
+	}
+	return j.finish(result)
+}

@@ -1,0 +1,139 @@
+package hbm
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	vti "github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+)
+
+// template describes a model up to the sizes of its plates.
+func template(m *Model) (lines []string) {
+	names := func(plates []*Plate) (list []string) {
+		for _, p := range plates {
+			list = append(list, p.name)
+		}
+		return list
+	}
+	for _, p := range m.plates {
+		var above []*Plate
+		for _, parent := range p.parents {
+			above = append(above, parent.of)
+		}
+		lines = append(lines, fmt.Sprintf("plate %q in %q", p.name, names(above)))
+	}
+	for _, v := range m.variables {
+		lines = append(lines, fmt.Sprintf("%s variable %q on %q of shape %v", v.role, v.name, names(v.plates), v.event))
+	}
+	return lines
+}
+
+// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize: of the same model, or of one with the same variables and plates of other sizes. cfg says where
+// the checkpoint is, and the seed and the device are those of this call; everything else is that of the fit.
+func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
+	if err := model.CheckData(data); err != nil {
+		return nil, err
+	}
+	info, err := vti.ReadCheckpointInfo(cfg.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	var stored struct {
+		Template []string      `json:"template"`
+		Family   string        `json:"family"`
+		Encoding int           `json:"encoding"`
+		Products bool          `json:"products"`
+		Flow     cosmic.Config `json:"flow"`
+		Amortize int           `json:"amortize"`
+		Seed     uint64        `json:"seed"`
+		DType    string        `json:"dtype"`
+	}
+	if err := json.Unmarshal(info.Settings, &stored); err != nil {
+		return nil, fmt.Errorf("%s: not a checkpoint of package hbm: %w", cfg.Checkpoint, err)
+	}
+	if stored.Amortize == 0 {
+		return nil, fmt.Errorf("%s was trained on one data set, not to infer from others", cfg.Checkpoint)
+	}
+	current := template(model)
+	for i := range max(len(stored.Template), len(current)) {
+		if was, is := lineAt(stored.Template, i), lineAt(current, i); was != is {
+			return nil, fmt.Errorf("%s was trained for data of another shape: expected %s, found %s", cfg.Checkpoint, was, is)
+		}
+	}
+	if cfg.Family, err = ParseFamily(stored.Family); err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
+	}
+	if cfg.DType, err = dtypes.DTypeString(stored.DType); err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
+	}
+	cfg.Encoding, cfg.Products, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Flow, stored.Amortize
+	draws := cfg.Seed
+	cfg.Seed = stored.Seed // of the flows
+	p, err := newPosterior(device, model, data, cfg.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	p.config.Seed = draws
+	if p.step, err = vti.RestoreCheckpoint(cfg.Checkpoint, p.variables, info.Settings); err != nil {
+		return nil, err
+	}
+	encoder, ok := p.family.encoder.(*setEncoder)
+	if !ok {
+		return nil, fmt.Errorf("%s: family %v does not encode data", cfg.Checkpoint, cfg.Family)
+	}
+	return p, encoder.restore(model, p.variables)
+}
+
+func lineAt(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "nothing more"
+}
+
+// unitsScope holds the units of data in a checkpoint.
+const unitsScope = "units"
+
+// store puts the units of data into variables.
+func (s *setEncoder) store(m *Model, ctx *context.Context) error {
+	for _, v := range m.variables {
+		u, ok := s.units[v]
+		if !ok {
+			continue
+		}
+		scope := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).Checked(false)
+		if scope.GetVariable("values") == nil { // they do not change
+			scope.VariableWithValue("values", [][]float64{u.mean, u.sd}).SetTrainable(false)
+		}
+	}
+	return nil
+}
+
+// restore takes the units of data from variables.
+func (s *setEncoder) restore(m *Model, ctx *context.Context) error {
+	for _, v := range m.variables {
+		if _, ok := s.units[v]; !ok {
+			continue
+		}
+		variable := ctx.InAbsPath("/" + unitsScope + "/" + v.scope()).GetVariable("values")
+		if variable == nil {
+			return fmt.Errorf("hbm: the checkpoint does not hold the units of %q", v.name)
+		}
+		value, err := variable.Value()
+		if err != nil {
+			return err
+		}
+		flat, err := tensors.CopyFlatData[float64](value)
+		if err != nil {
+			return err
+		}
+		s.units[v] = units{flat[:len(flat)/2], flat[len(flat)/2:]}
+	}
+	return nil
+}
