@@ -152,7 +152,7 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	exact, err := r.ExactLogEvidence(make([]int32, 1), 9)
 	require.NoError(t, err)
 	for _, family := range []Family{PAVIF, PAVIE} {
-		result := runFamily(t, r, FamilyRun{Fit: Config{Family: family, Steps: 400}})
+		result := runFamily(t, r, FamilyRun{Fit: Config{Family: family, Steps: 800}})
 		require.NotEqual(t, "failed", result.Certificate.Verdict, result.Certificate.Reasons)
 		require.Equal(t, family.String(), result.Family)
 		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)
