@@ -43,7 +43,7 @@ type Config struct {
 	Tempering float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is LeaveOneOut.
 	ControlVariate ControlVariate
-	// FromPrior leaves a table q(m) as it starts, instead of taking a first look at every model (look.go).
+	// FromPrior leaves q(m) as it starts, instead of taking a first look at the models (look.go).
 	FromPrior bool
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report, checkpoint or look at the models comes between them; 0
 	// stands for 1. More save the time between launches, which counts on a card when steps are short, and take as many times longer to compile.

@@ -40,12 +40,15 @@ func (t *trainer) look(ctx gocontext.Context) error {
 // (learnFromChains). Tables that are too large to look at, and lists, which start from what is known of their items, keep q(m) as it is.
 func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	p := t.posterior
+	if p.config.FromPrior {
+		return nil
+	}
 	if _, ok := p.config.Models.(*modeldist.Autoregressive); ok {
 		return t.learnFromChains(ctx)
 	}
 	table, ok := p.config.Models.(*modeldist.Categorical)
 	count, countable := space.Count(p.target.Space())
-	if !ok || !countable || count > maxListed || p.config.FromPrior {
+	if !ok || !countable || count > maxListed {
 		return nil
 	}
 	models := listModels(p.target.Space())

@@ -19,7 +19,8 @@ type Certificate struct {
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
 	// Families is the number of families whose evidence was estimated: all that the constraints leave. Draws counts the draws behind them.
-	Families  int `json:"families"`
+	// Of an undivided flow there are none.
+	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
 	// Of evidences by particles: the fine islands, the share of graphs with a family that has none, and by how much log evidences rise on average when
@@ -27,6 +28,9 @@ type Certificate struct {
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
+
+	// RHat is that of the tempered chains that an undivided flow was judged by where its weights did not do.
+	RHat Number `json:"rhat,omitzero"`
 
 	Reasons []string `json:"reasons,omitempty"`
 }

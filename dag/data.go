@@ -244,6 +244,9 @@ func (d *Data) Rows() int {
 	return rows
 }
 
+// logSD is the log standard deviation of a node over all rows, the prior mean of its log σ.
+func (d *Data) logSD(j int) float64 { return math.Log(stat.StdDev(mat.Col(nil, j, d.X), nil)) }
+
 // Nodes returns N.
 func (d *Data) Nodes() int { return len(d.Names) }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
@@ -41,7 +40,7 @@ type linearStats struct {
 }
 
 func newLinearStats(d *Data, node int) *linearStats {
-	s := &linearStats{node: node, gram: mat.NewSymDense(d.Nodes(), nil), logSD: math.Log(stat.StdDev(mat.Col(nil, node, d.X), nil))}
+	s := &linearStats{node: node, gram: mat.NewSymDense(d.Nodes(), nil), logSD: d.logSD(node)}
 	for row := range d.Rows() {
 		if d.counts(row, node) {
 			s.rows++

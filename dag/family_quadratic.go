@@ -68,36 +68,61 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 	return q
 }
 
-// draw draws from the normal distribution that the quadratic gives the coordinates in use, and returns (θ−μ)ᵀH(θ−μ).
-func (q familyQuadratic) draw(random *rand.Rand, mask []bool) (theta []float64, squares float64) {
-	var of []int
-	for k, on := range mask {
-		if on {
-			of = append(of, k)
-		}
-	}
-	theta = make([]float64, len(mask))
+// transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and its log determinant.
+func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64) {
+	dim := len(mask)
+	scale = make([]float64, dim*dim)
+	of := used(mask)
 	if len(of) == 0 {
-		return theta, 0
+		return scale, 0
 	}
-	precision, noise := mat.NewSymDense(len(of), nil), mat.NewVecDense(len(of), nil)
+	precision := mat.NewSymDense(len(of), nil)
 	for a, i := range of {
-		noise.SetVec(a, random.NormFloat64())
-		squares += square(noise.AtVec(a))
 		for b := range a + 1 {
-			precision.SetSym(a, b, q.precision[i*len(mask)+of[b]])
+			precision.SetSym(a, b, q.precision[i*dim+of[b]])
 		}
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(precision) {
 		panic("dag: the curvature at a mode is not positive definite")
 	}
-	var upper mat.TriDense
+	var upper, inverse mat.TriDense
 	cholesky.UTo(&upper)
-	// The condition number is bounded by the prior; what rounding leaves is weighed.
-	_ = noise.SolveVec(&upper, noise)
+	_ = inverse.InverseTri(&upper) // the condition number is bounded by the prior; what rounding leaves is weighed
 	for a, i := range of {
-		theta[i] = q.mode[i] + noise.AtVec(a)
+		logDet -= math.Log(upper.At(a, a))
+		for b, k := range of {
+			scale[i*dim+k] = inverse.At(a, b)
+		}
+	}
+	return scale, logDet
+}
+
+// used lists the coordinates in use.
+func used(mask []bool) (of []int) {
+	for k, on := range mask {
+		if on {
+			of = append(of, k)
+		}
+	}
+	return of
+}
+
+// draw draws from the normal distribution that the quadratic gives the coordinates in use, and returns (θ−μ)ᵀH(θ−μ).
+func (q familyQuadratic) draw(random *rand.Rand, mask []bool) (theta []float64, squares float64) {
+	dim := len(mask)
+	scale, _ := q.transform(mask)
+	noise := make([]float64, dim)
+	for _, k := range used(mask) {
+		noise[k] = random.NormFloat64()
+		squares += square(noise[k])
+	}
+	theta = make([]float64, dim)
+	for _, k := range used(mask) {
+		theta[k] = q.mode[k]
+		for m, x := range noise {
+			theta[k] += scale[k*dim+m] * x
+		}
 	}
 	return theta, squares
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/space"
@@ -43,7 +42,7 @@ func newFamilyTarget(p *Problem) *familyTarget {
 	nodes, rows := p.Data.Nodes(), p.Data.Rows()
 	for j := range nodes {
 		column := mat.Col(nil, j, p.Data.X)
-		t.logSDs = append(t.logSDs, math.Log(stat.StdDev(column, nil)))
+		t.logSDs = append(t.logSDs, p.Data.logSD(j))
 		t.rows = append(t.rows, float64(p.Data.rowsOf(j)))
 		if p.Model.Mechanism == Linear {
 			t.roots = append(t.roots, rootOfGram(p.Data, j)...)
@@ -142,8 +141,12 @@ func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 
 // logJointOf is log p(x_j, θ_j | x_pa) of the parameters themselves.
 func (t *familyTarget) logJointOf(codes, mask, theta *graph.Node) *graph.Node {
+	return t.logJointOfNode(graph.Gather(graph.Const(codes.Graph(), t.nodes), codes), mask, theta)
+}
+
+// logJointOfNode is the same of a node whose parents are those that the mask has. node [B] int32, mask [B,D], theta [B,D] -> [B]
+func (t *familyTarget) logJointOfNode(node, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
-	node := graph.Gather(graph.Const(codes.Graph(), t.nodes), codes) // [B]
 	logSigma := t.logSigma(theta)
 	squares := t.squares(node, theta)
 	rows := t.ofNode(theta, node, t.rows)

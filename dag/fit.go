@@ -28,17 +28,20 @@ const (
 
 // Training fills in what the problem decides where fit leaves it open.
 func (p *Problem) Training(fit vti.Config) vti.Config {
-	set := func(field *int, linear, mlp int) {
-		if *field == 0 {
-			*field = linear
-			if p.Model.Mechanism == MLP {
-				*field = mlp
-			}
-		}
-	}
-	set(&fit.Steps, 200, 1000) // quadratics and anchors leave little to learn
-	set(&fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
+	p.setByMechanism(&fit.Steps, 200, 1000) // quadratics and anchors leave little to learn
+	p.setByMechanism(&fit.Batch, 1024, 256) // a draw of a network costs a pass over the data
 	return fit
+}
+
+// setByMechanism replaces a zero.
+func (p *Problem) setByMechanism(field *int, linear, mlp int) {
+	switch {
+	case *field != 0:
+	case p.Model.Mechanism == MLP:
+		*field = mlp
+	default:
+		*field = linear
+	}
 }
 
 // scored are the scores that weighing found, and the draws behind them.

@@ -5,100 +5,148 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
 
 	"github.com/transdim/vti/space"
 )
 
-// graphTarget is the posterior over codes (P, U) and the parameters of all nodes together, for linear mechanisms: what samplers work on that know nothing of families. It
-// satisfies rjmcmc.Target. Coordinates are the weights w_ij of edges, by cause, and then log σ of every node where the noise is unknown; so coordinate i·N + j is in
-// use where there is an edge from i to j. The prior is that over orders and edges along them.
+// graphTarget is the posterior over codes (P, U) and the parameters of all nodes together: what samplers and flows work on that know nothing of families. It satisfies
+// vti.Target. The coordinates are those of each node in turn, as the layout has them for a family.
 type graphTarget struct {
 	problem *Problem
 	space   *graphSpace
 	family  *familyTarget
+	logMass float64 // of the prior before it is normalised
 }
 
 func newGraphTarget(p *Problem) *graphTarget {
-	nodes := p.Data.Nodes()
-	dim := nodes * nodes
-	if p.Model.Sigma == 0 {
-		dim += nodes
-	}
-	return &graphTarget{p, &graphSpace{NewOrdered(nodes), dim}, newFamilyTarget(p)}
+	zeros := make([]float64, len(p.Families))
+	sp := &graphSpace{Ordered: NewOrdered(p.Data.Nodes()), layout: p.layout()}
+	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.newSum(p.Structure.weights(p.Families, zeros)).logTotal()}
+}
+
+// lenient is the same for chains, which change a site at a time: the bits of edges that the structure requires or forbids say nothing, so that the order can change without them, and all their values share
+// the probability of the rest.
+func (t *graphTarget) lenient() *graphTarget {
+	sp, out := *t.space, *t
+	sp.lenient, out.space = &t.problem.Structure, &sp
+	return &out
 }
 
 // graphSpace is the space of codes (P, U).
 type graphSpace struct {
 	Ordered
-	dim int
+	layout  layout
+	lenient *Structure // whose required edges are there along the order, and whose forbidden ones are not, whatever the bits; nil: bits decide
 }
 
-// Dim returns the number of coordinates.
-func (s *graphSpace) Dim() int { return s.dim }
-
-// Mask returns the adjacency matrices, row by row, and log σ: codes [B,S] -> [B,D] Bool.
-func (s *graphSpace) Mask(codes *graph.Node) *graph.Node {
-	batch := codes.Shape().Dim(0)
-	mask := graph.Reshape(s.Adjacency(codes), batch, s.nodes*s.nodes)
-	if rest := s.dim - s.nodes*s.nodes; rest > 0 {
-		always := graph.BroadcastToDims(graph.Const(codes.Graph(), true), batch, rest)
-		mask = graph.Concatenate([]*graph.Node{mask, always}, 1)
+// Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool.
+func (s *graphSpace) Adjacency(codes *graph.Node) *graph.Node {
+	adjacency := s.Ordered.Adjacency(codes)
+	if s.lenient == nil {
+		return adjacency
 	}
-	return mask
+	g := codes.Graph()
+	adjacency = graph.LogicalAnd(adjacency, graph.InsertAxes(graph.Const(g, edgeTable(s.lenient.Allowed)), 0))
+	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, edgeTable(s.lenient.Required)), 0)))
+}
+
+// along has all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
+func (s *graphSpace) along(codes *graph.Node) *graph.Node {
+	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.nodes-1))
+	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.nodes-1)))
+	return s.Ordered.Adjacency(graph.Concatenate([]*graph.Node{digits, bits}, 1))
+}
+
+// Graph decodes a code.
+func (s *graphSpace) Graph(code []int32) (*Graph, error) {
+	g, err := s.Ordered.Graph(code)
+	if err != nil || s.lenient == nil {
+		return g, err
+	}
+	for _, e := range orderedPairs(s.nodes) {
+		required := s.lenient.Required[e.to].Has(e.from) // along the order, or the code has no probability
+		g.Set(e.from, e.to, required || g.Has(e.from, e.to) && s.lenient.Allowed[e.to].Has(e.from))
+	}
+	return g, nil
+}
+
+// edgeTable is [N,N] by cause and effect, of sets of causes.
+func edgeTable(sets []Set) [][]bool {
+	table := make([][]bool, len(sets))
+	for i := range table {
+		table[i] = make([]bool, len(sets))
+		for j := range table[i] {
+			table[i][j] = sets[j].Has(i)
+		}
+	}
+	return table
+}
+
+var _ space.Featurer = (*graphSpace)(nil)
+
+// Dim returns the number of coordinates.
+func (s *graphSpace) Dim() int { return s.nodes * s.layout.dim() }
+
+// Mask returns the coordinates that the families of each graph use: codes [B,S] -> [B,D] Bool.
+func (s *graphSpace) Mask(codes *graph.Node) *graph.Node {
+	l, batch := s.layout, codes.Shape().Dim(0)
+	parents := graph.Transpose(s.Adjacency(codes), 1, 2) // [B, node, parent]
+	parts := []*graph.Node{parents}
+	if l.mechanism == MLP {
+		parts[0] = graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(parents, -1), batch, s.nodes, s.nodes, l.hidden), batch, s.nodes, s.nodes*l.hidden)
+		parts = append(parts, graph.BroadcastToDims(graph.InsertAxes(graph.ReduceLogicalOr(parents, -1), -1), batch, s.nodes, l.weights()-s.nodes*l.hidden))
+	}
+	if l.sigma == 0 {
+		parts = append(parts, graph.BroadcastToDims(graph.Const(codes.Graph(), true), batch, s.nodes, 1))
+	}
+	return graph.Reshape(graph.Concatenate(parts, 2), batch, s.Dim())
+}
+
+// FeatureDim returns N².
+func (s *graphSpace) FeatureDim() int { return s.nodes * s.nodes }
+
+// Features returns the adjacency matrices, row by row: codes [B,S] int32 -> [B,N²].
+func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
+	return graph.ConvertDType(graph.Reshape(s.Adjacency(codes), codes.Shape().Dim(0), s.FeatureDim()), dtype)
 }
 
 // Space is that of codes (P, U).
 func (t *graphTarget) Space() space.Space { return t.space }
 
-// LogPrior is −λ edges, and −Inf for graphs that the constraints exclude. [B,S] -> [B] float64
+// LogPrior is −λ edges, normalised over the codes, and −Inf for graphs that the constraints exclude. Where the prior is that over graphs, the codes of a graph share its
+// probability. [B,S] -> [B] float64
 func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, nodes, s := codes.Graph(), t.space.nodes, t.problem.Structure
-	edges := graph.ConvertDType(t.space.Adjacency(codes), dtypes.Float64) // [B, N, N]
-	required, forbidden := square2(nodes), square2(nodes)
+	adjacency := t.space.Adjacency(codes)
+	edges := graph.ConvertDType(adjacency, dtypes.Float64) // [B, N, N]
 	most := float64(nodes)
 	if s.MaxParents >= 0 {
 		most = float64(s.MaxParents)
 	}
-	for _, e := range orderedPairs(nodes) {
-		required[e.from][e.to] = indicator(s.Required[e.to].Has(e.from))
-		forbidden[e.from][e.to] = indicator(!s.Allowed[e.to].Has(e.from))
+	table := func(sets []Set) *graph.Node {
+		return graph.InsertAxes(graph.ConvertDType(graph.Const(g, edgeTable(sets)), dtypes.Float64), 0)
 	}
-	table := func(values [][]float64) *graph.Node { return graph.InsertAxes(graph.Const(g, values), 0) }
-	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, table(forbidden)), graph.Mul(graph.OneMinus(edges), table(required))), 1, 2)
+	allowed, required := table(s.Allowed), table(s.Required)
+	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), 1, 2)
 	parents := graph.ReduceMax(graph.ReduceSum(edges, 1), -1)
 	possible := graph.LogicalAnd(graph.LessThan(wrong, graph.OnesLike(wrong)), graph.LessThan(parents, graph.MulScalar(graph.OnesLike(parents), most+0.5)))
-	return graph.Where(possible, graph.MulScalar(graph.ReduceSum(edges, 1, 2), -s.EdgePenalty), graph.MulScalar(graph.OnesLike(wrong), math.Inf(-1)))
+	logPrior := graph.AddScalar(graph.MulScalar(graph.ReduceSum(edges, 1, 2), -s.EdgePenalty), -t.logMass)
+	if !s.Orders {
+		logPrior = graph.Sub(logPrior, graph.Log(countOrders(adjacency)))
+	}
+	if t.space.lenient != nil {
+		decided := graph.Add(graph.OneMinus(allowed), required) // the diagonal is never along an order
+		mute := graph.ReduceSum(graph.Mul(graph.ConvertDType(t.space.along(codes), dtypes.Float64), decided), 1, 2)
+		logPrior = graph.Sub(logPrior, graph.MulScalar(mute, math.Ln2))
+	}
+	return graph.Where(possible, logPrior, graph.MulScalar(graph.OnesLike(wrong), math.Inf(-1)))
 }
 
-// LogJoint is log p(x, θ | A). codes [B,S], mask [B,D], theta [B,D] -> [B]
+// LogJoint is log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *graphTarget) LogJoint(_, mask, theta *graph.Node) *graph.Node {
-	g, nodes := theta.Graph(), t.space.nodes
-	batch, dtype := theta.Shape().Dim(0), theta.DType()
-	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
-	constant := func(values []float64, dims ...int) *graph.Node {
-		return graph.ConvertDType(graph.Reshape(graph.Const(g, values), dims...), dtype)
-	}
-	weights := graph.SliceAxis(theta, 1, graph.AxisRange(0, nodes*nodes))
-	identity := make([]float64, nodes*nodes)
-	for j := range nodes {
-		identity[j*nodes+j] = 1
-	}
-	residual := graph.Reshape(graph.Sub(weights, constant(identity, 1, nodes*nodes)), batch, nodes, nodes) // [B, from, to]
-	rotated := graph.Einsum("trf,bft->btr", constant(t.family.roots, nodes, nodes, nodes), residual)       // R_j (w_j − e_j)
-	squares := graph.ReduceSum(graph.Square(rotated), -1)                                                  // [B, N]
-	used := graph.SliceAxis(mask, 1, graph.AxisRange(0, nodes*nodes))
-	sd := t.problem.Model.PriorSD
-	logPrior := graph.AddScalar(graph.MulScalar(graph.Square(weights), -0.5/(sd*sd)), -math.Log(sd)-halfLog2Pi)
-	sum := graph.ReduceSum(graph.Where(used, logPrior, graph.ZerosLike(weights)), -1)
-	logSigma := graph.MulScalar(graph.OnesLike(squares), math.Log(math.Max(t.problem.Model.Sigma, math.SmallestNonzeroFloat64)))
-	if t.problem.Model.Sigma == 0 {
-		logSigma = graph.SliceAxis(theta, 1, graph.AxisRange(nodes*nodes, nodes*nodes+nodes))
-		standard := graph.MulScalar(graph.Sub(logSigma, constant(t.family.logSDs, 1, nodes)), 1.0/logSigmaSD)
-		own := graph.AddScalar(graph.MulScalar(graph.Square(standard), -0.5), -math.Log(logSigmaSD)-halfLog2Pi)
-		sum = graph.Add(sum, graph.ReduceSum(own, -1))
-	}
-	logLikelihood := graph.Sub(
-		graph.MulScalar(graph.Mul(squares, graph.Exp(graph.MulScalar(logSigma, -2))), -0.5),
-		graph.Mul(constant(t.family.rows, 1, nodes), graph.AddScalar(logSigma, halfLog2Pi)))
-	return graph.Add(sum, graph.ReduceSum(logLikelihood, -1))
+	nodes, dim, batch := t.space.nodes, t.space.layout.dim(), theta.Shape().Dim(0)
+	node := graph.Reshape(graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes)
+	each := t.family.logJointOfNode(node, graph.Reshape(mask, batch*nodes, dim), graph.Reshape(theta, batch*nodes, dim))
+	return graph.ReduceSum(graph.Reshape(each, batch, nodes), -1)
 }

@@ -9,59 +9,189 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/space"
 )
 
-// The joint density is the product of those of the families, and the prior that of the structure.
+// The joint density is the product of those of the families, the mask that of the families, and the prior over codes, which sums to one, that of the structure: a graph has the same share of it whatever
+// the number of its codes, or one for each of them.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
-	for name, p := range problems(t) {
-		if p.Model.Mechanism != Linear {
-			continue
-		}
-		p.Structure.EdgePenalty = 0.3
-		p.Structure.Required[2], p.Structure.Allowed[0], p.Structure.MaxParents = SetOf(0), SetOf(1), 1
+	for name, free := range problems(t) {
+		model := free.Model
+		model.EdgePenalty, model.Orders = 0.3, free.Data.Counted != nil
+		p, err := NewProblem(free.Data, model, Constraints{Require: []string{"a->c"}, Forbid: []string{"c->a"}, MaxParents: 1})
+		require.NoError(t, err)
 		target := newGraphTarget(p)
-		nodes, dim := 3, target.space.Dim()
+		l := p.layout()
+		dim := target.space.Dim()
 		var codes [][]int32
 		var thetas [][]float64
-		for range 40 {
-			code, theta := make([]int32, 5), make([]float64, dim)
-			for site, card := range target.space.Cards() {
-				code[site] = random.Int32N(int32(card))
-			}
+		for _, code := range space.All(target.space.Cards()) {
+			theta := make([]float64, dim)
 			for k := range theta {
 				theta[k] = random.NormFloat64()
 			}
-			codes, thetas = append(codes, code), append(thetas, theta)
+			codes, thetas = append(codes, append([]int32(nil), code...)), append(thetas, theta)
 		}
-		outputs, err := graph.MustNewExec(backend, func(codes, theta *graph.Node) (*graph.Node, *graph.Node) {
-			return target.LogPrior(codes), target.LogJoint(codes, target.space.Mask(codes), theta)
+		outputs, err := graph.MustNewExec(backend, func(codes, theta *graph.Node) (*graph.Node, *graph.Node, *graph.Node) {
+			mask := target.space.Mask(codes)
+			return target.LogPrior(codes), target.LogJoint(codes, mask, theta), mask
 		}).Exec(codes, thetas)
 		require.NoError(t, err, name)
-		priors, values := outputs[0].Value().([]float64), outputs[1].Value().([]float64)
+		priors, values, masks := outputs[0].Value().([]float64), outputs[1].Value().([]float64), outputs[2].Value().([][]bool)
+		total := 0.0
+		byGraph := map[string]float64{}
+		edges := map[string]int{}
 		for b, code := range codes {
 			g, err := target.space.Graph(code)
 			require.NoError(t, err)
 			var want float64
-			possible := g.Has(0, 2)
+			possible := g.Has(0, 2) && !g.Has(2, 0)
 			for j, parents := range g.ParentSets() {
-				theta := make([]float64, p.layout().dim())
-				for i := range nodes {
-					theta[i] = thetas[b][i*nodes+j]
-				}
-				if p.Model.Sigma == 0 {
-					theta[nodes] = thetas[b][nodes*nodes+j]
-				}
-				want += naiveLogJoint(p, Family{j, parents}, theta)
-				possible = possible && parents.Within(p.Structure.Allowed[j]) && parents.Len() <= 1
+				want += naiveLogJoint(p, Family{j, parents}, thetas[b][j*l.dim():(j+1)*l.dim()])
+				require.Equal(t, l.mask(Family{j, parents}), masks[b][j*l.dim():(j+1)*l.dim()], name)
+				possible = possible && parents.Len() <= 1
 			}
 			require.InDelta(t, want, values[b], 1e-8*(1+math.Abs(want)), name)
+			require.Equal(t, possible, !math.IsInf(priors[b], -1), name)
+			total += math.Exp(priors[b])
 			if possible {
-				require.InDelta(t, -0.3*float64(g.Edges()), priors[b], 1e-12)
-			} else {
-				require.True(t, math.IsInf(priors[b], -1))
+				share := priors[b]
+				if !model.Orders {
+					share += math.Log(g.Orders())
+				}
+				byGraph[g.Key()], edges[g.Key()] = share, g.Edges()
 			}
+		}
+		require.InDelta(t, 1, total, 1e-10, name)
+
+		// Where bits of edges that are decided say nothing, graphs come to the same.
+		lenient := target.lenient()
+		output, err := graph.ExecOnce(backend, lenient.LogPrior, codes)
+		require.NoError(t, err)
+		adjacency, err := graph.ExecOnce(backend, lenient.space.Adjacency, codes)
+		require.NoError(t, err)
+		shares := map[string]float64{}
+		for b, logPrior := range output.Value().([]float64) {
+			g, err := lenient.space.Graph(codes[b])
+			require.NoError(t, err)
+			if math.IsInf(logPrior, -1) {
+				continue
+			}
+			shares[g.Key()] += math.Exp(logPrior)
+			for _, e := range orderedPairs(3) {
+				require.Equal(t, g.Has(e.from, e.to), adjacency.Value().([][][]bool)[b][e.from][e.to])
+			}
+		}
+		require.Len(t, shares, len(byGraph))
+		for key, logShare := range byGraph {
+			if model.Orders {
+				g := keyGraph(key)
+				logShare += math.Log(g.Orders())
+			}
+			require.InDelta(t, math.Exp(logShare), shares[key], 1e-10, name)
+		}
+		for key, a := range byGraph {
+			for other, b := range byGraph {
+				require.InDelta(t, -0.3*float64(edges[key]-edges[other]), a-b, 1e-10, name)
+			}
+		}
+	}
+}
+
+// keyGraph is the graph over three nodes with a key.
+func keyGraph(key string) *Graph {
+	g := NewGraph(3)
+	for k, c := range key {
+		if c == '1' {
+			g.Set(k/3, k%3, true)
+		}
+	}
+	return g
+}
+
+// Inside a graph function topological orders are counted as outside: all graphs of up to four nodes, and random ones of more.
+func TestCountOrders(t *testing.T) {
+	backend := testkit.Backend(t)
+	random := rand.New(rand.NewPCG(3, 5))
+	for nodes := 2; nodes <= 7; nodes++ {
+		o := NewOrdered(nodes)
+		var codes [][]int32
+		if nodes <= 4 {
+			for _, code := range space.All(o.Cards()) {
+				codes = append(codes, append([]int32(nil), code...))
+			}
+		} else {
+			for range 50 {
+				code := make([]int32, len(o.Cards()))
+				dense := random.Float64()
+				for site, card := range o.Cards() {
+					if code[site] = random.Int32N(int32(card)); card == 2 {
+						code[site] = int32(indicator(random.Float64() < dense))
+					}
+				}
+				codes = append(codes, code)
+			}
+		}
+		output, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return countOrders(o.Adjacency(codes)) }, codes)
+		require.NoError(t, err)
+		for b, count := range output.Value().([]float64) {
+			g, err := o.Graph(codes[b])
+			require.NoError(t, err)
+			require.Equal(t, g.Orders(), count, "%v", codes[b])
+		}
+	}
+	_, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return countOrders(NewOrdered(11).Adjacency(codes)) }, [][]int32{make([]int32, 10+55)})
+	require.ErrorContains(t, err, "at most 10")
+}
+
+// With known noise the posterior in standard coordinates is the standard normal distribution, times the evidence, for every graph; with unknown noise it is the density
+// of the parameters that the coordinates stand for.
+func TestStandardCoordinates(t *testing.T) {
+	backend := testkit.Backend(t)
+	random := rand.New(rand.NewPCG(7, 5))
+	for _, sigma := range []float64{0.7, 0} {
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Sigma: sigma, PriorSD: 1.3}, Constraints{})
+		require.NoError(t, err)
+		target := newStandardTarget(p)
+		var codes [][]int32
+		var etas [][]float64
+		for _, code := range space.All(target.space.Cards()) {
+			eta := make([]float64, target.space.Dim())
+			for k := range eta {
+				eta[k] = random.NormFloat64()
+			}
+			codes, etas = append(codes, append([]int32(nil), code...)), append(etas, eta)
+		}
+		output, err := graph.ExecOnce(backend, func(codes, eta *graph.Node) *graph.Node {
+			return target.LogJoint(codes, target.space.Mask(codes), eta)
+		}, codes, etas)
+		require.NoError(t, err)
+		density := p.newDensity()
+		dim := p.layout().dim()
+		for b, value := range output.Value().([]float64) {
+			g, err := target.space.Graph(codes[b])
+			require.NoError(t, err)
+			parents := g.ParentSets()
+			theta := target.parameters(parents, etas[b])
+			thetas := make([][]float64, len(parents))
+			var want, logDet float64
+			for j, set := range parents {
+				thetas[j] = theta[j*dim : (j+1)*dim]
+				stats, f := newLinearStats(p.Data, j), Family{j, set}
+				want += stats.logEvidence(set, sigma, 1.3)
+				mask := p.layout().mask(f)
+				for _, k := range used(mask) {
+					want += logNormal(etas[b][j*dim+k], 0, 1)
+				}
+				_, own := newQuadratic(p.layout(), stats, f, 1.3).transform(mask)
+				logDet += own
+			}
+			if sigma > 0 {
+				require.InDelta(t, want, value, 1e-8)
+			}
+			require.InDelta(t, density.of(parents, thetas)+logDet, value, 1e-8)
 		}
 	}
 }

@@ -151,9 +151,11 @@ const (
 	Exact
 	// Chains are Markov chains over graphs, for linear mechanisms.
 	Chains
+	// Made is the method of the paper: one flow over the parameters of all nodes, and a masked autoregressive network q(m) over orders and edges along them.
+	Made
 )
 
-var methodNames = [...]string{"auto", "exact", "chains"}
+var methodNames = [...]string{"auto", "exact", "chains", "made"}
 
 // String returns the name that [ParseMethod] reads.
 func (m Method) String() string {
@@ -163,14 +165,14 @@ func (m Method) String() string {
 	return methodNames[m]
 }
 
-// ParseMethod reads auto, exact or chains.
+// ParseMethod reads auto, exact, chains or made.
 func ParseMethod(s string) (Method, error) {
 	for m, name := range methodNames {
 		if s == name {
 			return Method(m), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown method %q; expected auto, exact or chains", s)
+	return 0, fmt.Errorf("unknown method %q; expected auto, exact, chains or made", s)
 }
 
 // MarshalText writes the name.
@@ -240,6 +242,8 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 func (p *Problem) Resolve(m Method) (Method, error) {
 	impossible := p.listable(maxFamilies)
 	switch {
+	case m == Made:
+		return m, p.CheckMade()
 	case m == Chains && p.Model.Mechanism != Linear, m == Auto && impossible != nil && p.Model.Mechanism != Linear:
 		if m == Chains {
 			return 0, fmt.Errorf("chains over graphs need scores in closed form, of linear mechanisms, not of %s", p.Model.Mechanism)

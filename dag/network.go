@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas32"
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given these, the node is a linear function of the outputs of the hidden
@@ -42,7 +40,7 @@ func newNetworkFamily(p *Problem, f Family) *networkFamily {
 	}
 	n.target = column(f.Node)
 	n.squares = inner(n.target, n.target)
-	n.logSD = math.Log(stat.StdDev(mat.Col(nil, f.Node, p.Data.X), nil))
+	n.logSD = p.Data.logSD(f.Node)
 	if n.bias {
 		ones := make([]float32, len(n.target))
 		for i := range ones {

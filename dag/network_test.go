@@ -166,7 +166,8 @@ func TestPredictedScores(t *testing.T) {
 	}
 	for i, f := range p.Families {
 		if f.Parents.Len() == 2 {
-			require.InDelta(t, known[i], s.predict(f, known), 1e-12)
+			require.InDelta(t, known[i], s.predict(f, known, true), 1e-12)
+			require.InDelta(t, known[i], s.predict(f, known, false), 1e-12)
 		}
 	}
 }

@@ -41,6 +41,16 @@ func (o Ordered) site(s, t int) int {
 	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
 }
 
+// pairOf are the positions s < t whose edge a site tells of.
+func (o Ordered) pairOf(site int) (s, t int) {
+	for s = range o.nodes {
+		if last := o.site(s, o.nodes-1); site <= last {
+			return s, o.nodes - 1 - (last - site)
+		}
+	}
+	panic(fmt.Sprintf("dag.Ordered.pairOf: site %d of %d", site, len(o.Cards())))
+}
+
 // Graph decodes a code.
 func (o Ordered) Graph(code []int32) (*Graph, error) {
 	if want := len(o.Cards()); len(code) != want {
@@ -86,20 +96,7 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	space.AssertCodes("dag.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32 // exact for what is counted here
-	// left[b, j] is 1 while node j is not picked; the digit picks the one that has as many before it.
-	left := graph.Ones(g, shapes.Make(number, batch, o.nodes))
-	before := graph.LowerTriangular(g, o.nodes)
-	before = graph.ConvertDType(graph.LogicalNot(before), number) // [N, N], 1 where row < column
-	rows := make([]*graph.Node, o.nodes)
-	for t := range o.nodes {
-		rank := graph.Dot(left, before) // [B, N]: nodes left before each
-		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
-		if t < o.nodes-1 {
-			digit = graph.ConvertDType(graph.SliceAxis(codes, 1, graph.AxisElem(t)), number)
-		}
-		rows[t] = graph.Mul(left, graph.ConvertDType(graph.Equal(rank, digit), number))
-		left = graph.Sub(left, rows[t])
-	}
+	rows, _ := o.positions(codes, o.nodes)
 	permutation := graph.Stack(rows, 1) // P [B, N, N]: position, node
 	// U [B, N, N]: the bits in their places, zeros elsewhere.
 	zero := graph.Zeros(g, shapes.Make(number, batch, 1))
@@ -117,6 +114,29 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	upper := graph.Reshape(graph.Concatenate(entries, 1), batch, o.nodes, o.nodes)
 	sorted := graph.Einsum("bsj,bst->btj", permutation, upper) // PᵀU, as [B, t, from]
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
+}
+
+// positions decodes the first digits of codes [B,S]: which node is at each of these positions, and which nodes are left, both as 0 and 1 [B,N] Float32.
+func (o Ordered) positions(codes *graph.Node, count int) (rows []*graph.Node, left *graph.Node) {
+	g, batch := codes.Graph(), codes.Shape().Dim(0)
+	const number = dtypes.Float32
+	left = graph.Ones(g, shapes.Make(number, batch, o.nodes))
+	for t := range count {
+		rank := graph.Dot(left, o.earlier(g)) // [B, N]: nodes left before each; the digit picks the one that has as many
+		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
+		if t < o.nodes-1 {
+			digit = graph.ConvertDType(graph.SliceAxis(codes, 1, graph.AxisElem(t)), number)
+		}
+		row := graph.Mul(left, graph.ConvertDType(graph.Equal(rank, digit), number))
+		rows = append(rows, row)
+		left = graph.Sub(left, row)
+	}
+	return rows, left
+}
+
+// earlier is [N,N] Float32, 1 where row < column.
+func (o Ordered) earlier(g *graph.Graph) *graph.Node {
+	return graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, o.nodes)), dtypes.Float32)
 }
 
 // maxOrderNodes is the largest graph whose topological orders are counted: the count takes 2^N numbers.

@@ -58,20 +58,20 @@ func (p *Problem) exactParameters(families []Family, random *rand.Rand) paramete
 	}
 }
 
-// logJoint is log p(x_j, θ | x_pa) of a linear family up to a constant.
+// logJoint is log p(x_j, θ | x_pa) of a linear family.
 func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD float64) float64 {
 	var of []int
 	var weights []float64
 	sum := 0.0
 	for i := range f.Parents.Nodes() {
 		of, weights = append(of, i), append(weights, theta[i])
-		sum -= square(theta[i]/priorSD) / 2
+		sum -= square(theta[i]/priorSD)/2 + math.Log(priorSD) + halfLog2Pi
 	}
 	squares, _ := s.residual(of, weights)
 	logSigma := l.logSigma(theta)
-	sum -= squares*math.Exp(-2*logSigma)/2 + float64(s.rows)*logSigma
+	sum -= squares*math.Exp(-2*logSigma)/2 + float64(s.rows)*(logSigma+halfLog2Pi)
 	if l.sigma == 0 {
-		sum -= square((logSigma-s.logSD)/logSigmaSD) / 2
+		sum -= square((logSigma-s.logSD)/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
 	}
 	return sum
 }

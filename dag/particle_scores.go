@@ -19,10 +19,11 @@ const (
 	lookedWork    = 6_000_000 // families times rows up to which all families get a look; else only small ones and those that may matter
 	lookedSize    = 2         // families with up to so many parents, beside those required, that get a look at any rate
 	lookBatch     = 96        // families in a round
-	lookRounds    = 40        //
+	lookRounds    = 300       //
+	roughRows     = 1000      // rows for which a look is off by some nats; the more rows the more
 	unseenShare   = 0.05      // expected families of a graph that no look was taken at, when looking ends
 	firstIslands  = 2         // fine islands of a family
-	fineRounds    = 60        //
+	fineRounds    = 150       //
 	wantedSpread  = 0.004     // of the probability of a family, that an error of its evidence makes
 	certainShare  = 0.01      // the weight of the error of a family that is certain: it moves no probability, but the evidence of all graphs
 	slack         = 2         // nats by which a prediction is raised, to look rather once too often
@@ -73,7 +74,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		return nil, err
 	}
 	for range lookRounds {
-		graphs, err := NewPosterior(s.problem.Structure, s.scores(true))
+		graphs, err := s.flattened()
 		if err != nil {
 			return nil, err
 		}
@@ -94,12 +95,29 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		if len(batch) == 0 {
 			break
 		}
-		if err := s.addIslands(ctx, batch); err != nil {
+		if unseen := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return !math.IsNaN(s.look[f]) }); len(unseen) > 0 {
+			err = s.takeLooks(ctx, unseen) // a look may do to put it aside
+		} else {
+			err = s.addIslands(ctx, batch)
+		}
+		if err != nil {
 			return nil, err
 		}
 		graphs, err = NewPosterior(s.problem.Structure, s.scores(false))
 	}
 	return graphs, err
+}
+
+// flattened is the posterior over graphs as looks tell it, raised to a power for which what they are off by is some nats: else only the families of the best graph would be seen, and
+// then those of the next.
+func (s *particleScores) flattened() (*Posterior, error) {
+	power := math.Min(1, roughRows/float64(s.problem.Data.Rows()))
+	structure, scores := s.problem.Structure, s.scores(true)
+	structure.EdgePenalty *= power
+	for i := range scores.LogEvidence {
+		scores.LogEvidence[i] *= power
+	}
+	return NewPosterior(structure, scores)
 }
 
 // known tells whether a family has fine islands or a closed form.
@@ -180,22 +198,22 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// scores are what is known of all families: from fine islands where there are any, else from the first look, else predicted from smaller families. What is not fine is corrected by how
-// far fine islands have been from looks. optimistic: with predictions raised.
+// scores are what is known of all families: from fine islands where there are any, else from the first look, else predicted from smaller families. Looks are corrected by how
+// far fine islands have been from looks at sets of their size. optimistic: with predictions raised.
 func (s *particleScores) scores(optimistic bool) Scores {
 	families := s.problem.Families
 	out := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
 	spread := s.islandSpread()
-	var gaps []float64
+	var sizes, gaps []float64
 	for f, islands := range s.islands {
 		if len(islands) > 0 {
 			out.LogEvidence[f], out.SE[f] = s.combine(islands, spread)
 			if !math.IsNaN(s.look[f]) {
-				gaps = append(gaps, out.LogEvidence[f]-s.look[f])
+				sizes, gaps = append(sizes, float64(families[f].Parents.Len())), append(gaps, out.LogEvidence[f]-s.look[f])
 			}
 		}
 	}
-	shift, scatter := meanAndSpread(gaps, 3)
+	shift, scatter := fitGaps(sizes, gaps)
 	for i, f := range families { // smaller sets first, within a node
 		switch {
 		case s.known(i):
@@ -204,9 +222,9 @@ func (s *particleScores) scores(optimistic bool) Scores {
 			}
 			continue
 		case !math.IsNaN(s.look[i]):
-			out.LogEvidence[i], out.SE[i] = s.look[i]+shift, scatter
+			out.LogEvidence[i], out.SE[i] = s.look[i]+shift(f.Parents.Len()), scatter
 		default:
-			out.LogEvidence[i], out.SE[i] = s.predict(f, out.LogEvidence), 2*scatter
+			out.LogEvidence[i], out.SE[i] = s.predict(f, out.LogEvidence, optimistic), 2*scatter
 			if optimistic {
 				out.LogEvidence[i] += slack
 			}
@@ -215,10 +233,10 @@ func (s *particleScores) scores(optimistic bool) Scores {
 	return out
 }
 
-// predict is the largest that a family can be expected to have: that of the family without a parent and the gain which this parent brings, and the most that it
-// brings to the sets with one more node left out.
-func (s *particleScores) predict(f Family, known []float64) float64 {
-	best := math.Inf(-1)
+// predict is what a family can be expected to have: that of the family without a parent and the gain which this parent brings, its mean over the sets with one more node left out. optimistic:
+// the most that it brings there, and the best parent to leave out.
+func (s *particleScores) predict(f Family, known []float64, optimistic bool) float64 {
+	best, sum, ways := math.Inf(-1), 0.0, 0.0
 	value := func(parents Set) (float64, bool) {
 		at, ok := s.place[Family{f.Node, parents}]
 		if !ok {
@@ -231,17 +249,27 @@ func (s *particleScores) predict(f Family, known []float64) float64 {
 		if !ok {
 			continue
 		}
-		gain := math.Inf(-1)
+		most, total, count := math.Inf(-1), 0.0, 0.0
 		for l := range f.Parents.Without(i).Nodes() {
 			with, okWith := value(f.Parents.Without(l))
 			without, okWithout := value(f.Parents.Without(l).Without(i))
 			if okWith && okWithout {
-				gain = math.Max(gain, with-without)
+				most = math.Max(most, with-without)
+				total += with - without
+				count++
 			}
 		}
-		best = math.Max(best, base+gain)
+		if count == 0 {
+			continue
+		}
+		best = math.Max(best, base+most)
+		sum += base + total/count
+		ways++
 	}
-	return best
+	if optimistic || ways == 0 {
+		return best
+	}
+	return sum / ways
 }
 
 // islandSpread is the standard deviation of the log evidence of one fine island, over all families.
@@ -301,6 +329,25 @@ func (s *particleScores) settling() (mean, se float64) {
 	}
 	mean, spread := meanAndSpread(differences, math.Inf(1))
 	return mean, spread / math.Sqrt(float64(len(differences)))
+}
+
+// fitGaps fits a line to how far fine islands are from looks, by the number of parents, and returns it with the standard deviation around it. A look at one parent finds nearly all of the
+// evidence, and one at many misses the more the more rows there are: one shift for all would favour families that were only looked at.
+func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
+	center, _ := meanAndSpread(sizes, 0)
+	mean, _ := meanAndSpread(gaps, 0)
+	products, squares := 0.0, 1.0 // as if there were one more family, off by one parent and by no gap
+	for k, size := range sizes {
+		products += (size - center) * (gaps[k] - mean)
+		squares += square(size - center)
+	}
+	slope := products / squares
+	rest := make([]float64, len(gaps))
+	for k, size := range sizes {
+		rest[k] = gaps[k] - mean - slope*(size-center)
+	}
+	_, scatter = meanAndSpread(rest, 3)
+	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
 // meanAndSpread are the mean and the standard deviation of values; fewer than 8 do not tell the latter, and otherwise stands for it.

@@ -118,14 +118,27 @@ func sameFile(path, found string, recorded *string) error {
 
 // FitConfig is the training that the record asks for.
 func (r *Record) FitConfig(problem *Problem) vti.Config {
-	fit := problem.Training(vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType})
+	fit := vti.Config{Flow: r.Flow, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType}
+	if r.Structure == Made {
+		fit = problem.MadeTraining(fit)
+	} else {
+		fit = problem.Training(fit)
+	}
 	r.Steps, r.Batch = fit.Steps, fit.Batch
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the problem. A checkpoint that is
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the problem by that method. A checkpoint that is
 // not there is an error that wraps fs.ErrNotExist.
-func CheckCheckpoint(device *gpu.Device, problem *Problem, fit vti.Config) error {
+func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
+	if method == Made {
+		target, graphs, _ := problem.madeTarget()
+		fit, err := problem.madeTraining(graphs, fit)
+		if err == nil {
+			_, err = vti.Load(device, target, fit)
+		}
+		return err
+	}
 	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))
 	_, err := vti.Load(device, problem.FamilyTarget(), fit)
 	return err

@@ -55,16 +55,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	var traceErr error
-	report := fit.Progress
-	fit.Progress = func(info vti.Info) {
-		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
-			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
-			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		}))
-		if report != nil {
-			report(info)
-		}
-	}
+	fit.Progress = traced(rows, fit.Progress, &traceErr)
 	if target.anchors, err = problem.anchorsOf(ctx, device, target, fit, cfg); err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
@@ -78,15 +69,16 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	cfg.Status("drawing graphs")
-	draws := posterior.Sample(stream.Rand(fit.Seed, "graphs"), graphDraws)
-	edgeErrors := posterior.EdgeErrors(draws)
+	graphs := posterior.Sample(stream.Rand(fit.Seed, "graphs"), graphDraws)
+	edgeErrors := posterior.EdgeErrors(graphs)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
-	result.Certificate = posterior.certify(draws, edgeErrors, found.draws, found.evidences.NonFinite())
-	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
+	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
+	problem.fill(result, posterior, graphs, edgeErrors, cfg.Truth)
 	random := stream.Rand(fit.Seed, "parameters")
 	source := found.parameters(random)
-	result.Parameters = problem.effects(posterior.mixture(), source, random)
-	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
+	if err := problem.describe(result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+		return nil, err
+	}
 	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
 	return result, problem.write(result, cfg.Dir)
 }
@@ -109,6 +101,19 @@ func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *f
 		return nil, err
 	}
 	return a, a.write(path)
+}
+
+// traced adds every report to a trace before report, if not nil, hears of it. Errors are joined to failed.
+func traced(rows *rundir.Trace, report func(vti.Info), failed *error) func(vti.Info) {
+	return func(info vti.Info) {
+		*failed = errors.Join(*failed, rows.Add(rundir.Report{
+			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
+			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+		}))
+		if report != nil {
+			report(info)
+		}
+	}
 }
 
 // startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.
@@ -148,13 +153,14 @@ func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph
 	if err != nil {
 		return nil, err
 	}
-	draws := posterior.Sample(stream.Rand(seed, "graphs"), graphDraws)
+	graphs := posterior.Sample(stream.Rand(seed, "graphs"), graphDraws)
 	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
-	problem.fill(result, posterior, draws, square2(problem.Data.Nodes()), truth)
+	problem.fill(result, posterior, graphs, square2(problem.Data.Nodes()), truth)
 	random := stream.Rand(seed, "parameters")
 	source := problem.exactParameters(problem.Families, random)
-	result.Parameters = problem.effects(posterior.mixture(), source, random)
-	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
+	if err := problem.describe(result, dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+		return nil, err
+	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, dir)
 }

@@ -4,10 +4,12 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -36,22 +38,35 @@ func (p *Problem) CheckChains() error {
 		return p.listable(maxFamilies)
 	case p.Model.Mechanism != Linear:
 		return fmt.Errorf("chains over graphs have linear mechanisms only, not %s", p.Model.Mechanism)
-	case !p.Structure.Orders:
-		return fmt.Errorf("chains move over orders and edges along them: they need the prior over those, --prior-orders")
-	case len(p.Structure.required()) > 0:
-		return fmt.Errorf("chains start from the empty graph: they cannot have required edges")
 	}
-	return nil
+	return p.countable("a chain")
 }
 
-// required lists the required edges.
-func (s Structure) required() (list []pair) {
-	for j, set := range s.Required {
-		for i := range set.Nodes() {
-			list = append(list, pair{i, j})
+// starts are codes of graphs that the structure allows, along random orders, from sparse to dense.
+func (s Structure) starts(random *rand.Rand, count int) (codes [][]int32) {
+	ordered := NewOrdered(s.Nodes)
+	for range count {
+		var placed Set
+		var order []int
+		parents := make([]Set, s.Nodes)
+		share := random.Float64() * 0.5
+		for len(order) < s.Nodes {
+			j := random.IntN(s.Nodes)
+			if placed.Has(j) || !s.Required[j].Within(placed) {
+				continue
+			}
+			parents[j] = s.Required[j]
+			for i := range placed.And(s.Allowed[j]).Nodes() {
+				if random.Float64() < share && (s.MaxParents < 0 || parents[j].Len() < s.MaxParents) {
+					parents[j] = parents[j].With(i)
+				}
+			}
+			placed = placed.With(j)
+			order = append(order, j)
 		}
+		codes = append(codes, ordered.Code(FromParents(parents), order))
 	}
-	return list
+	return codes
 }
 
 // RunChains samples orders, edges and parameters of linear mechanisms together by reversible-jump MCMC, without any use of the structure that the other methods rest
@@ -61,9 +76,12 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	if err := problem.CheckChains(); err != nil {
 		return nil, err
 	}
-	target := newGraphTarget(problem)
+	target := newGraphTarget(problem).lenient()
 	if cfg.Jumps == 0 { // turning an edge takes several of them
 		cfg.Jumps = 4 * len(target.space.Cards())
+	}
+	if len(cfg.Starts) == 0 {
+		cfg.Starts = problem.Structure.starts(stream.Rand(cfg.Seed, "starts"), max(cfg.Chains, rjmcmc.DefaultChains))
 	}
 	chains, err := rjmcmc.Run(ctx, device.Backend(), target, cfg)
 	if err != nil {
@@ -76,7 +94,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
 	for _, e := range orderedPairs(nodes) {
-		in := chains.Inclusion(e.from*nodes + e.to)
+		in := chains.Inclusion(e.to*target.space.layout.dim() + e.from)
 		probabilities[e.from][e.to], errors[e.from][e.to] = in.Mean, in.MCSE
 		if in.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
@@ -89,25 +107,36 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		}
 	}
 	result.Diagnostics = chainReport(chains.Chains, chains.Draws()/chains.Chains, worst)
-	draws, err := target.gather(chains)
+	own, err := target.gather(chains)
 	if err != nil {
 		return nil, err
 	}
+	draws := own.count()
 	// As if the effective draws of the worst indicator were those of every event.
 	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), truth)
+	random := stream.Rand(cfg.Seed, "parameters")
+	posterior, source := own.split(random)
+	if err := problem.describe(result, dir, posterior, source, own.thin(fileDraws), random); err != nil {
+		return nil, err
+	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, dir)
 }
 
-// gather counts the graphs that the chains visited, the most frequent first.
-func (t *graphTarget) gather(chains *rjmcmc.Result) ([]Draw, error) {
-	var graphs []*Graph
+// gather is the draws of chains.
+func (t *graphTarget) gather(chains *rjmcmc.Result) (d drawn, err error) {
+	dim := t.space.layout.dim()
 	for k := range chains.Draws() {
 		g, err := t.space.Graph(chains.Codes(k))
 		if err != nil {
-			return nil, err
+			return d, err
 		}
-		graphs = append(graphs, g)
+		thetas := make([][]float64, t.space.nodes)
+		for j := range thetas {
+			thetas[j] = chains.Theta(k)[j*dim : (j+1)*dim]
+		}
+		d.parents, d.thetas = append(d.parents, g.ParentSets()), append(d.thetas, thetas)
+		d.chain = append(d.chain, int32(k%chains.Chains+1))
 	}
-	return countDraws(graphs, nil), nil
+	return d, nil
 }

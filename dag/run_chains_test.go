@@ -2,34 +2,61 @@ package dag
 
 import (
 	"math"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Chains that know nothing of families find the edge probabilities of the exact sums over orders: within 5 Monte Carlo standard errors and 0.01.
+// Chains that know nothing of families find the edge probabilities of the exact sums, under either prior and with constraints: within 5 Monte Carlo standard errors and 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Sigma: 0.8, Orders: true, EdgePenalty: 0.5}, Constraints{Forbid: []string{"c->a"}})
-	require.NoError(t, err)
-	scores, err := p.ExactScores(t.Context(), nil)
-	require.NoError(t, err)
-	posterior, err := NewPosterior(p.Structure, scores)
-	require.NoError(t, err)
-	result, err := RunChains(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 300, Iterations: 1000, Seed: 2}, nil, t.TempDir())
-	require.NoError(t, err)
-	require.NotEqual(t, "failed", result.Diagnostics.Verdict)
-	want := posterior.EdgeProbabilities()
-	for i, row := range result.matrix() {
-		for j, probability := range row {
-			require.InDelta(t, want[i][j], probability, 0.01+5*math.Sqrt(0.25/float64(result.Diagnostics.ESS)), "%d to %d", i, j)
+	for _, orders := range []bool{true, false} {
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Sigma: 0.8, Orders: orders, EdgePenalty: 0.5},
+			Constraints{Forbid: []string{"c->a"}, Require: []string{"a->b"}})
+		require.NoError(t, err)
+		scores, err := p.ExactScores(t.Context(), nil)
+		require.NoError(t, err)
+		posterior, err := NewPosterior(p.Structure, scores)
+		require.NoError(t, err)
+		dir := t.TempDir()
+		result, err := RunChains(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 200, Iterations: 500, Seed: 2}, nil, dir)
+		require.NoError(t, err)
+		require.NotEqual(t, "failed", result.Diagnostics.Verdict, "R-hat %v", result.Diagnostics.RHat)
+		want := posterior.EdgeProbabilities()
+		for i, row := range result.matrix() {
+			for j, probability := range row {
+				require.InDelta(t, want[i][j], probability, 0.01+5*math.Sqrt(0.25/float64(result.Diagnostics.ESS)), "%d to %d", i, j)
+			}
 		}
+		require.NotEmpty(t, result.Parameters)
+		require.Len(t, result.Checks, 3)
+		file, err := draws.Read(filepath.Join(dir, DrawsFile))
+		require.NoError(t, err)
+		require.Equal(t, draws.Chains, file.Kind)
+		require.EqualValues(t, 32, slices.Max(file.Chain))
 	}
-	p.Structure.Orders = false
-	require.ErrorContains(t, p.CheckChains(), "--prior-orders")
+}
+
+// Chains start in graphs that the structure allows, sparse ones and dense ones.
+func TestStartsOfChains(t *testing.T) {
+	s := FreeStructure(5)
+	s.Required[1], s.Allowed[3], s.MaxParents = SetOf(4), SetOf(0, 1), 2
+	edges := map[int]bool{}
+	for _, code := range s.starts(randomOf(1), 200) {
+		g, err := NewOrdered(5).Graph(code)
+		require.NoError(t, err)
+		for j, parents := range g.ParentSets() {
+			require.True(t, s.Required[j].Within(parents) && parents.Within(s.Allowed[j]) && parents.Len() <= 2)
+		}
+		edges[g.Edges()] = true
+	}
+	require.Greater(t, len(edges), 4)
 }

@@ -61,8 +61,9 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := scores.parameters(random)
-	result.Parameters = problem.effects(posterior.mixture(), source, random)
-	result.Checks = problem.checkNodes(posterior.mixture(), source, random)
+	if err := problem.describe(result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
+		return nil, err
+	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, cfg.Dir)
 }

@@ -33,7 +33,8 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 		return nil, err
 	}
 	edges, worst := sampled.edges()
-	posterior, draws := sampled.gather()
+	posterior, kept := sampled.gather()
+	draws := kept.count()
 	nodes := problem.Data.Nodes()
 	probabilities, errors := square2(nodes), square2(nodes)
 	for _, e := range orderedPairs(nodes) {
@@ -47,8 +48,11 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth)
 	random := stream.Rand(cfg.Chains.Seed, "parameters")
 	source := problem.exactParameters(posterior.families, random)
-	result.Parameters = problem.effects(posterior, source, random)
-	result.Checks = problem.checkNodes(posterior, source, random)
+	own := drawnFrom(kept.families, posterior.families, source)
+	own.chain = kept.chain
+	if err := problem.describe(result, cfg.Dir, posterior, source, own, random); err != nil {
+		return nil, err
+	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, cfg.Dir)
 }
@@ -86,13 +90,11 @@ func shareOf(draws []Draw, independent float64) func(event func(*Graph) bool) (p
 // comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws: equivalence classes take long.
 const comparedGraphs = 3000
 
-// gather lists the families of all draws with their shares, and the graphs of some draws, the most frequent first.
-func (s *sampledGraphs) gather() (posterior mixture, draws []Draw) {
+// gather lists the families of all draws with their shares, and some of the draws.
+func (s *sampledGraphs) gather() (posterior mixture, kept someGraphs) {
 	place := map[Family]int{}
 	total := float64(len(s.graphs) * len(s.graphs[0]))
 	every := max(1, int(total)/comparedGraphs)
-	var graphs []*Graph
-	var families [][]int
 	for c, chain := range s.graphs {
 		for k, parents := range chain {
 			own := make([]int, len(parents))
@@ -108,12 +110,22 @@ func (s *sampledGraphs) gather() (posterior mixture, draws []Draw) {
 				own[j] = at
 			}
 			if (c*len(chain)+k)%every == 0 {
-				graphs, families = append(graphs, FromParents(parents)), append(families, own)
+				kept.graphs, kept.families, kept.chain = append(kept.graphs, FromParents(parents)), append(kept.families, own), append(kept.chain, int32(c+1))
 			}
 		}
 	}
-	return posterior, countDraws(graphs, families)
+	return posterior, kept
 }
+
+// someGraphs are some of the draws of chains, evenly spread over them.
+type someGraphs struct {
+	graphs   []*Graph
+	families [][]int // by node
+	chain    []int32 // from 1
+}
+
+// count lists the different graphs, the most frequent first.
+func (k someGraphs) count() []Draw { return countDraws(k.graphs, k.families) }
 
 // countDraws lists the different ones of some graphs, the most frequent first. families may be nil.
 func countDraws(graphs []*Graph, families [][]int) []Draw {

@@ -24,11 +24,17 @@ type Simulation struct {
 	Bias      bool
 	// Noise is σ of every node; 0 stands for 1.
 	Noise float64
+	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one: Nodes, EdgeProbability and ExpectedDegree are then zero.
+	Graph *Graph   `json:"-"`
+	Names []string `json:"-"`
 	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.
 	Seed uint64
 }
 
 func (s Simulation) withDefaults() Simulation {
+	if s.Graph != nil {
+		s.Nodes = s.Graph.nodes
+	}
 	if s.Nodes == 0 {
 		s.Nodes = 10
 	}
@@ -55,6 +61,17 @@ func (s Simulation) Validate() error {
 	if s.EdgeProbability != 0 && s.ExpectedDegree != 0 {
 		return fmt.Errorf("edge-probability and expected-degree both set the number of edges: give one")
 	}
+	if s.Graph != nil {
+		if s.Nodes != 0 || s.EdgeProbability != 0 || s.ExpectedDegree != 0 {
+			return fmt.Errorf("a graph to simulate from has its own nodes and edges: give no other number of them")
+		}
+		if len(s.Names) != s.Graph.nodes {
+			return fmt.Errorf("expected a name for each of %d nodes, found %d", s.Graph.nodes, len(s.Names))
+		}
+		if cycle := s.Graph.Cycle(); cycle != nil {
+			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])
+		}
+	}
 	s = s.withDefaults()
 	switch {
 	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
@@ -75,7 +92,7 @@ func (s Simulation) Validate() error {
 
 // Simulated are made-up data with their truth.
 type Simulated struct {
-	Names  []string    // x0, x1, …
+	Names  []string    // x0, x1, …, or those that were given
 	Values [][]float64 // by row
 	Truth  *Graph
 }
@@ -86,16 +103,8 @@ func Simulate(s Simulation) (*Simulated, error) {
 		return nil, err
 	}
 	s = s.withDefaults()
-	out := &Simulated{Truth: NewGraph(s.Nodes)}
-	random := stream.Rand(s.Seed, "graph")
-	order := random.Perm(s.Nodes)
-	for a := range order {
-		out.Names = append(out.Names, fmt.Sprintf("x%d", a))
-		for b := range a {
-			out.Truth.Set(order[b], order[a], random.Float64() < s.EdgeProbability)
-		}
-	}
-	random = stream.Rand(s.Seed, "weights")
+	out, order := s.graph()
+	random := stream.Rand(s.Seed, "weights")
 	l := layout{nodes: s.Nodes, mechanism: s.Mechanism, hidden: s.Hidden, bias: s.Bias, sigma: s.Noise}
 	thetas := make([][]float64, s.Nodes)
 	for j := range thetas {
@@ -119,6 +128,24 @@ func Simulate(s Simulation) (*Simulated, error) {
 		out.Values = append(out.Values, row)
 	}
 	return out, nil
+}
+
+// graph is the graph to simulate from, with an order of its nodes.
+func (s Simulation) graph() (out *Simulated, order []int) {
+	if s.Graph != nil {
+		order, _ = s.Graph.Order()
+		return &Simulated{Names: s.Names, Truth: s.Graph}, order
+	}
+	out = &Simulated{Truth: NewGraph(s.Nodes)}
+	random := stream.Rand(s.Seed, "graph")
+	order = random.Perm(s.Nodes)
+	for a := range order {
+		out.Names = append(out.Names, fmt.Sprintf("x%d", a))
+		for b := range a {
+			out.Truth.Set(order[b], order[a], random.Float64() < s.EdgeProbability)
+		}
+	}
+	return out, order
 }
 
 // WriteCSV writes the table.

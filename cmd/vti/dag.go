@@ -33,7 +33,9 @@ evidence with every set of parents, and sums over all graphs give the probabilit
 graph. With linear mechanisms one flow learns the parameters of all of them, and importance weights
 turn it into evidences; with networks the evidences come from particles that are tempered from the
 prior to the posterior. Larger graphs, up to 128 columns with linear mechanisms, are found by Markov
-chains over graphs (--structure chains), which run until they agree. The answer comes with a verdict:
+chains over graphs (--structure chains), which run until they agree. To compare, --structure made does as
+the paper does: one flow over the parameters of all columns and a network that draws an order and the
+edges along it, weighed together. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but weights, particles or chains do not prove it
@@ -127,7 +129,11 @@ func (j *dagJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 	config.Progress = func(info vti.Info) {
 		shown.line(trainingLine(info), info.Step == info.Steps)
 	}
-	result, err := dag.Run(ctx, j.device, j.problem, dag.RunConfig{
+	run := dag.Run
+	if j.record.Structure == dag.Made {
+		run = dag.RunMade
+	}
+	result, err := run(ctx, j.device, j.problem, dag.RunConfig{
 		Fit: config, Draws: j.record.Draws, Anneal: j.record.Anneal, Truth: j.truth, Dir: j.dir,
 		Status: func(text string) { shown.line(text, true) },
 	})

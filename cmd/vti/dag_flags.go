@@ -96,14 +96,14 @@ type dagWalkFlags struct {
 func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Var(parsed[dag.Method]{&f.method, dag.ParseMethod}, "structure",
-		"how graphs are found: exact, by sums over all; chains, by Markov chains over graphs (linear mechanisms); auto: exact where possible")
+		"how graphs are found: exact, by sums over all; chains, by Markov chains over graphs (linear mechanisms); made, by a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
 	flags.Var(count{&f.chains, 2}, "chains", "chains: how many, from random starts (default 6)")
 	flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
 	flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
 	flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
 		"how evidences are estimated: flow, by weights of a trained flow; particles, by tempering (mlp); auto: flow for linear, particles for mlp")
 	flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
-	completeWith(cmd, "structure", "auto", "exact", "chains")
+	completeWith(cmd, "structure", "auto", "exact", "chains", "made")
 	completeWith(cmd, "evidence", "auto", "flow", "particles")
 }
 
@@ -127,6 +127,8 @@ func (f *dagFlags) checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	switch {
 	case record.Structure == dag.Chains:
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
+	case record.Structure == dag.Made:
+		return refuse("--structure made", append(walks, "evidence", "islands", "anneal")...)
 	case record.Evidence == dag.Particles:
 		return refuse("--evidence particles", append(training, walks...)...)
 	}
@@ -148,11 +150,11 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "flow: residual blocks per layer (default 2)")
 	flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "flow: units per hidden layer (default 32)")
 	flags.Var(count{&f.fit.bins, 2}, "flow-bins", "flow: bins of a spline (default 8)")
-	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000)")
-	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256)")
+	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000; made 2000, mlp 4000)")
+	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256, made 64)")
 	registerFloatType(cmd, &f.fit.dtype)
 	registerLaunch(cmd, &f.fit.launch)
-	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a first look at all (default 131072; mlp 16384)")
+	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a first look at all (default 131072; mlp 16384; made 262144)")
 	flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, and takes long with mlp")
 	completeWith(cmd, "flow", flowNames()...)
 }

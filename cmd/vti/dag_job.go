@@ -78,7 +78,7 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	config := record.FitConfig(j.problem)
 	config.Checkpoint = filepath.Join(j.dir, rundir.PosteriorFile)
 	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
-	if err := dag.CheckCheckpoint(j.device, j.problem, config); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := dag.CheckCheckpoint(j.device, j.problem, record.Structure, config); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return nil, err
 	}

@@ -28,17 +28,27 @@ var dagVerdictText = map[string]string{
 func printDag(w io.Writer, r *dag.Result) {
 	if c := r.Certificate; c != nil {
 		text, byParticles := dagVerdictText[c.Verdict], c.Islands > 0
-		if byParticles && c.Verdict != "trusted" {
-			text = "the evidences are not known well enough: more --islands would tell."
+		if c.Verdict != "trusted" {
+			switch {
+			case byParticles:
+				text = "the evidences are not known well enough: more --islands would tell."
+			case c.Families == 0:
+				text = "the learned approximation is not good enough: try more --steps, or --structure exact, which needs none."
+			}
 		}
 		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), text)
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
-		if byParticles {
+		switch {
+		case byParticles:
 			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on a first look; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
 				c.Islands, 100*float64(c.Rough), float64(c.Settling), float64(c.WorstSE))
-		} else {
+		case c.RHat > 0:
+			fmt.Fprintf(w, "  by tempered chains: R-hat %.3f (good up to 1.01), edge probabilities to ± %.2g, %d draws\n\n", float64(c.RHat), float64(c.WorstSE), c.Draws)
+		case c.Families == 0:
+			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws)
+		default:
 			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 		}
 	}
@@ -76,6 +86,7 @@ func printDag(w io.Writer, r *dag.Result) {
 	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
 	files.add("*.csv", "the tables: edges, adjacency (probabilities), graphs, classes, parameters, checks")
 	files.add(dag.GraphFile, "the graph for Graphviz; graph.svg and graph.png draw the edges of at least one half")
+	files.add(dag.DrawsFile, "draws of graphs and parameters")
 	if r.Steps > 0 {
 		files.add(rundir.PosteriorFile, "the trained approximation")
 	}

@@ -15,13 +15,13 @@ func (a *app) rjmcmcDagCommand() *cobra.Command {
 	var chains chainFlags
 	var output outputFlags
 	cmd := &cobra.Command{
-		Use:   "dag TABLE --prior-orders",
+		Use:   "dag TABLE",
 		Short: "Discover graphs by reversible-jump MCMC, with linear mechanisms",
-		Long: `Samples the posterior of vti dag --sem linear --prior-orders by reversible-jump MCMC: chains that change the
-order of the nodes and the edges along it and move the parameters of all mechanisms. They use nothing
-of the structure that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat
-and the effective sample size tell whether they have mixed.`,
-		Example:           "  vti rjmcmc dag data.csv --prior-orders --iterations 5000",
+		Long: `Samples the posterior of vti dag --sem linear by reversible-jump MCMC: chains that change the order of the
+nodes and the edges along it and move the parameters of all mechanisms. They use nothing of the structure
+that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat and the effective
+sample size tell whether they have mixed.`,
+		Example:           "  vti rjmcmc dag data.csv --iterations 5000",
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 	}

@@ -23,7 +23,7 @@ type simulatedGraph struct {
 func (a *app) simulateDagCommand() *cobra.Command {
 	var s dag.Simulation
 	var probability, degree, noise positive
-	var out, truth string
+	var out, truth, known string
 	var asJSON bool
 	s.Mechanism = dag.MLP
 	cmd := &cobra.Command{
@@ -35,10 +35,17 @@ flags give the same files, and fewer rows are the first ones of more.
 The design is that of Davies et al. (2025), appendix F.1: a uniformly random order of the nodes, each edge
 along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7], and normal noise.`,
 		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
-  vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1`,
+  vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1
+  vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
+			if known != "" {
+				var err error
+				if s.Names, s.Graph, err = dag.ReadGraph(known); err != nil {
+					return fmt.Errorf("--graph: %w", err)
+				}
+			}
 			return a.simulateDag(s, out, truth, asJSON)
 		},
 	}
@@ -48,6 +55,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(count{&s.Rows, 1}, "rows", "rows of the table (default 1024)")
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
+	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used")
 	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, or linear")
 	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")

@@ -1,0 +1,56 @@
+package dag
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+
+	"github.com/transdim/vti/space"
+)
+
+// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function: a row takes N 2^N steps.
+const mostCountedNodes = 10
+
+// countOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency [B,N,N] Bool -> [B] float64. A set T of nodes can come first in as many orders as the
+// sets T∖j of those j in T whose parents are all in T∖j, taken together; sets of one size are done at a time. It panics above 10 nodes.
+func countOrders(adjacency *graph.Node) *graph.Node {
+	g, batch, nodes := adjacency.Graph(), adjacency.Shape().Dim(0), adjacency.Shape().Dim(1)
+	if nodes > mostCountedNodes {
+		panic(fmt.Errorf("dag.countOrders: %d nodes, at most %d can be counted", nodes, mostCountedNodes))
+	}
+	bySize := make([][]uint, nodes+1)
+	place := make([]int32, 1<<nodes) // among the sets of its size
+	for set := range uint(1) << nodes {
+		size := bits.OnesCount(set)
+		place[set] = int32(len(bySize[size]))
+		bySize[size] = append(bySize[size], set)
+	}
+	edges := graph.ConvertDType(adjacency, dtypes.Float32)
+	counts := graph.Ones(g, shapes.Make(dtypes.Float64, batch, 1))
+	for _, sets := range bySize[1:] {
+		outside, last := make([][]float32, len(sets)), make([][]float32, len(sets)) // [C, N]: nodes that are not in T, and those that are
+		var before []int32                                                          // [C·N], of T∖j
+		for c, set := range sets {
+			outside[c], last[c] = make([]float32, nodes), make([]float32, nodes)
+			for j := range nodes {
+				bit := uint(1) << j
+				if set&bit == 0 {
+					outside[c][j] = 1
+					before = append(before, 0)
+				} else {
+					last[c][j] = 1
+					before = append(before, place[set&^bit])
+				}
+			}
+		}
+		missing := graph.Einsum("bij,ci->bcj", edges, graph.Const(g, outside))
+		possible := graph.Mul(graph.ConvertDType(graph.LessThan(missing, graph.Scalar(g, dtypes.Float32, 0.5)), dtypes.Float64),
+			graph.InsertAxes(graph.ConvertDType(graph.Const(g, last), dtypes.Float64), 0))
+		earlier := graph.Reshape(space.TakeColumns(counts, before), batch, len(sets), nodes)
+		counts = graph.ReduceSum(graph.Mul(possible, earlier), 2)
+	}
+	return graph.Squeeze(counts, 1)
+}

@@ -1,0 +1,287 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+
+	"github.com/transdim/vti/internal/draws"
+)
+
+// DrawsFile holds draws of graphs and parameters in a run directory.
+const DrawsFile = "draws.parquet"
+
+// fileDraws is the number of draws that a run writes.
+const fileDraws = 2000
+
+// drawn are draws of graphs with the parameters of all nodes.
+type drawn struct {
+	parents [][]Set       // [draw][node]
+	thetas  [][][]float64 // [draw][node], on the working scale, zero where not in use
+	chain   []int32       // of each draw, from 1; nil for independent draws
+}
+
+// drawnFrom draws the parameters of graphs that are given by their families, node by node.
+func drawnFrom(graphs [][]int, families []Family, source parameterSource) (d drawn) {
+	for _, own := range graphs {
+		parents, thetas := make([]Set, len(own)), make([][]float64, len(own))
+		for j, f := range own {
+			parents[j], thetas[j] = families[f].Parents, source(f)
+		}
+		d.parents, d.thetas = append(d.parents, parents), append(d.thetas, thetas)
+	}
+	return d
+}
+
+// spread picks draws from a list in proportion to their counts: [fileDraws] families by node, in random order.
+func spread(list []Draw, random *rand.Rand) (graphs [][]int) {
+	total := 0
+	for _, d := range list {
+		total += d.Count
+	}
+	next, seen := random.Float64(), 0.0
+	for _, d := range list {
+		for seen += float64(d.Count) / float64(total) * fileDraws; next < seen && len(graphs) < fileDraws; next++ {
+			graphs = append(graphs, d.Families)
+		}
+	}
+	random.Shuffle(len(graphs), func(a, b int) { graphs[a], graphs[b] = graphs[b], graphs[a] })
+	return graphs
+}
+
+// count lists the different graphs, the most frequent first.
+func (d drawn) count() []Draw {
+	var graphs []*Graph
+	for _, parents := range d.parents {
+		graphs = append(graphs, FromParents(parents))
+	}
+	return countDraws(graphs, nil)
+}
+
+// thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains side by side.
+func (d drawn) thin(most int) (kept drawn) {
+	every := max(1, len(d.parents)/most)
+	for chains := int(slices.Max(d.chain)); divisor(every, chains) > 1; {
+		every++ // else they would be those of a few chains
+	}
+	for k := 0; k < len(d.parents); k += every {
+		kept.parents, kept.thetas, kept.chain = append(kept.parents, d.parents[k]), append(kept.thetas, d.thetas[k]), append(kept.chain, d.chain[k])
+	}
+	return kept
+}
+
+// divisor is the greatest common one.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// split is the draws by node: the families that they have, with their shares, and a source of the parameters drawn with each.
+func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
+	place := map[Family]int{}
+	var m mixture
+	var thetas [][][]float64
+	for k, parents := range d.parents {
+		for j, set := range parents {
+			f := Family{j, set}
+			at, seen := place[f]
+			if !seen {
+				at = len(m.families)
+				place[f] = at
+				m.families, m.shares, thetas = append(m.families, f), append(m.shares, 0), append(thetas, nil)
+			}
+			m.shares[at] += 1 / float64(len(d.parents))
+			thetas[at] = append(thetas[at], d.thetas[k][j])
+		}
+	}
+	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
+}
+
+// describe summarises the mechanisms by edge and by node, and writes draws to the run directory. random is that of source.
+func (p *Problem) describe(result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
+	result.Parameters = p.effects(posterior, source, random)
+	result.Checks = p.checkNodes(posterior, source, random)
+	return p.writeDraws(dir, *result.Seed, d)
+}
+
+// writeDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b, with outcomes 0 and 1. Coordinates are the parameters of their
+// mechanisms: of linear ones the coefficients, named as the edges are, and sigma.NODE, in units of the table (or of its logarithms); of networks those of F.1 on the working scale, W1.a->b.h, b1.b.h,
+// W2.b.h and b2.b. log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its constant, and with the prior over orders that of A along one of them; log_q__ is not known.
+func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
+	header := draws.Header{Kind: draws.IID, Seed: seed}
+	if d.chain != nil {
+		header.Kind = draws.Chains
+	}
+	nodes := p.Data.Nodes()
+	seen := NewGraph(nodes)
+	for _, parents := range d.parents {
+		for j, set := range parents {
+			for i := range set.Nodes() {
+				seen.Set(i, j, true)
+			}
+		}
+	}
+	var edges []pair
+	for _, e := range orderedPairs(nodes) {
+		if seen.Has(e.from, e.to) {
+			edges = append(edges, e)
+			header.Cards, header.Sites = append(header.Cards, 2), append(header.Sites, p.Data.Names[e.from]+"->"+p.Data.Names[e.to])
+		}
+	}
+	if len(edges) == 0 { // a file of draws has a site
+		edges = []pair{{0, 1}}
+		header.Cards, header.Sites = []int{2}, []string{p.Data.Names[0] + "->" + p.Data.Names[1]}
+	}
+	columns := p.drawColumns(edges)
+	for _, c := range columns {
+		header.Coordinates = append(header.Coordinates, c.name)
+	}
+	file := &draws.Draws{Header: header}
+	file.Chain = d.chain
+	density := p.newDensity()
+	for k, parents := range d.parents {
+		for _, e := range edges {
+			file.Codes = append(file.Codes, int32(indicator(parents[e.to].Has(e.from))))
+		}
+		for _, c := range columns {
+			file.Theta = append(file.Theta, c.value(d.thetas[k][c.node]))
+		}
+		file.LogP = append(file.LogP, density.of(parents, d.thetas[k]))
+		if d.chain == nil {
+			file.LogQ = append(file.LogQ, math.NaN())
+		}
+	}
+	return draws.Write(filepath.Join(dir, DrawsFile), draws.Parquet, file)
+}
+
+// drawColumn is a coordinate in a file of draws.
+type drawColumn struct {
+	name     string
+	node, at int     // of the family of the node, in its layout
+	unit     float64 // of the table, in units of the working scale
+	scale    bool    // whether it is σ and the layout has its logarithm
+}
+
+// value reads it from the parameters of its node.
+func (c drawColumn) value(theta []float64) float64 {
+	if c.scale {
+		return math.Exp(theta[c.at]) * c.unit
+	}
+	return theta[c.at] * c.unit
+}
+
+func (p *Problem) drawColumns(edges []pair) (columns []drawColumn) {
+	l, names := p.layout(), p.Data.Names
+	add := func(name string, node, at int) {
+		columns = append(columns, drawColumn{name: name, node: node, at: at, unit: 1})
+	}
+	for _, e := range edges {
+		name := names[e.from] + "->" + names[e.to]
+		if l.mechanism == Linear {
+			columns = append(columns, drawColumn{name: name, node: e.to, at: e.from, unit: p.Data.Scale[e.to] / p.Data.Scale[e.from]})
+			continue
+		}
+		for h := range l.hidden {
+			add(fmt.Sprintf("W1.%s.%d", name, h+1), e.to, e.from*l.hidden+h)
+		}
+	}
+	for j, name := range names {
+		if l.mechanism == MLP {
+			for h := range l.hidden {
+				if l.bias {
+					add(fmt.Sprintf("b1.%s.%d", name, h+1), j, l.b1()+h)
+				}
+				add(fmt.Sprintf("W2.%s.%d", name, h+1), j, l.w2()+h)
+			}
+			if l.bias {
+				add("b2."+name, j, l.b2())
+			}
+		}
+		if l.sigma == 0 {
+			unit := 1.0
+			if l.mechanism == Linear {
+				unit = p.Data.Scale[j]
+			}
+			columns = append(columns, drawColumn{"sigma." + name, j, l.weights(), unit, true})
+		}
+	}
+	return columns
+}
+
+// density evaluates log p(A) + log p(x, θ | A), p(A) up to its constant.
+type density struct {
+	problem *Problem
+	stats   []*linearStats // by node; of linear mechanisms
+}
+
+func (p *Problem) newDensity() *density {
+	d := &density{problem: p}
+	if p.Model.Mechanism == Linear {
+		for j := range p.Data.Nodes() {
+			d.stats = append(d.stats, newLinearStats(p.Data, j))
+		}
+	}
+	return d
+}
+
+func (d *density) of(parents []Set, thetas [][]float64) (sum float64) {
+	l := d.problem.layout()
+	for j, set := range parents {
+		f := Family{j, set}
+		sum -= d.problem.Structure.EdgePenalty * float64(set.Len())
+		if d.stats != nil {
+			sum += d.stats[j].logJoint(l, f, thetas[j], d.problem.Model.PriorSD)
+		} else {
+			sum += d.problem.networkLogJoint(f, thetas[j])
+		}
+	}
+	return sum
+}
+
+// networkLogJoint is log p(x_j, θ | x_pa) of a family of networks.
+func (p *Problem) networkLogJoint(f Family, theta []float64) (sum float64) {
+	l, sd := p.layout(), p.Model.PriorSD
+	for k, on := range l.mask(f)[:l.weights()] {
+		if on {
+			sum -= square(theta[k]/sd)/2 + math.Log(sd) + halfLog2Pi
+		}
+	}
+	logSigma := l.logSigma(theta)
+	if l.sigma == 0 {
+		sum -= square((logSigma-p.Data.logSD(f.Node))/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
+	}
+	residual := make([]float64, p.Data.Rows())
+	for row := range residual {
+		residual[row] = p.Data.X.At(row, f.Node)
+	}
+	if !f.Parents.Empty() {
+		parents := f.Parents.List()
+		for row := range residual {
+			values := p.Data.X.RawRowView(row)
+			if l.bias {
+				residual[row] -= theta[l.b2()]
+			}
+			for h := range l.hidden {
+				var input float64
+				if l.bias {
+					input = theta[l.b1()+h]
+				}
+				for _, i := range parents {
+					input += theta[i*l.hidden+h] * values[i]
+				}
+				residual[row] -= theta[l.w2()+h] * math.Max(input, 0)
+			}
+		}
+	}
+	precision := math.Exp(-2 * logSigma)
+	for row, x := range residual {
+		if p.Data.counts(row, f.Node) {
+			sum -= x*x*precision/2 + logSigma + halfLog2Pi
+		}
+	}
+	return sum
+}

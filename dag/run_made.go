@@ -1,0 +1,247 @@
+package dag
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/modeldist"
+)
+
+// CheckMade fails for problems that RunMade cannot take.
+func (p *Problem) CheckMade() error {
+	if err := p.listable(maxFamilies); err != nil {
+		return err
+	}
+	return p.countable("a learned q(m)")
+}
+
+// countable fails where the prior over graphs asks for more topological orders than can be counted.
+func (p *Problem) countable(what string) error {
+	if !p.Structure.Orders && p.Structure.Nodes > mostCountedNodes {
+		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: they are counted for up to %d nodes, found %d (with --prior-orders nothing is shared)",
+			what, mostCountedNodes, p.Structure.Nodes)
+	}
+	return nil
+}
+
+// MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it open.
+func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
+	p.setByMechanism(&fit.Steps, 2000, 4000)
+	p.setByMechanism(&fit.Batch, 1024, 64) // a draw of networks costs a pass over the data for every node
+	return fit
+}
+
+// madeTraining is the training of the undivided flow and of q(m), a network over the sites of a code, with the constraints built in.
+func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config, error) {
+	fit = p.MadeTraining(fit)
+	ordered := target.space.Ordered
+	config := modeldist.AutoregressiveConfig{Seed: fit.Seed, DType: fit.DType, Constraint: newOrderedConstraint(ordered, p.Structure)}
+	for _, card := range ordered.Cards() {
+		start := make([]float64, card)
+		if card == 2 && len(config.SiteLogPrior) >= p.Structure.Nodes-1 {
+			start[1] = -p.Structure.EdgePenalty
+		}
+		config.SiteLogPrior = append(config.SiteLogPrior, start)
+	}
+	var err error
+	if fit.Models, err = modeldist.NewAutoregressive(ordered.Cards(), config); err != nil {
+		return fit, err
+	}
+	precision := 1.0 // of standardised coordinates
+	if p.Model.Mechanism == MLP {
+		precision = 1 / square(p.Model.PriorSD)
+	}
+	dim := target.space.Dim()
+	fit.Flow.Precision = make([]float64, dim*dim)
+	for k := range dim {
+		fit.Flow.Precision[k*dim+k] = precision
+	}
+	return fit, nil
+}
+
+// madeTarget is what RunMade trains on, with the parameters that its coordinates stand for.
+func (p *Problem) madeTarget() (target vti.Target, graphs *graphTarget, parameters func(parents []Set, draw []float64) []float64) {
+	if p.Model.Mechanism == Linear {
+		t := newStandardTarget(p)
+		return t, t.graphTarget, t.parameters
+	}
+	t := newGraphTarget(p)
+	return t, t, func(_ []Set, draw []float64) []float64 { return draw }
+}
+
+// RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a masked autoregressive network, as the paper does, and certifies both by the weights of
+// their draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates start from. Files are those of [Run].
+func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+	started := time.Now()
+	if err := problem.CheckMade(); err != nil {
+		return nil, err
+	}
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	target, graphs, parameters := problem.madeTarget()
+	fit, err := problem.madeTraining(graphs, cfg.Fit)
+	if err != nil {
+		return nil, err
+	}
+	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
+	rows, err := startTrace(&fit, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var traceErr error
+	fit.Progress = traced(rows, cfg.Fit.Progress, &traceErr)
+	trained, err := vti.Fit(ctx, device, target, fit)
+	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+		return nil, err
+	}
+	fitted := time.Now()
+	told := 0
+	certificate, err := trained.Certify(ctx, vti.CertifyConfig{Draws: cfg.Draws, Progress: func(done, total int) {
+		if tenths := 10 * done / total; tenths > told {
+			told = tenths
+			cfg.Status(fmt.Sprintf("certifying, %d of at most %d draws", done, total))
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
+	result.LogEvidence, result.LogEvidenceSE = Number(certificate.LogEvidence+problem.LogJacobian()), Number(certificate.LogEvidenceSE)
+	summary, err := graphs.summarise(certificate)
+	if err != nil {
+		return nil, err
+	}
+	result.Certificate = &Certificate{
+		Verdict: certificate.Verdict.String(), KHat: Number(certificate.KHat), WorstSE: worstError(summary.errors), Draws: certificate.Draws, NonFinite: certificate.NonFinite,
+		RHat: Number(certificate.RHat), Reasons: certificate.Reasons,
+	}
+	v := verdict{result.Certificate, certificate.Verdict}
+	v.limit(float64(result.Certificate.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	problem.fillGraphs(result, summary.probabilities, summary.errors, summary.draws, summary.probabilityOf, cfg.Truth)
+	sample := graphs.resample(certificate.Sample, fit.Seed, parameters)
+	random := stream.Rand(fit.Seed, "parameters")
+	posterior, source := sample.split(random)
+	if err := problem.describe(result, cfg.Dir, posterior, source, sample, random); err != nil {
+		return nil, err
+	}
+	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
+	return result, problem.write(result, cfg.Dir)
+}
+
+// graphSummary is the posterior over graphs that a certificate over codes amounts to.
+type graphSummary struct {
+	probabilities, errors [][]float64 // of edges
+	draws                 []Draw      // graphs, the most probable first, as if each had been drawn in proportion to its probability
+	probabilityOf         func(event func(*Graph) bool) (probability, se float64)
+}
+
+// summarise adds up the codes of each graph.
+func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
+	nodes := t.space.nodes
+	place := map[string]int{} // of graphs by key
+	var graphs []*Graph
+	decoded := map[string]int{} // of codes
+	var failed error
+	graphOf := func(code []int32) int {
+		text := fmt.Sprint(code)
+		at, known := decoded[text]
+		if known {
+			return at
+		}
+		g, err := t.space.Graph(code)
+		if err != nil {
+			failed = err
+			return 0
+		}
+		key := g.Key()
+		if at, known = place[key]; !known {
+			at = len(graphs)
+			place[key] = at
+			graphs = append(graphs, g)
+		}
+		decoded[text] = at
+		return at
+	}
+	codes := c.Sample.Codes
+	if c.Complete {
+		codes = nil
+		for _, model := range c.Models {
+			codes = append(codes, model.Code)
+		}
+	}
+	for _, code := range codes {
+		graphOf(code)
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	s := &graphSummary{probabilities: square2(nodes), errors: square2(nodes)}
+	pairs := orderedPairs(nodes)
+	of, se := c.Frequencies(len(pairs), func(code []int32) (present []int) {
+		g := graphs[graphOf(code)]
+		for k, e := range pairs {
+			if g.Has(e.from, e.to) {
+				present = append(present, k)
+			}
+		}
+		return present
+	})
+	for k, e := range pairs {
+		s.probabilities[e.from][e.to], s.errors[e.from][e.to] = of[k], se[k]
+	}
+	of, se = c.Frequencies(len(graphs), func(code []int32) []int { return []int{graphOf(code)} })
+	order := mostProbable(of, len(of))
+	for _, g := range order {
+		// Counts are weights to those who sum over draws.
+		if count := int(math.Round(of[g] * graphWeight)); count > 0 {
+			s.draws = append(s.draws, Draw{Graph: graphs[g], Count: count, Probability: of[g], SE: se[g]})
+		}
+	}
+	s.probabilityOf = func(event func(*Graph) bool) (probability, se float64) {
+		within := make([]bool, len(graphs))
+		for g := range within {
+			within[g] = event(graphs[g])
+		}
+		return c.Probability(func(code []int32) bool { return within[graphOf(code)] })
+	}
+	return s, nil
+}
+
+// graphWeight turns probabilities into counts.
+const graphWeight = 1 << 30
+
+// resample picks draws in proportion to their weights.
+func (t *graphTarget) resample(sample vti.WeightedSample, seed uint64, parameters func(parents []Set, draw []float64) []float64) (d drawn) {
+	random := stream.Rand(seed, "resample")
+	next, seen := random.Float64(), 0.0
+	dim := t.space.layout.dim()
+	for i, weight := range sample.Weight {
+		for seen += weight * fileDraws; next < seen && len(d.parents) < fileDraws; next++ {
+			g, err := t.space.Graph(sample.Codes[i])
+			if err != nil {
+				panic(err) // the codes of a certificate are those of the space
+			}
+			parents := g.ParentSets()
+			theta := parameters(parents, sample.Theta.RawRowView(i))
+			thetas := make([][]float64, len(parents))
+			for j := range thetas {
+				thetas[j] = theta[j*dim : (j+1)*dim]
+			}
+			d.parents, d.thetas = append(d.parents, parents), append(d.thetas, thetas)
+		}
+	}
+	random.Shuffle(len(d.parents), func(a, b int) {
+		d.parents[a], d.parents[b] = d.parents[b], d.parents[a]
+		d.thetas[a], d.thetas[b] = d.thetas[b], d.thetas[a]
+	})
+	return d
+}

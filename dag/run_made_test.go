@@ -1,0 +1,132 @@
+package dag
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+)
+
+// The undivided flow with a learned q(m) comes to the edge probabilities of the exact sums, under either prior over graphs and with constraints, and a run goes on from its checkpoint to
+// the same numbers.
+func TestRunMade(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	for _, orders := range []bool{false, true} {
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Orders: orders, EdgePenalty: 0.5}, Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}})
+		require.NoError(t, err)
+		scores, err := p.ExactScores(t.Context(), nil)
+		require.NoError(t, err)
+		exact, err := NewPosterior(p.Structure, scores)
+		require.NoError(t, err)
+		config := RunConfig{
+			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, FromPrior: true, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
+			Draws: 1 << 14, Dir: t.TempDir(), Truth: FromParents([]Set{{}, SetOf(0), SetOf(1)}),
+		}
+		result, err := RunMade(t.Context(), device, p, config)
+		require.NoError(t, err)
+		require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+		require.InDelta(t, exact.LogEvidence+p.LogJacobian(), float64(result.LogEvidence), 0.02)
+		want := exact.EdgeProbabilities()
+		for i, row := range result.matrix() {
+			for j, probability := range row {
+				require.InDelta(t, want[i][j], probability, 0.01, "%d to %d", i, j)
+			}
+		}
+		_, _, graphs := brute(p.Structure, scores)
+		require.Len(t, result.Graphs, len(graphs)) // three nodes: all that the constraints leave
+		require.NotEmpty(t, result.Parameters)
+		require.Len(t, result.Checks, 3)
+		require.NotNil(t, result.Metrics)
+		if orders {
+			continue
+		}
+		config.Fit.Resume = true
+		again, err := RunMade(t.Context(), device, p, config)
+		require.NoError(t, err)
+		require.Equal(t, result.Edges, again.Edges)
+		fit := config.Fit
+		fit.Checkpoint = filepath.Join(config.Dir, "posterior.vti")
+		require.NoError(t, CheckCheckpoint(device, p, Made, fit))
+		fit.Batch = 128
+		require.Error(t, CheckCheckpoint(device, p, Made, fit))
+	}
+	var wide []float64
+	for range 33 {
+		wide = append(wide, randomOf(uint64(len(wide))).NormFloat64())
+	}
+	names := strings.Split("abcdefghijk", "")
+	d, err := NewData(tableOf(t, names, [][]float64{wide[:11], wide[11:22], wide[22:]}), DataOptions{})
+	require.NoError(t, err)
+	many, err := NewProblem(d, ModelOptions{}, Constraints{})
+	require.NoError(t, err)
+	require.ErrorContains(t, many.CheckMade(), "up to 10 nodes")
+	require.ErrorContains(t, many.CheckChains(), "up to 10 nodes")
+	many.Structure.Orders = true
+	require.NoError(t, many.CheckMade())
+}
+
+// The file of draws has the graphs in proportion to their probabilities, and the density of every draw is what loops over rows give.
+func TestDrawsFile(t *testing.T) {
+	for _, model := range []ModelOptions{{EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})
+		require.NoError(t, err)
+		dir := t.TempDir()
+		var result *Result
+		if model.Mechanism == MLP {
+			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
+		} else {
+			result, err = RunExact(t.Context(), p, 2, nil, nil, dir)
+		}
+		require.NoError(t, err)
+		file, err := draws.Read(filepath.Join(dir, DrawsFile))
+		require.NoError(t, err)
+		require.Equal(t, fileDraws, file.Len())
+		l, sites, dim := p.layout(), len(file.Sites), len(file.Coordinates)
+		place := map[string]int{}
+		for k, name := range file.Coordinates {
+			place[name] = k
+		}
+		edges := square2(3)
+		for k := range file.Len() {
+			parents, theta := make([]Set, 3), file.Theta[k*dim:(k+1)*dim]
+			for site, name := range file.Sites {
+				from, to, err := p.Data.edge(name)
+				require.NoError(t, err)
+				if file.Codes[k*sites+site] == 1 {
+					parents[to] = parents[to].With(from)
+					edges[from][to] += 1.0 / fileDraws
+				}
+			}
+			if k >= 50 {
+				continue
+			}
+			want := 0.0
+			for j, set := range parents {
+				own := make([]float64, l.dim())
+				for _, c := range p.drawColumns(orderedPairs(3)) {
+					if at, ok := place[c.name]; ok && c.node == j {
+						if own[c.at] = theta[at] / c.unit; c.scale {
+							own[c.at] = math.Log(own[c.at])
+						}
+					}
+				}
+				want += naiveLogJoint(p, Family{j, set}, own) - p.Structure.EdgePenalty*float64(set.Len())
+			}
+			require.InDelta(t, want, file.LogP[k], 1e-6)
+		}
+		for i, row := range result.matrix() {
+			for j, probability := range row {
+				require.InDelta(t, probability, edges[i][j], 5*math.Sqrt(0.25/fileDraws)+float64(1)/fileDraws)
+			}
+		}
+	}
+}
