@@ -69,9 +69,6 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 		features = append(features, before)
 		weight := made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, l.after, 2*l.dim)
 		read = Add(read, Reshape(MatMul(before, weight), append(append([]int{}, leading...), 2*l.dim)...))
-		// Members differ in how they follow the variables before them.
-		own := made.Linear(ctx.In("own"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
-		read = Add(read, timesVector(Reshape(own, append(append([]int{}, in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]...), 2*l.dim, l.after)...), in.before))
 	}
 	last := read.Rank() - 1
 	observed := Add(in.typicalMean, Mul(in.typicalSD, SliceAxis(read, last, AxisRange(0, l.dim))))
