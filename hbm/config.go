@@ -37,7 +37,7 @@ type Config struct {
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
-	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.1. The weights of networks, in flows and in encoders, take a twentieth of it.
+	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.05. The weights of networks, in flows and in encoders, take a twentieth of it.
 	LearningRate float64
 	// Seed is the root of every random stream.
 	Seed uint64
@@ -112,7 +112,7 @@ func (c Config) withDefaults() Config {
 		c.Draws = c.Amortize
 	}
 	setDefault(&c.Steps, 2000)
-	setDefault(&c.LearningRate, 0.1)
+	setDefault(&c.LearningRate, 0.05)
 	setDefault(&c.DType, dtypes.Float32)
 	setDefault(&c.MaxNonFinite, 0.01)
 	setDefault(&c.LogEvery, 100)

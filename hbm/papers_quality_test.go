@@ -1,0 +1,79 @@
+//go:build quality
+
+package hbm
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+)
+
+// paper is a model of one of the papers with its observed variable.
+type paper struct {
+	name  string
+	model *Model
+	x     *Variable
+}
+
+// nonConjugate is eq. 7 of ADAVI: ten Laplace samples about a location with a gamma prior, in two dimensions.
+func nonConjugate() paper {
+	m := NewModel()
+	sample := m.Plate("sample", 10)
+	a := m.Latent("a", Gamma(Number(1), Number(0.5)), Event(2))
+	return paper{"non-conjugate", m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
+}
+
+// gaussianMixture is eq. 8 of ADAVI: each group has its own means of three components, about common ones, and its own shares.
+func gaussianMixture() paper {
+	const components, dim = 3, 2
+	m := NewModel()
+	group, sample := m.Plate("group", 3), m.Plate("sample", 50)
+	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(components, dim))
+	groupMean := m.Latent("group mean", Normal(mean, Number(0.2)), On(group), Event(components, dim))
+	share := m.Latent("share", Dirichlet(Number(1)), On(group), Event(components))
+	of := make([]Density, components)
+	for l := range of {
+		of[l] = Normal(At(groupMean, l), Number(0.05))
+	}
+	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, of...), On(group, sample), Event(dim))}
+}
+
+// hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a log-normal variance.
+func hierarchicalVariance() paper {
+	m := NewModel()
+	group, sample := m.Plate("group", 15), m.Plate("sample", 15)
+	sdOf := func(variance Term) Term { return Of(func(v []*Node) *Node { return Sqrt(v[0]) }, variance) }
+	variance := m.Latent("variance", LogNormal(Number(0), Number(1)), Event(2))
+	groupVariance := m.Latent("group variance", LogNormal(Number(0), sdOf(variance)), On(group), Event(2))
+	return paper{"hierarchical variance", m, m.Observed("x", LogNormal(Number(0), sdOf(groupVariance)), On(group, sample), Event(2))}
+}
+
+// neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3: networks of connectivity, to which the vertices of subjects belong with shares about those of the population.
+func neuroimaging() paper {
+	const networks, dim = 7, 4
+	m := NewModel()
+	subject, session, vertex := m.Plate("subject", 5), m.Plate("session", 6), m.Plate("vertex", 12)
+	sd := Number(math.Sqrt(6))
+	mean := m.Latent("mean", Normal(Number(0), sd), Event(networks, dim))
+	spread := m.Latent("spread", LogNormal(Number(0), Number(1)), Event(networks))
+	logits := m.Latent("logits", Normal(Number(0), sd), On(vertex), Event(networks))
+	between := m.Latent("between subjects", LogNormal(Number(0), Number(1)), Event(networks))
+	own := m.Latent("logits of subject", Normal(logits, between), On(subject, vertex), Event(networks))
+	shares := Of(func(v []*Node) *Node { return Softmax(v[0], -1) }, own)
+	of := make([]Density, networks)
+	for l := range of {
+		of[l] = Normal(At(mean, l), At(spread, l))
+	}
+	return paper{"neuroimaging", m, m.Observed("x", Mixture(shares, of...), On(subject, session, vertex), Event(dim))}
+}
+
+// draw simulates a data set.
+func (p paper) draw(t testing.TB, seed uint64) Values {
+	simulator, err := NewSimulator(open(t), p.model)
+	require.NoError(t, err)
+	drawn, err := simulator.Draw(nil, seed, p.name)
+	require.NoError(t, err)
+	return Values{p.x: drawn[p.x]}
+}
