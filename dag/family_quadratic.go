@@ -108,23 +108,25 @@ func used(mask []bool) (of []int) {
 	return of
 }
 
-// draw draws from the normal distribution that the quadratic gives the coordinates in use, and returns (θ−μ)ᵀH(θ−μ).
-func (q familyQuadratic) draw(random *rand.Rand, mask []bool) (theta []float64, squares float64) {
-	dim := len(mask)
+// sampler draws from the normal distribution that the quadratic gives the coordinates in use; squares is (θ−μ)ᵀH(θ−μ).
+func (q familyQuadratic) sampler(mask []bool) func(random *rand.Rand) (theta []float64, squares float64) {
+	dim, of := len(mask), used(mask)
 	scale, _ := q.transform(mask)
-	noise := make([]float64, dim)
-	for _, k := range used(mask) {
-		noise[k] = random.NormFloat64()
-		squares += square(noise[k])
-	}
-	theta = make([]float64, dim)
-	for _, k := range used(mask) {
-		theta[k] = q.mode[k]
-		for m, x := range noise {
-			theta[k] += scale[k*dim+m] * x
+	noise := make([]float64, len(of))
+	return func(random *rand.Rand) (theta []float64, squares float64) {
+		for a := range noise {
+			noise[a] = random.NormFloat64()
+			squares += square(noise[a])
 		}
+		theta = make([]float64, dim)
+		for _, k := range of {
+			theta[k] = q.mode[k]
+			for a, m := range of {
+				theta[k] += scale[k*dim+m] * noise[a]
+			}
+		}
+		return theta, squares
 	}
-	return theta, squares
 }
 
 // solve returns the mode of the weights of the parents given the noise.

@@ -171,3 +171,34 @@ func TestPredictedScores(t *testing.T) {
 		}
 	}
 }
+
+// A line is fitted to gaps and goes through them where they are one, even if they are for one size only.
+func TestFitGaps(t *testing.T) {
+	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
+	require.InDelta(t, 20, shift(5), 1.5)
+	require.Less(t, scatter, 1.0)
+	shift, scatter = fitGaps([]float64{2, 2}, []float64{3, 5})
+	require.InDelta(t, 4, shift(2), 1e-12)
+	require.InDelta(t, 4, shift(7), 1e-12)
+	require.Equal(t, 3.0, scatter)
+}
+
+// What longer moves add lowers the verdict as far as it moves edges: not when all families of a node gain alike, as they do where two parents add nothing to one.
+func TestUnsettledParticles(t *testing.T) {
+	p := networkProblem(t, 10, ModelOptions{})
+	for _, test := range []struct {
+		rise float64 // for each parent
+		want bool
+	}{{0, false}, {30, true}} {
+		s := newParticleScores(p, 1, 0, func(string) {})
+		scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
+		for i, f := range p.Families {
+			if !s.exact[i] {
+				s.islands[i] = []island{{logEvidence: -5}, {logEvidence: -5 + test.rise*float64(f.Parents.Len()-1)}}
+			}
+		}
+		graphs, err := NewPosterior(p.Structure, scores)
+		require.NoError(t, err)
+		require.Equal(t, test.want, s.unsettled(graphs) > 0.1)
+	}
+}

@@ -40,10 +40,10 @@ func (p *Problem) exactParameters(families []Family, random *rand.Rand) paramete
 			if stats[f.Node] == nil {
 				stats[f.Node] = newLinearStats(p.Data, f.Node)
 			}
-			q := newQuadratic(l, stats[f.Node], f, p.Model.PriorSD)
+			draw := newQuadratic(l, stats[f.Node], f, p.Model.PriorSD).sampler(l.mask(f))
 			logWeights := make([]float64, 0, proposals)
 			for range proposals {
-				theta, squares := q.draw(random, l.mask(f))
+				theta, squares := draw(random)
 				own.thetas = append(own.thetas, theta)
 				logWeights = append(logWeights, stats[f.Node].logJoint(l, f, theta, p.Model.PriorSD)+squares/2)
 			}

@@ -315,8 +315,14 @@ func (s *particleScores) combine(islands []island, spread float64) (logMean, se 
 // settling is the mean over families of the difference between the log evidences of islands that move twice as long and of the others, with its standard error: particles that
 // cannot keep up with β give too little, all alike, which their spread does not show.
 func (s *particleScores) settling() (mean, se float64) {
-	var differences []float64
-	for _, islands := range s.islands {
+	_, differences := s.differences()
+	mean, spread := meanAndSpread(differences, math.Inf(1))
+	return mean, spread / math.Sqrt(float64(len(differences)))
+}
+
+// differences are those of families with islands of both kinds, beside the numbers of their parents.
+func (s *particleScores) differences() (sizes, differences []float64) {
+	for f, islands := range s.islands {
 		if len(islands) < 2 {
 			continue
 		}
@@ -325,10 +331,9 @@ func (s *particleScores) settling() (mean, se float64) {
 			sums[k%2] += own.logEvidence
 			counts[k%2]++
 		}
-		differences = append(differences, sums[1]/counts[1]-sums[0]/counts[0])
+		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])
 	}
-	mean, spread := meanAndSpread(differences, math.Inf(1))
-	return mean, spread / math.Sqrt(float64(len(differences)))
+	return sizes, differences
 }
 
 // fitGaps fits a line to how far fine islands are from looks, by the number of parents, and returns it with the standard deviation around it. A look at one parent finds nearly all of the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/transdim/vti"
@@ -57,8 +58,10 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	draws := posterior.Sample(stream.Rand(cfg.Seed, "graphs"), graphDraws)
 	edgeErrors := posterior.EdgeErrors(draws)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
-	result.Certificate = scores.certify(draws, edgeErrors)
+	result.Certificate = scores.certify(posterior, draws, edgeErrors)
 	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
+	rise := settlingSteps * float64(result.Certificate.Settling) * float64(problem.Data.Nodes())
+	result.LogEvidenceSE = Number(math.Hypot(float64(result.LogEvidenceSE), rise))
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := scores.parameters(random)
 	if err := problem.describe(result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
@@ -72,12 +75,12 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 const (
 	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
 	failedRough   = 1
-	settledNats   = 0.5 // what moving twice as long may add to a log evidence
-	failedNats    = 2
+	settledNats   = 0.5 // what moving twice as long may add to a log evidence, beyond which it is asked what that does to edges
+	settlingSteps = 2   // moving ever longer adds about so many times what moving twice as long does
 )
 
 // certify judges evidences by how many of those that matter are fine, whether particles had settled, and what their errors make of the edges.
-func (s *particleScores) certify(draws []Draw, edgeErrors [][]float64) *Certificate {
+func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{
 		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.looks*lookParticles + s.fine*fineParticles,
 		WorstSE: worstError(edgeErrors), Islands: s.fine,
@@ -97,11 +100,32 @@ func (s *particleScores) certify(draws []Draw, edgeErrors [][]float64) *Certific
 	c.Settling = Number(rise)
 	v := newVerdict(c)
 	v.limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence is a first look only")
-	if math.Abs(rise) > 3*se {
-		v.limit(math.Abs(rise), settledNats, failedNats, "particles have not settled: moving them twice as long changes log evidences by %.2g")
+	if math.Abs(rise) > math.Max(3*se, settledNats) {
+		v.limit(s.unsettled(graphs), wantedEdgeSE, hopelessEdgeSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
 	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
 	return c
+}
+
+// unsettled is how far edge probabilities change when every log evidence rises by what moving ever longer would add, as far as moving twice as long tells: more the more parents.
+func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
+	rise, _ := fitGaps(s.differences())
+	scores := graphs.Scores
+	scores.LogEvidence = slices.Clone(scores.LogEvidence)
+	for i, f := range scores.Families {
+		if !s.exact[i] {
+			scores.LogEvidence[i] += settlingSteps * rise(f.Parents.Len())
+		}
+	}
+	moved, err := NewPosterior(graphs.Structure, scores)
+	if err != nil {
+		return math.NaN()
+	}
+	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
+	for _, e := range orderedPairs(graphs.Structure.Nodes) {
+		worst = math.Max(worst, math.Abs(after[e.from][e.to]-before[e.from][e.to]))
+	}
+	return worst
 }
 
 // parameters returns a source of draws from the posterior of families. Families that have no fine islands get one.
