@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function: a row takes N 2^N steps.
+// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function: a row takes N 2^N steps, and 10! is exact in float32.
 const mostCountedNodes = 10
 
 // countOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency [B,N,N] Bool -> [B] float64. A set T of nodes can come first in as many orders as the
@@ -29,28 +29,28 @@ func countOrders(adjacency *graph.Node) *graph.Node {
 		bySize[size] = append(bySize[size], set)
 	}
 	edges := graph.ConvertDType(adjacency, dtypes.Float32)
-	counts := graph.Ones(g, shapes.Make(dtypes.Float64, batch, 1))
+	counts := graph.Ones(g, shapes.Make(dtypes.Float32, batch, 1))
 	for _, sets := range bySize[1:] {
-		outside, last := make([][]float32, len(sets)), make([][]float32, len(sets)) // [C, N]: nodes that are not in T, and those that are
+		outside, most := make([][]float32, len(sets)), make([][]float32, len(sets)) // [C, N]: nodes that are not in T; parents of j that may be among them, if j is in T
 		var before []int32                                                          // [C·N], of T∖j
 		for c, set := range sets {
-			outside[c], last[c] = make([]float32, nodes), make([]float32, nodes)
+			outside[c], most[c] = make([]float32, nodes), make([]float32, nodes)
 			for j := range nodes {
 				bit := uint(1) << j
 				if set&bit == 0 {
-					outside[c][j] = 1
+					outside[c][j], most[c][j] = 1, -1
 					before = append(before, 0)
 				} else {
-					last[c][j] = 1
+					most[c][j] = 0.5 // none
 					before = append(before, place[set&^bit])
 				}
 			}
 		}
 		missing := graph.Einsum("bij,ci->bcj", edges, graph.Const(g, outside))
-		possible := graph.Mul(graph.ConvertDType(graph.LessThan(missing, graph.Scalar(g, dtypes.Float32, 0.5)), dtypes.Float64),
-			graph.InsertAxes(graph.ConvertDType(graph.Const(g, last), dtypes.Float64), 0))
 		earlier := graph.Reshape(space.TakeColumns(counts, before), batch, len(sets), nodes)
-		counts = graph.ReduceSum(graph.Mul(possible, earlier), 2)
+		possible := graph.LessThan(missing, graph.InsertAxes(graph.Const(g, most), 0))
+		counts = graph.ReduceSum(graph.Where(possible, earlier, graph.ZerosLike(earlier)), 2)
 	}
+	counts = graph.ConvertDType(counts, dtypes.Float64)
 	return graph.Squeeze(counts, 1)
 }
