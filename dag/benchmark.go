@@ -49,6 +49,9 @@ type BenchmarkRow struct {
 	AUROC    Number `json:"auroc"`
 	AUROCSE  Number `json:"auroc_se"`
 	Seconds  Number `json:"seconds"` // of a run
+	// Trusted and Failed count the runs with these verdicts, of those of vti.
+	Trusted int `json:"trusted"`
+	Failed  int `json:"failed"`
 }
 
 // benchmarkFile holds the settings of a benchmark in its directory.
@@ -179,19 +182,28 @@ func summariseBenchmark(method string, rows int, results []*Result, of func(*Met
 	row.Seconds, _ = average(func(r *Result) Number { return Number(r.Seconds.Total) })
 	if method != "vti" {
 		row.Seconds = Number(math.NaN())
+		return row
+	}
+	for _, r := range results {
+		switch r.Certificate.Verdict {
+		case vti.Trusted.String():
+			row.Trusted++
+		case vti.Failed.String():
+			row.Failed++
+		}
 	}
 	return row
 }
 
 // writeBenchmarkTable writes the rows as CSV.
 func writeBenchmarkTable(path string, table []BenchmarkRow) error {
-	rows := [][]string{{"rows", "method", "data_sets", "f1", "f1_se", "shd", "shd_se", "brier", "brier_se", "auroc", "auroc_se", "seconds"}}
+	rows := [][]string{{"rows", "method", "data_sets", "f1", "f1_se", "shd", "shd_se", "brier", "brier_se", "auroc", "auroc_se", "seconds", "trusted", "failed"}}
 	for _, r := range table {
 		row := []string{strconv.Itoa(r.Rows), r.Method, strconv.Itoa(r.DataSets)}
 		for _, n := range []Number{r.F1, r.F1SE, r.SHD, r.SHDSE, r.Brier, r.BrierSE, r.AUROC, r.AUROCSE, r.Seconds} {
 			row = append(row, n.Text())
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, strconv.Itoa(r.Trusted), strconv.Itoa(r.Failed)))
 	}
 	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }

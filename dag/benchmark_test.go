@@ -25,6 +25,9 @@ func TestBenchmark(t *testing.T) {
 	require.Len(t, table, 6)
 	require.Equal(t, "vti", table[0].Method)
 	require.Equal(t, 2, table[0].DataSets)
+	require.Equal(t, 2, table[0].Trusted)
+	require.Zero(t, table[0].Failed)
+	require.Zero(t, table[1].Trusted)
 	require.InDelta(t, 0, float64(table[2].F1), 0, "the empty graph")
 	for _, name := range []string{"table.csv", "figure.svg", "figure.png", "data-4/20/result.json", "data-5/40/posterior.vti"} {
 		info, err := os.Stat(filepath.Join(dir, name))

@@ -76,7 +76,7 @@ const (
 	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
 	failedRough   = 1
 	settledNats   = 0.5 // what moving twice as long may add to a log evidence, beyond which it is asked what that does to edges
-	settlingSteps = 2   // moving ever longer adds about so many times what moving twice as long does
+	settlingSteps = 1   // moving ever longer adds about so many times what moving twice as long does: half of the islands do already
 )
 
 // certify judges evidences by how many of those that matter are fine, whether particles had settled, and what their errors make of the edges.

@@ -94,14 +94,14 @@ func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFl
 		return printJSON(a.stdout, table)
 	}
 	rows := &grid{}
-	rows.add("rows", "<method", "F1", "SHD", "Brier", "AUROC", "seconds")
+	rows.add("rows", "<method", "F1", "SHD", "Brier", "AUROC", "seconds", "trusted", "failed")
 	for _, r := range table {
-		seconds := ""
+		seconds, trusted, failed := "", "", ""
 		if finite(&r.Seconds) {
-			seconds = fmt.Sprintf("%.0f", float64(r.Seconds))
+			seconds, trusted, failed = fmt.Sprintf("%.0f", float64(r.Seconds)), strconv.Itoa(r.Trusted), strconv.Itoa(r.Failed)
 		}
 		rows.add(strconv.Itoa(r.Rows), r.Method, plusMinus(&r.F1, &r.F1SE, 3), plusMinus(&r.SHD, &r.SHDSE, 1), plusMinus(&r.Brier, &r.BrierSE, 1),
-			plusMinus(&r.AUROC, &r.AUROCSE, 3), seconds)
+			plusMinus(&r.AUROC, &r.AUROCSE, 3), seconds, trusted, failed)
 	}
 	rows.print(a.stdout)
 	fmt.Fprintf(a.stdout, "\n%s holds table.csv, figure.svg, figure.png and the runs\n", output.out)
