@@ -55,6 +55,9 @@ func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 || cfg.Inner < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: numbers of draws must not be negative, found %d and %d", cfg.Draws, cfg.Inner)
 	}
+	if err := p.inMemory(); err != nil {
+		return nil, err
+	}
 	setDefault(&cfg.Draws, 2000)
 	setDefault(&cfg.Inner, 16)
 	w := &weighing{Posterior: p, plate: separable(p.model), inner: cfg.Inner}

@@ -33,6 +33,8 @@ type Config struct {
 	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
+	// Slices reads data that do not fit in memory; what its Source holds is not among the data given to Fit.
+	Slices SliceConfig
 	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64, the fewer the more members a step takes part in.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.

@@ -48,7 +48,7 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 		size := v.EventSize()
 		u := units{make([]float64, size), make([]float64, size)}
 		for i := range size {
-			column := make([]float64, 0, v.Members())
+			column := make([]float64, 0, len(data[v])/size)
 			for at := i; at < len(data[v]); at += size {
 				x := data[v][at]
 				if v.isCount() {

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -98,14 +99,33 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 		if data, err = t.simulate("amortize/scale"); err != nil {
 			return nil, err
 		}
-	} else if err := model.CheckData(data); err != nil {
-		return nil, err
+	}
+	var slices *window
+	if cfg.Slices.Source != nil {
+		var err error
+		if slices, err = newWindow(model, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Amortize == 0 {
+		if err := model.checkData(data, slices); err != nil {
+			return nil, err
+		}
+	}
+	t.fingerprint = fingerprint(model, data)
+	if slices != nil { // encoders take the first slice for the usual scale of the data
+		first, err := slices.read(0)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(first, data)
+		data = first
 	}
 	p, err := newPosterior(device, model, data, cfg.withDefaults())
 	if err != nil {
 		return nil, err
 	}
-	t.Posterior, t.fingerprint = p, fingerprint(model, data)
+	t.Posterior, p.feed.window = p, slices
 	if t.selector, err = newSelector(model, cfg.Batch); err != nil {
 		return nil, err
 	}
@@ -116,7 +136,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
 		return nil, err
 	}
-	if t.selector.whole() && t.simulate == nil {
+	if t.selector.whole() && t.simulate == nil && slices == nil {
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
 		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
@@ -172,6 +192,13 @@ func (t *trainer) advance() error {
 			t.feed.data = data
 		}
 		random := stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step))
+		if w := t.feed.window; w != nil {
+			spans, err := w.at(t.step)
+			if err != nil {
+				return err
+			}
+			t.selector.ways[w.Source.Plate()].among(spans, len(w.bounds)-1)
+		}
 		chosen = t.selector.draw(random)
 		if t.simulate != nil && t.config.Thin {
 			chosen.thin(t.model, random)

@@ -3,6 +3,7 @@ package hbm
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -102,6 +103,9 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 		return nil, err
 	}
 	if err := sameTemplate(p.model, model); err != nil {
+		return nil, err
+	}
+	if err := p.inMemory(); err != nil {
 		return nil, err
 	}
 	other := *p
@@ -213,17 +217,61 @@ func (p *Posterior) Sample(n int, name string) (*Draws, error) { return p.sample
 // largestChunk bounds the members times draws that one graph holds when the whole model is evaluated.
 const largestChunk = 1 << 18
 
-// chunk is how many draws are made at once.
-func (p *Posterior) chunk() int { return max(1, min(256, largestChunk/p.model.largest())) }
-
 func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
+	if err := p.inMemory(); err != nil {
+		return nil, err
+	}
+	return p.sampleAt(p.everything, p.feed, n, name, values)
+}
+
+// SampleSlice makes n draws of what one slice of Config.Slices takes part in: its members, and what has no plates. Their LogJoint and LogQ are those of the whole model as estimated from the
+// slice, so that the mean of their difference over all slices of one size is the ELBO. What a family that encodes data conditions on data of all members sees those of the slice.
+func (p *Posterior) SampleSlice(slice, n int, name string) (*Draws, error) {
+	w := p.feed.window
+	if w == nil || slice < 0 || slice >= len(w.bounds)-1 {
+		return nil, fmt.Errorf("hbm: there is no slice %d", slice)
+	}
+	own, err := w.only(slice)
+	if err != nil {
+		return nil, err
+	}
+	plate, span := w.Source.Plate(), [2]int{w.bounds[slice], w.bounds[slice+1]}
+	batch := maps.Clone(p.config.Batch)
+	batch[plate] = span[1] - span[0]
+	s, err := newSelector(p.model, batch)
+	if err != nil {
+		return nil, err
+	}
+	if way := s.ways[plate]; way.kind == takeSome {
+		way.among([][2]int{span}, len(w.bounds)-1)
+	}
+	part := *p.feed
+	part.window = own
+	return p.sampleAt(s, &part, n, fmt.Sprintf("%s/%d", name, slice), true)
+}
+
+// inMemory reports a posterior whose data are read by slices.
+func (p *Posterior) inMemory() error {
+	if p.feed.window != nil {
+		return errors.New("hbm: the data are read by slices, not in memory: use SampleSlice")
+	}
+	return nil
+}
+
+// sampleAt makes draws at the members of a selection.
+func (p *Posterior) sampleAt(s *selector, f *feed, n int, name string, values bool) (*Draws, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}
-	chunk := p.chunk()
-	exec, err := p.exec(fmt.Sprintf("sample/%v", values), func(ctx *context.Context, inputs []*Node) []*Node {
+	chosen := s.draw(stream.Rand(p.config.Seed, "sample/members/"+name))
+	rows := 1
+	for _, v := range p.model.variables {
+		rows = max(rows, product(chosen.dims(v)))
+	}
+	chunk := max(1, min(256, largestChunk/rows))
+	exec, err := p.exec(fmt.Sprintf("sample/%v/%d", values, rows), func(ctx *context.Context, inputs []*Node) []*Node {
 		noise, inputs := inputs[:len(p.family.latents)], inputs[len(p.family.latents):]
-		r, _ := p.feed.replica(p.everything, inputs)
+		r, _ := p.feed.replica(s, inputs)
 		logJoint, logQ := p.densitiesAt(ctx, r, noise)
 		outputs := []*Node{logJoint, logQ}
 		if values {
@@ -236,8 +284,7 @@ func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := p.everything.draw(nil)
-	rest := p.feed.inputs(chosen)
+	rest := f.inputs(chosen)
 	draws := &Draws{N: n, Values: Values{}}
 	for start := 0; start < n; start += chunk {
 		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
