@@ -49,6 +49,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 		Family   string        `json:"family"`
 		Encoding int           `json:"encoding"`
 		Products bool          `json:"products"`
+		Thin     bool          `json:"thin"`
 		Flow     cosmic.Config `json:"flow"`
 		Amortize int           `json:"amortize"`
 		Seed     uint64        `json:"seed"`
@@ -72,7 +73,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if cfg.DType, err = dtypes.DTypeString(stored.DType); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Checkpoint, err)
 	}
-	cfg.Encoding, cfg.Products, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Flow, stored.Amortize
+	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
 	cfg.Seed = stored.Seed // of the flows
 	p, err := newPosterior(device, model, data, cfg.withDefaults())

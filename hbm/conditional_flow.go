@@ -1,6 +1,8 @@
 package hbm
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
@@ -23,11 +25,13 @@ type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
 	seed     uint64
+	// own tells that members differ in how they follow the variables before them, as their encodings say. Data sets of many sizes and scales need that.
+	own bool
 }
 
 // newFlows makes a flow for each latent variable, after the architecture of cfg.
-func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64) (*flows, error) {
-	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed}
+func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own bool) (*flows, error) {
+	f := &flows{encoding: encoding, flow: map[*Variable]*cosmic.Flow{}, seed: seed, own: own}
 	for _, l := range list {
 		own := cfg
 		own.Dim, own.Features, own.Seed = l.dim, f.width(l)+l.after, seed
@@ -69,6 +73,10 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 		features = append(features, before)
 		weight := made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, l.after, 2*l.dim)
 		read = Add(read, Reshape(MatMul(before, weight), append(append([]int{}, leading...), 2*l.dim)...))
+		if f.own {
+			own := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
+			read = Add(read, timesVector(Reshape(own, append(slices.Clone(in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
+		}
 	}
 	last := read.Rank() - 1
 	observed := Add(in.typicalMean, Mul(in.typicalSD, SliceAxis(read, last, AxisRange(0, l.dim))))

@@ -28,8 +28,9 @@ type Config struct {
 	// from any data. 0 trains on the data given.
 	Amortize int
 	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables [plates..., sets, event...], and of constants those or one for all sets. They need not follow the
-	// model: the family is trained to be near the posterior given each of them. The same arguments must give the same sets. nil simulates the model.
-	Simulate func(sets int, seed uint64, name string) (Values, error)
+	// model: the family is trained to be near the posterior given each of them. The same arguments must give the same sets. Of members of plates in left the step takes
+	// part in those that are true, with Thin; nil is for all. nil simulates the model.
+	Simulate func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool

@@ -76,7 +76,7 @@ type trainer struct {
 	exec     *context.Exec
 	sums     counters
 	// simulate makes the data of a step, if the family is amortized over data sets.
-	simulate func(name string) (Values, error)
+	simulate func(name string, left map[*Plate][]bool) (Values, error)
 	// fingerprint tells the data of one run from those of others.
 	fingerprint string
 	// fixed are the selection and the first inputs of every step, if each takes part in everything.
@@ -96,7 +96,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 			return nil, err
 		}
 		// What encoders take for the usual scale of the data.
-		if data, err = t.simulate("amortize/scale"); err != nil {
+		if data, err = t.simulate("amortize/scale", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -148,9 +148,11 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 }
 
 // dataSets makes data sets for amortization, given the constants among the data.
-func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(name string) (Values, error), error) {
+func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(name string, left map[*Plate][]bool) (Values, error), error) {
 	if cfg.Simulate != nil {
-		return func(name string) (Values, error) { return cfg.Simulate(cfg.Amortize, cfg.Seed, name) }, model.Err()
+		return func(name string, left map[*Plate][]bool) (Values, error) {
+			return cfg.Simulate(cfg.Amortize, cfg.Seed, name, left)
+		}, model.Err()
 	}
 	simulator, err := NewSimulator(device, model)
 	if err != nil {
@@ -160,7 +162,9 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(n
 	for _, v := range model.withRole(Constant) {
 		constants[v] = data[v]
 	}
-	return func(name string) (Values, error) { return simulator.DrawSets(constants, cfg.Amortize, cfg.Seed, name) }, nil
+	return func(name string, _ map[*Plate][]bool) (Values, error) {
+		return simulator.DrawSets(constants, cfg.Amortize, cfg.Seed, name)
+	}, nil
 }
 
 // draws is the number of draws if the configuration gives none: enough that a step has manyRows values of its largest latent variable, within bounds.
@@ -184,13 +188,6 @@ func (t *trainer) advance() error {
 	if chosen != nil {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
-		if t.simulate != nil {
-			data, err := t.simulate(fmt.Sprintf("amortize/%d", t.step))
-			if err != nil {
-				return err
-			}
-			t.feed.data = data
-		}
 		random := stream.Rand(t.config.Seed, fmt.Sprintf("plates/%d", t.step))
 		if w := t.feed.window; w != nil {
 			spans, err := w.at(t.step)
@@ -200,8 +197,16 @@ func (t *trainer) advance() error {
 			t.selector.ways[w.Source.Plate()].among(spans, len(w.bounds)-1)
 		}
 		chosen = t.selector.draw(random)
-		if t.simulate != nil && t.config.Thin {
-			chosen.thin(t.model, random)
+		if t.simulate != nil {
+			var left map[*Plate][]bool
+			if t.config.Thin {
+				left = chosen.thin(t.model, random)
+			}
+			data, err := t.simulate(fmt.Sprintf("amortize/%d", t.step), left)
+			if err != nil {
+				return err
+			}
+			t.feed.data = data
 		}
 		inputs = t.feed.inputs(chosen)
 	}

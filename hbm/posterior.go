@@ -74,7 +74,7 @@ func (p *Posterior) setFamily(data Values) error {
 	case Branch, AmortizedBranch:
 		p.family.conditional = gaussian{dense: true}
 	default:
-		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed)
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
 		if err != nil {
 			return err
 		}

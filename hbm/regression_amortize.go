@@ -87,7 +87,7 @@ func (r *Regression) amortized(above [][]int) (*PlateRegression, error) {
 			sd = 1
 		}
 		return 0, math.Min(sd, widestStart)
-	})
+	}, true)
 }
 
 // enlarged is the table twice with other groups, and every row of that twice: the largest table that a family for many tables learns from. Thinned, it is a table of any size up to that.
@@ -187,21 +187,27 @@ const (
 
 // simulatedTable is one data set for amortization.
 type simulatedTable struct {
-	x, offset, y []float64
-	z            [][]float64 // of each grouping
-	means        []float64
+	x, offset, estimates, y []float64
+	z                       [][]float64 // of each grouping
+	means                   []float64
 }
 
 // simulator makes tables from the prior predictive distribution. As [NewRegression] does with any table, it centres and scales a continuous response of each of them, and its predictors:
 // the prior is relative to these. Half of them have the predictors of the table at hand; in others the rows of each group are drawn, with replacement, from those of a group of it.
-func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uint64, name string) (Values, error), error) {
+func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error), error) {
 	simulator, err := NewSimulator(device, p.Model)
 	if err != nil {
 		return nil, err
 	}
 	r := p.regression
-	return func(sets int, seed uint64, name string) (Values, error) {
+	return func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error) {
 		random := stream.Rand(seed, "tables/"+name)
+		var kept []int
+		for row := range r.y {
+			if left == nil || left[p.rows][row] {
+				kept = append(kept, row)
+			}
+		}
 		var good []*simulatedTable
 		for round := 0; len(good) < sets; round++ {
 			if round == simulateRounds {
@@ -209,7 +215,7 @@ func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uin
 			}
 			tables := make([]*simulatedTable, sets)
 			for i := range tables {
-				tables[i] = p.predictors(random)
+				tables[i] = p.predictors(kept, random)
 			}
 			drawn, err := simulator.DrawSets(p.collect(tables), sets, seed, fmt.Sprintf("%s/%d", name, round))
 			if err != nil {
@@ -224,7 +230,8 @@ func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uin
 				if r.noise >= 0 {
 					sigma = drawn[p.globals[r.noise]][i]
 				}
-				if r.usableResponse(t.y, sigma) && len(good) < sets {
+				if r.usableResponse(t.y, kept, sigma) && len(good) < sets {
+					t.estimates = p.estimatesOf(t, kept)
 					good = append(good, t)
 				}
 			}
@@ -235,68 +242,82 @@ func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uin
 	}, nil
 }
 
-// usableResponse tells whether a response with noise of a standard deviation could be one of a table, and brings a continuous one to the working scale.
-func (r *Regression) usableResponse(y []float64, sigma float64) bool {
-	low, high := slices.Min(y), slices.Max(y)
+// entries are the values of some rows.
+func entries(values []float64, rows []int) []float64 {
+	some := make([]float64, len(rows))
+	for i, row := range rows {
+		some[i] = values[row]
+	}
+	return some
+}
+
+// usableResponse tells whether a response with noise of a standard deviation could be one of a table of the rows kept, and brings a continuous one to the working scale.
+func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
+	some := entries(y, kept)
+	if len(some) < 2 {
+		return true // it says next to nothing
+	}
+	low, high := slices.Min(some), slices.Max(some)
 	if !(low < high) || r.Frame.Response == PoissonResponse && high > largestCount {
 		return false
 	}
 	if !r.Frame.Response.Continuous() {
 		return true
 	}
-	mean, sd := centreAndSpread(y, r.Frame.Formula.HasIntercept())
+	mean, sd := centreAndSpread(some, r.Frame.Formula.HasIntercept())
 	for i := range y {
 		y[i] = (y[i] - mean) / sd
 	}
 	return !math.IsInf(sd, 0) && sigma > leastNoise*sd
 }
 
-// predictors are those of a table at random, on its working scale.
-func (p *PlateRegression) predictors(random *rand.Rand) *simulatedTable {
+// predictors are those of a table at random, on the working scale of the rows kept.
+func (p *PlateRegression) predictors(kept []int, random *rand.Rand) *simulatedTable {
 	r := p.regression
-	same := p.predictorsOf(nil)
-	if random.IntN(2) == 0 {
-		return same
-	}
 	source := make([]int, len(r.y))
+	for i := range source {
+		source[i] = i
+	}
 	groups := r.innerRows()
 	if groups == nil {
-		groups = [][]int{make([]int, len(r.y))}
-		for i := range groups[0] {
-			groups[0][i] = i
-		}
+		groups = [][]int{slices.Clone(source)}
 	}
-	for _, rows := range groups {
-		from := groups[random.IntN(len(groups))]
-		for _, row := range rows {
-			source[row] = from[random.IntN(len(from))]
-		}
-	}
-	if other := p.predictorsOf(source); other != nil {
-		return other
-	}
-	return same
-}
-
-// predictorsOf are those of the rows given, nil for all in their order. It is nil if they cannot be scaled, or not be taken apart as those of the model.
-func (p *PlateRegression) predictorsOf(rows []int) *simulatedTable {
-	r := p.regression
-	if rows == nil {
-		t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset]}
-		for _, g := range p.groups {
-			t.z = append(t.z, p.Data[g.z])
-			if g.a != nil {
-				t.means = p.Data[g.a]
+	if random.IntN(2) == 0 {
+		for _, rows := range groups {
+			from := groups[random.IntN(len(groups))]
+			for _, row := range rows {
+				source[row] = from[random.IntN(len(from))]
 			}
 		}
+		if t := p.predictorsOf(source, kept); t != nil {
+			return t
+		}
+		for i := range source {
+			source[i] = i
+		}
+	}
+	if t := p.predictorsOf(source, kept); t != nil {
 		return t
 	}
-	t := &simulatedTable{}
-	pick := func(source *mat.Dense) *mat.Dense {
-		_, columns := source.Dims()
-		picked := mat.NewDense(len(rows), columns, nil)
-		for i, row := range rows {
-			picked.SetRow(i, source.RawRowView(row))
+	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset], estimates: p.Data[p.estimates]}
+	for _, g := range p.groups {
+		t.z = append(t.z, p.Data[g.z])
+		if g.a != nil {
+			t.means = p.Data[g.a]
+		}
+	}
+	return t
+}
+
+// predictorsOf are those of the rows of source, each in the place of a row of the table. It is nil if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
+func (p *PlateRegression) predictorsOf(source, kept []int) *simulatedTable {
+	r := p.regression
+	t := &simulatedTable{estimates: p.Data[p.estimates]}
+	pick := func(from *mat.Dense) *mat.Dense {
+		_, columns := from.Dims()
+		picked := mat.NewDense(len(source), columns, nil)
+		for i, row := range source {
+			picked.SetRow(i, from.RawRowView(row))
 		}
 		return picked
 	}
@@ -307,7 +328,7 @@ func (p *PlateRegression) predictorsOf(rows []int) *simulatedTable {
 			if c.Name == InterceptName {
 				continue
 			}
-			mean, sd := centreAndSpread(mat.Col(nil, j, x), r.Frame.Formula.HasIntercept())
+			mean, sd := centreAndSpread(entries(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
 			if !usableSpread(sd) {
 				return nil
 			}
@@ -317,7 +338,7 @@ func (p *PlateRegression) predictorsOf(rows []int) *simulatedTable {
 	for _, g := range p.groups {
 		z := pick(g.Grouping.Z)
 		for c := range g.Columns {
-			sd := varyingSpread(mat.Col(nil, c, z))
+			sd := varyingSpread(entries(mat.Col(nil, c, z), kept))
 			if !usableSpread(sd) {
 				return nil
 			}
@@ -341,10 +362,8 @@ func (p *PlateRegression) predictorsOf(rows []int) *simulatedTable {
 	if p.x != nil {
 		t.x = rowsOf(p.design(x))
 	}
-	for _, row := range rows {
-		if p.offset != nil {
-			t.offset = append(t.offset, r.offset[row])
-		}
+	if p.offset != nil {
+		t.offset = entries(r.offset, source)
 	}
 	return t
 }
@@ -352,17 +371,17 @@ func (p *PlateRegression) predictorsOf(rows []int) *simulatedTable {
 // collect brings the predictors of tables together.
 func (p *PlateRegression) collect(tables []*simulatedTable) Values {
 	values := Values{}
-	if p.x != nil {
-		values[p.x] = interleave(tables, p.x.EventSize(), func(t *simulatedTable) []float64 { return t.x })
-	}
-	if p.offset != nil {
-		values[p.offset] = interleave(tables, 1, func(t *simulatedTable) []float64 { return t.offset })
-	}
-	for i, g := range p.groups {
-		values[g.z] = interleave(tables, len(g.Columns), func(t *simulatedTable) []float64 { return t.z[i] })
-		if g.a != nil {
-			values[g.a] = interleave(tables, g.a.EventSize(), func(t *simulatedTable) []float64 { return t.means })
+	put := func(v *Variable, of func(t *simulatedTable) []float64) {
+		if v != nil {
+			values[v] = interleave(tables, v.EventSize(), of)
 		}
+	}
+	put(p.x, func(t *simulatedTable) []float64 { return t.x })
+	put(p.offset, func(t *simulatedTable) []float64 { return t.offset })
+	put(p.estimates, func(t *simulatedTable) []float64 { return t.estimates })
+	for i, g := range p.groups {
+		put(g.z, func(t *simulatedTable) []float64 { return t.z[i] })
+		put(g.a, func(t *simulatedTable) []float64 { return t.means })
 	}
 	return values
 }

@@ -93,7 +93,7 @@ func TestSimulatedTables(t *testing.T) {
 	simulate, err := p.simulator(open(t))
 	require.NoError(t, err)
 	const sets = 5
-	values, err := simulate(sets, 3, "tables")
+	values, err := simulate(sets, 3, "tables", nil)
 	require.NoError(t, err)
 	for s := range sets {
 		var y []float64
@@ -104,7 +104,7 @@ func TestSimulatedTables(t *testing.T) {
 		assert.InDelta(t, 0, mean, 1e-9)
 		assert.InDelta(t, 1, sd, 1e-9)
 	}
-	again, err := simulate(sets, 3, "tables")
+	again, err := simulate(sets, 3, "tables", nil)
 	require.NoError(t, err)
 	require.Equal(t, values, again)
 

@@ -29,6 +29,7 @@ type PlateRegression struct {
 	globals    map[int]*Variable // by coordinate: standard deviations, partial correlations and σ
 	y          *Variable
 	x, offset  *Variable // constants of the rows; nil if there are none
+	estimates  *Variable // constants of the rows that only encoders read; nil if there are none
 }
 
 // plateGroup is a grouping as a plate.
@@ -43,10 +44,12 @@ type plateGroup struct {
 
 // Plates writes the regression as a model with plates. Inference starts near the modes that [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
 // model of all terms is.
-func (r *Regression) Plates() (*PlateRegression, error) { return r.plates(r.nesting(), r.near()) }
+func (r *Regression) Plates() (*PlateRegression, error) {
+	return r.plates(r.nesting(), r.near(), false)
+}
 
-// plates is Plates with the nesting of the groupings, and where inference starts for each coordinate.
-func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64)) (*PlateRegression, error) {
+// plates is Plates with the nesting of the groupings, where inference starts for each coordinate, and whether there are estimates for encoders to read.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateRegression, error) {
 	p := &PlateRegression{Model: NewModel(), Data: Values{}, regression: r, globals: map[int]*Variable{}}
 	m := p.Model
 	for _, g := range r.groups {
@@ -72,7 +75,13 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	for _, g := range coarsest {
 		p.addEffects(g)
 	}
+	if estimates {
+		p.estimates = m.Constant("estimates", On(p.rows), Event(p.estimateSize()))
+	}
 	p.addResponse()
+	if estimates {
+		p.addEstimates()
+	}
 	return p, m.Err()
 }
 
@@ -328,6 +337,9 @@ func (p *PlateRegression) addResponse() {
 		p.Data[p.offset] = r.offset
 		inputs = append(inputs, p.offset)
 		add = append(add, func(next func() *Node) *Node { return next() })
+	}
+	if p.estimates != nil {
+		inputs = append(inputs, p.estimates)
 	}
 	eta := Of(func(values []*Node) *Node {
 		next := func() (value *Node) {

@@ -350,8 +350,9 @@ func (c *selection) rows(v *Variable) []int {
 	return rows
 }
 
-// thin leaves only a share of the members of each plate, and of those nested in members that are left.
-func (c *selection) thin(m *Model, random *rand.Rand) {
+// thin leaves only a share of the members of each plate, and of those nested in members that are left. It returns which.
+func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
+	all := map[*Plate][]bool{}
 	for _, p := range byDepth(m.plates) {
 		share := ThinnestShare + (1-ThinnestShare)*random.Float64()
 		for i := range c.weight[p] {
@@ -362,6 +363,8 @@ func (c *selection) thin(m *Model, random *rand.Rand) {
 			if !left {
 				c.weight[p][i] = 0
 			}
+			all[p] = append(all[p], left)
 		}
 	}
+	return all
 }

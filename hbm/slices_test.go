@@ -194,8 +194,8 @@ func TestSliceMistakes(t *testing.T) {
 	device := openCPU(t)
 	for want, change := range map[string]func(c *Config){
 		"must be from 1 to the 4 members that are in memory, found 5": func(c *Config) { c.Batch[e.model.plates[0]] = 5 },
-		"found 0":     func(c *Config) { c.Batch = nil },
-		"choose one":  func(c *Config) { c.Amortize, c.Family = 4, PAVIE },
+		"found 0":    func(c *Config) { c.Batch = nil },
+		"choose one": func(c *Config) { c.Amortize, c.Family = 4, PAVIE },
 	} {
 		cfg := Config{Batch: map[*Plate]int{e.model.plates[0]: 2}, Slices: SliceConfig{Source: source, Resident: 2}}
 		change(&cfg)
