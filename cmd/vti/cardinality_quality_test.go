@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,6 +58,12 @@ func TestCardinality(t *testing.T) {
 			}
 		}
 	}
+	slices.SortStableFunc(sweep.order, func(a, b string) int { // rows of one data set together
+		x, y := sweep.rows[a], sweep.rows[b]
+		p, _ := strconv.Atoi(x.Predictors)
+		q, _ := strconv.Atoi(y.Predictors)
+		return cmp.Or(-strings.Compare(x.Level, y.Level), cmp.Compare(p, q), strings.Compare(x.Seed, y.Seed))
+	})
 	sweep.print()
 	for _, level := range strings.Split(*cardinalityLevels, ",") {
 		sweep.draw(t, level, filepath.Join(out, "cardinality-"+level))
@@ -231,6 +239,7 @@ func (s *sweep) draw(t *testing.T, level, path string) {
 			arguments = append(arguments, sampler, points)
 		}
 	}
+	figure.Legend.Top, figure.Legend.Left = true, true
 	require.NoError(t, plotutil.AddLinePoints(figure, arguments...))
 	for _, format := range []string{".svg", ".png"} {
 		require.NoError(t, figure.Save(14*vg.Centimeter, 10*vg.Centimeter, path+format))
