@@ -105,7 +105,7 @@ func TestQualityOfRatings(t *testing.T) {
 			if !chosen(*qualityFamily, family.String()) {
 				continue
 			}
-			p := measure(t, r.model, r.data, 20, Config{Family: family, Steps: 4000, Batch: map[*Plate]int{r.rating: *qualityBatch}})
+			p := measure(t, r.model, r.data, 20, Config{Family: family, Steps: 1500, Batch: map[*Plate]int{r.rating: *qualityBatch}})
 			draws, err := p.Sample(50, "ratings")
 			require.NoError(t, err)
 			square := func(v *Variable) float64 {
