@@ -105,6 +105,7 @@ type RegressionCertificate struct {
 	Verdict       string   `json:"verdict"` // trusted, doubtful or failed
 	KHat          Figure   `json:"khat"`
 	ESS           Figure   `json:"ess"`
+	RHat          *Figure  `json:"rhat,omitempty"` // of tempered chains, if they gave the answer because weights could not; KHat is null then
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
 	Reasons       []string `json:"reasons,omitempty"`
@@ -137,6 +138,9 @@ const listedRegressionModels = 1000
 func (r *Regression) fill(result *RegressionResult, c *vti.Certificate, s *regressionSample) {
 	result.Certificate = &RegressionCertificate{
 		Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+	}
+	if c.RHat > 0 {
+		result.Certificate.RHat = figure(c.RHat)
 	}
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
 	r.fillSample(result, s)

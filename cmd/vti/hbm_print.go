@@ -28,8 +28,12 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(w, "  %s\n", reason)
 	}
-	fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d", float64(c.KHat), float64(c.ESS), c.Draws)
-	if len(r.Terms) > 0 {
+	if c.RHat != nil {
+		fmt.Fprintf(w, "  by tempered chains, as weights could not tell: R-hat %.3f (good up to 1.01), %.0f effective draws of %d", float64(*c.RHat), float64(c.ESS), c.Draws)
+	} else {
+		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d", float64(c.KHat), float64(c.ESS), c.Draws)
+	}
+	if len(r.Terms) > 0 && c.RHat == nil {
 		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
 	}
 	fmt.Fprint(w, "\n\n")

@@ -72,6 +72,7 @@ type hbmAnswer struct {
 		Verdict       string   `json:"verdict"`
 		KHat          float64  `json:"khat"`
 		ESS           float64  `json:"ess"`
+		RHat          *float64 `json:"rhat"`
 		Draws         int      `json:"draws"`
 		ModelsChecked int      `json:"models_checked"`
 		Reasons       []string `json:"reasons"`
