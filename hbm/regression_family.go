@@ -90,13 +90,16 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	return err
 }
 
-// CheckFamily reports what keeps a family from being fitted to the regression.
-func (r *Regression) CheckFamily(family Family) error {
+// CheckFamily reports what keeps a family from being fitted to the regression with so many Members in a step.
+func (r *Regression) CheckFamily(family Family, members int) error {
 	if r.Options.Select {
 		return fmt.Errorf("terms are selected with family %s only, found %v", MarginalFamily, family)
 	}
 	plates, err := r.Plates()
 	if err != nil {
+		return err
+	}
+	if err := plates.checkMembers(family, members); err != nil {
 		return err
 	}
 	switch family {
@@ -112,7 +115,7 @@ func (r *Regression) CheckFamily(family Family) error {
 func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateRegression, Config, error) {
 	fit := cfg.Fit
 	fit.Checkpoint, fit.Products = filepath.Join(cfg.Dir, rundir.PosteriorFile), true
-	if err := r.CheckFamily(fit.Family); err != nil {
+	if err := r.CheckFamily(fit.Family, cfg.Members); err != nil {
 		return nil, fit, err
 	}
 	if fit.Amortize > 0 {
@@ -139,6 +142,15 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		fit.Batch = map[*Plate]int{plates.root(): cfg.Members}
 	}
 	return plates, fit, nil
+}
+
+// checkMembers refuses steps in which an encoder would see only some rows of a group.
+func (p *PlateRegression) checkMembers(family Family, members int) error {
+	encodes := family == PAVIE || family == ADAVI || family == AmortizedBranch
+	if members > 0 && encodes && len(p.groups) > 0 && p.root() == p.rows {
+		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out Members, or use %v or %v", family, PAVIF, Branch)
+	}
+	return nil
 }
 
 // root is the plate that all others are nested in, or the rows if there is none.

@@ -117,7 +117,7 @@ func (j *hbmJob) check() error {
 	if !ok {
 		return j.record.FitConfig(j.regression).Validate()
 	}
-	if err := j.regression.CheckFamily(family); err != nil {
+	if err := j.regression.CheckFamily(family, j.record.Members); err != nil {
 		return fmt.Errorf("--family %s: %w", family, err)
 	}
 	if j.record.Amortize > 0 {
