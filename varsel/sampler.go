@@ -17,7 +17,8 @@ type Sampler int
 
 const (
 	// AutoSampler is a table while the engine looks at every model, which leaves little to learn, and a network beyond: a large table that starts from the prior
-	// settles on the models that came first.
+	// settles on the models that came first. Under likelihoods with heavy tails the network, which starts from chains, comes earlier: the look at every model sees
+	// no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler
@@ -26,6 +27,9 @@ const (
 	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from one network.
 	AutoregressiveSampler
 )
+
+// heavyTailsTable is the number of models up to which AutoSampler is a table under likelihoods with heavy tails.
+const heavyTailsTable = 1 << 10
 
 var samplerNames = [...]string{"auto", "categorical", "surrogate", "autoregressive"}
 
@@ -76,7 +80,11 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 			LogPrior: p.logPriors(count), Beta: options.Beta, Utility: options.Utility, Seed: seed,
 		})
 	}
-	if family == CategoricalSampler || family == AutoSampler && ok && count <= 1<<mostListed {
+	table := 1 << mostListed
+	if p.heavyTails() {
+		table = heavyTailsTable
+	}
+	if family == CategoricalSampler || family == AutoSampler && ok && count <= table {
 		return nil, nil
 	}
 	config := modeldist.AutoregressiveConfig{Seed: seed, DType: dtype}
