@@ -76,7 +76,9 @@ const (
 	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
 	failedRough   = 1
 	settledNats   = 0.5 // what moving twice as long may add to a log evidence, beyond which it is asked what that does to edges
-	settlingSteps = 1   // moving ever longer adds about so many times what moving twice as long does: half of the islands do already
+	// settlingSteps is how much moving ever longer would add, in units of what moving twice as long does: what is missing falls about as the inverse of the number of moves, so that it is one
+	// such unit in the islands that move twice as long, and two in the other half.
+	settlingSteps = 1.5
 )
 
 // certify judges evidences by how many of those that matter are fine, whether particles had settled, and what their errors make of the edges.
