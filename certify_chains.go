@@ -19,8 +19,10 @@ const (
 	checkTemperatures = 12
 	checkBurnIn       = 600
 	checkThin         = 4
-	// drawsPerIteration is how many plain draws stand for one iteration of the chains.
-	drawsPerIteration = 32
+	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an iteration moves every copy of every chain and costs more than these draws do.
+	drawsPerIteration     = 32
+	moreDrawsPerIteration = 128
+	fewDraws              = 1 << 15
 	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of everything.
 	enoughRHat = 1.01
 	enoughESS  = 20000
@@ -37,7 +39,7 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 	if err != nil {
 		return nil, err
 	}
-	iterations := max(cfg.Draws/drawsPerIteration, 4*checkThin)
+	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*checkThin)
 	settings := rjmcmc.Config{
 		Chains: checkChains, Temperatures: checkTemperatures, BurnIn: min(checkBurnIn, iterations), Iterations: iterations, Thin: checkThin, Seed: p.chainSeed("certify/chains"), Starts: starts,
 		Enough: func(chains *rjmcmc.Result) bool {
