@@ -62,11 +62,11 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vti",
 		Short: "Which predictors matter, by how much, and whether to trust the answer",
-		Long: `vti answers which predictors of a data table matter, and by how much.
+		Long: `vti answers questions of structure about a table: which predictors matter (varsel), which columns
+depend on which (dag), which effects vary by group (hbm --select).
 
-A model is a subset of the predictors. vti computes the posterior probability of every
-model, of every predictor to be in it, and the coefficients, on the scale of your table,
-and tells whether its own answer can be trusted.`,
+Each answer is a model. vti computes the posterior probability of every model, and of every part of
+one, with the parameters averaged over models, and tells whether its own answer can be trusted.`,
 		Example:       "  vti varsel testdata/diabetes.csv --target y\n  vti varsel --help",
 		Version:       vti.Version,
 		SilenceErrors: true,
