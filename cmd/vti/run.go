@@ -61,13 +61,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vti",
-		Short: "Which predictors matter, by how much, and whether to trust the answer",
+		Short: "Which model do the data support, and whether to trust the answer",
 		Long: `vti answers questions of structure about a table: which predictors matter (varsel), which columns
 depend on which (dag), which effects vary by group (hbm --select).
 
 Each answer is a model. vti computes the posterior probability of every model, and of every part of
 one, with the parameters averaged over models, and tells whether its own answer can be trusted.`,
-		Example:       "  vti varsel testdata/diabetes.csv --target y\n  vti varsel --help",
+		Example:       "  vti varsel testdata/diabetes.csv --target y\n  vti dag data.csv\n  vti hbm testdata/radon.csv --formula \"log_radon ~ floor + (1 + floor | county)\" --select\n  vti varsel --help",
 		Version:       vti.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
