@@ -128,7 +128,7 @@ func (m mixture) edges(nodes int) [][]float64 {
 	probabilities := square2(nodes)
 	for f, family := range m.families {
 		for i := range family.Parents.Nodes() {
-			probabilities[i][family.Node] += m.shares[f]
+			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.shares[f], 1) // shares add up to one but for rounding
 		}
 	}
 	return probabilities
