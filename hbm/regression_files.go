@@ -2,12 +2,9 @@ package hbm
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -62,20 +59,9 @@ func (r *RegressionRecord) Write(dir string) error {
 
 // ReadRegressionRecord reads the record of a run directory.
 func ReadRegressionRecord(dir string) (*RegressionRecord, error) {
-	path := filepath.Join(dir, rundir.RecordFile)
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a run directory: it holds no %s", dir, rundir.RecordFile)
-	}
-	if err != nil {
-		return nil, err
-	}
 	var record RegressionRecord
-	if err := json.Unmarshal(content, &record); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", path, err)
-	}
-	if record.Command == "" || record.Data == "" || record.Fingerprint == "" {
-		return nil, fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	if err := rundir.ReadRecord(dir, &record); err != nil {
+		return nil, err
 	}
 	return &record, nil
 }

@@ -1,11 +1,7 @@
 package varsel
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -55,20 +51,9 @@ func (r *Record) Write(dir string) error {
 
 // ReadRecord reads the record of a run directory.
 func ReadRecord(dir string) (*Record, error) {
-	path := filepath.Join(dir, RecordFile)
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a run directory: it holds no %s", dir, RecordFile)
-	}
-	if err != nil {
-		return nil, err
-	}
 	var record Record
-	if err := json.Unmarshal(content, &record); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", path, err)
-	}
-	if record.Command == "" || record.Data == "" || record.Fingerprint == "" {
-		return nil, fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	if err := rundir.ReadRecord(dir, &record); err != nil {
+		return nil, err
 	}
 	return &record, nil
 }

@@ -3,8 +3,10 @@ package rundir
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,4 +53,27 @@ func WriteJSON(path string, value any) error {
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(value)
 	})
+}
+
+// ReadRecord reads the record of the run in dir into record, a pointer to the struct of its application. It fails where dir holds none, where it is damaged, and where
+// it lacks what every record has: command, data and fingerprint.
+func ReadRecord(dir string, record any) error {
+	path := filepath.Join(dir, RecordFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not a run directory: it holds no %s", dir, RecordFile)
+	}
+	if err != nil {
+		return err
+	}
+	var common struct{ Command, Data, Fingerprint string }
+	for _, into := range []any{record, &common} {
+		if err := json.Unmarshal(content, into); err != nil {
+			return fmt.Errorf("%s: damaged: %w", path, err)
+		}
+	}
+	if common.Command == "" || common.Data == "" || common.Fingerprint == "" {
+		return fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
+	}
+	return nil
 }

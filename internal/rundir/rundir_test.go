@@ -1,0 +1,29 @@
+package rundir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReadRecord(t *testing.T) {
+	var record struct {
+		Command string `json:"command"`
+		Steps   int    `json:"steps"`
+	}
+	dir := t.TempDir()
+	require.ErrorContains(t, ReadRecord(dir, &record), "is not a run directory: it holds no run.json")
+	for content, want := range map[string]string{
+		`{"command": "varsel", "steps":`:         "run.json: damaged: ",
+		`{"command": "varsel", "data": "a.csv"}`: "expected the keys command, data and fingerprint",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, RecordFile), []byte(content), 0o644))
+		require.ErrorContains(t, ReadRecord(dir, &record), want)
+	}
+	content := `{"command": "varsel", "data": "a.csv", "fingerprint": "00", "steps": 7}`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, RecordFile), []byte(content), 0o644))
+	require.NoError(t, ReadRecord(dir, &record))
+	require.Equal(t, 7, record.Steps)
+}
