@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"simd":            {"simd/internal/kernel"},
 	"internal/made":   {"internal/stream"},
 	"internal/draws":  {"internal/atomicfile"},
-	"internal/rundir": {"internal/atomicfile"},
+	"internal/rundir": {"internal/atomicfile", "internal/table"},
 }
 
 // layerOf returns the layer of a package; every internal package is in layer 0.

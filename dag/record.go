@@ -1,9 +1,7 @@
 package dag
 
 import (
-	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
@@ -11,21 +9,13 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/table"
 )
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
-	Command          string        `json:"command"`
-	Version          string        `json:"version"`
-	Started          time.Time     `json:"started"`
-	Finished         *time.Time    `json:"finished,omitempty"`
-	Data             string        `json:"data"`            // absolute path of the table
-	Fingerprint      string        `json:"fingerprint"`     // SHA-256 of the table
+	rundir.Header
 	Truth            string        `json:"truth,omitempty"` // absolute path of the adjacency matrix
 	TruthFingerprint string        `json:"truth_fingerprint,omitempty"`
-	Device           string        `json:"device,omitempty"`
-	Backend          string        `json:"backend,omitempty"`
 	Columns          DataOptions   `json:"columns"`
 	Constraints      Constraints   `json:"constraints"`
 	Model            ModelOptions  `json:"model"`
@@ -66,11 +56,8 @@ func ReadRecord(dir string) (*Record, error) {
 // Problem reads the table, and the truth if there is one. A record that has fingerprints insists on them: the files must not have changed
 // since the run began. One that has none gets them.
 func (r *Record) Problem() (*Problem, *Graph, error) {
-	t, err := table.ReadFile(r.Data)
+	t, err := r.Table()
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := sameFile(r.Data, t.Fingerprint, &r.Fingerprint); err != nil {
 		return nil, nil, err
 	}
 	data, err := NewData(t, r.Columns)
@@ -81,24 +68,12 @@ func (r *Record) Problem() (*Problem, *Graph, error) {
 	if err != nil || r.Truth == "" {
 		return problem, nil, err
 	}
-	adjacency, err := table.ReadFile(r.Truth)
+	adjacency, err := rundir.ReadTable(r.Truth, &r.TruthFingerprint)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := sameFile(r.Truth, adjacency.Fingerprint, &r.TruthFingerprint); err != nil {
 		return nil, nil, err
 	}
 	truth, err := data.ReadTruth(adjacency)
 	return problem, truth, err
-}
-
-// sameFile checks or sets the fingerprint of a file.
-func sameFile(path, found string, recorded *string) error {
-	if *recorded != "" && *recorded != found {
-		return fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", path, found, *recorded)
-	}
-	*recorded = found
-	return nil
 }
 
 // FitConfig is the training that the record asks for.

@@ -3,11 +3,9 @@ package hbm
 import (
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
@@ -16,21 +14,13 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/table"
 )
 
 // RegressionRecord is everything that a run was asked for, with what is needed to repeat or continue it.
 type RegressionRecord struct {
-	Command     string            `json:"command"`
-	Version     string            `json:"version"`
-	Started     time.Time         `json:"started"`
-	Finished    *time.Time        `json:"finished,omitempty"`
-	Data        string            `json:"data"`        // absolute path of the table
-	Fingerprint string            `json:"fingerprint"` // SHA-256 of the table
-	Device      string            `json:"device,omitempty"`
-	Backend     string            `json:"backend,omitempty"`
-	Frame       FrameOptions      `json:"frame"`
-	Model       RegressionOptions `json:"model"`
+	rundir.Header
+	Frame FrameOptions      `json:"frame"`
+	Model RegressionOptions `json:"model"`
 	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
 	Family string        `json:"family,omitempty"`
 	Flow   cosmic.Config `json:"flow"`
@@ -69,12 +59,9 @@ func ReadRegressionRecord(dir string) (*RegressionRecord, error) {
 // Regression reads the table and builds the posterior. A record with a fingerprint insists on it: the table must not have changed since the run began. One without gets it, and
 // what zeros of the model stand for.
 func (r *RegressionRecord) Regression() (*Regression, error) {
-	data, err := table.ReadFile(r.Data)
+	data, err := r.Table()
 	if err != nil {
 		return nil, err
-	}
-	if r.Fingerprint != "" && data.Fingerprint != r.Fingerprint {
-		return nil, fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", r.Data, data.Fingerprint, r.Fingerprint)
 	}
 	frame, err := NewFrame(data, r.Frame)
 	if err != nil {
@@ -84,7 +71,7 @@ func (r *RegressionRecord) Regression() (*Regression, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Fingerprint, r.Model = data.Fingerprint, regression.Options
+	r.Model = regression.Options
 	return regression, nil
 }
 

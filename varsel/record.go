@@ -1,15 +1,12 @@
 package varsel
 
 import (
-	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/table"
 )
 
 // RecordFile is the name of the record in a run directory.
@@ -17,14 +14,7 @@ const RecordFile = rundir.RecordFile
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
-	Command      string           `json:"command"`
-	Version      string           `json:"version"`
-	Started      time.Time        `json:"started"`
-	Finished     *time.Time       `json:"finished,omitempty"`
-	Data         string           `json:"data"`        // absolute path of the table
-	Fingerprint  string           `json:"fingerprint"` // SHA-256 of the table
-	Device       string           `json:"device"`      // cpu or go
-	Backend      string           `json:"backend"`     // the name of its backend
+	rundir.Header
 	Design       DesignOptions    `json:"design"`
 	Model        ModelOptions     `json:"model"`
 	Flow         cosmic.Config    `json:"flow"`
@@ -60,12 +50,9 @@ func ReadRecord(dir string) (*Record, error) {
 
 // Problem reads the data of the run again and rebuilds its posterior. A table that has changed since is an error.
 func (r *Record) Problem() (*Problem, error) {
-	data, err := table.ReadFile(r.Data)
+	data, err := r.Table()
 	if err != nil {
 		return nil, err
-	}
-	if data.Fingerprint != r.Fingerprint {
-		return nil, fmt.Errorf("%s has changed since the run started: its SHA-256 is %.12s…, the run has %.12s…", r.Data, data.Fingerprint, r.Fingerprint)
 	}
 	design, err := NewDesign(data, r.Design)
 	if err != nil {

@@ -6,12 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/rundir"
 )
 
 func TestRecordKeepsEveryChoice(t *testing.T) {
 	dir := t.TempDir()
 	record := &Record{
-		Command: "varsel", Data: "data.csv", Fingerprint: "00",
+		Header: rundir.Header{Command: "varsel", Data: "data.csv", Fingerprint: "00"},
 		Design: DesignOptions{
 			Target: "y", Likelihood: PoissonLikelihood, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
 			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,

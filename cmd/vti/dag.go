@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // dagFlags are all flags of vti dag.
@@ -76,7 +77,7 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 		defer j.device.Close()
 		return j.train(cmd.Context(), true, f.fit.fit.launch)
 	}
-	record := &dag.Record{Command: "dag", Version: vti.Version, Data: args[0], Seed: f.output.seed}
+	record := &dag.Record{Header: rundir.Header{Command: "dag", Version: vti.Version, Data: args[0]}, Seed: f.output.seed}
 	if err := f.model.fill(record); err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ unknown noise scale is integrated numerically. The sums over graphs are exact.`,
 		ValidArgsFunction: completeTable,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		record := &dag.Record{Command: "exact dag", Version: vti.Version, Data: args[0], Seed: output.seed}
+		record := &dag.Record{Header: rundir.Header{Command: "exact dag", Version: vti.Version, Data: args[0]}, Seed: output.seed}
 		if err := model.fill(record); err != nil {
 			return err
 		}

@@ -5,26 +5,19 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 )
 
 // dagJob is one run of graph discovery from its record to its answer.
 type dagJob struct {
-	*app
-	output  outputFlags
+	job
 	record  *dag.Record
 	problem *dag.Problem
 	truth   *dag.Graph
-	device  *gpu.Device
-	dir     string
 }
 
 // newDagJob reads the table and builds the problem that the record describes. Nothing is written: its errors are of the input.
@@ -34,38 +27,24 @@ func (a *app) newDagJob(record *dag.Record, output outputFlags) (*dagJob, error)
 		return nil, err
 	}
 	record.Model = problem.Model // with its defaults: what they are may change
-	return &dagJob{app: a, output: output, record: record, problem: problem, truth: truth}, nil
+	return &dagJob{job{app: a, output: output, header: &record.Header, write: record.Write}, record, problem, truth}, nil
 }
 
 // resumedDiscovery reads a run directory and checks that it can go on; nothing is written.
 func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (*dagJob, error) {
-	var other []string
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		switch flag.Name {
-		case "resume", "json", "quiet", "pjrt-plugin", "steps-per-launch":
-		default:
-			other = append(other, "--"+flag.Name)
-		}
-	})
-	if len(args) > 0 {
-		other = append(other, args[0])
-	}
-	if len(other) > 0 {
-		return nil, fmt.Errorf("--resume takes everything from %s: leave out %s", filepath.Join(f.resume, rundir.RecordFile), strings.Join(other, ", "))
+	if err := onlyResume(cmd, args, f.resume); err != nil {
+		return nil, err
 	}
 	record, err := dag.ReadRecord(f.resume)
 	if err != nil {
 		return nil, err
 	}
-	if record.Command != "dag" {
-		return nil, fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti dag", f.resume, record.Command)
-	}
 	if record.Structure == dag.Chains || record.Evidence == dag.Particles {
 		return nil, fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again", f.resume)
 	}
-	kind, err := gpu.ParseKind(record.Device)
+	kind, err := resumedKind(&record.Header, "dag", f.resume)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(f.resume, rundir.RecordFile), err)
+		return nil, err
 	}
 	j, err := a.newDagJob(record, f.output)
 	if err != nil {
@@ -85,66 +64,13 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	return j, nil
 }
 
-// open opens the device.
-func (j *dagJob) open(kind gpu.Kind) error {
-	var err error
-	if j.device, err = gpu.OpenWith(gpu.Options{Kind: kind, Plugin: j.output.plugin}); err != nil {
-		return err
-	}
-	j.record.Device, j.record.Backend = j.device.Kind().String(), j.device.String()
-	return nil
-}
-
-// start makes the run directory and writes the record to it. Everything that can be wrong with the input has been checked by now.
-func (j *dagJob) start(name string) error {
-	now := time.Now()
-	var err error
-	if j.dir, err = rundir.Make(j.output.out, name, now); err != nil {
-		return err
-	}
-	for _, path := range []*string{&j.record.Data, &j.record.Truth} {
-		if *path == "" {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return failure{err}
-		}
-	}
-	j.record.Started = now.Round(time.Second)
-	if err := j.record.Write(j.dir); err != nil {
-		return failure{err}
-	}
-	return nil
-}
+// start makes the run directory and writes the record to it.
+func (j *dagJob) start(name string) error { return j.job.start(name, &j.record.Truth) }
 
 // finish completes the record, prints the answer and sets the exit status.
 func (j *dagJob) finish(result *dag.Result) error {
-	now := time.Now().Round(time.Second)
-	j.record.Finished, j.record.Seconds = &now, &result.Seconds
-	if err := j.record.Write(j.dir); err != nil {
-		return failure{err}
-	}
-	if result.ExitStatus() != 0 {
-		j.status = statusUntrusted
-	}
-	if j.output.json {
-		return j.printJSON(result)
-	}
-	printDag(j.stdout, result)
-	return nil
-}
-
-// progress is where the job reports what it is doing.
-func (j *dagJob) progress() *progress {
-	if j.output.quiet {
-		return &progress{}
-	}
-	return newProgress(j.stderr)
-}
-
-// stopped puts an error of a run into words.
-func (j *dagJob) stopped(err error, resumable bool) error {
-	return stoppedRun(err, "dag", j.dir, resumable)
+	j.record.Seconds = &result.Seconds
+	return j.job.finish(result, func() { printDag(j.stdout, result) })
 }
 
 // printProblem says what was read, and the priors in words.

@@ -28,7 +28,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
 			return err
 		}
-		j, err := a.newJob(newRecord("exact", args[0], &data), givenPriorOf(cmd.Flags()), output)
+		j, err := a.newVarselJob(newVarselRecord("exact", args[0], &data), givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 }
 
 // enumerate computes the exact answer.
-func (j *job) enumerate(ctx context.Context) error {
+func (j *varselJob) enumerate(ctx context.Context) error {
 	exact, err := j.problem.ExactProblem()
 	if err != nil {
 		return err

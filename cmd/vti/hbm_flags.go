@@ -12,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // hbmFlags are all flags of vti hbm.
@@ -84,7 +85,7 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.Regr
 	if err := f.checkFamily(flags); err != nil {
 		return nil, err
 	}
-	record := &hbm.RegressionRecord{Command: "hbm", Version: version, Data: path, Frame: f.frame, Model: f.model, Seed: f.output.seed,
+	record := &hbm.RegressionRecord{Header: rundir.Header{Command: "hbm", Version: version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {

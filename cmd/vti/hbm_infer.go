@@ -56,7 +56,7 @@ func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
 	if trained.Amortize == 0 || trained.Shape == nil {
 		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
 	}
-	record := &hbm.RegressionRecord{Command: hbm.InferCommand, Version: vti.Version, Data: path, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
+	record := &hbm.RegressionRecord{Header: rundir.Header{Command: hbm.InferCommand, Version: vti.Version, Data: path}, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
 		CertifyDraws: f.certifyDraws, Seed: f.output.seed}
 	record.Frame.DropMissing = f.na == "drop"
 	j, err := a.newHbmJob(record, f.output)
@@ -76,7 +76,7 @@ func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
 		return err
 	}
 	defer j.device.Close()
-	if err := j.start(); err != nil {
+	if err := j.start("hbm"); err != nil {
 		return err
 	}
 	j.printProblem()

@@ -7,54 +7,30 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/table"
-	"github.com/transdim/vti/varsel"
+	"github.com/transdim/vti/rjmcmc"
 )
 
-// job is one run from its record to its answer.
+// job is one run from its record to its answer: what the commands have in common.
 type job struct {
 	*app
-	output  outputFlags
-	record  *varsel.Record
-	problem *varsel.Problem
-	device  *gpu.Device
-	dir     string
+	output outputFlags
+	header *rundir.Header         // of the record
+	write  func(dir string) error // of the record
+	device *gpu.Device
+	dir    string
 }
 
-// newJob reads the table and builds the problem that the record describes. Nothing is written: its errors are of the input.
-func (a *app) newJob(record *varsel.Record, given givenPrior, output outputFlags) (*job, error) {
-	data, err := table.ReadFile(record.Data)
-	if err != nil {
-		return nil, err
-	}
-	design, err := varsel.NewDesign(data, record.Design)
-	switch {
-	case errors.Is(err, varsel.ErrMissingValues):
-		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
-	case errors.Is(err, varsel.ErrDegenerate):
-		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
-	case err != nil:
-		return nil, err
-	}
-	record.Model = record.Model.ForMany(len(design.Predictors), given.models, given.size)
-	problem, err := varsel.NewProblem(design, record.Model)
-	if err != nil {
-		return nil, err
-	}
-	record.Fingerprint = data.Fingerprint
-	record.Model = problem.Model // with its defaults: what they are may change
-	return &job{app: a, output: output, record: record, problem: problem}, nil
-}
-
-// newRecord describes a run of a command on a table. The paths in it are absolute, so that the run can be resumed from anywhere.
-func newRecord(command, path string, data *dataFlags) *varsel.Record {
-	return &varsel.Record{Command: command, Version: vti.Version, Data: path, Design: data.design, Model: data.model}
-}
+// judged is the result of a run.
+type judged interface{ ExitStatus() int }
 
 // open opens the device. Only a device that the user names wrongly is the user's mistake.
 func (j *job) open(kind gpu.Kind) error {
@@ -62,32 +38,38 @@ func (j *job) open(kind gpu.Kind) error {
 	if j.device, err = gpu.OpenWith(gpu.Options{Kind: kind, Plugin: j.output.plugin}); err != nil {
 		return err
 	}
-	j.record.Device, j.record.Backend = j.device.Kind().String(), j.device.String()
+	j.header.Device, j.header.Backend = j.device.Kind().String(), j.device.String()
 	return nil
 }
 
-// start makes the run directory and writes the record to it. Everything that can be wrong with the input has been checked by now.
-func (j *job) start(name string) error {
+// start makes the run directory and writes the record to it, with all paths absolute, so that the run can be resumed from anywhere. Everything that can be wrong with the input has been
+// checked by now.
+func (j *job) start(name string, paths ...*string) error {
 	now := time.Now()
 	var err error
-	if j.dir, err = varsel.RunDir(j.output.out, name, now); err != nil {
+	if j.dir, err = rundir.Make(j.output.out, name, now); err != nil {
 		return err
 	}
-	if j.record.Data, err = filepath.Abs(j.record.Data); err != nil {
-		return failure{err}
+	for _, path := range append(paths, &j.header.Data) {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return failure{err}
+		}
 	}
-	j.record.Started = now.Round(time.Second)
-	if err := j.record.Write(j.dir); err != nil {
+	j.header.Started = now.Round(time.Second)
+	if err := j.write(j.dir); err != nil {
 		return failure{err}
 	}
 	return nil
 }
 
-// finish completes the record, prints the answer and sets the exit status.
-func (j *job) finish(result *varsel.Result) error {
+// finish completes the record, sets the exit status, and prints the answer.
+func (j *job) finish(result judged, print func()) error {
 	now := time.Now().Round(time.Second)
-	j.record.Finished, j.record.Seconds = &now, &result.Seconds
-	if err := j.record.Write(j.dir); err != nil {
+	j.header.Finished = &now
+	if err := j.write(j.dir); err != nil {
 		return failure{err}
 	}
 	if result.ExitStatus() != 0 {
@@ -96,7 +78,7 @@ func (j *job) finish(result *varsel.Result) error {
 	if j.output.json {
 		return j.printJSON(result)
 	}
-	printResult(j.stdout, j.problem, result)
+	print()
 	return nil
 }
 
@@ -120,25 +102,61 @@ func (j *job) progress() *progress {
 	return newProgress(j.stderr)
 }
 
-// stopped puts an error of a run into words.
-func (j *job) stopped(err error, resumable bool) error {
-	return stoppedRun(err, "varsel", j.dir, resumable)
+// chainProgress reports on chains, whose density is that of the working scale: logJacobian takes it to that of the table.
+func chainProgress(shown *progress, logJacobian float64) func(rjmcmc.Progress) {
+	pace := newPace()
+	return func(p rjmcmc.Progress) {
+		phase := "sampling"
+		if p.BurnIn {
+			phase = "burn-in"
+		}
+		shown.line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
+			p.LogDensity+logJacobian, pace.text(p.Iteration, p.Total)), p.Iteration == p.Total)
+	}
 }
 
-// stoppedRun says how a run of a command goes on after Ctrl-C, or after a device has failed.
-func stoppedRun(err error, command, dir string, resumable bool) error {
-	resume := fmt.Sprintf("to continue: vti %s --resume %s", command, quoted(dir))
+// stopped says how a run goes on after Ctrl-C, or after a device has failed.
+func (j *job) stopped(err error, resumable bool) error {
+	resume := fmt.Sprintf("to continue: vti %s --resume %s", j.header.Command, quoted(j.dir))
 	if errors.Is(err, context.Canceled) {
 		if resumable {
 			return fmt.Errorf("%w\n%s", err, resume)
 		}
-		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, dir)
+		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, j.dir)
 	}
 	var trouble *gpu.Failure
 	if resumable && errors.As(err, &trouble) && !trouble.OutOfMemory {
-		if info, none := vti.ReadCheckpointInfo(filepath.Join(dir, rundir.PosteriorFile)); none == nil {
+		if info, none := vti.ReadCheckpointInfo(filepath.Join(j.dir, rundir.PosteriorFile)); none == nil {
 			err = fmt.Errorf("%w\nthe checkpoint after step %d is whole; %s", err, info.Step, resume)
 		}
 	}
 	return failure{err}
+}
+
+// onlyResume fails if a command line has more than --resume dir and flags that say nothing of what is computed.
+func onlyResume(cmd *cobra.Command, args []string, dir string) error {
+	other := append([]string(nil), args...)
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "resume", "json", "quiet", "pjrt-plugin", "steps-per-launch":
+		default:
+			other = append(other, "--"+flag.Name)
+		}
+	})
+	if len(other) > 0 {
+		return fmt.Errorf("--resume takes everything from %s: leave out %s", filepath.Join(dir, rundir.RecordFile), strings.Join(other, ", "))
+	}
+	return nil
+}
+
+// resumedKind is the device of the run in dir, whose header has been read, on which command goes on.
+func resumedKind(header *rundir.Header, command, dir string) (gpu.Kind, error) {
+	if header.Command != command {
+		return 0, fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)
+	}
+	kind, err := gpu.ParseKind(header.Device)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, rundir.RecordFile), err)
+	}
+	return kind, nil
 }

@@ -8,7 +8,7 @@ import (
 
 // printProblem says what was read, what was left out, and the likelihood and priors in words. With --json the part about what was left out goes
 // to standard error.
-func (j *job) printProblem() {
+func (j *varselJob) printProblem() {
 	if j.output.json {
 		if !j.output.quiet {
 			j.printDropped(j.stderr)
@@ -27,7 +27,7 @@ func (j *job) printProblem() {
 	fmt.Fprintln(j.stdout)
 }
 
-func (j *job) printDropped(w io.Writer) {
+func (j *varselJob) printDropped(w io.Writer) {
 	design := j.problem.Design
 	if design.DroppedRows > 0 {
 		fmt.Fprintf(w, "  %d rows with missing values dropped\n", design.DroppedRows)

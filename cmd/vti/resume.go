@@ -84,8 +84,8 @@ func contradictions(flags *pflag.FlagSet, asked, record *varsel.Record) (list []
 }
 
 // resumedSelection reads a run directory and checks that it can go on; nothing is written.
-func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.Record, f *varselFlags) (*job, vti.Config, error) {
-	fail := func(err error) (*job, vti.Config, error) { return nil, vti.Config{}, err }
+func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.Record, f *varselFlags) (*varselJob, vti.Config, error) {
+	fail := func(err error) (*varselJob, vti.Config, error) { return nil, vti.Config{}, err }
 	record, err := varsel.ReadRecord(f.resume)
 	if err != nil {
 		return fail(err)
@@ -121,7 +121,8 @@ func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.Draws = f.certifyDraws
 	}
-	j := &job{app: a, output: f.output, record: record, problem: problem, dir: f.resume}
+	j := a.varselJobOf(record, problem, f.output)
+	j.dir = f.resume
 	config, err := record.FitConfig(problem)
 	if err != nil {
 		return fail(err)

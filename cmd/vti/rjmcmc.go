@@ -68,10 +68,10 @@ which R-hat and the effective sample size judge:
 		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
 			return err
 		}
-		record := newRecord("rjmcmc varsel", args[0], &data)
+		record := newVarselRecord("rjmcmc varsel", args[0], &data)
 		record.Chains, record.Iterations, record.BurnIn, record.Thin = chains.chains, chains.iterations, chains.burnIn, chains.thin
 		record.Start, record.Temperatures, record.Seed = chains.start, chains.temperatures, output.seed
-		j, err := a.newJob(record, givenPriorOf(cmd.Flags()), output)
+		j, err := a.newVarselJob(record, givenPriorOf(cmd.Flags()), output)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (f *chainFlags) config(seed uint64) rjmcmc.Config {
 }
 
 // sample runs the chains and prints the answer.
-func (j *job) sample(ctx context.Context, config rjmcmc.Config) error {
+func (j *varselJob) sample(ctx context.Context, config rjmcmc.Config) error {
 	if err := config.Validate(); err != nil {
 		return err
 	}
@@ -113,15 +113,7 @@ func (j *job) sample(ctx context.Context, config rjmcmc.Config) error {
 	}
 	j.printProblem()
 	shown := j.progress()
-	pace := newPace()
-	config.Progress = func(p rjmcmc.Progress) {
-		phase := "sampling"
-		if p.BurnIn {
-			phase = "burn-in"
-		}
-		shown.line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
-			p.LogDensity+j.problem.Design.LogJacobian(), pace.text(p.Iteration, p.Total)), p.Iteration == p.Total)
-	}
+	config.Progress = chainProgress(shown, j.problem.Design.LogJacobian())
 	result, err := varsel.RunChains(ctx, j.device, j.problem, config, j.dir)
 	shown.end()
 	if err != nil {

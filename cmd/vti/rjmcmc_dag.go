@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 func (a *app) rjmcmcDagCommand() *cobra.Command {
@@ -27,7 +25,7 @@ sample size tell whether they have mixed.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		record := &dag.Record{
-			Command: "rjmcmc dag", Version: vti.Version, Data: args[0], Seed: output.seed,
+			Header: rundir.Header{Command: "rjmcmc dag", Version: vti.Version, Data: args[0]}, Seed: output.seed,
 			Chains: chains.chains, Iterations: chains.iterations, BurnIn: chains.burnIn, Thin: chains.thin, Temperatures: chains.temperatures,
 		}
 		if err := model.fill(record); err != nil {
@@ -52,15 +50,8 @@ sample size tell whether they have mixed.`,
 			return err
 		}
 		j.printProblem()
-		shown, pace := j.progress(), newPace()
-		config.Progress = func(p rjmcmc.Progress) {
-			phase := "sampling"
-			if p.BurnIn {
-				phase = "burn-in"
-			}
-			shown.line(fmt.Sprintf("%s  iteration %d/%d  mean log density %.2f  %s", phase, p.Iteration, p.Total,
-				p.LogDensity+j.problem.LogJacobian(), pace.text(p.Iteration, p.Total)), p.Iteration == p.Total)
-		}
+		shown := j.progress()
+		config.Progress = chainProgress(shown, j.problem.LogJacobian())
 		result, err := dag.RunChains(cmd.Context(), j.device, j.problem, config, j.truth, j.dir)
 		shown.end()
 		if err != nil {

@@ -66,7 +66,7 @@ func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
 	if err != nil {
 		return err
 	}
-	var j *job
+	var j *varselJob
 	var config vti.Config
 	if f.resume == "" {
 		j, config, err = a.newSelection(asked, givenPriorOf(cmd.Flags()), f.output)
@@ -92,7 +92,7 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 	if len(args) > 0 {
 		path = args[0]
 	}
-	record := newRecord("varsel", path, &f.data)
+	record := newVarselRecord("varsel", path, &f.data)
 	if record.Flow, err = f.fit.config(cmd.Flags(), ""); err != nil && f.resume == "" {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record,
 }
 
 // newSelection checks everything about a new run, then makes its directory.
-func (a *app) newSelection(record *varsel.Record, given givenPrior, output outputFlags) (*job, vti.Config, error) {
-	j, err := a.newJob(record, given, output)
+func (a *app) newSelection(record *varsel.Record, given givenPrior, output outputFlags) (*varselJob, vti.Config, error) {
+	j, err := a.newVarselJob(record, given, output)
 	if err != nil {
 		return nil, vti.Config{}, err
 	}
@@ -125,7 +125,7 @@ func (a *app) newSelection(record *varsel.Record, given givenPrior, output outpu
 }
 
 // train runs the selection and prints the answer.
-func (j *job) train(ctx context.Context, config vti.Config) error {
+func (j *varselJob) train(ctx context.Context, config vti.Config) error {
 	shown := j.progress()
 	config.LogEvery = reportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {

@@ -66,13 +66,13 @@ func ReadRecord(dir string, record any) error {
 	if err != nil {
 		return err
 	}
-	var common struct{ Command, Data, Fingerprint string }
-	for _, into := range []any{record, &common} {
+	var header Header
+	for _, into := range []any{record, &header} {
 		if err := json.Unmarshal(content, into); err != nil {
 			return fmt.Errorf("%s: damaged: %w", path, err)
 		}
 	}
-	if common.Command == "" || common.Data == "" || common.Fingerprint == "" {
+	if header.Command == "" || header.Data == "" || header.Fingerprint == "" {
 		return fmt.Errorf("%s: not the record of a vti run: expected the keys command, data and fingerprint", path)
 	}
 	return nil
