@@ -8,18 +8,19 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/rjmcmc"
 )
 
 // Certificate says how far the posterior over graphs can be believed, given how well the scores of its families are known.
 type Certificate struct {
 	Verdict string `json:"verdict"` // trusted, doubtful or failed
 	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs that together hold a tenth of the probability.
-	// Null for evidences by particles.
+	// Null where nothing was weighed: for evidences by particles, and for chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
 	// Families is the number of families whose evidence was estimated: all that the constraints leave. Draws counts the draws behind them.
-	// Of an undivided flow there are none.
+	// Of an undivided flow and of chains there are none.
 	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
@@ -29,8 +30,11 @@ type Certificate struct {
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// RHat is that of the tempered chains that an undivided flow was judged by where its weights did not do.
-	RHat Number `json:"rhat,omitzero"`
+	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the least effective number of draws.
+	// An undivided flow has an R-hat where its weights did not do and tempered chains judged it.
+	Chains int    `json:"chains,omitempty"`
+	RHat   Number `json:"rhat,omitzero"`
+	ESS    Number `json:"ess,omitzero"`
 
 	Reasons []string `json:"reasons,omitempty"`
 }
@@ -42,7 +46,14 @@ const (
 	wantedEdgeSE   = 0.02
 	hopelessEdgeSE = 0.1
 	nonFiniteShare = 0.01
+	// Of chains (Vehtari et al. 2021).
+	trustedRHat = 1.01
+	failedRHat  = 1.1
+	trustedESS  = 400
 )
+
+// trusted tells whether nothing speaks against the answer.
+func (c *Certificate) trusted() bool { return c.Verdict == vti.Trusted.String() }
 
 // certify judges a posterior by its draws and the standard errors of its edges.
 func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFinite int) *Certificate {
@@ -55,12 +66,30 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	} else if float64(c.KHat) > psis.Reliable {
 		v.lower(vti.Doubtful, "Pareto k̂ is %.2f, above %.1f", float64(c.KHat), psis.Reliable)
 	}
-	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
 	if share := float64(nonFinite) / float64(max(count, 1)); share > nonFiniteShare {
 		v.lower(vti.Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
 	}
 	return c
 }
+
+// certifyChains judges chains with so many draws each by the worst of what they were asked for.
+func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
+	c := &Certificate{
+		KHat: Number(math.NaN()), WorstSE: Number(worst.MCSE), Draws: chains * draws,
+		Chains: chains, RHat: Number(worst.RHat), ESS: Number(worst.ESS),
+	}
+	v := newVerdict(c)
+	v.limit(worst.RHat, trustedRHat, failedRHat, "the chains do not agree: R-hat is %.3f")
+	if !(worst.ESS >= trustedESS) {
+		v.lower(vti.Doubtful, "the effective number of draws is %.0f, less than %d", worst.ESS, trustedESS)
+	}
+	v.limit(worst.MCSE, wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
+	return c
+}
+
+// worstErrorReason is why the largest standard error of an edge speaks against an answer.
+const worstErrorReason = "the standard error of an edge probability is %.2g"
 
 // worstError is the largest of all edges.
 func worstError(edgeErrors [][]float64) (worst Number) {

@@ -1,10 +1,13 @@
 package dag
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/rjmcmc"
 )
 
 // The verdict goes by the k̂ of the families of the graphs that have weight, and by the errors of the edges.
@@ -43,4 +46,53 @@ func TestVerdictOnGraphs(t *testing.T) {
 		scores.SE[i] = 0.3
 	}
 	require.NotEqual(t, "trusted", judge().Verdict)
+}
+
+// Chains are judged by R-hat, effective draws, and the errors of edges, and every objection is among the reasons.
+func TestVerdictOnChains(t *testing.T) {
+	for name, test := range map[string]struct {
+		worst   rjmcmc.Summary
+		verdict string
+		reasons []string
+	}{
+		"good":       {rjmcmc.Summary{RHat: 1.005, ESS: 900, MCSE: 0.01}, "trusted", nil},
+		"apart":      {rjmcmc.Summary{RHat: 2.58, ESS: 7, MCSE: 0.2}, "failed", []string{"R-hat is 2.580", "draws is 7, less than 400", "edge probability is 0.2"}},
+		"a bit":      {rjmcmc.Summary{RHat: 1.022, ESS: 900, MCSE: 0.01}, "doubtful", []string{"R-hat is 1.022"}},
+		"few":        {rjmcmc.Summary{RHat: 1.005, ESS: 300, MCSE: 0.03}, "doubtful", []string{"draws is 300", "edge probability is 0.03"}},
+		"no numbers": {rjmcmc.Summary{RHat: math.NaN(), ESS: math.NaN()}, "failed", []string{"R-hat is NaN", "draws is NaN"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := certifyChains(6, 500, test.worst)
+			require.Equal(t, test.verdict, c.Verdict)
+			require.Len(t, c.Reasons, len(test.reasons))
+			for i, reason := range test.reasons {
+				require.Contains(t, c.Reasons[i], reason)
+			}
+			require.Equal(t, test.verdict == "trusted", c.trusted())
+			require.Equal(t, 6, c.Chains)
+			require.Equal(t, 3000, c.Draws)
+			require.True(t, math.IsNaN(float64(c.KHat)), "chains weigh nothing")
+		})
+	}
+}
+
+// Chains that all found one graph and never left it agree.
+func TestChainsInOneGraph(t *testing.T) {
+	s := &sampledGraphs{nodes: 2}
+	for range 4 {
+		chain, scores := make([][]Set, keptGraphs), make([]float64, keptGraphs)
+		for k := range chain {
+			chain[k], scores[k] = []Set{{}, SetOf(0)}, -3
+		}
+		s.graphs, s.scores = append(s.graphs, chain), append(s.scores, scores)
+	}
+	edges, worst := s.edges()
+	require.True(t, certifyChains(4, keptGraphs, worst).trusted())
+	require.InDelta(t, 1, edges[0][1].Mean, 0)
+	s.graphs[3], s.scores[3] = make([][]Set, keptGraphs), make([]float64, keptGraphs)
+	for k := range s.graphs[3] {
+		s.graphs[3][k] = []Set{SetOf(1), {}}
+	}
+	_, worst = s.edges()
+	require.Equal(t, "failed", certifyChains(4, keptGraphs, worst).Verdict)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 )
@@ -121,7 +120,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}); err != nil {
 			return nil, err
 		}
-		if _, worst := s.edges(); chainVerdict(worst) == vti.Trusted {
+		if _, worst := s.edges(); certifyChains(len(walks), keptGraphs, worst).trusted() {
 			break
 		}
 	}
@@ -183,6 +182,9 @@ func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress fun
 func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
 	worst = rjmcmc.Summarise(s.scores)
 	worst.MCSE = 0
+	if worst.SD == 0 { // every chain is in the same graph all the time
+		worst.RHat, worst.ESS = 1, float64(len(s.graphs)*keptGraphs)
+	}
 	edges = make([][]rjmcmc.Summary, s.nodes)
 	for i := range edges {
 		edges[i] = make([]rjmcmc.Summary, s.nodes)

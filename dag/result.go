@@ -1,6 +1,10 @@
 package dag
 
-import "math"
+import (
+	"math"
+
+	"github.com/transdim/vti"
+)
 
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are left out.
 type Result struct {
@@ -13,7 +17,6 @@ type Result struct {
 	Steps       int          `json:"steps,omitempty"`
 	Loss        *Number      `json:"loss,omitempty"` // mean over families as training drew them of −ELBO, in nats
 	Certificate *Certificate `json:"certificate,omitempty"`
-	Diagnostics *ChainReport `json:"diagnostics,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
 	LogEvidenceSE Number `json:"log_evidence_se"`
@@ -87,7 +90,7 @@ type Metrics struct {
 
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
 func (r *Result) ExitStatus() int {
-	if r.Certificate != nil && r.Certificate.Verdict == "failed" || r.Diagnostics != nil && r.Diagnostics.Verdict == "failed" {
+	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
 		return 3
 	}
 	return 0

@@ -13,24 +13,6 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// ChainReport is how well the chains of a sampler mixed: the worst value over all edges and the log density.
-type ChainReport struct {
-	Verdict string `json:"verdict"` // trusted, doubtful or failed
-	Chains  int    `json:"chains"`
-	Draws   int    `json:"draws"` // kept, of each chain
-	RHat    Number `json:"rhat"`
-	ESS     Number `json:"ess"`
-	// WorstSE is the largest standard error of an edge probability.
-	WorstSE Number `json:"worst_se"`
-}
-
-// Limits of the verdict on chains (Vehtari et al. 2021).
-const (
-	trustedRHat = 1.01
-	failedRHat  = 1.1
-	trustedESS  = 400
-)
-
 // CheckChains fails for problems that RunChains cannot sample.
 func (p *Problem) CheckChains() error {
 	switch {
@@ -106,7 +88,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 			worst.ESS = in.ESS
 		}
 	}
-	result.Diagnostics = chainReport(chains.Chains, chains.Draws()/chains.Chains, worst)
+	result.Certificate = certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst)
 	own, err := target.gather(chains)
 	if err != nil {
 		return nil, err

@@ -29,11 +29,11 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 		dir := t.TempDir()
 		result, err := RunChains(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 200, Iterations: 500, Seed: 2}, nil, dir)
 		require.NoError(t, err)
-		require.NotEqual(t, "failed", result.Diagnostics.Verdict, "R-hat %v", result.Diagnostics.RHat)
+		require.NotEqual(t, "failed", result.Certificate.Verdict, "R-hat %v", result.Certificate.RHat)
 		want := posterior.EdgeProbabilities()
 		for i, row := range result.matrix() {
 			for j, probability := range row {
-				require.InDelta(t, want[i][j], probability, 0.01+5*math.Sqrt(0.25/float64(result.Diagnostics.ESS)), "%d to %d", i, j)
+				require.InDelta(t, want[i][j], probability, 0.01+5*math.Sqrt(0.25/float64(result.Certificate.ESS)), "%d to %d", i, j)
 			}
 		}
 		require.NotEmpty(t, result.Parameters)

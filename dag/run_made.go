@@ -125,7 +125,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		RHat: Number(certificate.RHat), Reasons: certificate.Reasons,
 	}
 	v := verdict{result.Certificate, certificate.Verdict}
-	v.limit(float64(result.Certificate.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	v.limit(float64(result.Certificate.WorstSE), wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
 	problem.fillGraphs(result, summary.probabilities, summary.errors, summary.draws, summary.probabilityOf, cfg.Truth)
 	sample := graphs.resample(certificate.Sample, fit.Seed, parameters)
 	random := stream.Rand(fit.Seed, "parameters")

@@ -105,7 +105,7 @@ func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
 		v.limit(s.unsettled(graphs), wantedEdgeSE, hopelessEdgeSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, "the standard error of an edge probability is %.2g")
+	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
 	return c
 }
 

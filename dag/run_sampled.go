@@ -7,7 +7,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/rjmcmc"
 )
 
 // SampledConfig says how RunSampled works.
@@ -42,7 +41,7 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 	}
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN()) // chains do not tell
-	result.Diagnostics = chainReport(len(sampled.graphs), len(sampled.graphs[0]), worst)
+	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
 	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth)
@@ -55,24 +54,6 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	return result, problem.write(result, cfg.Dir)
-}
-
-// chainReport judges chains by the worst of what they were asked for.
-func chainReport(chains, draws int, worst rjmcmc.Summary) *ChainReport {
-	return &ChainReport{
-		Verdict: chainVerdict(worst).String(), Chains: chains, Draws: draws,
-		RHat: Number(worst.RHat), ESS: Number(worst.ESS), WorstSE: Number(worst.MCSE),
-	}
-}
-
-func chainVerdict(worst rjmcmc.Summary) vti.Verdict {
-	switch {
-	case !(worst.RHat <= failedRHat):
-		return vti.Failed
-	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS) || !(worst.MCSE <= wantedEdgeSE):
-		return vti.Doubtful
-	}
-	return vti.Trusted
 }
 
 // shareOf is the share of draws for which an event holds, with the standard error that so many independent draws have.

@@ -32,6 +32,10 @@ func printDag(w io.Writer, r *dag.Result) {
 			switch {
 			case byParticles:
 				text = "the evidences are not known well enough: more --islands would tell."
+			case c.Chains > 0 && r.Command == "dag":
+				text = "the chains do not agree well enough: give them more --rounds."
+			case c.Chains > 0:
+				text = "the chains are too short: give them more --iterations and --burn-in."
 			case c.Families == 0:
 				text = "the learned approximation is not good enough: try more --steps, or --structure exact, which needs none."
 			}
@@ -44,6 +48,9 @@ func printDag(w io.Writer, r *dag.Result) {
 		case byParticles:
 			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on a first look; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
 				c.Islands, 100*float64(c.Rough), float64(c.Settling), float64(c.WorstSE))
+		case c.Chains > 0:
+			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
+				float64(c.RHat), float64(c.ESS), float64(c.WorstSE), c.Chains, c.Draws/c.Chains)
 		case c.RHat > 0:
 			fmt.Fprintf(w, "  by tempered chains: R-hat %.3f (good up to 1.01), edge probabilities to ± %.2g, %d draws\n\n", float64(c.RHat), float64(c.WorstSE), c.Draws)
 		case c.Families == 0:
@@ -51,18 +58,6 @@ func printDag(w io.Writer, r *dag.Result) {
 		default:
 			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 		}
-	}
-	if d := r.Diagnostics; d != nil {
-		text := dagVerdictText[d.Verdict]
-		if d.Verdict != "trusted" {
-			text = "the chains are too short: give them more --iterations and --burn-in."
-			if r.Command == "dag" {
-				text = "the chains do not agree well enough: give them more --rounds."
-			}
-		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
-		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
-			float64(d.RHat), float64(d.ESS), float64(d.WorstSE), d.Chains, d.Draws)
 	}
 	printEdges(w, r)
 	printGraphs(w, r)

@@ -136,6 +136,10 @@ func TestDagByChains(t *testing.T) {
 	require.Equal(t, exact.Edges[0].From, result.Edges[0].From)
 	require.InDelta(t, float64(exact.Edges[0].Prob), float64(result.Edges[0].Prob), 0.08)
 	require.NotEmpty(t, result.Parameters)
+	require.Subset(t, keys(t, readFile(t, "out/result.json")),
+		[]string{"certificate", "certificate.verdict", "certificate.rhat", "certificate.ess", "certificate.worst_se", "certificate.chains", "certificate.draws"})
+	require.Equal(t, 3, result.Certificate.Chains)
+	require.Equal(t, 1500, result.Certificate.Draws)
 	got := vtiCommand(t, "dag", "--resume", "out")
 	require.Equal(t, statusUsage, got.status)
 	require.Contains(t, got.stderr, "cannot be resumed")
