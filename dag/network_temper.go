@@ -27,7 +27,7 @@ func (n *networkFamily) temper(random *rand.Rand, l layout, f Family, count, swe
 	mover := n.newMover(random)
 	particles, spare := make([]*networkState, count), make([]*networkState, count)
 	for i := range particles {
-		particles[i], spare[i] = n.newState(random), n.newState(random)
+		particles[i], spare[i] = mover.newState(), mover.newState()
 	}
 	logLik := make([]float64, len(particles))
 	for step, beta := 0, 0.0; beta < 1; step++ {

@@ -54,13 +54,14 @@ func TestNetworkLikelihood(t *testing.T) {
 		p := networkProblem(t, 14, model)
 		n := newNetworkFamily(p, Family{2, SetOf(0, 1)})
 		random := randomOf(4)
-		s, mover := n.newState(random), n.newMover(random)
+		mover := n.newMover(random)
+		s := mover.newState()
 		for k := range 20 {
 			want := naiveMarginal(n, s.weights, s.logSigma)
 			require.InDelta(t, want, s.logLik, 2e-4*(1+math.Abs(want)), "after %d sweeps", k)
 			mover.sweep(s, 1)
 		}
-		other := n.newState(random)
+		other := mover.newState()
 		other.copyFrom(s)
 		require.Equal(t, s.logLik, other.logLik)
 		require.Equal(t, s.gram, other.gram)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pkg/errors"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // config is what the text after "simd:" selects. The zero value of each field but isa and threads is the default.

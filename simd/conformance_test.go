@@ -13,7 +13,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // typed is an input of a test: values and their element type.

@@ -6,7 +6,7 @@ import (
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // tileFunc computes n elements of an element-wise operation: dst from a, b and c, as far as the operation has operands.

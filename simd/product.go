@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // productStep multiplies a batch of matrices, C = A·B. A plan of the kernel covers the whole product, a band of its

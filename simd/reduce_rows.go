@@ -6,7 +6,7 @@ import (
 	"github.com/gomlx/gomlx/backends"
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // rowFunc reduces each of several rows of cols ≥ 1 neighbouring elements at a to one element at dst.

@@ -3,7 +3,7 @@ package simd
 import (
 	"unsafe"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // strided reads elements of 1, 2, 4 or 8 bytes in the order of a collapsed view.

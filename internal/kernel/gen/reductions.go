@@ -45,26 +45,70 @@ func (m *machine) reductions() {
 	}
 }
 
+// dotRows generates DotRows.
+func (m *machine) dotRows() {
+	m.function("dotRows", "multiplies each row of a with x; there is one row or more.", "(dst []T, a *T, stride int, x *T, n int)")
+	dst, rows := m.slice("dst")
+	a, stride, x := m.param("a"), m.stride("stride"), m.param("x")
+	m.Label("row")
+	m.scalarStore(m.dot(a, x, m.param("n")), m.at(dst, 0))
+	m.ADDQ(stride, a)
+	m.ADDQ(number(m.size), dst)
+	m.DECQ(rows)
+	m.JNZ(jump("row"))
+	m.end()
+}
+
 // scalarStore stores the first lane of x.
 func (m *machine) scalarStore(x reg.Register, to mem) { m.do(m.VMOVSS, m.VMOVSD, x, to) }
 
 // partialBytes is the size of all partial sums of Vectors.Sum, the same on every instruction set.
 const partialBytes = 256
 
-// sum adds as Vectors states. The partial sums fill whole registers.
+// sum adds as Vectors states.
 func (m *machine) sum(a, n gp) reg.Register {
+	return m.partialSums(n, []gp{a}, func(operands []mem, partial vec) {
+		m.do(m.VADDPS, m.VADDPD, operands[0], partial, partial)
+	}, func(operands []vec, partial vec) {
+		m.do(m.VADDPS, m.VADDPD, operands[0], partial, partial)
+	})
+}
+
+// dot adds products in the order of sum.
+func (m *machine) dot(a, b, n gp) reg.Register {
+	return m.partialSums(n, []gp{a, b}, func(operands []mem, partial vec) {
+		x := m.reg()
+		m.load(operands[1], x)
+		m.do(m.VFMADD231PS, m.VFMADD231PD, operands[0], x, partial)
+	}, func(operands []vec, partial vec) {
+		m.addMul(partial, operands[0], operands[1])
+	})
+}
+
+// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states, whole adding those of a vector to a partial sum, and rest those of lanes of which some are zero.
+// The partial sums fill whole registers.
+func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest func([]vec, vec)) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {
 		partial[i] = m.zero()
 	}
-	from := m.copyOf(a)
+	from := make([]gp, len(bases))
+	for k, base := range bases {
+		from[k] = m.copyOf(base)
+	}
 	m.Label("whole")
 	m.CMPQ(n, number(partialBytes/m.size))
 	m.JLT(jump("rest"))
 	for i, p := range partial {
-		m.do(m.VADDPS, m.VADDPD, m.at(from, i*m.lanes()), p, p)
+		operands := make([]mem, len(from))
+		for k, base := range from {
+			operands[k] = m.at(base, i*m.lanes())
+		}
+		whole(operands, p)
 	}
-	m.ADDQ(number(partialBytes), from)
+	for _, base := range from {
+		m.ADDQ(number(partialBytes), base)
+	}
 	m.SUBQ(number(partialBytes/m.size), n)
 	m.JMP(jump("whole"))
 
@@ -72,9 +116,13 @@ func (m *machine) sum(a, n gp) reg.Register {
 	for i, p := range partial {
 		m.TESTQ(n, n)
 		m.JLE(jump("pairs"))
-		x := m.reg()
-		m.loadLanes(m.at(from, i*m.lanes()), m.firstLanes(n), x)
-		m.do(m.VADDPS, m.VADDPD, x, p, p)
+		lanes := m.firstLanes(n)
+		operands := make([]vec, len(from))
+		for k, base := range from {
+			operands[k] = m.reg()
+			m.loadLanes(m.at(base, i*m.lanes()), lanes, operands[k])
+		}
+		rest(operands, p)
 		m.SUBQ(number(m.lanes()), n)
 	}
 

@@ -3,7 +3,7 @@ package kernel_test
 import (
 	"fmt"
 
-	"github.com/transdim/vti/simd/internal/kernel"
+	"github.com/transdim/vti/internal/kernel"
 )
 
 func ExampleVectorsOf() {

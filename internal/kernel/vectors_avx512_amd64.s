@@ -3367,6 +3367,115 @@ combine:
 	VZEROUPPER
 	RET
 
+// func dotRowsAVX512F32(dst []float32, a *float32, stride int, x *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·dotRowsAVX512F32(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ x+40(FP), SI
+
+row:
+	MOVQ   n+48(FP), DI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+
+whole:
+	CMPQ        DI, $+64
+	JLT         rest
+	VMOVUPS     (R9), Z4
+	VFMADD231PS (R8), Z4, Z0
+	VMOVUPS     64(R9), Z4
+	VFMADD231PS 64(R8), Z4, Z1
+	VMOVUPS     128(R9), Z4
+	VFMADD231PS 128(R8), Z4, Z2
+	VMOVUPS     192(R9), Z4
+	VFMADD231PS 192(R8), Z4, Z3
+	ADDQ        $+256, R8
+	ADDQ        $+256, R9
+	SUBQ        $+64, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+16, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (R8), K1, Z4
+	VMOVUPS.Z   (R9), K1, Z5
+	VFMADD231PS Z4, Z5, Z0
+	SUBQ        $+16, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+16, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   64(R8), K1, Z4
+	VMOVUPS.Z   64(R9), K1, Z5
+	VFMADD231PS Z4, Z5, Z1
+	SUBQ        $+16, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+16, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   128(R8), K1, Z4
+	VMOVUPS.Z   128(R9), K1, Z5
+	VFMADD231PS Z4, Z5, Z2
+	SUBQ        $+16, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+16, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   192(R8), K1, Z4
+	VMOVUPS.Z   192(R9), K1, Z5
+	VFMADD231PS Z4, Z5, Z3
+	SUBQ        $+16, DI
+
+pairs:
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          BX, DX
+	ADDQ          $+4, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func sumColumnsAVX512F32(dst []float32, a *float32, rows int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
 TEXT ·sumColumnsAVX512F32(SB), NOSPLIT, $0-40
@@ -6408,6 +6517,113 @@ combine:
 	VMOVSD        X0, (AX)
 	MOVQ          n+32(FP), BX
 	SHLQ          $0x03, BX
+	ADDQ          BX, DX
+	ADDQ          $+8, AX
+	DECQ          CX
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX512F64(dst []float64, a *float64, stride int, x *float64, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·dotRowsAVX512F64(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+	MOVQ x+40(FP), SI
+
+row:
+	MOVQ   n+48(FP), DI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+
+whole:
+	CMPQ        DI, $+32
+	JLT         rest
+	VMOVUPD     (R9), Z4
+	VFMADD231PD (R8), Z4, Z0
+	VMOVUPD     64(R9), Z4
+	VFMADD231PD 64(R8), Z4, Z1
+	VMOVUPD     128(R9), Z4
+	VFMADD231PD 128(R8), Z4, Z2
+	VMOVUPD     192(R9), Z4
+	VFMADD231PD 192(R8), Z4, Z3
+	ADDQ        $+256, R8
+	ADDQ        $+256, R9
+	SUBQ        $+32, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+8, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   (R8), K1, Z4
+	VMOVUPD.Z   (R9), K1, Z5
+	VFMADD231PD Z4, Z5, Z0
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+8, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   64(R8), K1, Z4
+	VMOVUPD.Z   64(R9), K1, Z5
+	VFMADD231PD Z4, Z5, Z1
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+8, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   128(R8), K1, Z4
+	VMOVUPD.Z   128(R9), K1, Z5
+	VFMADD231PD Z4, Z5, Z2
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $-1, R10
+	MOVQ        DI, R11
+	MOVQ        $+8, R12
+	CMPQ        R11, R12
+	CMOVQGT     R12, R11
+	BZHIQ       R11, R10, R10
+	KMOVW       R10, K1
+	VMOVUPD.Z   192(R8), K1, Z4
+	VMOVUPD.Z   192(R9), K1, Z5
+	VFMADD231PD Z4, Z5, Z3
+	SUBQ        $+8, DI
+
+pairs:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VMOVSD        X0, (AX)
 	ADDQ          BX, DX
 	ADDQ          $+8, AX
 	DECQ          CX

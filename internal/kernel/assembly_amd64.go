@@ -100,6 +100,14 @@ func checkRows[T Float](f func(dst []T, a *T, n int)) func(dst, a []T) {
 	}
 }
 
+func checkDots[T Float](f func(dst []T, a *T, stride int, x *T, n int)) func(dst, a []T, stride int, x []T) {
+	return func(dst, a []T, stride int, x []T) {
+		if checkStride(len(dst), len(a), stride, len(x)); len(dst) > 0 {
+			f(dst, unsafe.SliceData(a), stride, unsafe.SliceData(x), len(x))
+		}
+	}
+}
+
 func checkColumns[T Float](f func(dst []T, a *T, rows int)) func(dst, a []T) {
 	return func(dst, a []T) { f(dst, unsafe.SliceData(a), rowLength(len(dst), len(a))) }
 }

@@ -58,6 +58,7 @@ func vectorTable(text *bytes.Buffer, m *machine) {
 	for _, field := range []string{"SumRows", "MaxRows", "MinRows"} {
 		assign(field, "checkRows")
 	}
+	assign("DotRows", "checkDots")
 	assign("SumColumns", "checkColumns")
 	assign("Spread", "checkSpread")
 	assign("CopyRows", "checkCopy")

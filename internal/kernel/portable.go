@@ -94,6 +94,7 @@ func portableVectors[T Float]() *Vectors[T] {
 		MaxRows: reduceRows(maxOf[T]),
 		MinRows: reduceRows(minOf[T]),
 
+		DotRows:    dotRows[T],
 		SumColumns: sumColumns[T],
 		Spread:     spread[T],
 		Repeat: func(dst, a []T) {

@@ -277,6 +277,11 @@ func minOfAVX512F32(a []float32) float32
 //go:noescape
 func minRowsAVX512F32(dst []float32, a *float32, n int)
 
+// dotRowsAVX512F32 multiplies each row of a with x; there is one row or more.
+//
+//go:noescape
+func dotRowsAVX512F32(dst []float32, a *float32, stride int, x *float32, n int)
+
 // sumColumnsAVX512F32 adds the rows to dst.
 //
 //go:noescape
@@ -551,6 +556,11 @@ func minOfAVX512F64(a []float64) float64
 //
 //go:noescape
 func minRowsAVX512F64(dst []float64, a *float64, n int)
+
+// dotRowsAVX512F64 multiplies each row of a with x; there is one row or more.
+//
+//go:noescape
+func dotRowsAVX512F64(dst []float64, a *float64, stride int, x *float64, n int)
 
 // sumColumnsAVX512F64 adds the rows to dst.
 //

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/transdim/vti/simd/internal/kernel/openblas"
+	"github.com/transdim/vti/internal/kernel/openblas"
 )
 
 // BenchmarkProductOpenBLAS measures OpenBLAS and this package in turns on one thread, and reports how many times faster
 // this package was in the best turn of each:
 //
-//	go test -tags openblas -run '^$' -bench ProductOpenBLAS ./simd/internal/kernel
+//	go test -tags openblas -run '^$' -bench ProductOpenBLAS ./internal/kernel
 func BenchmarkProductOpenBLAS(b *testing.B) {
 	openblas.SetThreads(1)
 	for _, s := range productSizes {

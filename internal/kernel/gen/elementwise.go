@@ -34,6 +34,7 @@ func vectors(isa isa) func(*build.Context) {
 			m.fill()
 			m.copyRows()
 			m.reductions()
+			m.dotRows()
 			m.sumColumns()
 		})
 	}

@@ -282,6 +282,11 @@ func minOfAVX2F32(a []float32) float32
 //go:noescape
 func minRowsAVX2F32(dst []float32, a *float32, n int)
 
+// dotRowsAVX2F32 multiplies each row of a with x; there is one row or more.
+//
+//go:noescape
+func dotRowsAVX2F32(dst []float32, a *float32, stride int, x *float32, n int)
+
 // sumColumnsAVX2F32 adds the rows to dst.
 //
 //go:noescape
@@ -561,6 +566,11 @@ func minOfAVX2F64(a []float64) float64
 //
 //go:noescape
 func minRowsAVX2F64(dst []float64, a *float64, n int)
+
+// dotRowsAVX2F64 multiplies each row of a with x; there is one row or more.
+//
+//go:noescape
+func dotRowsAVX2F64(dst []float64, a *float64, stride int, x *float64, n int)
 
 // sumColumnsAVX2F64 adds the rows to dst.
 //

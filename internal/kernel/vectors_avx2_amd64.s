@@ -4937,6 +4937,173 @@ combine:
 	VZEROUPPER
 	RET
 
+// func dotRowsAVX2F32(dst []float32, a *float32, stride int, x *float32, n int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·dotRowsAVX2F32(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ x+40(FP), SI
+
+row:
+	MOVQ   n+48(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+
+whole:
+	CMPQ        DI, $+64
+	JLT         rest
+	VMOVUPS     (R9), Y8
+	VFMADD231PS (R8), Y8, Y0
+	VMOVUPS     32(R9), Y8
+	VFMADD231PS 32(R8), Y8, Y1
+	VMOVUPS     64(R9), Y8
+	VFMADD231PS 64(R8), Y8, Y2
+	VMOVUPS     96(R9), Y8
+	VFMADD231PS 96(R8), Y8, Y3
+	VMOVUPS     128(R9), Y8
+	VFMADD231PS 128(R8), Y8, Y4
+	VMOVUPS     160(R9), Y8
+	VFMADD231PS 160(R8), Y8, Y5
+	VMOVUPS     192(R9), Y8
+	VFMADD231PS 192(R8), Y8, Y6
+	VMOVUPS     224(R9), Y8
+	VFMADD231PS 224(R8), Y8, Y7
+	ADDQ        $+256, R8
+	ADDQ        $+256, R9
+	SUBQ        $+64, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  (R8), Y8, Y9
+	VMASKMOVPS  (R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y0
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  32(R8), Y8, Y9
+	VMASKMOVPS  32(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y1
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  64(R8), Y8, Y9
+	VMASKMOVPS  64(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y2
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  96(R8), Y8, Y9
+	VMASKMOVPS  96(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y3
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  128(R8), Y8, Y9
+	VMASKMOVPS  128(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y4
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  160(R8), Y8, Y9
+	VMASKMOVPS  160(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y5
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  192(R8), Y8, Y9
+	VMASKMOVPS  192(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y6
+	SUBQ        $+8, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+8, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPS     32(R10)(R11*4), Y8
+	VMASKMOVPS  224(R8), Y8, Y9
+	VMASKMOVPS  224(R9), Y8, Y8
+	VFMADD231PS Y9, Y8, Y7
+	SUBQ        $+8, DI
+
+pairs:
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	ADDQ         BX, DX
+	ADDQ         $+4, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func sumColumnsAVX2F32(dst []float32, a *float32, rows int)
 // Requires: AVX, CMOV
 TEXT ·sumColumnsAVX2F32(SB), NOSPLIT, $0-40
@@ -9317,6 +9484,171 @@ combine:
 	VMOVSD       X0, (AX)
 	MOVQ         n+32(FP), BX
 	SHLQ         $0x03, BX
+	ADDQ         BX, DX
+	ADDQ         $+8, AX
+	DECQ         CX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func dotRowsAVX2F64(dst []float64, a *float64, stride int, x *float64, n int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·dotRowsAVX2F64(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), AX
+	MOVQ dst_len+8(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ stride+32(FP), BX
+	SHLQ $0x03, BX
+	MOVQ x+40(FP), SI
+
+row:
+	MOVQ   n+48(FP), DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	MOVQ   DX, R8
+	MOVQ   SI, R9
+
+whole:
+	CMPQ        DI, $+32
+	JLT         rest
+	VMOVUPD     (R9), Y8
+	VFMADD231PD (R8), Y8, Y0
+	VMOVUPD     32(R9), Y8
+	VFMADD231PD 32(R8), Y8, Y1
+	VMOVUPD     64(R9), Y8
+	VFMADD231PD 64(R8), Y8, Y2
+	VMOVUPD     96(R9), Y8
+	VFMADD231PD 96(R8), Y8, Y3
+	VMOVUPD     128(R9), Y8
+	VFMADD231PD 128(R8), Y8, Y4
+	VMOVUPD     160(R9), Y8
+	VFMADD231PD 160(R8), Y8, Y5
+	VMOVUPD     192(R9), Y8
+	VFMADD231PD 192(R8), Y8, Y6
+	VMOVUPD     224(R9), Y8
+	VFMADD231PD 224(R8), Y8, Y7
+	ADDQ        $+256, R8
+	ADDQ        $+256, R9
+	SUBQ        $+32, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  (R8), Y8, Y9
+	VMASKMOVPD  (R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y0
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  32(R8), Y8, Y9
+	VMASKMOVPD  32(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y1
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  64(R8), Y8, Y9
+	VMASKMOVPD  64(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y2
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  96(R8), Y8, Y9
+	VMASKMOVPD  96(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y3
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  128(R8), Y8, Y9
+	VMASKMOVPD  128(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y4
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  160(R8), Y8, Y9
+	VMASKMOVPD  160(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y5
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  192(R8), Y8, Y9
+	VMASKMOVPD  192(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y6
+	SUBQ        $+4, DI
+	TESTQ       DI, DI
+	JLE         pairs
+	MOVQ        $+4, R11
+	CMPQ        DI, R11
+	CMOVQLT     DI, R11
+	NEGQ        R11
+	LEAQ        lanesAVX2<>+0(SB), R10
+	VMOVUPD     32(R10)(R11*8), Y8
+	VMASKMOVPD  224(R8), Y8, Y9
+	VMASKMOVPD  224(R9), Y8, Y8
+	VFMADD231PD Y9, Y8, Y7
+	SUBQ        $+4, DI
+
+pairs:
+	VADDPD       Y4, Y0, Y0
+	VADDPD       Y5, Y1, Y1
+	VADDPD       Y6, Y2, Y2
+	VADDPD       Y7, Y3, Y3
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPD       X1, X0, X0
+	VMOVSD       X0, (AX)
 	ADDQ         BX, DX
 	ADDQ         $+8, AX
 	DECQ         CX

@@ -61,6 +61,10 @@ type Vectors[T Float] struct {
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
 	SumRows, MaxRows, MinRows func(dst, a []T)
 
+	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as those of MulAdd and added in the order of Sum.
+	// dst must overlap neither.
+	DotRows func(dst, a []T, stride int, x []T)
+
 	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn, p[i mod 4], of which
 	// (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
 	SumColumns func(dst, a []T)
@@ -101,4 +105,11 @@ func rowLength(rows, elements int) int {
 		panic(fmt.Sprintf("kernel.Vectors: %d elements are not %d rows of equal length", elements, rows))
 	}
 	return elements / rows
+}
+
+// checkStride panics unless rows of n elements, stride apart, lie within so many elements.
+func checkStride(rows, elements, stride, n int) {
+	if stride < 0 || rows > 0 && (rows-1)*stride+n > elements {
+		panic(fmt.Sprintf("kernel.Vectors: %d rows of %d elements at a stride of %d do not lie within %d elements", rows, n, stride, elements))
+	}
 }

@@ -23,6 +23,25 @@ func sum[T Float](a []T) T {
 	return partial[0]
 }
 
+// dotRows is [Vectors.DotRows].
+func dotRows[T Float](dst, a []T, stride int, x []T) {
+	checkStride(len(dst), len(a), stride, len(x))
+	var partial [64]T
+	width := len(partial) * 4 / sizeOf[T]()
+	for i := range dst {
+		clear(partial[:])
+		for j, v := range a[i*stride : i*stride+len(x)] {
+			partial[j%width] += v * x[j]
+		}
+		for half := width / 2; half > 0; half /= 2 {
+			for j, v := range partial[half : 2*half] {
+				partial[j] += v
+			}
+		}
+		dst[i] = partial[0]
+	}
+}
+
 func maxOf[T Float](a []T) T {
 	m := T(math.Inf(-1))
 	for _, x := range a {
