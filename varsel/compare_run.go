@@ -1,14 +1,11 @@
 package varsel
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -26,18 +23,11 @@ func OpenRun(dir string) (*StoredRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, ResultFile)
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no %s: the run has not finished", dir, ResultFile)
-	}
-	if err != nil {
+	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
+	if err := rundir.ReadResult(dir, run.Result); err != nil {
 		return nil, err
 	}
-	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
-	if err := json.Unmarshal(content, run.Result); err != nil {
-		return nil, fmt.Errorf("%s: damaged: %w", path, err)
-	}
+	path := filepath.Join(dir, ResultFile)
 	groups := len(run.Result.Data.Predictors)
 	if groups == 0 || len(run.Result.Inclusion) != groups {
 		return nil, fmt.Errorf("%s: damaged: expected an inclusion probability for each predictor, found %d for %d", path, len(run.Result.Inclusion), groups)
@@ -61,9 +51,8 @@ func (r *StoredRun) readDraws() (*draws.Draws, error) {
 
 // comparable says why two runs cannot be compared: they answer different questions about the models of different tables.
 func comparable(a, b *StoredRun) error {
-	if a.Record.Fingerprint != b.Record.Fingerprint {
-		return fmt.Errorf("%s and %s analyse different tables: %s (SHA-256 %.12s…) and %s (SHA-256 %.12s…)",
-			a.Dir, b.Dir, a.Record.Data, a.Record.Fingerprint, b.Record.Data, b.Record.Fingerprint)
+	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+		return err
 	}
 	if a.Record.Design.Target != b.Record.Design.Target {
 		return fmt.Errorf("%s explains %q and %s explains %q", a.Dir, a.Record.Design.Target, b.Dir, b.Record.Design.Target)

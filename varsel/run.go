@@ -158,9 +158,3 @@ func listed(count int) int {
 	}
 	return count
 }
-
-// RunDir makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME. A folder that already holds a
-// run is refused: results are never overwritten.
-func RunDir(name, command string, now time.Time) (string, error) {
-	return rundir.Make(name, command, now)
-}

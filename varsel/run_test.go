@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -220,32 +219,6 @@ func TestExitStatus(t *testing.T) {
 		require.Equal(t, want, (&Result{Diagnostics: &ChainReport{Verdict: verdict}}).ExitStatus())
 	}
 	require.Zero(t, (&Result{}).ExitStatus())
-}
-
-func TestRunDir(t *testing.T) {
-	t.Chdir(t.TempDir())
-	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
-	for _, want := range []string{"runs/varsel-20260131-120000", "runs/varsel-20260131-120000-2", "runs/varsel-20260131-120000-3"} {
-		dir, err := RunDir("", "varsel", now)
-		require.NoError(t, err)
-		require.Equal(t, want, filepath.ToSlash(dir))
-		require.DirExists(t, dir)
-	}
-	dir, err := RunDir("here/and/there", "varsel", now)
-	require.NoError(t, err)
-	require.DirExists(t, dir)
-	again, err := RunDir(dir, "varsel", now) // still without a run
-	require.NoError(t, err)
-	require.Equal(t, dir, again)
-	for _, file := range []string{RecordFile, PosteriorFile} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o644))
-		_, err = RunDir(dir, "varsel", now)
-		require.ErrorContains(t, err, "here/and/there already holds a run ("+file+"): choose another --out, or continue it with --resume here/and/there")
-		require.NoError(t, os.Remove(filepath.Join(dir, file)))
-	}
-	require.NoError(t, os.WriteFile("file", nil, 0o644))
-	_, err = RunDir("file", "varsel", now)
-	require.Error(t, err)
 }
 
 // A run that is cancelled can be resumed, and ends where one left in peace ends; one cancelled before its first checkpoint starts again.

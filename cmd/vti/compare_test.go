@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -33,12 +36,12 @@ func TestCompareCommand(t *testing.T) {
 	assert.Zero(t, c.CrossEntropy.NonFinite)
 	assert.Greater(t, float64(c.CrossEntropy.SE), 0.0)
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 5*float64(c.CrossEntropy.SE)+0.3)
-	assert.JSONEq(t, readFile(t, "b", varsel.ComparisonFile), got.stdout)
+	assert.JSONEq(t, readFile(t, "b", compare.File), got.stdout)
 
 	// B's own draws, taken from the table's scale back to the working scale, have the density that they were written with. The
 	// tolerance is that of the flow's float32.
 	mustRun(t, "compare", "run", "run", "--out", "c", "--json")
-	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", varsel.ComparisonFile)), &c))
+	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", compare.File)), &c))
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 1e-3)
 	assert.Zero(t, float64(c.TotalVariation.High))
 	assert.Empty(t, c.Disagreements)
@@ -88,4 +91,57 @@ func TestCompareRefuses(t *testing.T) {
 	got := mustRun(t, "compare", "base", "slab")
 	assert.Contains(t, got.stdout, "note: slab scale: 1.5 in A, 1 in B")
 	assert.Contains(t, got.stdout, "no cross-entropy: B has no density (exact)")
+}
+
+// Runs of vti dag are compared with exact ones: the flow's weights leave less than a hundredth.
+func TestCompareGraphs(t *testing.T) {
+	emptyDir(t, "data.csv", collider(80))
+	mustRun(t, "exact", "dag", "data.csv", "--quiet", "--out", "exact")
+	mustRun(t, "dag", "data.csv", "--quiet", "--steps", "60", "--batch", "128", "--draws", "8192", "--out", "run")
+	mustRun(t, "dag", "data.csv", "--quiet", "--steps", "20", "--batch", "64", "--draws", "2048", "--sigma", "1", "--out", "sigma")
+	got := mustRun(t, "compare", "exact", "run", "--out", "a", "--json")
+	var c dag.Comparison
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))
+	require.NotNil(t, c.TotalVariation)
+	assert.Less(t, float64(c.TotalVariation.High), 0.02)
+	assert.Len(t, c.Edges, 6)
+	assert.InDelta(t, 0, float64(c.LogEvidence.Difference), 0.02)
+	assert.Empty(t, c.Notes)
+	assert.JSONEq(t, readFile(t, "a", compare.File), got.stdout)
+	assert.FileExists(t, "a/edges.csv")
+	assert.FileExists(t, "a/models.svg")
+
+	text := mustRun(t, "compare", "exact", "sigma", "--out", "b").stdout
+	assert.Contains(t, text, "note: sigma: 0 in A, 1 in B")
+	assert.Contains(t, text, "a->c")
+
+	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "selection")...)
+	other := vtiCommand(t, "compare", "run", "selection")
+	assert.Equal(t, statusUsage, other.status)
+	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
+}
+
+// Regressions with other formulas for the same response compare by their evidences, and by what they share.
+func TestCompareRegressions(t *testing.T) {
+	emptyDir(t, "", "")
+	sleep := testdata(t, "sleepstudy.csv")
+	for out, formula := range map[string]string{"slopes": "Reaction ~ Days + (Days | Subject)", "intercepts": "Reaction ~ Days + (1 | Subject)", "logs": "log(Reaction) ~ Days + (1 | Subject)"} {
+		mustRun(t, "hbm", sleep, "--formula", formula, "--quiet", "--family", "branch", "--steps", "600", "--certify-draws", "1000", "--out", out)
+	}
+	got := mustRun(t, "compare", "slopes", "intercepts", "--out", "a", "--json")
+	var c hbm.Comparison
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))
+	require.NotNil(t, c.LogEvidence)
+	assert.Greater(t, float64(c.LogEvidence.Difference), 10.0, "slopes vary: REML's log likelihoods differ by 21")
+	assert.Nil(t, c.TotalVariation)
+	require.NotEmpty(t, c.Estimates)
+	assert.Equal(t, "Days", c.Estimates[1].Name)
+	assert.InDelta(t, 0, float64(c.Estimates[1].Shift), 0.3)
+	assert.InDelta(t, 1.68/0.81, float64(c.Estimates[1].Ratio), 0.4)
+	text := mustRun(t, "compare", "slopes", "intercepts", "--out", "b").stdout
+	assert.Contains(t, text, `note: formula: "Reaction ~ Days + (Days | Subject)" in A, "Reaction ~ Days + (1 | Subject)" in B`)
+	assert.Contains(t, text, "Log evidence: ")
+	assert.NoFileExists(t, "b/models.csv")
+	other := vtiCommand(t, "compare", "slopes", "logs")
+	assert.Contains(t, other.stderr, "slopes explains Reaction and logs explains log(Reaction)")
 }

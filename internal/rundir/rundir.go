@@ -77,3 +77,19 @@ func ReadRecord(dir string, record any) error {
 	}
 	return nil
 }
+
+// ReadResult reads the result of the run in dir into result, a pointer to the struct of its application. It fails where there is none, and where it is damaged.
+func ReadResult(dir string, result any) error {
+	path := filepath.Join(dir, ResultFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s holds no %s: the run has not finished", dir, ResultFile)
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, result); err != nil {
+		return fmt.Errorf("%s: damaged: %w", path, err)
+	}
+	return nil
+}

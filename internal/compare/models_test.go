@@ -1,4 +1,4 @@
-package varsel
+package compare
 
 import (
 	"fmt"
@@ -9,15 +9,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/transdim/vti/internal/report"
 )
 
 // reports lists the best top of the given model probabilities.
-func reports(probabilities []float64, se float64, top int) []ModelReport {
-	var list []ModelReport
+func reports(probabilities []float64, se float64, top int) []Model {
+	var list []Model
 	for i, p := range probabilities {
-		list = append(list, ModelReport{Code: fmt.Sprintf("%05b", i), Certified: Number(p), SE: Number(se)})
+		list = append(list, Model{Code: fmt.Sprintf("%05b", i), Probability: report.Number(p), SE: report.Number(se)})
 	}
-	slices.SortStableFunc(list, func(a, b ModelReport) int { return int(math.Copysign(1, float64(b.Certified-a.Certified))) })
+	slices.SortStableFunc(list, func(a, b Model) int { return int(math.Copysign(1, float64(b.Probability-a.Probability))) })
 	return list[:top]
 }
 
@@ -60,8 +62,8 @@ func TestTotalVariationBounds(t *testing.T) {
 }
 
 func TestMatchModels(t *testing.T) {
-	a := []ModelReport{{Code: "11", Certified: 0.6, SE: 0.03}, {Code: "01", Certified: 0.4, SE: 0.03}}
-	b := []ModelReport{{Code: "01", Certified: 0.5, SE: 0.04}, {Code: "10", Certified: 0.3, SE: 0.04}}
+	a := []Model{{Code: "11", Probability: 0.6, SE: 0.03}, {Code: "01", Probability: 0.4, SE: 0.03}}
+	b := []Model{{Code: "01", Probability: 0.5, SE: 0.04}, {Code: "10", Probability: 0.3, SE: 0.04}}
 	m := matchModels(a, b)
 	assert.True(t, m.completeA)
 	assert.False(t, m.completeB)
@@ -79,18 +81,18 @@ func TestMatchModels(t *testing.T) {
 	assert.InDelta(t, (0.1+0.3+0.8)/2, float64(tv.High), 1e-12)
 	assert.True(t, math.IsNaN(float64(m.divergence(false))))
 
-	b = append(b, ModelReport{Code: "00", Certified: 0.2})
+	b = append(b, Model{Code: "00", Probability: 0.2})
 	m = matchModels(a, b)
 	assert.True(t, math.IsInf(float64(m.divergence(false)), 1), "11 is impossible under B")
 }
 
 func TestLargestDisagreements(t *testing.T) {
 	pairs := []Pair{
-		newPair(0.5, 0.01, 0.52, 0), newPair(0.3, 0.01, 0.35, 0), newPair(1e-9, 1e-12, 0, 0), newPair(0.2, 0, 0.9, 0),
-		newPair(0.4, 0.1, Number(math.NaN()), 0), newPair(0.1, 0.01, 0.2, Number(math.NaN())),
+		NewPair(0.5, 0.01, 0.52, 0), NewPair(0.3, 0.01, 0.35, 0), NewPair(1e-9, 1e-12, 0, 0), NewPair(0.2, 0, 0.9, 0),
+		NewPair(0.4, 0.1, report.Number(math.NaN()), 0), NewPair(0.1, 0.01, 0.2, report.Number(math.NaN())),
 	}
 	var found []float64
-	for _, pair := range largest(slices.Clone(pairs)) {
+	for _, pair := range Disagreements(pairs) {
 		found = append(found, float64(pair.A))
 	}
 	// Exact numbers that differ are infinitely many standard errors apart; without a standard error nothing can be said.

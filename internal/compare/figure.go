@@ -1,4 +1,4 @@
-package varsel
+package compare
 
 import (
 	"image/color"
@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/report"
 )
 
 // Look of the figure.
@@ -89,7 +90,7 @@ func figurePoints(models []Pair) (points plotter.XYs, low float64) {
 }
 
 // atLeast raises a probability to the floor; one that is not known too.
-func atLeast(probability Number) float64 {
+func atLeast(probability report.Number) float64 {
 	if p := float64(probability); p > figureFloor {
 		return p
 	}

@@ -1,24 +1,20 @@
-package varsel
+package compare
 
 import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/report"
 )
 
 // A list of models whose probabilities sum to one within this is complete.
 const completeTol = 1e-6
 
-// Disagreements smaller than this are not worth a reader's time however small their standard error, and this many are listed.
-const (
-	leastDifference   = 1e-4
-	mostDisagreements = 10
-)
-
-// newPair compares two probabilities. NaN stands for a probability or a standard error that is not known.
-func newPair(a, seA, b, seB Number) Pair {
-	z := float64(a-b) / math.Hypot(float64(seA), float64(seB))
-	return Pair{A: a, SEA: seA, B: b, SEB: seB, Difference: a - b, Z: Number(z)}
+// Model is a model that a run lists, with its probability.
+type Model struct {
+	Code            string
+	Probability, SE report.Number
 }
 
 // matched are the models that two runs list.
@@ -28,34 +24,41 @@ type matched struct {
 	completeA, completeB bool
 }
 
+// CompareModels fills in what c says of models, from the lists of both runs.
+func (c *Comparison) CompareModels(a, b []Model) {
+	m := matchModels(a, b)
+	total := m.totalVariation()
+	c.TotalVariation, c.KLAB, c.KLBA, c.Models = &total, m.divergence(false), m.divergence(true), m.pairs
+}
+
 // matchModels pairs the models of two lists by code, the most probable first.
-func matchModels(a, b []ModelReport) matched {
+func matchModels(a, b []Model) matched {
 	m := matched{completeA: isComplete(a), completeB: isComplete(b)}
-	unlisted := func(complete bool) (probability, se Number) {
-		probability, se = Number(math.NaN()), Number(math.NaN())
+	unlisted := func(complete bool) (probability, se report.Number) {
+		probability, se = report.Number(math.NaN()), report.Number(math.NaN())
 		if complete {
 			probability = 0
 		}
 		return probability, se
 	}
-	inB := make(map[string]ModelReport, len(b))
+	inB := make(map[string]Model, len(b))
 	for _, model := range b {
 		inB[model.Code] = model
 	}
 	for _, model := range a {
 		p, se := unlisted(m.completeB)
 		if other, ok := inB[model.Code]; ok {
-			p, se = other.Certified, other.SE
+			p, se = other.Probability, other.SE
 			delete(inB, model.Code)
 		}
-		pair := newPair(model.Certified, model.SE, p, se)
+		pair := NewPair(model.Probability, model.SE, p, se)
 		pair.Code = model.Code
 		m.pairs = append(m.pairs, pair)
 	}
 	for _, model := range b {
 		if _, left := inB[model.Code]; left {
 			p, se := unlisted(m.completeA)
-			pair := newPair(p, se, model.Certified, model.SE)
+			pair := NewPair(p, se, model.Probability, model.SE)
 			pair.Code = model.Code
 			m.pairs = append(m.pairs, pair)
 		}
@@ -66,21 +69,10 @@ func matchModels(a, b []ModelReport) matched {
 	return m
 }
 
-// largest is the larger probability of the pair.
-func (p Pair) largest() float64 {
-	if math.IsNaN(float64(p.A)) || p.B > p.A {
-		return float64(p.B)
-	}
-	return float64(p.A)
-}
-
-// known tells whether both probabilities are.
-func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
-
-func isComplete(models []ModelReport) bool {
+func isComplete(models []Model) bool {
 	var sum float64
 	for _, model := range models {
-		sum += float64(model.Certified)
+		sum += float64(model.Probability)
 	}
 	return sum > 1-completeTol
 }
@@ -100,14 +92,14 @@ func (m matched) totalVariation() Interval {
 	if restA < completeTol && restB < completeTol {
 		restA, restB = 0, 0
 	}
-	return Interval{Low: Number((sum + math.Abs(restA-restB)) / 2), High: Number(math.Min(1, (sum+restA+restB)/2))}
+	return Interval{Low: report.Number((sum + math.Abs(restA-restB)) / 2), High: report.Number(math.Min(1, (sum+restA+restB)/2))}
 }
 
 // divergence is the Kullback-Leibler divergence Σ_m p_A(m) log (p_A(m) / p_B(m)), or with A and B exchanged: NaN when a list is not
 // complete, +Inf when a model has probability in the first and none in the second.
-func (m matched) divergence(reversed bool) Number {
+func (m matched) divergence(reversed bool) report.Number {
 	if !m.completeA || !m.completeB {
-		return Number(math.NaN())
+		return report.Number(math.NaN())
 	}
 	var sum float64
 	for _, pair := range m.pairs {
@@ -119,20 +111,5 @@ func (m matched) divergence(reversed bool) Number {
 			sum += p * math.Log(p/q)
 		}
 	}
-	return Number(sum)
-}
-
-// largest returns the pairs with the largest |Z|; those without come last.
-func largest(pairs []Pair) []Pair {
-	size := func(p Pair) float64 {
-		if z := math.Abs(float64(p.Z)); !math.IsNaN(z) {
-			return z
-		}
-		return 0
-	}
-	pairs = slices.DeleteFunc(pairs, func(p Pair) bool { return !(math.Abs(float64(p.Difference)) >= leastDifference) })
-	slices.SortStableFunc(pairs, func(x, y Pair) int {
-		return cmp.Or(cmp.Compare(size(y), size(x)), cmp.Compare(math.Abs(float64(y.Difference)), math.Abs(float64(x.Difference))))
-	})
-	return pairs[:min(len(pairs), mostDisagreements)]
+	return report.Number(sum)
 }

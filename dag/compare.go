@@ -1,0 +1,109 @@
+package dag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/compare"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// StoredRun is a finished run as its directory holds it.
+type StoredRun struct {
+	Dir    string
+	Record *Record
+	Result *Result
+}
+
+// OpenRun reads the record and the result of a run directory.
+func OpenRun(dir string) (*StoredRun, error) {
+	record, err := ReadRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
+	return run, rundir.ReadResult(dir, run.Result)
+}
+
+// Comparison is how far two runs on the same nodes agree. Its models are graphs, whose codes list their edges.
+type Comparison struct {
+	compare.Comparison
+	// Edges compares the probabilities of both directions of every pair of nodes.
+	Edges []compare.Pair `json:"edges"`
+}
+
+// Compare sets two finished runs on the same table side by side. Runs on different tables, rows or nodes are refused.
+func Compare(a, b *StoredRun) (*Comparison, error) {
+	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+		return nil, err
+	}
+	x, y := a.Result.Data, b.Result.Data
+	if x.Rows != y.Rows {
+		return nil, fmt.Errorf("%s uses %d rows of the table and %s uses %d", a.Dir, x.Rows, b.Dir, y.Rows)
+	}
+	if !slices.Equal(x.Nodes, y.Nodes) {
+		return nil, fmt.Errorf("different nodes: %q in %s, %q in %s", x.Nodes, a.Dir, y.Nodes, b.Dir)
+	}
+	c := &Comparison{Comparison: compare.Comparison{Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary()}}
+	for _, settings := range [][2]any{
+		{a.Record.Columns, b.Record.Columns}, {a.Record.Constraints, b.Record.Constraints}, {a.Record.Model, b.Record.Model},
+	} {
+		notes, err := compare.Differences(settings[0], settings[1])
+		if err != nil {
+			return nil, err
+		}
+		c.Notes = append(c.Notes, notes...)
+	}
+	evidence := compare.NewPair(a.Result.LogEvidence, a.Result.LogEvidenceSE, b.Result.LogEvidence, b.Result.LogEvidenceSE)
+	c.LogEvidence = &evidence
+	c.CompareModels(a.Result.listed(), b.Result.listed())
+	inA, inB := a.Result.directions(), b.Result.directions()
+	for _, e := range orderedPairs(len(x.Nodes)) {
+		name := x.Nodes[e.from] + "->" + x.Nodes[e.to]
+		p, q := inA[name], inB[name]
+		pair := compare.NewPair(p[0], p[1], q[0], q[1])
+		pair.Name = name
+		c.Edges = append(c.Edges, pair)
+	}
+	c.Disagreements = compare.Disagreements(c.Edges, c.Models)
+	return c, nil
+}
+
+// Write stores the comparison in a directory, which is made: the object as JSON, edges and graphs as CSV, and the probabilities of the graphs against
+// each other as SVG and PNG. A directory that already holds a comparison is refused.
+func (c *Comparison) Write(dir string) error {
+	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
+}
+
+func (r *StoredRun) summary() compare.Run {
+	s := compare.Run{RunDir: r.Dir, Command: r.Record.Command, Seed: r.Record.Seed}
+	if r.Result.Certificate != nil {
+		s.Verdict = r.Result.Certificate.Verdict
+	}
+	return s
+}
+
+// listed are the graphs of the result.
+func (r *Result) listed() (list []compare.Model) {
+	for _, g := range r.Graphs {
+		edges := make([]string, len(g.Edges))
+		for k, e := range g.Edges {
+			edges[k] = e[0] + "->" + e[1]
+		}
+		slices.Sort(edges)
+		list = append(list, compare.Model{Code: "{" + strings.Join(edges, ", ") + "}", Probability: g.Prob, SE: g.SE})
+	}
+	return list
+}
+
+// directions are the probability and its standard error of every edge, by a->b.
+func (r *Result) directions() map[string][2]Number {
+	out := map[string][2]Number{}
+	for _, e := range r.Edges {
+		out[e.From+"->"+e.To] = [2]Number{e.Prob, e.ProbSE}
+		out[e.To+"->"+e.From] = [2]Number{e.ProbReverse, e.ProbReverseSE}
+	}
+	return out
+}

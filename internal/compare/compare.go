@@ -1,0 +1,155 @@
+// Package compare sets the answers of two runs on the same table side by side, whatever kind of models they are about.
+package compare
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Comparison is what comparisons of all kinds have in common; the applications embed it in theirs. A and B are the runs in the order given.
+type Comparison struct {
+	Command string `json:"command"`
+	Version string `json:"version"`
+	A       Run    `json:"a"`
+	B       Run    `json:"b"`
+	// Notes are the settings that differ and change the posterior, and what could not be compared.
+	Notes []string `json:"notes,omitempty"`
+	// LogEvidence are the log evidences of all models together, in nats: the difference is the log Bayes factor of A against B.
+	LogEvidence *Pair `json:"log_evidence,omitempty"`
+	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. A run that lists only its best models leaves an interval. Nil for runs with a single model.
+	TotalVariation *Interval `json:"total_variation,omitempty"`
+	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null unless both runs give
+	// the probability of every model, and where a model of one has no probability in the other.
+	KLAB report.Number `json:"kl_a_b"`
+	KLBA report.Number `json:"kl_b_a"`
+	// Models are the models that either run lists, the most probable (in either) first.
+	Models []Pair `json:"models,omitempty"`
+	// Disagreements are the largest differences of probabilities in units of their combined standard error.
+	Disagreements []Pair `json:"disagreements"`
+	RunDir        string `json:"run_dir,omitempty"`
+}
+
+// Run says what a compared run is.
+type Run struct {
+	RunDir  string `json:"run_dir"`
+	Command string `json:"command"`
+	Seed    uint64 `json:"seed"`
+	// Verdict is that of the certificate or of the chains; "" for an exact answer.
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// Interval is what is known of a number; Low equals High when it is known.
+type Interval struct {
+	Low  report.Number `json:"low"`
+	High report.Number `json:"high"`
+}
+
+// SameTable fails if two runs analyse different tables.
+func SameTable(dirA string, a *rundir.Header, dirB string, b *rundir.Header) error {
+	if a.Fingerprint == b.Fingerprint {
+		return nil
+	}
+	return fmt.Errorf("%s and %s analyse different tables: %s (SHA-256 %.12s…) and %s (SHA-256 %.12s…)",
+		dirA, dirB, a.Data, a.Fingerprint, b.Data, b.Fingerprint)
+}
+
+// Differences lists the settings that differ between two structs of one type, by the names that JSON gives them.
+func Differences(a, b any) ([]string, error) {
+	settings := make([]map[string]any, 2)
+	for k, value := range []any{a, b} {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(encoded, &settings[k]); err != nil {
+			return nil, err
+		}
+	}
+	names := map[string]bool{}
+	for _, side := range settings {
+		for name := range side {
+			names[name] = true
+		}
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		texts := make([]string, 2)
+		for k, side := range settings {
+			texts[k] = "none"
+			if value, ok := side[name]; ok {
+				encoded, err := json.Marshal(value)
+				if err != nil {
+					return nil, err
+				}
+				texts[k] = string(encoded)
+			}
+		}
+		if texts[0] != texts[1] {
+			list = append(list, fmt.Sprintf("%s: %s in A, %s in B", name, texts[0], texts[1]))
+		}
+	}
+	return list, nil
+}
+
+// Names of the files that [Comparison.Write] makes.
+const (
+	File       = "comparison.json"
+	ModelsFile = "models.csv"
+	figureName = "models" // .svg and .png
+)
+
+// ErrHoldsComparison says that a directory is taken: results are never overwritten.
+var ErrHoldsComparison = errors.New("already holds a comparison")
+
+// Table is a CSV file.
+type Table struct {
+	Name string
+	Rows [][]string // the names of the columns first
+}
+
+// Write stores a comparison in a directory, which is made: whole, the value that holds c, as JSON, the tables and one of the models as CSV, and the probabilities of the models
+// against each other as SVG and PNG. A directory that already holds a comparison is refused.
+func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
+	path := filepath.Join(dir, File)
+	if rundir.Exists(path) {
+		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, File)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	c.RunDir = dir
+	if len(c.Models) > 0 {
+		tables = append(tables, Pairs(ModelsFile, "code", c.Models))
+		for _, format := range []string{"svg", "png"} {
+			if err := c.writeFigure(filepath.Join(dir, figureName+"."+format), format); err != nil {
+				return err
+			}
+		}
+	}
+	for _, table := range tables {
+		if err := atomicfile.Write(filepath.Join(dir, table.Name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table.Rows) }); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteJSON(path, whole)
+}
+
+// Pairs is a table of pairs; first is the name of its first column.
+func Pairs(name, first string, pairs []Pair) Table {
+	rows := [][]string{{first, "a", "se_a", "b", "se_b", "difference", "z"}}
+	for _, p := range pairs {
+		rows = append(rows, []string{p.Name + p.Code, p.A.Text(), p.SEA.Text(), p.B.Text(), p.SEB.Text(), p.Difference.Text(), p.Z.Text()})
+	}
+	return Table{name, rows}
+}
