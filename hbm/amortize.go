@@ -84,8 +84,8 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	if p.step, err = vti.RestoreCheckpoint(cfg.Checkpoint, p.variables, info.Settings); err != nil {
 		return nil, err
 	}
-	encoder, ok := p.family.encoder.(*setEncoder)
-	if !ok {
+	encoder := p.family.reader()
+	if encoder == nil {
 		return nil, fmt.Errorf("%s: family %v does not encode data", cfg.Checkpoint, cfg.Family)
 	}
 	return p, encoder.restore(model, p.variables)

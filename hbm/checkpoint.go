@@ -37,7 +37,7 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
-	if encoder, ok := t.family.encoder.(*setEncoder); ok {
+	if encoder := t.family.reader(); encoder != nil {
 		if err := encoder.store(t.model, t.variables); err != nil {
 			return err
 		}

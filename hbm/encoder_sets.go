@@ -72,6 +72,7 @@ func (v *Variable) isCount() bool { return v.role == Observed && v.density.suppo
 // level are encodings of all members of some plates, [plates..., draws, hidden].
 type level struct {
 	plates []*Plate
+	path   string // of contractions that led there
 	value  *Node
 }
 
@@ -81,8 +82,7 @@ func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 		if x.role != Observed {
 			continue
 		}
-		scope := ctx.InAbsPath(fmt.Sprintf("/%s/%s/encoder/data%d", familyScope, networkScope, i)).Checked(false)
-		l := s.contracted(scope, r, x, v.plates)
+		l := s.level(s.dataScope(ctx, i), r, x, v.plates)
 		aligned := r.align(l.value, l.plates, v.plates)
 		parts = append(parts, BroadcastToDims(aligned, append(r.dims(v), aligned.Shape().Dim(-2), s.hidden)...))
 	}
@@ -90,25 +90,56 @@ func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 	return s.linear(ctx.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
-// contracted encodes the data of x and contracts it, plate by plate, to those of the plates given that it depends on.
-func (s *setEncoder) contracted(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
-	l := level{x.plates, s.perceptron(ctx.In("datum"), s.standard(r, x))}
-	path := "level"
+// dataScope holds the networks that encode the data of the variable of number i, for all latent variables.
+func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
+	return ctx.InAbsPath(fmt.Sprintf("/%s/%s/encoder/data%d", familyScope, networkScope, i)).Checked(false)
+}
+
+// level encodes the data of x and contracts it, plate by plate, to those of the plates given that it depends on.
+func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
+	l := s.datum(ctx, r, x)
 	for {
-		// The last of the plates that must go.
-		axis := len(l.plates) - 1
-		for ; axis >= 0 && slices.Contains(plates, l.plates[axis]); axis-- {
-		}
+		axis, to := contraction(l.plates, plates)
 		if axis < 0 {
 			return l
 		}
-		to := next(l.plates, axis, plates)
-		path += "_" + l.plates[axis].scope()
-		if to != nil {
-			path += "to" + to.scope()
-		}
-		l = r.remembered(x.name+path, func() level { return s.contract(ctx.In(path), r, l, axis, to) })
+		l = s.contractOnce(ctx, r, x, l, axis, to)
 	}
+}
+
+// datum is the first level of the data of x.
+func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level {
+	return r.remembered(x.name, func() level { return level{x.plates, "", s.perceptron(ctx.In("datum"), s.standard(r, x, s.products))} })
+}
+
+// contractOnce is contract, once for each replica.
+func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable, l level, axis int, to *Plate) level {
+	path := l.path + "_" + l.plates[axis].scope()
+	if to != nil {
+		path += "to" + to.scope()
+	}
+	l.path = path
+	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
+}
+
+// contraction is the next step from plates to others: the axis of the last of the plates that must go, -1 if none must, and the plate that replaces it, if any.
+func contraction(from, to []*Plate) (axis int, by *Plate) {
+	for axis = len(from) - 1; axis >= 0; axis-- {
+		if !slices.Contains(to, from[axis]) {
+			return axis, next(from, axis, to)
+		}
+	}
+	return axis, nil
+}
+
+// contracted are the plates after a contraction.
+func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
+	left := slices.Clone(plates)
+	if by == nil {
+		return slices.Delete(left, axis, axis+1)
+	}
+	left[axis] = by
+	return left
 }
 
 // next is the plate that replaces the one on an axis when it is contracted on the way to others: one that it is nested in; nil if there is none that is not there already.
@@ -131,8 +162,8 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 // scope is the number of the plate in its model.
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard are the numbers of each datum of x and the constants that its density depends on, in units of their spread, [plates..., draws, numbers].
-func (s *setEncoder) standard(r *replica, x *Variable) *Node {
+// standard are the numbers of each datum of x and the constants that its density depends on, in units of their spread, and perhaps the products of each two, [plates..., draws, numbers].
+func (s *setEncoder) standard(r *replica, x *Variable, products bool) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
 		if v.isCount() {
@@ -155,22 +186,17 @@ func (s *setEncoder) standard(r *replica, x *Variable) *Node {
 		}
 	}
 	numbers := Concatenate(parts, -1)
-	if !s.products {
+	if !products {
 		return numbers
 	}
 	n := numbers.Shape().Dim(-1)
-	products := Mul(InsertAxes(numbers, -1), InsertAxes(numbers, -2))
-	return Concatenate([]*Node{numbers, Reshape(products, append(slices.Clone(lead), n*n)...)}, -1)
+	pairs := Mul(InsertAxes(numbers, -1), InsertAxes(numbers, -2))
+	return Concatenate([]*Node{numbers, Reshape(pairs, append(slices.Clone(lead), n*n)...)}, -1)
 }
 
 // contract replaces the plate on an axis of a level by one that it is nested in, or by none.
 func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis int, to *Plate) level {
-	set := &sets{replica: r, from: l.plates, axis: axis, to: slices.Clone(l.plates)}
-	if to == nil {
-		set.to = slices.Delete(set.to, axis, axis+1)
-	} else {
-		set.to[axis] = to
-	}
+	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, to)}
 	weight := r.memberWeights(set.from, l.value.Rank()) // [from..., 1, 1]
 	total := set.sum(weight)                            // [to..., 1, 1]
 	var pooled *Node
@@ -187,7 +213,7 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 	// How many members there are says how much is known.
 	count := Log(AddScalar(Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6)), 1))
 	count = BroadcastToDims(count, append(slices.Clone(pooled.Shape().Dimensions[:pooled.Rank()-1]), 1)...)
-	return level{set.to, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
+	return level{set.to, l.path, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
 }
 
 // perceptron is W x + V ReLU(U x): what is linear in the data, such as its mean, can be kept exactly.

@@ -50,11 +50,19 @@ func newClasses(schoolOf []int32, numbers, order []int) *classes {
 	return c
 }
 
-// encodings are those of all members of a variable, [members][width].
-func (c *classes) encodings(t *testing.T, pool pooling, dtype dtypes.DType, v *Variable) [][]float64 {
-	const width = 5
+// encoders are all encoders of data.
+var encoders = map[string]func(s *setEncoder) encoder{
+	"deep sets":    func(s *setEncoder) encoder { return s },
+	"with squares": func(s *setEncoder) encoder { s.pool = squarePool; return s },
+	"attention":    func(s *setEncoder) encoder { s.pool = attentionPool; return s },
+	"sites":        func(s *setEncoder) encoder { return siteEncoder{s} },
+}
+
+// encodings are those of all members of a variable in a part of the model, [members][width], by networks with random weights.
+func (c *classes) encodings(t *testing.T, of func(s *setEncoder) encoder, dtype dtypes.DType, v *Variable, batch map[*Plate]int) [][]float64 {
+	const width = 7
 	require.NoError(t, c.model.CheckData(c.data))
-	s := newSetEncoder(c.model, c.data, pool, Config{Seed: 3})
+	s := newSetEncoder(c.model, c.data, meanPool, Config{Seed: 3})
 	// The same units for all orders of data, to the bit.
 	for _, u := range s.units {
 		clear(u.mean)
@@ -62,18 +70,39 @@ func (c *classes) encodings(t *testing.T, pool pooling, dtype dtypes.DType, v *V
 			u.sd[i] = 2
 		}
 	}
-	everything, err := newSelector(c.model, nil)
+	selector, err := newSelector(c.model, batch)
 	require.NoError(t, err)
 	f := &feed{model: c.model, data: c.data, dtype: dtype}
-	exec, err := context.NewExecAny(testkit.Backend(t), context.New(), func(ctx *context.Context, inputs []*Node) []*Node {
-		r, _ := f.replica(everything, inputs)
-		return []*Node{ConvertDType(s.encode(ctx.In("latent"), r, v, width), dtypes.Float64)}
+	selected := selector.draw(stream.Rand(1, "part"))
+	variables := context.New()
+	exec, err := context.NewExecAny(testkit.Backend(t), variables, func(ctx *context.Context, inputs []*Node) []*Node {
+		r, _ := f.replica(selector, inputs)
+		return []*Node{ConvertDType(of(s).encode(ctx.In("latent"), r, v, width), dtypes.Float64)}
 	})
 	require.NoError(t, err)
-	outputs, err := exec.Exec(f.inputs(everything.draw(nil))...)
+	_, err = exec.Exec(f.inputs(selected)...) // makes the variables
+	require.NoError(t, err)
+	for variable := range variables.IterVariables() { // not all of them are zero
+		value, err := variable.Value()
+		require.NoError(t, err)
+		random := stream.Rand(1, variable.ScopeAndName())
+		value.MustMutableFlatData(func(flat any) {
+			switch values := flat.(type) {
+			case []float32:
+				for i := range values {
+					values[i] += float32(0.1 * random.NormFloat64())
+				}
+			case []float64:
+				for i := range values {
+					values[i] += 0.1 * random.NormFloat64()
+				}
+			}
+		})
+	}
+	outputs, err := exec.Exec(f.inputs(selected)...)
 	require.NoError(t, err)
 	flat := tensors.MustCopyFlatData[float64](outputs[0])
-	rows := make([][]float64, v.Members())
+	rows := make([][]float64, product(selected.dims(v)))
 	for i := range rows {
 		rows[i] = flat[i*width : (i+1)*width]
 	}
@@ -82,23 +111,23 @@ func (c *classes) encodings(t *testing.T, pool pooling, dtype dtypes.DType, v *V
 
 // Encodings follow their members, and do not depend on the order of pupils, of days, or of those of a school in the list: to the rounding of their type. A pupil in another school changes the encodings of both schools.
 func TestEncodersAreInvariant(t *testing.T) {
-	for name, pool := range map[string]pooling{"deep sets": meanPool, "with squares": squarePool, "attention": attentionPool} {
+	for name, of := range encoders {
 		for dtype, tolerance := range map[dtypes.DType]float64{dtypes.Float64: 1e-13, dtypes.Float32: 1e-5} {
 			t.Run(name+"/"+dtype.String(), func(t *testing.T) {
 				one := newClasses([]int32{0, 0, 0, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
 				other := newClasses([]int32{2, 0, 1, 0, 2, 0}, []int{6, 3, 4, 1, 5, 2}, []int{2, 0, 1})
 				moved := newClasses([]int32{0, 0, 1, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
 				same := func(want, got []float64) { require.InDeltaSlice(t, want, got, tolerance) }
-				same(one.encodings(t, pool, dtype, one.overall)[0], other.encodings(t, pool, dtype, other.overall)[0])
-				schools := one.encodings(t, pool, dtype, one.school)
-				for i, row := range other.encodings(t, pool, dtype, other.school) {
+				same(one.encodings(t, of, dtype, one.overall, nil)[0], other.encodings(t, of, dtype, other.overall, nil)[0])
+				schools := one.encodings(t, of, dtype, one.school, nil)
+				for i, row := range other.encodings(t, of, dtype, other.school, nil) {
 					same(schools[i], row)
 				}
-				pupils := one.encodings(t, pool, dtype, one.pupil)
-				for place, row := range other.encodings(t, pool, dtype, other.pupil) {
+				pupils := one.encodings(t, of, dtype, one.pupil, nil)
+				for place, row := range other.encodings(t, of, dtype, other.pupil, nil) {
 					same(pupils[[]int{6, 3, 4, 1, 5, 2}[place]-1], row)
 				}
-				for i, row := range moved.encodings(t, pool, dtype, moved.school) {
+				for i, row := range moved.encodings(t, of, dtype, moved.school, nil) {
 					require.Equal(t, i < 2, distance(schools[i], row) > 100*tolerance, "school %d", i)
 				}
 				require.Greater(t, distance(pupils[0], pupils[1]), 100*tolerance)

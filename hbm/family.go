@@ -214,6 +214,17 @@ func (c *cascade) encoderOf(l *latent) encoder {
 	return c.encoder
 }
 
+// reader is what reads the data for the encodings; nil in families with free encodings.
+func (c *cascade) reader() *setEncoder {
+	switch encoder := c.encoder.(type) {
+	case *setEncoder:
+		return encoder
+	case siteEncoder:
+		return encoder.setEncoder
+	}
+	return nil
+}
+
 // free tells whether the encodings of a latent variable are trained by themselves.
 func (c *cascade) free(l *latent) bool {
 	_, free := c.encoderOf(l).(freeEncodings)

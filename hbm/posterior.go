@@ -59,7 +59,7 @@ func (p *Posterior) setFamily(data Values) error {
 		}
 		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg)
 	case AmortizedBranch:
-		p.family.encoder = newSetEncoder(p.model, data, squarePool, cfg)
+		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, squarePool, cfg)}
 		p.family.freeGlobals = true
 	case Joint:
 		p.family.joint = true
@@ -71,8 +71,10 @@ func (p *Posterior) setFamily(data Values) error {
 	switch cfg.Family {
 	case MeanField, Joint:
 		p.family.conditional = gaussian{}
-	case Branch, AmortizedBranch:
+	case Branch:
 		p.family.conditional = gaussian{dense: true}
+	case AmortizedBranch:
+		p.family.conditional = siteGaussian{}
 	default:
 		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
 		if err != nil {
@@ -117,13 +119,11 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	if err := other.setFamily(data); err != nil {
 		return nil, err
 	}
-	if encoder, ok := p.family.encoder.(*setEncoder); ok {
-		own := *encoder
-		own.units = map[*Variable]units{}
+	if encoder := p.family.reader(); encoder != nil {
+		own := other.family.reader()
 		for i, v := range model.variables {
 			own.units[v] = encoder.units[p.model.variables[i]]
 		}
-		other.family.encoder = &own
 	}
 	var err error
 	other.everything, err = newSelector(model, nil)

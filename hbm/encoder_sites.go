@@ -1,0 +1,81 @@
+package hbm
+
+import (
+	"fmt"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+// siteEncoder encodes the members of a variable as the natural parameters of normal distributions. Each datum j is read as a normal observation r_j = F_j'x + noise of the member x that it belongs to, with a precision w_j.
+// Together these have the precision Σ w F F' and the precision times the mean Σ w F r, which only have to be added up, however many data a member has. F is linear in the constants and r in the data, so that this is exact where the
+// model is linear with normal noise, and no network has to learn to solve its normal equations; w is a network's. What a setEncoder finds goes with it.
+type siteEncoder struct{ *setEncoder }
+
+// largestSites is the largest number of unconstrained numbers of a member that has sites: equations of that many unknowns are written out in the graph.
+const largestSites = 32
+
+// encode returns the precision [d, d], the precision times the mean [d], and width − d(d + 1) other numbers.
+func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width int) *Node {
+	d, _ := v.link.Dim(v.event) // checked when it was added
+	if d > largestSites {
+		return s.setEncoder.encode(ctx, r, v, width)
+	}
+	var sum *Node // [plates..., draws, d + 1, d]: Σ w F F' above Σ w F r
+	for i, x := range v.model.variables {
+		if x.role != Observed {
+			continue
+		}
+		own := ctx.In(fmt.Sprintf("sites%d", i))
+		l := s.sites(own, s.dataScope(ctx, i), r, x, v.plates, d)
+		part := r.align(l.value, l.plates, v.plates)
+		sum = plus(sum, BroadcastToDims(part, append(r.dims(v), part.Shape().Dimensions[len(v.plates):]...)...))
+	}
+	sites := Reshape(sum, append(slices.Clone(sum.Shape().Dimensions[:sum.Rank()-2]), d*(d+1))...)
+	rest := s.setEncoder.encode(ctx, r, v, width-d*(d+1))
+	fixed := made.Variable(ctx, r.graph, s.seed, "fixed", r.dtype, made.Zeros, width-d*(d+1))
+	rest = Add(rest, Reshape(fixed, ones(rest.Rank()-1, width-d*(d+1))...))
+	return Concatenate([]*Node{sites, rest}, -1)
+}
+
+// sites adds up the sites of the data of x: those of the members of the level that the last contraction on the way to the plates given starts from, [plates..., draws, d + 1, d].
+func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable, plates []*Plate, d int) level {
+	l := s.datum(shared, r, x)
+	direct := s.standard(r, x, false)                                          // what is read linearly: what was observed, and then constants
+	observed, noises, linear := x.EventSize(), x.EventSize(), own.In("linear") // a scope that learns as fast as free encodings
+	axis, by := contraction(l.plates, plates)
+	for axis >= 0 {
+		nextAxis, nextBy := contraction(contracted(l.plates, axis, by), plates)
+		if nextAxis < 0 {
+			break
+		}
+		l = s.contractOnce(shared, r, x, l, axis, by)
+		direct, observed, noises, linear = l.value, s.hidden, d, own.In(networkScope).In("linear")
+		axis, by = nextAxis, nextBy
+	}
+	// Where noise is normal the precision depends on constants only. F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to pass through singular matrices.
+	last := direct.Rank() - 1
+	constants := OnesLike(SliceAxis(direct, last, AxisElem(0)))
+	if observed < direct.Shape().Dim(last) {
+		constants = Concatenate([]*Node{constants, SliceAxis(direct, last, AxisRange(observed))}, last)
+	}
+	inputs := constants.Shape().Dim(last)
+	loads := MatMul(Reshape(constants, -1, inputs), made.Variable(linear, r.graph, s.seed, "loads", r.dtype, made.Zeros, inputs, d*noises))
+	loads = Reshape(loads, append(slices.Clone(constants.Shape().Dimensions[:last]), d, noises)...)
+	values := reshapeLast(s.linear(linear.In("values"), direct, noises, made.FanIn(direct.Shape().Dim(last))), []int{1, noises})
+	read := Concatenate([]*Node{loads, values}, -2) // [..., d + 1, m]: F above r
+	// How much each observation counts.
+	start := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, noises)
+	weight := s.linear(own.In(networkScope), l.value, noises, made.Zeros)
+	weight = Exp(Add(weight, Reshape(start, ones(weight.Rank()-1, noises)...)))
+	site := ReduceSum(Mul(InsertAxes(Mul(read, InsertAxes(Square(weight), -2)), -2), InsertAxes(loads, -3)), -1) // [..., d + 1, d]
+	if axis < 0 {
+		return level{l.plates, l.path, site}
+	}
+	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, by)}
+	total := set.sum(Mul(site, r.memberWeights(set.from, site.Rank())))
+	return level{set.to, l.path, Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6))}
+}
