@@ -57,7 +57,7 @@ func cholesky(a, more *Node) lower {
 		axis := a.Rank() - 1
 		column := Squeeze(SliceAxis(a, axis, AxisElem(0)), axis) // [..., d − j]
 		axis--
-		pivot := Sqrt(Add(SliceAxis(column, axis, AxisElem(0)), SliceAxis(more, axis, AxisElem(j))))
+		pivot := Sqrt(Add(MaxScalar(SliceAxis(column, axis, AxisElem(0)), 0), SliceAxis(more, axis, AxisElem(j)))) // what is below zero is rounding
 		if j == d-1 {
 			columns[j] = pivot
 			break

@@ -13,6 +13,8 @@ type Density struct {
 	name    string
 	support Support
 	terms   []Term
+	// gaussian tells that it is the normal distribution.
+	gaussian bool
 	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may leave axes of the event, over which the log density is a sum.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
 	// draw fills x with the value of one member. Each parameter has one number or as many as x, a mixture has more.

@@ -67,15 +67,28 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 	loads = Reshape(loads, append(slices.Clone(constants.Shape().Dimensions[:last]), d, noises)...)
 	values := reshapeLast(s.linear(linear.In("values"), direct, noises, made.FanIn(direct.Shape().Dim(last))), []int{1, noises})
 	read := Concatenate([]*Node{loads, values}, -2) // [..., d + 1, m]: F above r
-	// How much each observation counts.
-	start := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, noises)
-	weight := s.linear(own.In(networkScope), l.value, noises, made.Zeros)
-	weight = Exp(Add(weight, Reshape(start, ones(weight.Rank()-1, noises)...)))
-	site := ReduceSum(Mul(InsertAxes(Mul(read, InsertAxes(Square(weight), -2)), -2), InsertAxes(loads, -3)), -1) // [..., d + 1, d]
+	// How precise each observation is. Where noise is normal that is not in the data, and elsewhere a network tells.
+	logWeight := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, noises)
+	logWeight = Reshape(logWeight, ones(last, noises)...)
+	if !x.density.gaussian {
+		logWeight = Add(logWeight, s.bounded(own.In(networkScope).In("weight"), l.value, noises))
+	} else if inputs > 1 {
+		logWeight = Add(logWeight, s.bounded(own.In(networkScope).In("weight"), constants, noises))
+	}
+	read = Mul(read, InsertAxes(Exp(logWeight), -2))
+	site := ReduceSum(Mul(InsertAxes(read, -2), InsertAxes(loads, -3)), -1) // [..., d + 1, d]
 	if axis < 0 {
 		return level{l.plates, l.path, site}
 	}
 	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, by)}
 	total := set.sum(Mul(site, r.memberWeights(set.from, site.Rank())))
 	return level{set.to, l.path, Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6))}
+}
+
+// largestLogWeight bounds how much more precise one observation may be than others: e to that.
+const largestLogWeight = 4
+
+// bounded is a layer on the last axis of x that starts at zero and stays between bounds.
+func (s siteEncoder) bounded(ctx *context.Context, x *Node, outputs int) *Node {
+	return MulScalar(Tanh(MulScalar(s.linear(ctx, x, outputs, made.Zeros), 1./largestLogWeight)), largestLogWeight)
 }
