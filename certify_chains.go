@@ -58,7 +58,7 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
-	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: worst.ESS, Draws: chains.Draws()}
+	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()} // antithetic draws may count for more than they are
 	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -208,6 +209,9 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 	return values, nil
 }
 
+// startNonFinite is the share of draws of the first step that may have no finite density: far from the posterior some overflow, which a few steps mend.
+const startNonFinite = 0.5
+
 // reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
@@ -230,11 +234,14 @@ func (r *reporter) next(step int, now counters) error {
 	if r.config.Progress != nil {
 		r.config.Progress(info)
 	}
-	draws := steps * float64(r.config.Batch)
-	if nonFinite > r.config.MaxNonFinite*draws {
+	draws, limit := steps*float64(r.config.Batch), r.config.MaxNonFinite
+	if step == 1 && r.config.Steps > 1 {
+		limit = math.Max(limit, startNonFinite)
+	}
+	if nonFinite > limit*draws {
 		return fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
 			"check the target for overflow, or that its density is positive wherever its parameters are real",
-			int(nonFinite), int(draws), r.step, step, r.config.MaxNonFinite)
+			int(nonFinite), int(draws), r.step, step, limit)
 	}
 	r.since, r.step, r.before = clock, step, now
 	return nil

@@ -79,7 +79,7 @@ func (t *trainer) settings() (json.RawMessage, error) {
 	}
 	settings := map[string]any{
 		"model": variables, "template": template(t.model), "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "products": c.Products, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "thin": c.Thin, "draws": c.Draws,
-		"steps": c.Steps, "learning_rate": c.LearningRate, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
+		"steps": c.Steps, "learning_rate": c.LearningRate, "start": c.Start, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
 	}
 	if w := t.feed.window; w != nil {
 		settings["slices"] = fmt.Sprintf("%s, %d at a time, %d steps", w.Source.Fingerprint(), w.Resident, w.Steps)

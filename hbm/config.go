@@ -42,6 +42,8 @@ type Config struct {
 	Steps int
 	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.05. The weights of networks, in flows and in encoders, take a twentieth of it.
 	LearningRate float64
+	// Start is what training does before it maximises the ELBO; the zero value begins with the ELBO at once.
+	Start Start
 	// Seed is the root of every random stream.
 	Seed uint64
 	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64. Sums over members are always Float64.
@@ -59,6 +61,18 @@ type Config struct {
 	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
 	Progress func(Info)
 }
+
+// Start is a training in three steps (ADAVI appendix E.4), for models on which the first gradients of the ELBO are wild: modes, then spreads, then, in the steps that are left, the ELBO.
+// Weights of flows wait for the last of them. Until then what Info reports is the objective of the step and not the ELBO. The learning rate is lowered over all three together.
+type Start struct {
+	// Modes is the number of steps that raise the log joint density where the noise of the family is zero: locations go to a mode.
+	Modes int
+	// Unregularized is the number of steps after those that raise the mean log joint density of draws, the ELBO without the entropy.
+	Unregularized int
+}
+
+// steps is the number of steps before those of the ELBO.
+func (s Start) steps() int { return s.Modes + s.Unregularized }
 
 // ThinnestShare is the smallest share of the members of a plate with Config.Thin.
 const ThinnestShare = 0.25
@@ -85,6 +99,7 @@ func (c Config) Validate() error {
 		value float64
 	}{
 		{"Encoding", float64(c.Encoding)}, {"Amortize", float64(c.Amortize)}, {"Draws", float64(c.Draws)}, {"Steps", float64(c.Steps)}, {"LearningRate", c.LearningRate},
+		{"Start.Modes", float64(c.Start.Modes)}, {"Start.Unregularized", float64(c.Start.Unregularized)},
 		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"strings"
 	"time"
 
@@ -33,8 +34,11 @@ const secondDecay = 0.9
 // networkRate is the learning rate of the weights of networks, in units of that of free encodings and of affine maps: a change of each moves all members at once.
 const networkRate = 1. / 20
 
-// networkScope is a part of the scope of every network.
-const networkScope = "network"
+// networkScope is a part of the scope of every network, flowScope of those that are flows.
+const (
+	networkScope = "network"
+	flowScope    = networkScope + "/flow"
+)
 
 // Fit trains a variational family on the posterior of the latent variables of a model given data, by stochastic gradients of the reduced ELBO (PAVI eq. 6).
 //
@@ -230,7 +234,10 @@ func (t *trainer) advance() error {
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
-	elbo := t.elbo(ctx, r, t.config.Draws) // [draws] Float64
+	stepVariable := ctx.InAbsPath("/"+trainScope).Checked(false).VariableWithValue("step", float64(0)).SetTrainable(false)
+	step := AddScalar(stepVariable.ValueGraph(g), 1)
+	stepVariable.SetValueGraph(step)
+	elbo := t.objective(ctx, r, step) // [draws] Float64
 	finite := IsFinite(elbo)
 	loss := Neg(train.FiniteMean(elbo))
 
@@ -243,14 +250,14 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	norm := train.GlobalNorm(gradients)
 	apply := IsFinite(norm)
 
-	stepVariable := ctx.InAbsPath("/"+trainScope).Checked(false).VariableWithValue("step", float64(0)).SetTrainable(false)
-	step := AddScalar(stepVariable.ValueGraph(g), 1)
-	stepVariable.SetValueGraph(step)
 	rate := train.LearningRate(step, t.config.LearningRate, t.config.Steps)
 	increments := train.Adam{SecondDecay: secondDecay}.Increments(ctx, adamScope, variables, gradients[:len(variables)], rate, step, apply)
 	for i, increment := range increments {
 		if strings.Contains(variables[i].Scope(), "/"+networkScope+"/") {
 			increment = MulScalar(increment, networkRate)
+		}
+		if t.config.Start.steps() > 0 && strings.Contains(variables[i].Scope(), "/"+flowScope) {
+			increment = Mul(increment, ConvertDType(afterStep(step, t.config.Start.steps()), increment.DType()))
 		}
 		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
 	}
@@ -263,22 +270,46 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped}, 0))
 }
 
+// objective is what a step maximises, for each draw: the reduced ELBO, or before that what Start says, [draws] Float64.
+func (t *trainer) objective(ctx *context.Context, r *replica, step *Node) *Node {
+	start := t.config.Start
+	if start.steps() == 0 {
+		return t.elbo(ctx, r, t.config.Draws)
+	}
+	noise := t.noise(ctx, r, t.config.Draws)
+	for i := range noise {
+		noise[i] = Mul(noise[i], ConvertDType(afterStep(step, start.Modes), noise[i].DType()))
+	}
+	logJoint, logQ := t.densitiesAt(ctx, r, noise)
+	return Sub(logJoint, Mul(logQ, afterStep(step, start.steps())))
+}
+
+// afterStep is 1 in steps after so many, and 0 before.
+func afterStep(step *Node, steps int) *Node {
+	return ConvertDType(GreaterThan(step, Scalar(step.Graph(), step.DType(), float64(steps))), dtypes.Float64)
+}
+
 // elbo draws from the family at the members of a replica and returns the reduced ELBO of each draw, [draws] Float64 (PAVI eq. 5 and 6).
 func (p *Posterior) elbo(ctx *context.Context, r *replica, draws int) *Node {
 	logJoint, logQ := p.densities(ctx, r, draws)
 	return Sub(logJoint, logQ)
 }
 
-// densities draws from the family at the members of a replica, leaves the values in it, and returns log p and log q of each draw, [draws] Float64. The noise comes in pairs of opposite sign: what is odd
-// in it, near the optimum most of the gradient with respect to locations, cancels.
+// densities draws from the family at the members of a replica, leaves the values in it, and returns log p and log q of each draw, [draws] Float64.
 func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {
+	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
+}
+
+// noise is what draws of each latent variable are made of, [plates..., draws, U]. It comes in pairs of opposite sign: what is odd in it, near the optimum most of the gradient with
+// respect to locations, cancels.
+func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
 		dims := append(r.dims(l.Variable), (draws+1)/2, l.dim)
 		half := stream.Normal(ctx, r.graph, p.config.Seed, "noise/"+l.scope(), shapes.Make(r.dtype, dims...))
 		noise[i] = SliceAxis(Concatenate([]*Node{half, Neg(half)}, -2), -2, AxisRange(0, draws))
 	}
-	return p.densitiesAt(ctx, r, noise)
+	return noise
 }
 
 // densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent variable.
@@ -319,6 +350,9 @@ func plus(sum, x *Node) *Node {
 	return Add(sum, x)
 }
 
+// startNonFinite is the share of draws of the first step that may have no finite density: far from the posterior some overflow, which a few steps mend.
+const startNonFinite = 0.5
+
 // counters are sums over all steps so far.
 type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
 
@@ -341,9 +375,13 @@ func (r *reporter) next(step int, now counters) error {
 			Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
 		})
 	}
-	if draws := steps * float64(r.config.Draws); nonFinite > r.config.MaxNonFinite*draws {
+	draws, limit := steps*float64(r.config.Draws), r.config.MaxNonFinite
+	if step == 1 && r.config.Steps > 1 {
+		limit = math.Max(limit, startNonFinite)
+	}
+	if nonFinite > limit*draws {
 		return fmt.Errorf("hbm: %d of %d draws between steps %d and %d had a density that is not finite (limit %g): "+
-			"check the scales of the data and of the priors", int(nonFinite), int(draws), r.step, step, r.config.MaxNonFinite)
+			"check the scales of the data and of the priors", int(nonFinite), int(draws), r.step, step, limit)
 	}
 	r.since, r.step, r.before = clock, step, now
 	return nil

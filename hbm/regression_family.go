@@ -144,11 +144,19 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	return plates, fit, nil
 }
 
-// checkMembers refuses steps in which an encoder would see only some rows of a group.
+// checkMembers refuses steps that take part in more members than there are, in some with a family that needs all, and those in which an encoder would see only some rows of a group.
 func (p *PlateRegression) checkMembers(family Family, members int) error {
+	if members == 0 {
+		return nil
+	}
 	encodes := family == PAVIE || family == ADAVI || family == AmortizedBranch
-	if members > 0 && encodes && len(p.groups) > 0 && p.root() == p.rows {
-		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out Members, or use %v or %v", family, PAVIF, Branch)
+	switch root := p.root(); {
+	case members > root.size:
+		return fmt.Errorf("a step cannot take part in %d members of %s: there are %d", members, root.name, root.size)
+	case family == Joint:
+		return fmt.Errorf("family %v takes part in the whole table in each step: leave out the number of members", family)
+	case encodes && len(p.groups) > 0 && root == p.rows:
+		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out the number of members, or use %v or %v", family, PAVIF, Branch)
 	}
 	return nil
 }

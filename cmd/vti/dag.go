@@ -128,7 +128,7 @@ func (j *dagJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 	config.Resume, config.StepsPerLaunch = resume, stepsPerLaunch
 	config.LogEvery = reportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
-		shown.line(trainingLine(info), info.Step == info.Steps)
+		shown.line(trainingLine(info, false), info.Step == info.Steps)
 	}
 	run := dag.Run
 	if j.record.Structure == dag.Made {

@@ -25,7 +25,7 @@ pavi-e and adavi (nested groupings only) with networks that read a group's rows,
 distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge
 the answer:
 
-  trusted    the numbers hold to within their standard errors
+  trusted    the numbers are those of the posterior, as exactly as so many effective draws tell them
   doubtful   they may hold, but the weights do not prove it
   failed     do not use them (exit status 3)
 

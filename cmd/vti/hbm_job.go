@@ -116,7 +116,7 @@ func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 		config := j.record.FitConfig(j.regression)
 		config.Resume, config.StepsPerLaunch, config.LogEvery = resume, stepsPerLaunch, reportEvery(config.Steps)
 		config.Progress = func(info vti.Info) {
-			shown.line(trainingLine(info), info.Step == info.Steps)
+			shown.line(trainingLine(info, !j.regression.Options.Select), info.Step == info.Steps)
 		}
 		certify := vti.CertifyConfig{Draws: j.record.CertifyDraws, Progress: func(done, total int) {
 			shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)

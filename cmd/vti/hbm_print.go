@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,15 +17,22 @@ const shownLevels = 12
 
 // Advice that goes with a verdict on a regression.
 var hbmVerdictText = map[string]string{
-	"trusted":  "the numbers below hold to within their standard errors.",
+	"trusted":  "the numbers below are those of the posterior, as exactly as so many effective draws tell them.",
 	"doubtful": "the answer may be right, but the evidence for it is weak. More --steps or --certify-draws would tell.",
 	"failed":   "do not use these numbers. Try more --steps, or a simpler formula.",
 }
 
+// failedInference is the advice where nothing was trained.
+const failedInference = "do not use these numbers. The table may be unlike those of the training: fit it with vti hbm."
+
 // printHbm prints an answer for a reader.
 func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	c := r.Certificate
-	fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), hbmVerdictText[c.Verdict])
+	advice := hbmVerdictText[c.Verdict]
+	if r.Command == hbm.InferCommand && c.Verdict == "failed" {
+		advice = failedInference
+	}
+	fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), advice)
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(w, "  %s\n", reason)
 	}
@@ -36,7 +44,7 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	if len(r.Terms) > 0 && c.RHat == nil {
 		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
 	}
-	fmt.Fprint(w, "\n\n")
+	fmt.Fprintf(w, "; a mean is good to %.2g of its sd\n\n", 1/math.Sqrt(math.Max(1, float64(c.ESS))))
 	if len(r.Terms) > 0 {
 		printTerms(w, r)
 	}

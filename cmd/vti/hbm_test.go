@@ -265,6 +265,8 @@ func TestHbmBadInput(t *testing.T) {
 		"encoding of branch":  {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--encoding", "4"}, "--encoding does not go with --family branch"},
 		"launch of a family":  {[]string{"data.csv", "-f", "y ~ x", "--family", "pavi-f", "--steps-per-launch", "4"}, "--steps-per-launch does not go with --family pavi-f"},
 		"amortize branch":     {[]string{"data.csv", "-f", "y ~ x", "--family", "branch", "--amortize"}, "--amortize does not go with --family branch"},
+		"members of joint":    {[]string{"data.csv", "-f", "y ~ x + (1 | g)", "--family", "joint", "--members", "2"}, "--family joint: family joint takes part in the whole table in each step: leave out the number of members"},
+		"too many members":    {[]string{"data.csv", "-f", "y ~ x + (1 | g)", "--family", "pavi-f", "--members", "1000"}, "--family pavi-f: a step cannot take part in 1000 members of g: there are "},
 		"members of marginal": {[]string{"data.csv", "-f", "y ~ x", "--members", "4"}, "--members does not go with --family marginal"},
 		"one group":           {[]string{"one.csv", "-f", "y ~ (1 | g)"}, "all rows are in one group of g"},
 		"too many for counts": {[]string{"counts.csv", "-f", "y ~ (1 + a + b + c | g)", "-l", "poisson"}, "with the poisson likelihood at most 3 can"},

@@ -43,7 +43,7 @@ func TestProgressIsPlainAwayFromATerminal(t *testing.T) {
 
 func TestTrainingLine(t *testing.T) {
 	info := vti.Info{Step: 500, Steps: 3000, Loss: 12.3456, Entropy: 1.5, StepsPerSecond: 25}
-	assert.Equal(t, "step 500/3000  loss 12.346  entropy of q(m) 1.500  25 steps/s  1 min 40 s left", trainingLine(info))
+	assert.Equal(t, "step 500/3000  loss 12.346  entropy of q(m) 1.500  25 steps/s  1 min 40 s left", trainingLine(info, false))
 	assert.Equal(t, "42 s", timeText(42))
 	assert.Equal(t, "2 h 3 min", timeText(7400))
 }

@@ -61,8 +61,13 @@ func (p *progress) end() {
 	}
 }
 
-func trainingLine(info vti.Info) string {
-	return trainingPace(fmt.Sprintf("step %d/%d  loss %.3f  entropy of q(m) %.3f", info.Step, info.Steps, info.Loss, info.Entropy), info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
+// trainingLine reports on training; single: of one model only, whose q(m) has no entropy.
+func trainingLine(info vti.Info, single bool) string {
+	line := fmt.Sprintf("step %d/%d  loss %.3f", info.Step, info.Steps, info.Loss)
+	if !single {
+		line += fmt.Sprintf("  entropy of q(m) %.3f", info.Entropy)
+	}
+	return trainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond)
 }
 
 // trainingPace adds to a line how fast training is, and what is left.

@@ -129,7 +129,7 @@ func (j *varselJob) train(ctx context.Context, config vti.Config) error {
 	shown := j.progress()
 	config.LogEvery = reportEvery(config.Steps)
 	config.Progress = func(info vti.Info) {
-		shown.line(trainingLine(info), info.Step == info.Steps)
+		shown.line(trainingLine(info, false), info.Step == info.Steps)
 	}
 	certify := vti.CertifyConfig{Draws: j.record.Draws, Progress: func(done, total int) {
 		shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
