@@ -40,7 +40,7 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 		return nil, err
 	}
 	if record.Structure == dag.Chains || record.Evidence == dag.Particles {
-		return nil, fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again", f.resume)
+		return nil, fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again, with another --out", f.resume)
 	}
 	kind, err := resumedKind(&record.Header, "dag", f.resume)
 	if err != nil {
