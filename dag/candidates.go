@@ -30,7 +30,7 @@ func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(d
 	err := eachNode(ctx, nodes, func(j int) {
 		c.stats[j] = newLinearStats(p.Data, j)
 		c.screen(j, greedy, limit)
-		c.scoreSets(j)
+		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
 		progress(int(done.Add(1)), nodes)
@@ -130,10 +130,13 @@ func (c *candidates) mask(j int, parents Set) (mask int) {
 	return mask
 }
 
-// scoreSets scores all sets of candidates.
-func (c *candidates) scoreSets(j int) {
+// scoreSets scores all sets of candidates. It leaves off when ctx is cancelled.
+func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 	c.scores[j] = make([]float64, 1<<len(c.parents[j]))
 	for mask := range c.scores[j] {
+		if ctx.Err() != nil {
+			return
+		}
 		c.scores[j][mask] = math.Inf(-1)
 		if set := c.set(j, mask); c.problem.Structure.allows(j, set) {
 			c.scores[j][mask] = c.score(j, set)
