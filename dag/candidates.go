@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// candidates are, for each node, the parents that a graph is likely to give it, with the scores of all sets of them. They shape what chains over graphs propose, and
+// candidates are, for each node, the parents that a graph is likely to give it, with the scores of all sets of them, and do not change once made. They shape what chains over graphs propose, and
 // not what they converge to: sets of other parents are reached edge by edge.
 type candidates struct {
 	problem *Problem
@@ -107,6 +107,41 @@ func compareDescending(a, b float64) int {
 		return 1
 	}
 	return 0
+}
+
+const (
+	missedVisits = 0.1 // parents of a node that are no candidates, on average, beyond which it gets others
+	moreRefined  = 2   // candidates that it gets in addition
+)
+
+// refined chooses candidates anew for nodes that often have other parents than these: by how often each has been its parent, and more of them where that would leave too much out. A parent that
+// only helps beside some others is found by this, and not by screening.
+func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
+	r := &candidates{problem: c.problem, stats: c.stats, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
+	sum := func(j int, parents []int) (sum float64) {
+		for _, i := range parents {
+			sum += visits[j][i]
+		}
+		return sum
+	}
+	err := eachNode(ctx, len(c.parents), func(j int) {
+		s := c.problem.Structure
+		others := s.Allowed[j].Minus(s.Required[j]).Minus(SetOf(c.parents[j]...)).List()
+		if sum(j, others) <= missedVisits {
+			return
+		}
+		ranked := slices.Concat(c.parents[j], others)
+		slices.SortStableFunc(ranked, func(a, b int) int { return compareDescending(visits[j][a], visits[j][b]) })
+		count := len(c.parents[j])
+		for count < min(len(ranked), limit+moreRefined) && sum(j, ranked[count:]) > missedVisits {
+			count++
+		}
+		if SetOf(ranked[:count]...) != SetOf(c.parents[j]...) {
+			r.parents[j] = ranked[:count]
+			r.scoreSets(j)
+		}
+	})
+	return r, err
 }
 
 // set is the family of a node that a mask of its candidates stands for.

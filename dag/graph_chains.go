@@ -19,8 +19,8 @@ type ChainConfig struct {
 	// Rounds is the most rounds. The first keeps 500 graphs of each chain with a sweep between them; each further one, until the chains agree, takes twice as many sweeps and leaves
 	// the earlier ones behind. 0 stands for 6.
 	Rounds int
-	// Candidates is the number of likely parents of each node whose sets are summed over, beside those required; 0 stands for 12. It changes how fast
-	// the chains are, and not what they converge to.
+	// Candidates is the number of likely parents of each node whose sets are summed over, beside those required; 0 stands for 12. Nodes whose parents turn out to be others
+	// get them and up to two more. It changes how fast the chains are, and not what they converge to.
 	Candidates int
 	// Seed is the root of all randomness.
 	Seed uint64
@@ -62,16 +62,16 @@ const (
 	// Of a sweep, for each node.
 	largeSteps = 4
 	smallSteps = 10
+	// Of a sweep of a wide walk besides: nodes for each window.
+	windowNodes = 2
 )
 
 // sampledGraphs are the graphs that chains visited.
 type sampledGraphs struct {
-	nodes    int
-	graphs   [][][]Set   // [chains][draws][N]
-	scores   [][]float64 // of each [chains][draws]
-	sweeps   int         // between two draws
-	moved    float64     // share of large steps that were accepted
-	families int         // sets of parents that were summed over
+	nodes  int
+	graphs [][][]Set   // [chains][draws][N]
+	scores [][]float64 // of each [chains][draws]
+	sweeps int         // between two draws
 }
 
 // sampleGraphs runs chains over graphs. Mechanisms must be linear, whose scores have a closed form.
@@ -99,7 +99,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 			if walks[c] == nil {
 				walks[c] = newWalk(tables, stream.Rand(cfg.Seed, "chain/"+strconv.Itoa(c)))
 			}
-			walks[c].tables = tables
+			walks[c].use(tables)
 		}
 		if err := eachNode(ctx, len(walks), func(c int) {
 			for range annealSweeps {
@@ -110,18 +110,31 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}
 	}
 	s := &sampledGraphs{nodes: p.Data.Nodes()}
-	for _, own := range tables.sorted {
-		s.families += len(own)
-	}
+	before := ""
 	for round := range cfg.Rounds {
 		s.sweeps = 1 << round
 		if err := s.round(ctx, walks, func(done int) {
-			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain", round+1, cfg.Rounds, done, keptGraphs))
+			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", round+1, cfg.Rounds, done, keptGraphs, before))
 		}); err != nil {
 			return nil, err
 		}
-		if _, worst := s.edges(); certifyChains(len(walks), keptGraphs, worst).trusted() {
+		_, worst := s.edges()
+		certificate := certifyChains(len(walks), keptGraphs, worst)
+		if certificate.trusted() || round == cfg.Rounds-1 {
 			break
+		}
+		before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+		// What was sampled so far is left behind, and may shape how chains go on.
+		if candidates, err = candidates.refined(ctx, s.visits(), cfg.Candidates); err != nil {
+			return nil, err
+		}
+		if tables, err = candidates.newTables(ctx, 1); err != nil {
+			return nil, err
+		}
+		for _, w := range walks {
+			w.use(tables)
+			// Windows take longer than the rest of a sweep. A first round can fail for want of candidates alone.
+			w.wide = w.wide || round > 0 && worst.RHat > failedRHat
 		}
 	}
 	return s, nil
@@ -130,6 +143,11 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 // sweep is as many steps as the number of nodes calls for.
 func (w *walk) sweep() {
 	w.largeSteps()
+	if w.wide {
+		for range max(1, len(w.parents)/windowNodes) {
+			w.orderWindow(min(windowWidth, len(w.parents)))
+		}
+	}
 	for range smallSteps * len(w.parents) {
 		w.toggle()
 	}
@@ -150,10 +168,9 @@ func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress fun
 	s.graphs, s.scores = make([][][]Set, len(walks)), make([][]float64, len(walks))
 	for c := range walks {
 		s.graphs[c], s.scores[c] = make([][]Set, keptGraphs), make([]float64, keptGraphs)
-		walks[c].moved, walks[c].toggled = acceptance{}, acceptance{}
 	}
 	var report sync.Mutex
-	err := eachNode(ctx, len(walks), func(c int) {
+	return eachNode(ctx, len(walks), func(c int) {
 		for k := range keptGraphs {
 			for range s.sweeps {
 				if ctx.Err() != nil {
@@ -169,12 +186,22 @@ func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress fun
 			}
 		}
 	})
-	var moved acceptance
-	for _, w := range walks {
-		moved.accepted, moved.proposed = moved.accepted+w.moved.accepted, moved.proposed+w.moved.proposed
+}
+
+// visits is how often each node had each other for a parent [node][parent].
+func (s *sampledGraphs) visits() [][]float64 {
+	shares := square2(s.nodes)
+	each := 1 / float64(len(s.graphs)*keptGraphs)
+	for _, chain := range s.graphs {
+		for _, parents := range chain {
+			for j, set := range parents {
+				for i := range set.Nodes() {
+					shares[j][i] += each
+				}
+			}
+		}
 	}
-	s.moved = float64(moved.accepted) / float64(max(moved.proposed, 1))
-	return err
+	return shares
 }
 
 // edges summarises all edges, and gives the worst of them: the largest standard error, and of edges whose probability is not close to 0 or 1 and of the score the largest R-hat and

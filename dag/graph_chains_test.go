@@ -168,3 +168,45 @@ func TestRunSampled(t *testing.T) {
 	_, err = p.Resolve(Chains)
 	require.ErrorContains(t, err, "of linear mechanisms, not of mlp")
 }
+
+// Candidates are chosen anew where chains visit other parents, and only there; more of them where the visits call for it.
+func TestRefinedCandidates(t *testing.T) {
+	s, err := Simulate(Simulation{Nodes: 8, Rows: 50, Mechanism: Linear, Seed: 5})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{}, Constraints{Require: []string{"x1->x0"}, Forbid: []string{"x2->x0"}})
+	require.NoError(t, err)
+	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
+	require.NoError(t, err)
+	visits := square2(8)
+	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15} // x1 is required, x2 forbidden, and one candidate more leaves too much out
+	for _, i := range c.parents[3] {
+		visits[3][i] = 1
+	}
+	for i := range visits[4] {
+		if i != 4 {
+			visits[4][i] = 0.02
+		}
+	}
+	refined, err := c.refined(t.Context(), visits, 3)
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 4, 5, 6, 7}, refined.parents[0])
+	for mask, score := range refined.scores[0] {
+		require.InDelta(t, c.score(0, refined.set(0, mask)), score, 1e-12)
+	}
+	for j := 1; j < 8; j++ {
+		require.Equal(t, c.parents[j], refined.parents[j])
+	}
+	tables, err := c.newTables(t.Context(), 1)
+	require.NoError(t, err)
+	w := newWalk(tables, randomOf(1))
+	w.setFamily(0, SetOf(1, 3, 4, 5, 6))
+	if w.tables.localMask(0, SetOf(1, 3, 4, 5, 6)) != outside {
+		t.Fatal("4 of 3 candidates")
+	}
+	tables, err = refined.newTables(t.Context(), 1)
+	require.NoError(t, err)
+	w.use(tables)
+	require.Equal(t, 0b1111, w.local[0])
+}

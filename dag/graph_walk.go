@@ -15,7 +15,7 @@ const outside = -1
 // with α_j the sum over the sets of candidates that come before j. So with the prior over orders, a new order is accepted with Π_j α_j(≺') / α_j(≺). With
 // the prior over graphs the order is no part of the state: it is drawn first, by a random sort of A with a known probability u(≺ | A), and the
 // acceptance is Π_j α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its orders. A node whose parents are not all
-// candidates keeps them in such a step.
+// candidates keeps them in such a step. A wide walk draws the order of several neighbours at once besides, see orderWindow.
 //
 // The small step adds, takes away or turns any one edge.
 type walk struct {
@@ -31,12 +31,9 @@ type walk struct {
 	changed  []change // scratch of step
 	counts   []int    // scratch of sort and logSort
 	ready    []int    // scratch of sort
-	moved    acceptance
-	toggled  acceptance
+	wide     bool     // whether a sweep has windows
+	window   window
 }
-
-// acceptance counts proposals.
-type acceptance struct{ accepted, proposed int }
 
 // change is what a large step does to a node.
 type change struct {
@@ -62,6 +59,16 @@ func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	}
 	w.rescore()
 	return w
+}
+
+// use changes the tables, whose candidates may be others.
+func (w *walk) use(tables *orderTables) {
+	if w.tables.candidates != tables.candidates {
+		for j, set := range w.parents {
+			w.local[j] = tables.localMask(j, set)
+		}
+	}
+	w.tables = tables
 }
 
 // rescore computes the score afresh, which sums of differences drift from.
@@ -205,7 +212,6 @@ func (w *walk) setParents(j int, parents Set) {
 func (w *walk) step(reach int) {
 	nodes := len(w.parents)
 	orders := w.tables.problem.Structure.Orders
-	w.moved.proposed++
 	logRatio := 0.0
 	if !orders {
 		logRatio -= w.sort()
@@ -230,13 +236,11 @@ func (w *walk) step(reach int) {
 	valid := true
 	for _, c := range w.changed {
 		j := c.node
-		if w.local[j] == outside || !w.tables.problem.Structure.Required[j].Empty() {
-			for i := range w.parents[j].Nodes() {
-				valid = valid && (w.position[i] < w.position[j] || w.local[j] != outside && !w.tables.problem.Structure.Required[j].Has(i))
-			}
-			if w.local[j] == outside {
-				continue
-			}
+		for i := range w.fixed(j).Nodes() {
+			valid = valid && w.position[i] < w.position[j]
+		}
+		if w.local[j] == outside {
+			continue
 		}
 		if mask := w.maskBefore(j); mask != c.mask {
 			logRatio += w.tables.within[j][mask] - w.tables.within[j][c.mask]
@@ -258,14 +262,26 @@ func (w *walk) step(reach int) {
 		difference += w.listed(j)
 	}
 	if !orders && logRatio+w.logSort() < limit {
-		for _, c := range w.changed {
-			w.setParents(c.node, c.parents)
-			w.local[c.node] = c.local
-		}
+		w.restore(w.changed)
 		return // the order is drawn afresh next time
 	}
 	w.score += difference
-	w.moved.accepted++
+}
+
+// restore takes changes back.
+func (w *walk) restore(changes []change) {
+	for _, c := range changes {
+		w.setParents(c.node, c.parents)
+		w.local[c.node] = c.local
+	}
+}
+
+// fixed are the parents that a node has whatever comes before it: those required, or all where some are no candidates.
+func (w *walk) fixed(j int) Set {
+	if w.local[j] == outside {
+		return w.parents[j]
+	}
+	return w.tables.problem.Structure.Required[j]
 }
 
 // listed is ℓ_j − λ |pa_j| of a node whose parents are candidates.
@@ -294,7 +310,6 @@ func (w *walk) toggle() {
 	if to >= from {
 		to++
 	}
-	w.toggled.proposed++
 	changed := w.parents[to].Toggle(from)
 	if !s.allows(to, changed) {
 		return
@@ -328,7 +343,6 @@ func (w *walk) toggle() {
 		w.setFamily(from, turned)
 	}
 	w.score += difference
-	w.toggled.accepted++
 }
 
 func (w *walk) setFamily(j int, parents Set) {

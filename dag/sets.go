@@ -119,5 +119,8 @@ func subsets(set uint64) iter.Seq[uint64] {
 	}
 }
 
+// trailingZeros is the smallest member of a bit set, 64 of none.
+func trailingZeros(set uint64) int { return bits.TrailingZeros64(set) }
+
 // popcount is the number of members of a bit set.
 func popcount(set uint64) int { return bits.OnesCount64(set) }

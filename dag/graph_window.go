@@ -1,0 +1,114 @@
+package dag
+
+import "math"
+
+// windowWidth is the largest number of neighbours in an order whose order is drawn afresh at once.
+const windowWidth = 10
+
+// window is the scratch of a step that draws the order of some neighbours afresh. What is known of each by the subset of the window that comes before it is in rows of 2^width.
+type window struct {
+	nodes []int
+	masks []int     // candidates that come before [width][2^width]
+	sums  []float64 // log of the sum over the families of a node then, −Inf where it must come later [width][2^width]
+	total []float64 // log of the sum over the orders of a subset of the window [2^width]
+	old   []change
+}
+
+// orderWindow is a large step that draws the order of some neighbours in it, from all their orders at once. Given an order families are independent, so that with the nodes before the window fixed
+// the sum over all orders of a subset S of it is Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). An order that is drawn backwards from these, with families drawn along it, has the
+// probability Π_j w(pa_j) / Z, where Z is that of the way back as well. What is left to accept is u(≺' | A') / u(≺ | A), and with the prior over orders nothing.
+func (w *walk) orderWindow(width int) {
+	orders := w.tables.problem.Structure.Orders
+	logRatio := 0.0
+	if !orders {
+		logRatio -= w.sort()
+	}
+	start := w.random.IntN(len(w.parents) - width + 1)
+	w.sumOrders(start, width)
+	w.drawOrder(start, width)
+	difference := 0.0
+	for _, c := range w.window.old {
+		if c.local != outside {
+			difference -= w.listed(c.node)
+			w.draw(c.node, c.mask)
+			difference += w.listed(c.node)
+		}
+	}
+	if !orders && logRatio+w.logSort() < math.Log(w.random.Float64()) {
+		w.restore(w.window.old)
+		return // the order is drawn afresh next time
+	}
+	w.score += difference
+}
+
+// sumOrders fills the tables of the window that starts at a place of the order.
+func (w *walk) sumOrders(start, width int) {
+	win, size := &w.window, 1<<width
+	if len(win.total) != size {
+		win.masks, win.sums, win.total = make([]int, width*size), make([]float64, width*size), make([]float64, size)
+	}
+	win.nodes = append(win.nodes[:0], w.order[start:start+width]...)
+	for k, j := range win.nodes {
+		masks, sums := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size]
+		var candidates [windowWidth]int // the bit of each node of the window among them
+		masks[0] = 0
+		for c, i := range w.tables.parents[j] {
+			switch at := w.position[i] - start; {
+			case at < 0:
+				masks[0] |= 1 << c
+			case at < width:
+				candidates[at] = 1 << c
+			}
+		}
+		needed := 0
+		for i := range w.fixed(j).Nodes() {
+			if at := w.position[i] - start; at >= 0 {
+				needed |= 1 << at
+			}
+		}
+		for set := range sums {
+			if set > 0 {
+				masks[set] = masks[set&(set-1)] | candidates[trailingZeros(uint64(set))]
+			}
+			switch {
+			case needed&^set != 0:
+				sums[set] = math.Inf(-1)
+			case w.local[j] == outside: // keeps its family
+				sums[set] = 0
+			default:
+				sums[set] = w.tables.within[j][masks[set]]
+			}
+		}
+	}
+	win.total[0] = 0
+	for set := 1; set < size; set++ {
+		win.total[set] = math.Inf(-1)
+		for k := range width {
+			if rest := set &^ (1 << k); rest != set {
+				win.total[set] = logAdd(win.total[set], win.total[rest]+win.sums[k*size+rest])
+			}
+		}
+	}
+}
+
+// drawOrder draws the order of the window from its last place to its first, and notes what the nodes were.
+func (w *walk) drawOrder(start, width int) {
+	win, size := &w.window, 1<<width
+	win.old = win.old[:0]
+	for set, at := size-1, start+width-1; set != 0; at-- {
+		u, chosen := w.random.Float64(), -1
+		for k := range members(uint64(set)) {
+			rest := set &^ (1 << k)
+			if p := math.Exp(win.total[rest] + win.sums[k*size+rest] - win.total[set]); p > 0 {
+				chosen = k
+				if u -= p; u <= 0 {
+					break
+				}
+			}
+		}
+		set &^= 1 << chosen
+		j := win.nodes[chosen]
+		w.order[at], w.position[j] = j, at
+		win.old = append(win.old, change{j, win.masks[chosen*size+set], w.parents[j], w.local[j]})
+	}
+}

@@ -1,0 +1,74 @@
+package dag
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// windowProblem has 5 nodes, of which x3 must be a cause of x1.
+func windowProblem(t *testing.T, orders bool) (*Problem, *orderTables) {
+	s, err := Simulate(Simulation{Nodes: 5, Rows: 30, EdgeProbability: 0.6, Mechanism: Linear, Seed: 8})
+	require.NoError(t, err)
+	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{EdgePenalty: 0.3, Orders: orders}, Constraints{Require: []string{"x3->x1"}})
+	require.NoError(t, err)
+	c, err := newCandidates(t.Context(), p, 3, func(int, int) {}) // so that some nodes have other parents
+	require.NoError(t, err)
+	tables, err := c.newTables(t.Context(), 1)
+	require.NoError(t, err)
+	return p, tables
+}
+
+// farthest is the largest distance of an edge between walks that order windows and sums over all graphs, in standard errors of the walks and 0.002.
+func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst float64) {
+	scores, err := p.ExactScores(t.Context(), nil)
+	require.NoError(t, err)
+	posterior, err := NewPosterior(p.Structure, scores)
+	require.NoError(t, err)
+	want := posterior.EdgeProbabilities()
+	const walks, draws = 4, 4000
+	chains := map[pair][][]float64{}
+	for c := range uint64(walks) {
+		w := newWalk(tables, randomOf(c+1))
+		own := map[pair][]float64{}
+		for range draws {
+			for range 2 {
+				w.orderWindow(width)
+				w.toggle()
+			}
+			for _, e := range orderedPairs(5) {
+				own[e] = append(own[e], indicator(w.parents[e.to].Has(e.from)))
+			}
+		}
+		score := w.score
+		w.rescore()
+		require.InDelta(t, w.score, score, 1e-6)
+		for e, x := range own {
+			chains[e] = append(chains[e], x)
+		}
+	}
+	for e, x := range chains {
+		found := rjmcmc.Summarise(x)
+		worst = math.Max(worst, math.Abs(found.Mean-want[e.from][e.to])/math.Hypot(found.MCSE, 0.002))
+	}
+	return worst
+}
+
+// Steps that order windows, wide and narrow ones, leave the posterior as it is under either prior: no edge is off by 5 standard errors. Without the probabilities of sorts, which is
+// what a walk does that is for the prior over orders, edges are far from those of the prior over graphs.
+func TestWindowsAgainstExactSums(t *testing.T) {
+	for _, width := range []int{2, 3, 5} {
+		for _, orders := range []bool{false, true} {
+			p, tables := windowProblem(t, orders)
+			require.Less(t, farthest(t, p, tables, width), 5.0, "width %d, orders %v", width, orders)
+		}
+	}
+	p, _ := windowProblem(t, false)
+	_, wrong := windowProblem(t, true)
+	require.Greater(t, farthest(t, p, wrong, 3), 8.0)
+}
