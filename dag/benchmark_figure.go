@@ -16,10 +16,11 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Size of the figure: four panels side by side.
+// Size of the figure: four panels side by side, and the legend, which has no line behind it, to their right.
 const (
-	figureWidth  = 32 * vg.Centimeter
+	figureWidth  = 34 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
+	legendWidth  = 3 * vg.Centimeter
 )
 
 // methodColors are those of the lines, by method.
@@ -30,6 +31,7 @@ var methodColors = map[string]color.Color{
 // writeBenchmarkFigure draws the four scores against the number of rows, with bars of one standard error, as SVG and PNG.
 func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 	panels := [][]*plot.Plot{{}}
+	var legend plot.Legend
 	for _, panel := range []struct {
 		name string
 		of   func(BenchmarkRow) (value, se Number)
@@ -43,6 +45,11 @@ func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 		if err != nil {
 			return err
 		}
+		if panel.name == "SHD" { // which every method has
+			legend = p.Legend
+			legend.Top = true
+		}
+		p.Legend = plot.NewLegend()
 		panels[0] = append(panels[0], p)
 	}
 	for _, format := range []string{".svg", ".png"} {
@@ -51,9 +58,11 @@ func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 			canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))}
 		}
 		tiles := draw.Tiles{Rows: 1, Cols: len(panels[0]), PadX: 5 * vg.Millimeter}
-		for i, c := range plot.Align(panels, tiles, draw.New(canvas))[0] {
+		whole := draw.New(canvas)
+		for i, c := range plot.Align(panels, tiles, draw.Crop(whole, 0, -legendWidth, 0, 0))[0] {
 			panels[0][i].Draw(c)
 		}
+		legend.Draw(draw.Crop(whole, figureWidth-legendWidth, -2*vg.Millimeter, 0, -vg.Centimeter))
 		if err := atomicfile.Write(path+format, func(w io.Writer) error {
 			_, err := canvas.WriteTo(w)
 			return err

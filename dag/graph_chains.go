@@ -62,8 +62,10 @@ const (
 	// Of a sweep, for each node.
 	largeSteps = 4
 	smallSteps = 10
-	// Of a sweep of a wide walk besides: nodes for each window.
-	windowNodes = 2
+	// The same of a wide walk, and the nodes for each window.
+	wideLargeSteps = 1
+	wideSmallSteps = 4
+	windowNodes    = 2
 )
 
 // sampledGraphs are the graphs that chains visited.
@@ -103,7 +105,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}
 		if err := eachNode(ctx, len(walks), func(c int) {
 			for range annealSweeps {
-				walks[c].largeSteps()
+				walks[c].largeSteps(largeSteps * p.Data.Nodes())
 			}
 		}); err != nil {
 			return nil, err
@@ -142,23 +144,25 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 
 // sweep is as many steps as the number of nodes calls for.
 func (w *walk) sweep() {
-	w.largeSteps()
+	nodes, large, small := len(w.parents), largeSteps, smallSteps
 	if w.wide {
-		for range max(1, len(w.parents)/windowNodes) {
-			w.orderWindow(min(windowWidth, len(w.parents)))
+		large, small = wideLargeSteps, wideSmallSteps
+		for range max(1, nodes/windowNodes) {
+			w.orderWindow(min(windowWidth, nodes))
 		}
 	}
-	for range smallSteps * len(w.parents) {
+	w.largeSteps(large * nodes)
+	for range small * nodes {
 		w.toggle()
 	}
 	w.rescore()
 }
 
-// largeSteps are those of a sweep, near and far.
-func (w *walk) largeSteps() {
+// largeSteps are near and far ones.
+func (w *walk) largeSteps(count int) {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 4, 16, nodes - 1}
-	for range largeSteps * nodes {
+	for range count {
 		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
 	}
 }
