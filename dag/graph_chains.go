@@ -62,10 +62,7 @@ const (
 	// Of a sweep, for each node.
 	largeSteps = 4
 	smallSteps = 10
-	// The same of a wide walk, and the nodes for each window.
-	wideLargeSteps = 1
-	wideSmallSteps = 4
-	windowNodes    = 2
+	windows    = 10 // of a sweep of a wide walk besides
 )
 
 // sampledGraphs are the graphs that chains visited.
@@ -105,7 +102,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}
 		if err := eachNode(ctx, len(walks), func(c int) {
 			for range annealSweeps {
-				walks[c].largeSteps(largeSteps * p.Data.Nodes())
+				walks[c].largeSteps()
 			}
 		}); err != nil {
 			return nil, err
@@ -135,8 +132,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}
 		for _, w := range walks {
 			w.use(tables)
-			// Windows take longer than the rest of a sweep. A first round can fail for want of candidates alone.
-			w.wide = w.wide || round > 0 && worst.RHat > failedRHat
+			w.wide = w.wide || worst.RHat > failedRHat // not at once, since windows take longer than the rest of a sweep
 		}
 	}
 	return s, nil
@@ -144,25 +140,23 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 
 // sweep is as many steps as the number of nodes calls for.
 func (w *walk) sweep() {
-	nodes, large, small := len(w.parents), largeSteps, smallSteps
+	w.largeSteps()
 	if w.wide {
-		large, small = wideLargeSteps, wideSmallSteps
-		for range max(1, nodes/windowNodes) {
-			w.orderWindow(min(windowWidth, nodes))
+		for range windows {
+			w.orderWindow(min(windowWidth, len(w.parents)))
 		}
 	}
-	w.largeSteps(large * nodes)
-	for range small * nodes {
+	for range smallSteps * len(w.parents) {
 		w.toggle()
 	}
 	w.rescore()
 }
 
-// largeSteps are near and far ones.
-func (w *walk) largeSteps(count int) {
+// largeSteps are those of a sweep, near and far.
+func (w *walk) largeSteps() {
 	nodes := len(w.parents)
 	reaches := [...]int{1, 4, 16, nodes - 1}
-	for range count {
+	for range largeSteps * nodes {
 		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
 	}
 }
