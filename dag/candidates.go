@@ -138,7 +138,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 		}
 		if SetOf(ranked[:count]...) != SetOf(c.parents[j]...) {
 			r.parents[j] = ranked[:count]
-			r.scoreSets(j)
+			r.scoreSets(ctx, j)
 		}
 	})
 	return r, err
