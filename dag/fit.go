@@ -76,7 +76,7 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 	for i := range scores.LogEvidence {
 		scores.LogEvidence[i] *= math.Min(1, flatten/float64(p.Data.Rows()))
 	}
-	posterior, err := NewPosterior(p.Structure, scores)
+	posterior, err := sumGraphs(ctx, p.Structure, scores, func(string) {})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 	if err := evidences.Draw(allocation, false); err != nil {
 		return nil, nil, err
 	}
-	graphs, err := s.update(p)
+	graphs, err := s.update(ctx, p, status)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +117,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 		if err := evidences.Draw(allocation, true); err != nil {
 			return nil, nil, err
 		}
-		if graphs, err = s.update(p); err != nil {
+		if graphs, err = s.update(ctx, p, status); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 		if err := evidences.Anneal(allocation); err != nil {
 			return nil, nil, err
 		}
-		if graphs, err = s.update(p); err != nil {
+		if graphs, err = s.update(ctx, p, status); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -139,7 +139,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 }
 
 // update reads the scores and sums over graphs.
-func (s *scored) update(p *Problem) (*Posterior, error) {
+func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) (*Posterior, error) {
 	s.scores = Scores{Families: p.Families}
 	s.draws = 0
 	for i, model := range s.evidences.Models() {
@@ -151,7 +151,7 @@ func (s *scored) update(p *Problem) (*Posterior, error) {
 		s.scores.KHat = append(s.scores.KHat, model.KHat)
 		s.draws += model.Draws
 	}
-	return NewPosterior(p.Structure, s.scores)
+	return sumGraphs(ctx, p.Structure, s.scores, status)
 }
 
 // familyName is a family in words.

@@ -22,7 +22,7 @@ type graphTarget struct {
 func newGraphTarget(p *Problem) *graphTarget {
 	zeros := make([]float64, len(p.Families))
 	sp := &graphSpace{Ordered: NewOrdered(p.Data.Nodes()), layout: p.layout()}
-	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.newSum(p.Structure.weights(p.Families, zeros)).logTotal()}
+	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.newSum(p.Structure.weights(p.Families, zeros), func(int, int) bool { return true }).logTotal()}
 }
 
 // lenient is the same for chains, which change a site at a time: the bits of edges that the structure requires or forbids say nothing, so that the order can change without them, and all their values share

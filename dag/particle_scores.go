@@ -74,7 +74,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		return nil, err
 	}
 	for range lookRounds {
-		graphs, err := s.flattened()
+		graphs, err := s.flattened(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 			return nil, err
 		}
 	}
-	graphs, err := NewPosterior(s.problem.Structure, s.scores(false))
+	graphs, err := sumGraphs(ctx, s.problem.Structure, s.scores(false), s.status)
 	for range fineRounds {
 		if err != nil {
 			return nil, err
@@ -103,21 +103,21 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		if err != nil {
 			return nil, err
 		}
-		graphs, err = NewPosterior(s.problem.Structure, s.scores(false))
+		graphs, err = sumGraphs(ctx, s.problem.Structure, s.scores(false), s.status)
 	}
 	return graphs, err
 }
 
 // flattened is the posterior over graphs as looks tell it, raised to a power for which what they are off by is some nats: else only the families of the best graph would be seen, and
 // then those of the next.
-func (s *particleScores) flattened() (*Posterior, error) {
+func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
 	power := math.Min(1, roughRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.scores(true)
 	structure.EdgePenalty *= power
 	for i := range scores.LogEvidence {
 		scores.LogEvidence[i] *= power
 	}
-	return NewPosterior(structure, scores)
+	return sumGraphs(ctx, structure, scores, s.status)
 }
 
 // known tells whether a family has fine islands or a closed form.

@@ -2,10 +2,12 @@ package dag
 
 import (
 	"cmp"
+	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 )
 
 // Scores are the log evidences of families: [F] each, in the order of Families.
@@ -33,6 +35,11 @@ type Posterior struct {
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the structure, in its order. The
 // prior over graphs can be summed for up to 14 nodes, that over orders for up to 20.
 func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
+	return sumGraphs(gocontext.Background(), structure, scores, func(string) {})
+}
+
+// sumGraphs is NewPosterior until ctx is cancelled; status hears how far it is.
+func sumGraphs(ctx gocontext.Context, structure Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
 	}
@@ -48,12 +55,25 @@ func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 			return nil, fmt.Errorf("the score of node %d with the parents %v is %g", families[i].Node, families[i].Parents.List(), score)
 		}
 	}
-	prior := structure.newSum(structure.weights(families, make([]float64, len(families)))).logTotal()
+	told := time.Now()
+	pass := func(number int) goOn {
+		return func(done, total int) bool {
+			if time.Since(told) > sumPause {
+				told = time.Now()
+				status(fmt.Sprintf("summing over %s, %d%%", structure.priorName(), 100*(number*total+done)/(3*total)))
+			}
+			return ctx.Err() == nil
+		}
+	}
+	prior := structure.newSum(structure.weights(families, make([]float64, len(families))), pass(0)).logTotal()
 	p := &Posterior{Structure: structure, Scores: scores}
-	p.sum = structure.newSum(structure.weights(families, scores.LogEvidence))
+	p.sum = structure.newSum(structure.weights(families, scores.LogEvidence), pass(1))
 	p.logTotal = p.sum.logTotal()
 	p.LogEvidence = p.logTotal - prior
-	p.Marginals = p.sum.marginals(len(families))
+	p.Marginals = p.sum.marginals(len(families), pass(2))
+	if err := ctx.Err(); err != nil { // what was summed is not all
+		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.priorName(), err)
+	}
 	var variance float64
 	for i, share := range p.Marginals {
 		variance += square(share * scores.SE[i])
@@ -61,6 +81,9 @@ func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 	p.LogEvidenceSE = math.Sqrt(variance)
 	return p, nil
 }
+
+// sumPause is the time between two reports of a sum.
+const sumPause = 2 * time.Second
 
 // exactLimit is the largest number of nodes whose graphs can be summed.
 func (s Structure) exactLimit() int {
@@ -77,11 +100,11 @@ func (s Structure) priorName() string {
 	return "graphs"
 }
 
-func (s Structure) newSum(sets [][]weightedSet) structureSum {
+func (s Structure) newSum(sets [][]weightedSet, on goOn) structureSum {
 	if s.Orders {
-		return newOrderSum(sets)
+		return newOrderSum(sets, on)
 	}
-	return newLayerSum(sets)
+	return newLayerSum(sets, on)
 }
 
 // EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
@@ -103,10 +126,19 @@ type Draw struct {
 
 // Sample draws count graphs and returns the different ones, the most probable first.
 func (p *Posterior) Sample(random *rand.Rand, count int) []Draw {
+	draws, _ := p.sample(gocontext.Background(), random, count) // nothing stops it
+	return draws
+}
+
+// sample is Sample until ctx is cancelled.
+func (p *Posterior) sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	families := make([]int, p.Structure.Nodes)
 	place := map[string]int{}
 	var draws []Draw
 	for range count {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while drawing graphs: %w", err)
+		}
 		p.sum.draw(random, families)
 		key := fmt.Sprint(families)
 		k, seen := place[key]
@@ -120,7 +152,7 @@ func (p *Posterior) Sample(random *rand.Rand, count int) []Draw {
 	slices.SortFunc(draws, func(a, b Draw) int {
 		return cmp.Or(cmp.Compare(b.Probability, a.Probability), slices.Compare(a.Families, b.Families))
 	})
-	return draws
+	return draws, nil
 }
 
 // describe makes the draw of a graph given by its families.

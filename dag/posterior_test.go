@@ -1,9 +1,11 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -209,3 +211,20 @@ func BenchmarkSumOverGraphs(b *testing.B) {
 }
 
 func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
+
+// A sum over graphs of which there are too many for the time stops when it is told to, and says so.
+func TestSumsStop(t *testing.T) {
+	layers, orders := FreeStructure(maxLayerNodes), FreeStructure(maxListedNodes)
+	orders.Orders = true
+	for _, s := range []Structure{layers, orders} {
+		s.MaxParents = 1
+		families := s.Families()
+		scores := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		started := time.Now()
+		_, err := sumGraphs(ctx, s, scores, func(string) {})
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, time.Since(started), 20*time.Second)
+	}
+}

@@ -69,7 +69,10 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	cfg.Status("drawing graphs")
-	graphs := posterior.Sample(stream.Rand(fit.Seed, "graphs"), graphDraws)
+	graphs, err := posterior.sample(ctx, stream.Rand(fit.Seed, "graphs"), graphDraws)
+	if err != nil {
+		return nil, err
+	}
 	edgeErrors := posterior.EdgeErrors(graphs)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
 	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
@@ -136,9 +139,13 @@ func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
 	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
 }
 
-// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done.
-func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), dir string) (*Result, error) {
+// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done, and status of
+// what comes after.
+func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
 	started := time.Now()
+	if status == nil {
+		status = func(string) {}
+	}
 	if err := problem.listable(math.Inf(1)); err != nil {
 		return nil, err
 	}
@@ -149,11 +156,15 @@ func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph
 	if err != nil {
 		return nil, err
 	}
-	posterior, err := NewPosterior(problem.Structure, scores)
+	posterior, err := sumGraphs(ctx, problem.Structure, scores, status)
 	if err != nil {
 		return nil, err
 	}
-	graphs := posterior.Sample(stream.Rand(seed, "graphs"), graphDraws)
+	status("drawing graphs")
+	graphs, err := posterior.sample(ctx, stream.Rand(seed, "graphs"), graphDraws)
+	if err != nil {
+		return nil, err
+	}
 	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
 	problem.fill(result, posterior, graphs, square2(problem.Data.Nodes()), truth)
 	random := stream.Rand(seed, "parameters")

@@ -84,7 +84,7 @@ func TestDrawsFile(t *testing.T) {
 		if model.Mechanism == MLP {
 			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
 		} else {
-			result, err = RunExact(t.Context(), p, 2, nil, nil, dir)
+			result, err = RunExact(t.Context(), p, 2, nil, nil, nil, dir)
 		}
 		require.NoError(t, err)
 		file, err := draws.Read(filepath.Join(dir, DrawsFile))

@@ -55,7 +55,10 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 		return nil, err
 	}
 	cfg.Status("drawing graphs")
-	draws := posterior.Sample(stream.Rand(cfg.Seed, "graphs"), graphDraws)
+	draws, err := posterior.sample(ctx, stream.Rand(cfg.Seed, "graphs"), graphDraws)
+	if err != nil {
+		return nil, err
+	}
 	edgeErrors := posterior.EdgeErrors(draws)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
 	result.Certificate = scores.certify(posterior, draws, edgeErrors)

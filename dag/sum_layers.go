@@ -19,7 +19,7 @@ type layerSum struct {
 	upTo     []float64     // log of the sum over graphs on the nodes U whose last layer is S [3^N]
 }
 
-func newLayerSum(sets [][]weightedSet) *layerSum {
+func newLayerSum(sets [][]weightedSet, on goOn) *layerSum {
 	l := &layerSum{nodes: len(sets), sets: sets, place: make([]int, 1<<len(sets))}
 	power := 1
 	for i := range l.nodes {
@@ -33,6 +33,9 @@ func newLayerSum(sets [][]weightedSet) *layerSum {
 		l.upTo[i] = math.Inf(-1)
 	}
 	for _, own := range sets {
+		if !on(0, 1) {
+			return l
+		}
 		var touching [][]float64
 		for t := range l.nodes {
 			touching = append(touching, sumWithin(own, l.nodes, 1<<t))
@@ -46,7 +49,7 @@ func newLayerSum(sets [][]weightedSet) *layerSum {
 		}
 	}
 	all := uint64(1)<<l.nodes - 1
-	for above := uint64(1); above < all; above++ { // a set comes after its subsets
+	for above := uint64(1); above < all && on(int(above), int(all)); above++ { // a set comes after its subsets
 		for layer := range subsets(above) {
 			so := l.upTo[l.at(above, layer)]
 			if layer == 0 || math.IsInf(so, -1) {
@@ -183,7 +186,11 @@ func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) flo
 	return chosen
 }
 
-func (l *layerSum) marginals(families int) []float64 {
+func (l *layerSum) marginals(families int, on goOn) []float64 {
+	shares := make([]float64, families)
+	if !on(0, 1) {
+		return shares
+	}
 	total, all := l.logTotal(), uint64(1)<<l.nodes-1
 	after := make([]float64, len(l.upTo)) // log of the sum over what can follow the nodes U with last layer S
 	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t is the first of them in the layer right above.
@@ -200,6 +207,9 @@ func (l *layerSum) marginals(families int) []float64 {
 	below, sums := l.scratch()
 	own := make([]float64, l.nodes)
 	for above := all - 1; above >= 1; above-- {
+		if !on(int(all-above), int(all)) {
+			return shares
+		}
 		for layer := range subsets(above) {
 			at := l.at(above, layer)
 			if layer == 0 || math.IsInf(l.upTo[at], -1) {
@@ -236,7 +246,6 @@ func (l *layerSum) marginals(families int) []float64 {
 			}
 		}
 	}
-	shares := make([]float64, families)
 	for j, sets := range l.sets {
 		for t := range l.nodes {
 			sumOverSupersets(around[j][t], l.nodes)

@@ -12,8 +12,11 @@ type structureSum interface {
 	// draw picks a graph in proportion to its weight: the places of its families in the list of families, by node.
 	draw(random *rand.Rand, families []int)
 	// marginals returns the share of every family in the sum.
-	marginals(families int) []float64
+	marginals(families int, on goOn) []float64
 }
+
+// goOn hears how far a sum is, and tells whether to go on with it. A sum that does not is of no use.
+type goOn func(done, total int) bool
 
 // orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it has topological orders. Sums are over sets of nodes
 // that come first in an order (Koivisto and Sood 2004).
@@ -24,9 +27,12 @@ type orderSum struct {
 	first  []float64   // log of the sum over all that the nodes of a set can be, put first [2^N]
 }
 
-func newOrderSum(sets [][]weightedSet) *orderSum {
+func newOrderSum(sets [][]weightedSet, on goOn) *orderSum {
 	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
-	for _, own := range sets {
+	for j, own := range sets {
+		if !on(j, len(sets)) { // most of the work
+			return o
+		}
 		o.within = append(o.within, sumWithin(own, o.nodes, 0))
 	}
 	for set := 1; set < len(o.first); set++ {
@@ -96,7 +102,11 @@ func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTot
 	return family
 }
 
-func (o *orderSum) marginals(families int) []float64 {
+func (o *orderSum) marginals(families int, on goOn) []float64 {
+	shares := make([]float64, families)
+	if !on(0, o.nodes) {
+		return shares
+	}
 	all := len(o.first) - 1
 	rest := make([]float64, len(o.first)) // log of the sum over all that can follow
 	for set := all - 1; set >= 0; set-- {
@@ -105,9 +115,11 @@ func (o *orderSum) marginals(families int) []float64 {
 			rest[set] = logAdd(rest[set], o.within[j][set]+rest[set|1<<j])
 		}
 	}
-	shares := make([]float64, families)
 	around := make([]float64, len(o.first))
 	for j, sets := range o.sets {
+		if !on(j, o.nodes) {
+			return shares
+		}
 		// around[S]: log share of all else when node j comes right after the nodes of a set that holds S.
 		for set := range around {
 			around[set] = math.Inf(-1)

@@ -213,7 +213,7 @@ unknown noise scale is integrated numerically. The sums over graphs are exact.`,
 		shown, pace := j.progress(), newPace()
 		result, err := dag.RunExact(cmd.Context(), j.problem, output.seed, j.truth, func(done, total int) {
 			shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
-		}, j.dir)
+		}, func(text string) { shown.line(text, false) }, j.dir)
 		shown.end()
 		if err != nil {
 			return j.stopped(err, false)
