@@ -3,6 +3,8 @@ package hbm
 import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
 )
 
 // siteGaussian is a normal distribution with the precision and the mean that follow from sites (siteEncoder). In units x of the prior at typical values, with Λ = Σ w F F' + diag exp a,
@@ -12,28 +14,27 @@ type siteGaussian struct{}
 
 // width counts the sites, a, h and B.
 func (siteGaussian) width(l *latent) int {
-	if !hasSites(l) {
+	if !l.hasSites() {
 		return gaussian{dense: true}.width(l)
 	}
-	return l.dim*(l.dim+1) + 2*l.dim + l.dim*l.after
+	return siteNumbers(l.dim) + 2*l.dim + l.dim*l.after
 }
-
-// hasSites tells whether a variable has sites: equations of very many unknowns are not written out.
-func hasSites(l *latent) bool { return l.dim <= largestSites && len(l.plates) > 0 }
 
 func (siteGaussian) push(ctx *context.Context, l *latent, in given) (u, logDet *Node) {
 	d := l.dim
-	if !hasSites(l) {
+	if !l.hasSites() {
 		return gaussian{dense: true}.push(ctx, l, in)
 	}
-	last := in.encoding.Rank() - 1
+	precision, linear, rest := splitSites(in.encoding, d)
+	last, width := rest.Rank()-1, rest.Shape().Dim(-1)
+	fixed := made.Variable(ctx, rest.Graph(), 0, "fixed", rest.DType(), made.Zeros, width) // learns faster than networks
+	rest = Add(rest, Reshape(fixed, ones(last, width)...))
 	at := 0
 	next := func(dims ...int) *Node { // [plates..., draws or 1, dims...]
-		part := SliceAxis(in.encoding, last, AxisRange(at, at+product(dims)))
+		part := SliceAxis(rest, last, AxisRange(at, at+product(dims)))
 		at += product(dims)
 		return reshapeLast(part, dims)
 	}
-	precision, linear := next(d, d), next(d)
 	logPrior := next(d)
 	linear = Add(linear, next(d))
 	if l.after > 0 {

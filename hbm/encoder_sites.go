@@ -2,6 +2,7 @@ package hbm
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -18,12 +19,27 @@ type siteEncoder struct{ *setEncoder }
 // largestSites is the largest number of unconstrained numbers of a member that has sites: equations of that many unknowns are written out in the graph.
 const largestSites = 32
 
-// encode returns the precision [d, d], the precision times the mean [d], and width − d(d + 1) other numbers.
-func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width int) *Node {
+// hasSites tells whether a siteEncoder finds sites for a variable. Those without plates have no members to share a map with, and equations of very many unknowns are not written out.
+func (v *Variable) hasSites() bool {
 	d, _ := v.link.Dim(v.event) // checked when it was added
-	if d > largestSites {
+	return d <= largestSites && len(v.plates) > 0
+}
+
+// siteNumbers is how many numbers of an encoding are sites of d unconstrained numbers: the precision [d, d] and the precision times the mean [d]. They come first.
+func siteNumbers(d int) int { return d * (d + 1) }
+
+// splitSites takes an encoding [..., width] apart: the precision [..., d, d], the precision times the mean [..., d], and the rest.
+func splitSites(encoding *Node, d int) (precision, linear, rest *Node) {
+	last := encoding.Rank() - 1
+	precision = reshapeLast(SliceAxis(encoding, last, AxisRange(0, d*d)), []int{d, d})
+	return precision, SliceAxis(encoding, last, AxisRange(d*d, siteNumbers(d))), SliceAxis(encoding, last, AxisRange(siteNumbers(d)))
+}
+
+func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width int) *Node {
+	if !v.hasSites() {
 		return s.setEncoder.encode(ctx, r, v, width)
 	}
+	d, _ := v.link.Dim(v.event)
 	var sum *Node // [plates..., draws, d + 1, d]: Σ w F F' above Σ w F r
 	for i, x := range v.model.variables {
 		if x.role != Observed {
@@ -34,11 +50,13 @@ func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 		part := r.align(l.value, l.plates, v.plates)
 		sum = plus(sum, BroadcastToDims(part, append(r.dims(v), part.Shape().Dimensions[len(v.plates):]...)...))
 	}
-	sites := Reshape(sum, append(slices.Clone(sum.Shape().Dimensions[:sum.Rank()-2]), d*(d+1))...)
-	rest := s.setEncoder.encode(ctx, r, v, width-d*(d+1))
-	fixed := made.Variable(ctx, r.graph, s.seed, "fixed", r.dtype, made.Zeros, width-d*(d+1))
-	rest = Add(rest, Reshape(fixed, ones(rest.Rank()-1, width-d*(d+1))...))
-	return Concatenate([]*Node{sites, rest}, -1)
+	// What was observed is counted from an origin, so that a change of F alone does not move the mean.
+	last := sum.Rank() - 1
+	precision, linear := SliceAxis(sum, last-1, AxisRange(0, d)), Squeeze(SliceAxis(sum, last-1, AxisRange(d)), last-1)
+	origin := made.Variable(ctx, r.graph, s.seed, "origin", r.dtype, made.Zeros, d)
+	linear = Add(linear, timesVector(precision, Reshape(origin, ones(last-1, d)...)))
+	precision = Reshape(precision, append(slices.Clone(precision.Shape().Dimensions[:last-1]), d*d)...)
+	return Concatenate([]*Node{precision, linear, s.setEncoder.encode(ctx, r, v, width-siteNumbers(d))}, -1)
 }
 
 // sites adds up the sites of the data of x: those of the members of the level that the last contraction on the way to the plates given starts from, [plates..., draws, d + 1, d].
@@ -46,6 +64,11 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 	l := s.datum(shared, r, x)
 	direct := s.standard(r, x, false)                                          // what is read linearly: what was observed, and then constants
 	observed, noises, linear := x.EventSize(), x.EventSize(), own.In("linear") // a scope that learns as fast as free encodings
+	start := made.Init(func(_ *rand.Rand, weights []float64) {                 // r is what was observed
+		for i := range noises {
+			weights[i*noises+i] = 1
+		}
+	})
 	axis, by := contraction(l.plates, plates)
 	for axis >= 0 {
 		nextAxis, nextBy := contraction(contracted(l.plates, axis, by), plates)
@@ -54,6 +77,7 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 		}
 		l = s.contractOnce(shared, r, x, l, axis, by)
 		direct, observed, noises, linear = l.value, s.hidden, d, own.In(networkScope).In("linear")
+		start = made.FanIn(s.hidden)
 		axis, by = nextAxis, nextBy
 	}
 	// Where noise is normal the precision depends on constants only. F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to pass through singular matrices.
@@ -65,7 +89,7 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 	inputs := constants.Shape().Dim(last)
 	loads := MatMul(Reshape(constants, -1, inputs), made.Variable(linear, r.graph, s.seed, "loads", r.dtype, made.Zeros, inputs, d*noises))
 	loads = Reshape(loads, append(slices.Clone(constants.Shape().Dimensions[:last]), d, noises)...)
-	values := reshapeLast(s.linear(linear.In("values"), direct, noises, made.FanIn(direct.Shape().Dim(last))), []int{1, noises})
+	values := reshapeLast(s.linear(linear.In("values"), direct, noises, start), []int{1, noises})
 	read := Concatenate([]*Node{loads, values}, -2) // [..., d + 1, m]: F above r
 	// How precise each observation is. Where noise is normal that is not in the data, and elsewhere a network tells.
 	logWeight := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, noises)

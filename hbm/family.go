@@ -23,7 +23,8 @@ const (
 	PAVIE
 	// ADAVI has encodings by set transformers and no dependence between latent variables. Its plates must be nested.
 	ADAVI
-	// AmortizedBranch is Branch with the distributions of the members of plates computed from the data: by a network for each datum, the mean of its features and of their squares, and another network.
+	// AmortizedBranch is Branch with the distributions of the members of plates computed from the data: each datum counts as a normal observation of its member, which add up to normal equations, and the rest comes
+	// from a network for each datum, the mean of its features and of their squares, and another network.
 	AmortizedBranch
 	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all members, for models of at most MaxJoint of them.
 	Joint

@@ -52,12 +52,12 @@ func (p *Posterior) setFamily(data Values) error {
 	}
 	switch cfg.Family {
 	case PAVIE:
-		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg)
+		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, meanPool, cfg)}
 	case ADAVI:
 		if err := checkPyramid(p.model); err != nil {
 			return err
 		}
-		p.family.encoder = newSetEncoder(p.model, data, attentionPool, cfg)
+		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, attentionPool, cfg)}
 	case AmortizedBranch:
 		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, squarePool, cfg)}
 		p.family.freeGlobals = true
@@ -76,7 +76,7 @@ func (p *Posterior) setFamily(data Values) error {
 	case AmortizedBranch:
 		p.family.conditional = siteGaussian{}
 	default:
-		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin)
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil)
 		if err != nil {
 			return err
 		}
