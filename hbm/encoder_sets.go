@@ -109,7 +109,13 @@ func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates
 
 // datum is the first level of the data of x.
 func (s *setEncoder) datum(ctx *context.Context, r *replica, x *Variable) level {
-	return r.remembered(x.name, func() level { return level{x.plates, "", s.perceptron(ctx.In("datum"), s.standard(r, x, s.products))} })
+	return r.remembered(x.name, func() level {
+		numbers := s.standard(r, x, append([]*Variable{x}, x.constants()...))
+		if s.products {
+			numbers = withProducts(numbers)
+		}
+		return level{x.plates, "", s.perceptron(ctx.In("datum"), numbers)}
+	})
 }
 
 // contractOnce is contract, once for each replica.
@@ -162,8 +168,8 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 // scope is the number of the plate in its model.
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard are the numbers of each datum of x and the constants that its density depends on, in units of their spread, and perhaps the products of each two, [plates..., draws, numbers].
-func (s *setEncoder) standard(r *replica, x *Variable, products bool) *Node {
+// standard are the numbers of variables for each datum of x, in units of their spread, [plates..., draws, numbers].
+func (s *setEncoder) standard(r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
 		if v.isCount() {
@@ -177,21 +183,28 @@ func (s *setEncoder) standard(r *replica, x *Variable, products bool) *Node {
 		}
 		return Div(Sub(Reshape(value, append(slices.Clone(lead), n)...), vector(u.mean)), vector(u.sd))
 	}
-	parts := []*Node{flat(x)}
-	lead := append(r.dims(x), parts[0].Shape().Dim(-2))
-	for _, parent := range x.Parents() {
-		if parent.role == Constant {
-			part := flat(parent)
-			parts = append(parts, BroadcastToDims(part, append(slices.Clone(lead), part.Shape().Dim(-1))...))
-		}
+	draws, parts := 1, make([]*Node, len(variables))
+	for i, v := range variables {
+		parts[i] = flat(v)
+		draws = max(draws, parts[i].Shape().Dim(-2))
 	}
-	numbers := Concatenate(parts, -1)
-	if !products {
-		return numbers
+	lead := append(r.dims(x), draws)
+	for i, part := range parts {
+		parts[i] = BroadcastToDims(part, append(slices.Clone(lead), part.Shape().Dim(-1))...)
 	}
-	n := numbers.Shape().Dim(-1)
+	return Concatenate(parts, -1)
+}
+
+// withProducts adds the products of each two numbers.
+func withProducts(numbers *Node) *Node {
+	lead, n := numbers.Shape().Dimensions[:numbers.Rank()-1], numbers.Shape().Dim(-1)
 	pairs := Mul(InsertAxes(numbers, -1), InsertAxes(numbers, -2))
 	return Concatenate([]*Node{numbers, Reshape(pairs, append(slices.Clone(lead), n*n)...)}, -1)
+}
+
+// constants are the constants that the density of x depends on.
+func (v *Variable) constants() []*Variable {
+	return slices.DeleteFunc(v.Parents(), func(parent *Variable) bool { return parent.role != Constant })
 }
 
 // contract replaces the plate on an axis of a level by one that it is nested in, or by none.

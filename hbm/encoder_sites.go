@@ -59,54 +59,100 @@ func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 	return Concatenate([]*Node{precision, linear, s.setEncoder.encode(ctx, r, v, width-siteNumbers(d))}, -1)
 }
 
+// reading is what the sites of the members of a level are read from.
+type reading struct {
+	level
+	noises    int   // numbers of r
+	values    *Node // what r is linear in, [plates..., draws, numbers]
+	constants *Node // and F: 1, and constants that do not depend on what was observed
+	weigh     *Node // what a network tells the precision from; nil if all are alike
+	scope     *context.Context
+	start     made.Init // of r
+}
+
+// ofData reads data of x: r starts as what was observed.
+func (s siteEncoder) ofData(own, shared *context.Context, r *replica, x *Variable) reading {
+	d := reading{level: s.datum(shared, r, x), noises: x.EventSize(), scope: own.In("linear")} // this scope learns as fast as free encodings
+	d.values = s.standard(r, x, append([]*Variable{x}, x.constants()...))
+	lead := d.values.Shape().Dimensions[:d.values.Rank()-1]
+	of := func(variables []*Variable) *Node {
+		values := s.standard(r, x, variables)
+		return BroadcastToDims(values, append(slices.Clone(lead), values.Shape().Dim(-1))...)
+	}
+	d.constants = OnesLike(SliceAxis(d.values, len(lead), AxisElem(0)))
+	if known := slices.DeleteFunc(x.constants(), func(v *Variable) bool { return v.estimated }); len(known) > 0 {
+		d.constants = Concatenate([]*Node{d.constants, of(known)}, -1)
+	}
+	if !x.density.gaussian {
+		d.weigh = d.value
+	} else if len(x.constants()) > 0 { // where noise is normal the precision does not depend on what was observed
+		d.weigh = of(x.constants())
+	}
+	d.start = func(_ *rand.Rand, weights []float64) {
+		for i := range d.noises {
+			weights[i*d.noises+i] = 1
+		}
+	}
+	return d
+}
+
+// ofLevel reads the encodings of members in between, which networks made.
+func (s siteEncoder) ofLevel(own *context.Context, l level, noises int) reading {
+	return reading{
+		level: l, noises: noises, values: l.value, constants: OnesLike(SliceAxis(l.value, l.value.Rank()-1, AxisElem(0))), weigh: l.value,
+		scope: own.In(networkScope).In("linear"), start: made.FanIn(s.hidden),
+	}
+}
+
 // sites adds up the sites of the data of x: those of the members of the level that the last contraction on the way to the plates given starts from, [plates..., draws, d + 1, d].
 func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable, plates []*Plate, d int) level {
-	l := s.datum(shared, r, x)
-	direct := s.standard(r, x, false)                                          // what is read linearly: what was observed, and then constants
-	observed, noises, linear := x.EventSize(), x.EventSize(), own.In("linear") // a scope that learns as fast as free encodings
-	start := made.Init(func(_ *rand.Rand, weights []float64) {                 // r is what was observed
-		for i := range noises {
-			weights[i*noises+i] = 1
-		}
-	})
-	axis, by := contraction(l.plates, plates)
+	from := s.ofData(own, shared, r, x)
+	axis, by := contraction(from.plates, plates)
 	for axis >= 0 {
-		nextAxis, nextBy := contraction(contracted(l.plates, axis, by), plates)
+		nextAxis, nextBy := contraction(contracted(from.plates, axis, by), plates)
 		if nextAxis < 0 {
 			break
 		}
-		l = s.contractOnce(shared, r, x, l, axis, by)
-		direct, observed, noises, linear = l.value, s.hidden, d, own.In(networkScope).In("linear")
-		start = made.FanIn(s.hidden)
+		from = s.ofLevel(own, s.contractOnce(shared, r, x, from.level, axis, by), d)
 		axis, by = nextAxis, nextBy
 	}
-	// Where noise is normal the precision depends on constants only. F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to pass through singular matrices.
-	last := direct.Rank() - 1
-	constants := OnesLike(SliceAxis(direct, last, AxisElem(0)))
-	if observed < direct.Shape().Dim(last) {
-		constants = Concatenate([]*Node{constants, SliceAxis(direct, last, AxisRange(observed))}, last)
+	// F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to pass through singular matrices.
+	last, inputs := from.constants.Rank()-1, from.constants.Shape().Dim(-1)
+	loads := MatMul(Reshape(from.constants, -1, inputs), made.Variable(from.scope, r.graph, s.seed, "loads", r.dtype, made.Zeros, inputs, d*from.noises))
+	loads = Reshape(loads, append(slices.Clone(from.constants.Shape().Dimensions[:last]), d, from.noises)...) // F, [..., d, m]
+	values := s.linear(from.scope.In("values"), from.values, from.noises, from.start)                         // r, [..., m]
+	if from.path == "" {
+		for _, other := range crossedPlates(x, plates) {
+			about := s.level(shared, r, x, []*Plate{other})
+			values = Add(values, s.linear(own.In(networkScope).In("of"+other.scope()), r.align(about.value, about.plates, x.plates), from.noises, made.Zeros))
+		}
 	}
-	inputs := constants.Shape().Dim(last)
-	loads := MatMul(Reshape(constants, -1, inputs), made.Variable(linear, r.graph, s.seed, "loads", r.dtype, made.Zeros, inputs, d*noises))
-	loads = Reshape(loads, append(slices.Clone(constants.Shape().Dimensions[:last]), d, noises)...)
-	values := reshapeLast(s.linear(linear.In("values"), direct, noises, start), []int{1, noises})
-	read := Concatenate([]*Node{loads, values}, -2) // [..., d + 1, m]: F above r
-	// How precise each observation is. Where noise is normal that is not in the data, and elsewhere a network tells.
-	logWeight := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, noises)
-	logWeight = Reshape(logWeight, ones(last, noises)...)
-	if !x.density.gaussian {
-		logWeight = Add(logWeight, s.bounded(own.In(networkScope).In("weight"), l.value, noises))
-	} else if inputs > 1 {
-		logWeight = Add(logWeight, s.bounded(own.In(networkScope).In("weight"), constants, noises))
+	logWeight := made.Variable(own, r.graph, s.seed, "weight", r.dtype, made.Zeros, from.noises)
+	logWeight = Reshape(logWeight, ones(last, from.noises)...)
+	if from.weigh != nil {
+		logWeight = Add(logWeight, s.bounded(own.In(networkScope).In("weight"), from.weigh, from.noises))
 	}
-	read = Mul(read, InsertAxes(Exp(logWeight), -2))
-	site := ReduceSum(Mul(InsertAxes(read, -2), InsertAxes(loads, -3)), -1) // [..., d + 1, d]
+	both := Concatenate([]*Node{loads, InsertAxes(values, -2)}, -2) // F above r
+	site := ReduceSum(Mul(InsertAxes(Mul(both, InsertAxes(Exp(logWeight), -2)), -2), InsertAxes(loads, -3)), -1)
 	if axis < 0 {
-		return level{l.plates, l.path, site}
+		return level{from.plates, from.path, site}
 	}
-	set := &sets{replica: r, from: l.plates, axis: axis, to: contracted(l.plates, axis, by)}
+	set := &sets{replica: r, from: from.plates, axis: axis, to: contracted(from.plates, axis, by)}
 	total := set.sum(Mul(site, r.memberWeights(set.from, site.Rank())))
-	return level{set.to, l.path, Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6))}
+	return level{set.to, from.path, Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6))}
+}
+
+// crossedPlates are the plates that decide about the data of x as well, through latent variables of theirs, and that are crossed with the plates given: what a student's rating says of the student depends on the lecturer.
+func crossedPlates(x *Variable, plates []*Plate) (others []*Plate) {
+	for _, q := range x.model.plates {
+		above := slices.ContainsFunc(x.plates, func(p *Plate) bool { return p.reaches(q) })
+		own := slices.ContainsFunc(plates, func(p *Plate) bool { return linked(p, q) })
+		latent := slices.ContainsFunc(x.model.Latents(), func(v *Variable) bool { return slices.Contains(v.plates, q) })
+		if above && latent && !own {
+			others = append(others, q)
+		}
+	}
+	return others
 }
 
 // largestLogWeight bounds how much more precise one observation may be than others: e to that.

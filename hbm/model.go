@@ -40,6 +40,8 @@ type Variable struct {
 	density Density
 	link    Link         // of a latent variable
 	near    [2][]float64 // where its inference starts: mean and sd of each unconstrained number, or nil
+	// estimated tells that a constant is computed from observed values, for encoders to read: no density depends on it.
+	estimated bool
 }
 
 // Option says more about a variable.

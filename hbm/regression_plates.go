@@ -75,6 +75,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	}
 	if estimates {
 		p.estimates = m.Constant("estimates", On(p.rows), Event(p.estimateSize()))
+		p.estimates.estimated = true
 	}
 	p.addResponse()
 	if estimates {
