@@ -181,7 +181,7 @@ func TestFamilyMistakes(t *testing.T) {
 	crossed := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), RegressionOptions{})
 	require.ErrorContains(t, crossed.CheckFamily(ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)
 	require.NoError(t, crossed.CheckFamily(PAVIE, 0))
-	require.ErrorContains(t, crossed.CheckFamily(PAVIE, 4), "family pavi-e reads whole groups: leave out Members, or use pavi-f or branch")
+	require.ErrorContains(t, crossed.CheckFamily(PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
 	require.NoError(t, crossed.CheckFamily(PAVIF, 4))
 	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), RegressionOptions{Select: true})
 	require.ErrorContains(t, selection.CheckFamily(PAVIF, 0), "terms are selected with family marginal only, found pavi-f")
