@@ -94,14 +94,14 @@ func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (preci
 	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
 }
 
-// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, from a QR decomposition: sums of squares of residuals keep
+// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, or over all if it is −1, from a QR decomposition: sums of squares of residuals keep
 // their digits, as differences of entries of the Gram matrix would not.
 func rootOfGram(d *Data, node int) []float64 {
 	nodes := d.Nodes()
-	x := mat.NewDense(max(d.rowsOf(node), nodes), nodes, nil) // rows of zeros change nothing
+	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
 	next := 0
 	for row := range d.Rows() {
-		if d.counts(row, node) {
+		if node < 0 || d.counts(row, node) {
 			x.SetRow(next, d.X.RawRowView(row))
 			next++
 		}

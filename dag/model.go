@@ -130,6 +130,11 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	if err != nil {
 		return nil, err
 	}
+	if model.Sigma == 0 {
+		if err := data.checkNoise(); err != nil {
+			return nil, err
+		}
+	}
 	if structure.EdgePenalty, err = model.penalty(data.Nodes()); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,77 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// noiseless is the share of the squares of a column below which what other columns leave of it is rounding and not noise.
+const noiseless = 1e-20
+
+// checkNoise fails for a column that others give without noise: a copy, another unit, a sum. An unknown noise scale would then be that of rounding. Combinations of so
+// many columns that any column is one, as of few rows, are no reason.
+func (d *Data) checkNoise() error {
+	root := mat.NewDense(d.Nodes(), d.Nodes(), rootOfGram(d, -1))
+	columns := make([][]float64, d.Nodes())
+	for j := range columns {
+		columns[j] = mat.Col(nil, j, root)
+		for i := range j {
+			if rest := without(columns[j], columns[i]); floats.Dot(rest, rest) <= noiseless*floats.Dot(columns[j], columns[j]) {
+				return d.dependence(j, []int{i})
+			}
+		}
+	}
+	var basis [][]float64 // of the columns so far, orthogonal
+	for j, rest := range columns {
+		if len(basis) > d.Rows()-2 {
+			return nil
+		}
+		for range 2 { // once more for what rounding left
+			for _, direction := range basis {
+				rest = without(rest, direction)
+			}
+		}
+		if floats.Dot(rest, rest) <= noiseless*floats.Dot(columns[j], columns[j]) {
+			return d.dependence(j, involved(columns[:j], columns[j]))
+		}
+		basis = append(basis, rest)
+	}
+	return nil
+}
+
+// without is x less its part along a direction.
+func without(x, direction []float64) []float64 {
+	rest := slices.Clone(x)
+	floats.AddScaled(rest, -floats.Dot(x, direction)/floats.Dot(direction, direction), direction)
+	return rest
+}
+
+// involved lists the columns that a combination of them which gives x needs.
+func involved(columns [][]float64, x []float64) (list []int) {
+	left := mat.NewDense(len(x), len(columns), nil)
+	for k, column := range columns {
+		left.SetCol(k, column)
+	}
+	var weights mat.VecDense
+	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x)) // an ill-conditioned solution names too many columns at worst
+	for k, column := range columns {
+		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// dependence is the error that names a column and those that give it.
+func (d *Data) dependence(of int, given []int) error {
+	var names []string
+	for _, i := range given {
+		names = append(names, d.Names[i])
+	}
+	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: --exclude leaves one of them out (or --sigma gives the scale)",
+		d.Path, d.Names[of], names)
+}
