@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -201,22 +202,38 @@ func (s spectrum) mode(start, logSD, priorSD float64) (peak, curvature float64) 
 	return peak, curvature
 }
 
+// highestMode is the mode of the posterior of log σ with the largest density, as mode returns it.
+func (s spectrum) highestMode(logSD, priorSD float64) (peak, curvature float64) {
+	low, high, curvatures := s.modes(logSD, priorSD)
+	density := func(logSigma float64) float64 {
+		return s.logEvidence(logSigma, priorSD) - square((logSigma-logSD)/logSigmaSD)/2
+	}
+	if density(low) > density(high) {
+		return low, curvatures[0]
+	}
+	return high, curvatures[1]
+}
+
+// modes climbs from below and from above. The density can have two modes, one where little is noise; it has none below the noise that all parents leave, nor above the
+// node itself.
+func (s spectrum) modes(logSD, priorSD float64) (low, high float64, curvatures [2]float64) {
+	rows := float64(s.rows)
+	low, curvatures[0] = s.mode(math.Min(logSD, math.Log(s.outside/rows)/2), logSD, priorSD)
+	high, curvatures[1] = s.mode(math.Max(logSD, math.Log((s.outside+floats.Sum(s.squares))/rows)/2), logSD, priorSD)
+	return low, high, curvatures
+}
+
 // overNoise visits evenly spaced values of log σ with the log of likelihood and prior, from a mode outwards until the density has fallen by far, and returns their
-// distance. Sums over them are integrals by the trapezoid rule: spaced by 0.7 standard deviations, as the curvature at the mode gives them, it errs by less than e^-36
-// for a normal density. The density can have two modes, one where little is noise; it has none below the noise that all parents leave, nor above the node itself.
-func (s spectrum) overNoise(logSD, priorSD float64, visit func(logSigma, logDensity float64)) (step float64) {
+// distance: spacing is in units of 0.7 standard deviations, as the curvature at the mode gives them. Sums over them are integrals by the trapezoid rule, which errs by less
+// than e^-36 for a normal density with a spacing of 1.
+func (s spectrum) overNoise(logSD, priorSD, spacing float64, visit func(logSigma, logDensity float64)) (step float64) {
 	f := func(logSigma float64) float64 {
 		return s.logEvidence(logSigma, priorSD) - square((logSigma-logSD)/logSigmaSD)/2 - halfLog2Pi - math.Log(logSigmaSD)
 	}
-	rows := float64(s.rows)
-	low, curvature := s.mode(math.Min(logSD, math.Log(s.outside/rows)/2), logSD, priorSD)
-	high, other := s.mode(math.Max(logSD, math.Log((s.outside+floats.Sum(s.squares))/rows)/2), logSD, priorSD)
-	top := f(high)
-	if high-low > 0.01 {
-		curvature, top = math.Max(curvature, other), math.Max(top, f(low))
-	}
+	low, high, curvatures := s.modes(logSD, priorSD)
+	top, curvature := math.Max(f(low), f(high)), slices.Max(curvatures[:])
 	const widest = 0.2 // of densities that are not normal, as of few rows
-	step = math.Min(0.7/math.Sqrt(curvature), widest)
+	step = spacing * math.Min(0.7/math.Sqrt(curvature), widest)
 	visit(high, f(high))
 	for _, direction := range []float64{-step, step} {
 		for at := high + direction; ; at += direction {
@@ -233,7 +250,7 @@ func (s spectrum) overNoise(logSD, priorSD float64, visit func(logSigma, logDens
 // integrate is log ∫ exp(logEvidence) over the prior of log σ, whose mean is logSD.
 func (s spectrum) integrate(logSD, priorSD float64) float64 {
 	top, sum := 0.0, 0.0
-	step := s.overNoise(logSD, priorSD, func(_, logDensity float64) {
+	step := s.overNoise(logSD, priorSD, 1, func(_, logDensity float64) {
 		switch {
 		case sum == 0:
 			top, sum = logDensity, 1

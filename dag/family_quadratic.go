@@ -2,7 +2,6 @@ package dag
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -14,30 +13,27 @@ type familyQuadratic struct {
 	mode      []float64 // [D], 0 where not in use
 }
 
-// newQuadratic is that of a linear mechanism: exact when the noise is known, and at the mode of (w, log σ) when it is not.
+// newQuadratic is that of a linear mechanism: exact when the noise is known. When it is not, it is that of the normal distribution whose log σ has the mode and the curvature of the
+// posterior of log σ alone, and whose weights follow as they do there: a joint mode would lie at much less noise where rows are few.
 func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) familyQuadratic {
 	of := f.Parents.List()
-	weights, logSigma := make([]float64, len(of)), stats.logSD
-	if l.sigma > 0 {
-		logSigma = math.Log(l.sigma)
+	given := stats.spectrum(f.Parents)
+	logSigma, curvature := math.Log(l.sigma), 0.0
+	if l.sigma == 0 {
+		logSigma, curvature = given.highestMode(stats.logSD, priorSD)
 	}
 	shrinkage := 1 / (priorSD * priorSD)
-	var squares float64
-	var pull []float64 // X_paᵀ(x_j − X_pa w)
-	for range 200 {
-		precision := math.Exp(-2 * logSigma)
-		weights = stats.solve(of, precision, shrinkage)
-		squares, pull = stats.residual(of, weights)
-		if l.sigma > 0 {
-			break
+	precision := math.Exp(-2 * logSigma)
+	for _, value := range given.values {
+		precision = math.Min(precision, steepest*shrinkage/value) // else rounding would make the curvature indefinite
+	}
+	weights := make([]float64, len(of))
+	for k, value := range given.values {
+		along := given.signed[k] * precision / (value*precision + shrinkage)
+		for a := range weights {
+			weights[a] += given.vectors.At(a, k) * along
 		}
-		// Newton's step in log σ; the density is log-concave in it.
-		slope := -float64(stats.rows) + precision*squares - (logSigma-stats.logSD)/square(logSigmaSD)
-		step := slope / (2*precision*squares + 1/square(logSigmaSD))
-		step = math.Max(-1, math.Min(1, step))
-		if logSigma += step; math.Abs(step) < 1e-10 {
-			break
-		}
+		curvature += square(2*shrinkage*along) / (value*precision + shrinkage)
 	}
 	dim := l.dim()
 	q := familyQuadratic{make([]float64, dim*dim), make([]float64, dim), make([]float64, dim)}
@@ -45,7 +41,6 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 	for k := range dim {
 		set(k, k, 1)
 	}
-	precision := math.Exp(-2 * logSigma)
 	for a, i := range of {
 		q.mode[i] = weights[a]
 		for _, k := range of {
@@ -53,12 +48,14 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 		}
 		set(i, i, precision*stats.gram.At(i, i)+shrinkage)
 		if l.sigma == 0 {
-			set(i, l.weights(), 2*precision*pull[a])
+			// The gradient in the weights, X_paᵀ(x_j − X_pa w)/σ² − w/σ0², is zero here, and its derivative in log σ −2 w/σ0². What this takes from the curvature in
+			// log σ given the weights is in the sum above.
+			set(i, l.weights(), 2*shrinkage*weights[a])
 		}
 	}
 	if l.sigma == 0 {
 		q.mode[l.weights()] = logSigma
-		set(l.weights(), l.weights(), 2*precision*squares+1/square(logSigmaSD))
+		set(l.weights(), l.weights(), curvature)
 	}
 	for a := range dim {
 		for b := range dim {
@@ -67,6 +64,9 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 	}
 	return q
 }
+
+// steepest is the largest curvature in units of that of the prior.
+const steepest = 1e12
 
 // transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and its log determinant.
 func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64) {
@@ -106,27 +106,6 @@ func used(mask []bool) (of []int) {
 		}
 	}
 	return of
-}
-
-// sampler draws from the normal distribution that the quadratic gives the coordinates in use; squares is (θ−μ)ᵀH(θ−μ).
-func (q familyQuadratic) sampler(mask []bool) func(random *rand.Rand) (theta []float64, squares float64) {
-	dim, of := len(mask), used(mask)
-	scale, _ := q.transform(mask)
-	noise := make([]float64, len(of))
-	return func(random *rand.Rand) (theta []float64, squares float64) {
-		for a := range noise {
-			noise[a] = random.NormFloat64()
-			squares += square(noise[a])
-		}
-		theta = make([]float64, dim)
-		for _, k := range of {
-			theta[k] = q.mode[k]
-			for a, m := range of {
-				theta[k] += scale[k*dim+m] * noise[a]
-			}
-		}
-		return theta, squares
-	}
 }
 
 // solve returns the mode of the weights of the parents given the noise.

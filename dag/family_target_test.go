@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/internal/testkit"
@@ -125,8 +126,8 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// With known noise the quadratic of a linear family is exact: the log density is its value at the mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it
-// is so close to the mode.
+// With known noise the quadratic of a linear family is exact: the log density is its value at the mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights, and to
+// second order in log σ once the weights are integrated out; its correlations are those of the log density.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, sigma := range []float64{0.7, 0} {
@@ -134,29 +135,29 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 		require.NoError(t, err)
 		l := p.layout()
 		for _, family := range p.Families {
-			q := newQuadratic(l, newLinearStats(p.Data, family.Node), family, 1)
-			distance := 1.0
-			if sigma == 0 {
-				distance = 1e-4
-			}
-			theta, offset, quadratic := make([]float64, l.dim()), make([]float64, l.dim()), 0.0
-			for k, on := range l.mask(family) {
-				if on {
-					offset[k] = distance * random.NormFloat64()
+			stats := newLinearStats(p.Data, family.Node)
+			q := newQuadratic(l, stats, family, 1)
+			of := family.Parents.List()
+			moved := func(logSigma float64, weights []float64) float64 {
+				theta := append([]float64(nil), q.mode...)
+				for k, i := range of {
+					theta[i] += weights[k]
 				}
-				theta[k] = q.mode[k] + offset[k]
+				if sigma == 0 {
+					theta[l.weights()] += logSigma
+				}
+				return naiveLogJoint(p, family, theta)
 			}
-			for a, x := range offset {
-				for b, y := range offset {
-					quadratic += x * q.precision[a*l.dim()+b] * y / 2
+			zero, weights, quadratic := make([]float64, len(of)), make([]float64, len(of)), 0.0
+			for k := range of {
+				weights[k] = random.NormFloat64()
+			}
+			for a, i := range of {
+				for b, k := range of {
+					quadratic += weights[a] * q.precision[i*l.dim()+k] * weights[b] / 2
 				}
 			}
-			fall := naiveLogJoint(p, family, q.mode) - naiveLogJoint(p, family, theta)
-			if quadratic == 0 {
-				require.Zero(t, fall)
-				continue
-			}
-			require.InEpsilon(t, quadratic, fall, 0.005)
+			require.InDelta(t, quadratic, moved(0, zero)-moved(0, weights), 1e-8*(1+quadratic))
 			for a := range q.linear {
 				var product float64
 				for b, y := range q.mode {
@@ -164,6 +165,35 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 				}
 				require.InDelta(t, product, q.linear[a], 1e-9)
 			}
+			if sigma > 0 {
+				continue
+			}
+			const step = 1e-3
+			alone := q.precision[l.weights()*l.dim()+l.weights()] // of log σ, the weights integrated out
+			if len(of) > 0 {
+				inner, cross := mat.NewSymDense(len(of), nil), mat.NewVecDense(len(of), nil)
+				for a, i := range of {
+					cross.SetVec(a, q.precision[i*l.dim()+l.weights()])
+					for b, k := range of {
+						inner.SetSym(a, b, q.precision[i*l.dim()+k])
+					}
+					one := make([]float64, len(of))
+					one[a] = step
+					two := append([]float64(nil), one...)
+					two[a] = -step
+					mixed := (moved(step, one) - moved(step, two) - moved(-step, one) + moved(-step, two)) / (4 * step * step)
+					require.InDelta(t, -mixed, cross.AtVec(a), 1e-3)
+				}
+				var solved mat.VecDense
+				require.NoError(t, solved.SolveVec(inner, cross))
+				alone -= mat.Dot(cross, &solved)
+			}
+			given, mode := stats.spectrum(family.Parents), q.mode[l.weights()]
+			density := func(logSigma float64) float64 {
+				return given.logEvidence(logSigma, 1) - square((logSigma-stats.logSD)/logSigmaSD)/2
+			}
+			require.InDelta(t, 0, density(mode+step)-density(mode-step), 1e-5)
+			require.InEpsilon(t, (2*density(mode)-density(mode+step)-density(mode-step))/(step*step), alone, 1e-3)
 		}
 	}
 }

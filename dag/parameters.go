@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // parameterSource draws the parameters of a family from their posterior, zero where not in use.
@@ -22,54 +25,102 @@ func drawIndex(random *rand.Rand, cumulative []float64) int {
 	return min(sort.SearchFloat64s(cumulative, u), len(cumulative)-1)
 }
 
-// exactParameters draws from closed forms: exactly with known noise; with unknown noise from the normal approximation at the mode, resampled by its weights.
+// exactParameters draws from closed forms: the weights given the noise, and an unknown noise scale from a fine grid.
 func (p *Problem) exactParameters(families []Family, random *rand.Rand) parameterSource {
-	type sample struct {
-		thetas     [][]float64
-		cumulative []float64
-	}
-	// All draws of all families are kept: fewer of each where there are many.
-	proposals := min(max(parameterMemory/(len(families)*p.layout().dim()), leastProposals), mostProposals)
 	stats := make([]*linearStats, p.Data.Nodes())
-	known := map[int]sample{}
+	known := map[int]*linearPosterior{}
 	l := p.layout()
 	return func(family int) []float64 {
+		f := families[family]
 		own, ok := known[family]
 		if !ok {
-			f := families[family]
 			if stats[f.Node] == nil {
 				stats[f.Node] = newLinearStats(p.Data, f.Node)
 			}
-			draw := newQuadratic(l, stats[f.Node], f, p.Model.PriorSD).sampler(l.mask(f))
-			logWeights := make([]float64, 0, proposals)
-			for range proposals {
-				theta, squares := draw(random)
-				own.thetas = append(own.thetas, theta)
-				logWeights = append(logWeights, stats[f.Node].logJoint(l, f, theta, p.Model.PriorSD)+squares/2)
+			if len(known) == mostKept {
+				clear(known)
 			}
-			norm, total := logSumExp(logWeights), 0.0
-			for _, w := range logWeights {
-				total += math.Exp(w - norm)
-				own.cumulative = append(own.cumulative, total)
-			}
+			own = stats[f.Node].posterior(f.Parents, p.Model.Sigma, p.Model.PriorSD)
 			known[family] = own
 		}
-		return own.thetas[drawIndex(random, own.cumulative)]
+		theta := make([]float64, l.dim())
+		logSigma, weights := own.draw(random)
+		for k, i := range f.Parents.List() {
+			theta[i] = weights[k]
+		}
+		if l.sigma == 0 {
+			theta[l.weights()] = logSigma
+		}
+		return theta
 	}
+}
+
+// linearPosterior is the posterior of the parameters of a linear family.
+type linearPosterior struct {
+	spectrum
+	priorSD    float64
+	first      float64   // log σ of the first cell of a grid, or known
+	step       float64   // 0: known
+	cumulative []float64 // of the probabilities of cells
+}
+
+func (s *linearStats) posterior(parents Set, sigma, priorSD float64) *linearPosterior {
+	out := &linearPosterior{spectrum: s.spectrum(parents), priorSD: priorSD, first: math.Log(sigma)}
+	if sigma > 0 {
+		return out
+	}
+	type cell struct{ logSigma, logDensity float64 }
+	var cells []cell
+	top := math.Inf(-1)
+	out.step = out.overNoise(s.logSD, priorSD, noiseCell, func(logSigma, logDensity float64) {
+		cells = append(cells, cell{logSigma, logDensity})
+		top = math.Max(top, logDensity)
+	})
+	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
+	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-negligible/2) })
+	out.first = cells[0].logSigma
+	total := 0.0
+	for _, c := range cells {
+		// Cells between two modes may be left out.
+		for float64(len(out.cumulative)) < math.Round((c.logSigma-out.first)/out.step) {
+			out.cumulative = append(out.cumulative, total)
+		}
+		total += math.Exp(c.logDensity - top)
+		out.cumulative = append(out.cumulative, total)
+	}
+	return out
+}
+
+// draw draws log σ and the weights of the parents.
+func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []float64) {
+	logSigma = p.first
+	if p.step > 0 {
+		logSigma += p.step * (float64(drawIndex(random, p.cumulative)) + random.Float64() - 0.5)
+	}
+	precision := math.Exp(-2 * logSigma)
+	weights = make([]float64, len(p.values))
+	for k, value := range p.values {
+		own := value*precision + 1/square(p.priorSD)
+		along := p.signed[k]*precision/own + random.NormFloat64()/math.Sqrt(own)
+		for i := range weights {
+			weights[i] += p.vectors.At(i, k) * along
+		}
+	}
+	return logSigma, weights
 }
 
 // logJoint is log p(x_j, θ | x_pa) of a linear family.
 func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD float64) float64 {
-	var of []int
-	var weights []float64
 	sum := 0.0
+	residual := mat.Col(nil, f.Node, s.root()) // not by sums of squares, which would cancel
 	for i := range f.Parents.Nodes() {
-		of, weights = append(of, i), append(weights, theta[i])
+		for row := range residual {
+			residual[row] -= theta[i] * s.root().At(row, i)
+		}
 		sum -= square(theta[i]/priorSD)/2 + math.Log(priorSD) + halfLog2Pi
 	}
-	squares, _ := s.residual(of, weights)
 	logSigma := l.logSigma(theta)
-	sum -= squares*math.Exp(-2*logSigma)/2 + float64(s.rows)*(logSigma+halfLog2Pi)
+	sum -= floats.Dot(residual, residual)*math.Exp(-2*logSigma)/2 + float64(s.rows)*(logSigma+halfLog2Pi)
 	if l.sigma == 0 {
 		sum -= square((logSigma-s.logSD)/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
 	}
@@ -95,9 +146,8 @@ const (
 	leastParameter  = 0.01 // edges less probable than this have no summary
 	checkDraws      = 200
 	checkReplicates = 400
-	mostProposals   = 400 // for the parameters of a family in closed form
-	leastProposals  = 20
-	parameterMemory = 1 << 25 // numbers
+	noiseCell       = 0.1     // of a posterior of log σ, in units of overNoise: the error of a variance is a part in 2,000
+	mostKept        = 1 << 14 // families whose posterior is kept for more draws
 )
 
 // mixture is a list of families with the probability of each: what is known of single nodes.
