@@ -50,6 +50,7 @@ type scored struct {
 	evidences *vti.Evidences
 	scores    Scores
 	draws     int
+	kept      []int // draws of each family that are kept for its parameters
 }
 
 // fitFamilies trains the flow over families. A context that is cancelled stops it as vti.Fit says.
@@ -98,7 +99,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &scored{target: target, evidences: evidences}
+	s := &scored{target: target, evidences: evidences, kept: make([]int, len(codes))}
 	status(fmt.Sprintf("weighing %d families", len(codes)))
 	if err := evidences.Draw(allocation, false); err != nil {
 		return nil, nil, err
@@ -114,12 +115,17 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 	for turn := range turns {
 		status(fmt.Sprintf("weighing the families that matter, round %d of %d", turn+1, turns))
 		s.allocate(graphs, allocation, draws/turns)
-		if err := evidences.Draw(allocation, true); err != nil {
+		if err := s.keep(allocation); err != nil {
 			return nil, nil, err
 		}
 		if graphs, err = s.update(ctx, p, status); err != nil {
 			return nil, nil, err
 		}
+	}
+	status("drawing parameters")
+	s.fillUp(graphs, allocation, p.parameterDraws())
+	if err := s.keep(allocation); err != nil {
+		return nil, nil, err
 	}
 	if anneal > 0 {
 		status(fmt.Sprintf("annealing draws of %d families", anneal))
@@ -181,6 +187,30 @@ func (s *scored) allocate(graphs *Posterior, allocation []int, budget int) {
 		allocation[f] = int(math.Round(share[f] / total * float64(budget)))
 	}
 }
+
+// keep draws of families and keeps the draws for their parameters.
+func (s *scored) keep(allocation []int) error {
+	for f, draws := range allocation {
+		s.kept[f] += draws
+	}
+	return s.evidences.Draw(allocation, true)
+}
+
+// fillUp asks for what families that matter lack in draws of their parameters. However few draws their evidences take, summaries choose among so many.
+func (s *scored) fillUp(graphs *Posterior, allocation []int, draws int) {
+	for f, m := range graphs.Marginals {
+		allocation[f] = 0
+		if m > leastDescribed {
+			allocation[f] = max(0, leastKept+int(m*float64(draws))-s.kept[f])
+		}
+	}
+}
+
+// A family of at least this probability has at least so many draws of its parameters.
+const (
+	leastDescribed = 1e-3
+	leastKept      = 100
+)
 
 // mostProbable lists the places of the largest values, at most limit.
 func mostProbable(values []float64, limit int) []int {

@@ -141,7 +141,8 @@ type Parameter struct {
 
 // Sizes of summaries by draws.
 const (
-	parameterDraws  = 400
+	linearDraws     = 4000 // of a parameter; of networks, whose slopes take longer:
+	networkDraws    = 400
 	slopeRows       = 200  // rows that the slope of a network is averaged over
 	leastParameter  = 0.01 // edges less probable than this have no summary
 	checkDraws      = 200
@@ -184,15 +185,23 @@ func (m mixture) edges(nodes int) [][]float64 {
 	return probabilities
 }
 
+// parameterDraws is the number of draws behind the summary of a parameter.
+func (p *Problem) parameterDraws() int {
+	if p.Model.Mechanism == Linear {
+		return linearDraws
+	}
+	return networkDraws
+}
+
 // effects summarises the mechanisms by edge.
 func (p *Problem) effects(posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter) {
-	probabilities := posterior.edges(p.Data.Nodes())
+	probabilities, draws := posterior.edges(p.Data.Nodes()), p.parameterDraws()
 	for _, e := range orderedPairs(p.Data.Nodes()) {
 		if probabilities[e.from][e.to] < leastParameter {
 			continue
 		}
 		families := posterior.draws(random, func(f Family) bool { return f.Node == e.to && f.Parents.Has(e.from) })
-		slopes := make([]float64, parameterDraws)
+		slopes := make([]float64, draws)
 		for i := range slopes {
 			theta := source(families())
 			slopes[i] = p.slope(theta, e.from) * p.Data.Scale[e.to] / p.Data.Scale[e.from]
@@ -201,13 +210,13 @@ func (p *Problem) effects(posterior mixture, source parameterSource, random *ran
 		own := Parameter{From: p.Data.Names[e.from], To: p.Data.Names[e.to], Prob: Number(probabilities[e.from][e.to])}
 		var mean, squares float64
 		for _, x := range slopes {
-			mean += x / parameterDraws
+			mean += x / float64(draws)
 		}
 		for _, x := range slopes {
-			squares += square(x-mean) / (parameterDraws - 1)
+			squares += square(x-mean) / float64(draws-1)
 		}
 		own.Mean, own.SD = Number(mean), Number(math.Sqrt(squares))
-		own.Q025, own.Q975 = Number(slopes[parameterDraws*25/1000]), Number(slopes[parameterDraws*975/1000])
+		own.Q025, own.Q975 = Number(slopes[draws*25/1000]), Number(slopes[draws*975/1000])
 		list = append(list, own)
 	}
 	return list

@@ -2,6 +2,7 @@ package dag
 
 import (
 	gocontext "context"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -76,4 +77,30 @@ func TestRunResumes(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("a,b\n1,2\n2,1\n4,5\n"), 0o644))
 	_, _, err = read.Problem()
 	require.ErrorContains(t, err, "has changed since the run started")
+}
+
+// However few draws the evidences take, effects have the means and spreads of the exact posterior: within 6 standard errors of about 1,500 independent draws on one side.
+func TestEffectsOfFewDraws(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{}, Constraints{})
+	require.NoError(t, err)
+	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
+	found, err := Run(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})
+	require.NoError(t, err)
+	exact, err := RunExact(t.Context(), p, 4, nil, nil, nil, t.TempDir())
+	require.NoError(t, err)
+	of := map[[2]string]Parameter{}
+	for _, e := range exact.Parameters {
+		of[[2]string{e.From, e.To}] = e
+	}
+	for _, e := range found.Parameters {
+		want := of[[2]string{e.From, e.To}]
+		if e.Prob < 0.3 {
+			continue
+		}
+		require.InDelta(t, float64(want.Mean), float64(e.Mean), 6*float64(want.SD)/math.Sqrt(1500), "%s → %s", e.From, e.To)
+		require.InEpsilon(t, float64(want.SD), float64(e.SD), 6/math.Sqrt(2*1500), "%s → %s", e.From, e.To)
+	}
 }
