@@ -116,3 +116,40 @@ func TestSitesOfRegressions(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, exact, elbo, 0.01*groups)
 }
+
+// Plates that are crossed with those of a variable decide about its data, plates that are nested in them or above do not. Mixtures have no sites: a datum tells of one of several components.
+func TestCrossedPlates(t *testing.T) {
+	m := NewModel()
+	student, lecturer := m.Plate("student", 2), m.Plate("lecturer", 3)
+	rating := m.Plate("rating", 4).In(student, []int32{0, 0, 1, 1}).In(lecturer, []int32{0, 1, 1, 2})
+	s := m.Latent("s", Normal(Number(0), Number(1)), On(student))
+	d := m.Latent("d", Normal(Number(0), Number(1)), On(lecturer))
+	y := m.Observed("y", Normal(Of(func(v []*Node) *Node { return Add(v[0], v[1]) }, s, d), Number(1)), On(rating))
+	require.NoError(t, m.Err())
+	require.Equal(t, []*Plate{lecturer}, crossedPlates(y, s.plates))
+	require.Equal(t, []*Plate{student}, crossedPlates(y, d.plates))
+	require.True(t, s.hasSites())
+
+	c := newClasses([]int32{0, 0, 0, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
+	require.Empty(t, crossedPlates(c.mark, c.school.plates))
+	require.Empty(t, crossedPlates(c.mark, c.pupil.plates))
+	require.True(t, c.pupil.hasSites())
+	require.False(t, c.overall.hasSites())
+
+	mixture := gaussianMixtureOf(2)
+	require.False(t, mixture.hasSites())
+}
+
+// gaussianMixtureOf is the mean of each group of a mixture.
+func gaussianMixtureOf(components int) *Variable {
+	m := NewModel()
+	group, sample := m.Plate("group", 2), m.Plate("sample", 3)
+	mean := m.Latent("mean", Normal(Number(0), Number(1)), On(group), Event(components))
+	share := m.Latent("share", Dirichlet(Number(1)), On(group), Event(components))
+	of := make([]Density, components)
+	for i := range of {
+		of[i] = Normal(At(mean, i), Number(1))
+	}
+	m.Observed("x", Mixture(share, of...), On(group, sample))
+	return mean
+}

@@ -13,8 +13,8 @@ type Density struct {
 	name    string
 	support Support
 	terms   []Term
-	// gaussian tells that it is the normal distribution.
-	gaussian bool
+	// tells is what one value tells an encoder of its parents.
+	tells telling
 	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may leave axes of the event, over which the log density is a sum.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
 	// draw fills x with the value of one member. Each parameter has one number or as many as x, a mixture has more.
@@ -23,6 +23,15 @@ type Density struct {
 	// inference starts, and about which scale; nothing depends on how near it is.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
+
+// telling is what a value tells of the parents of its density.
+type telling int
+
+const (
+	observation      telling = iota // about as much as a normal observation, how precise may depend on the value
+	plainObservation                // the same with a precision that does not depend on the value
+	ambiguous                       // of one of several things, nobody knows which
+)
 
 // CustomDensity describes a density that this package does not have.
 type CustomDensity struct {
