@@ -1,7 +1,6 @@
 package dag
 
 import (
-	"bytes"
 	gocontext "context"
 	"encoding/csv"
 	"encoding/json"
@@ -12,6 +11,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -58,7 +59,7 @@ type BenchmarkRow struct {
 const benchmarkFile = "benchmark.json"
 
 // Run analyses every data set at every size, each in a run directory of its own below dir, and writes table and figure there. Runs that are there already are kept,
-// so that a benchmark that was stopped goes on. A directory of other settings is refused. status hears of each run.
+// so that a benchmark that was stopped goes on, or grows. A directory of other settings is refused, as Check says. status hears of each run.
 func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, status func(string)) ([]BenchmarkRow, error) {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return nil, fmt.Errorf("benchmark: expected at least one data set and one size, found %d and %d", b.DataSets, len(b.Sizes))
@@ -91,31 +92,69 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, st
 	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
 }
 
-// claim makes the directory, or checks that it is of the same settings.
-func (b Benchmark) claim(dir string) error {
-	wanted, err := json.Marshal(b)
+// Check fails for a directory that holds something else than a benchmark, or one of other settings. More data sets and more sizes are no other settings: those that are there
+// already are kept.
+func (b Benchmark) Check(dir string) error {
+	path := filepath.Join(dir, benchmarkFile)
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		entries, err := os.ReadDir(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case len(entries) > 0:
+			return fmt.Errorf("%s holds %s and is no benchmark: expected a new or an empty directory", dir, entries[0].Name())
+		}
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, benchmarkFile)
-	found, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		return rundir.WriteJSON(path, b)
-	case err != nil:
-		return err
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, found); err != nil {
+	var found Benchmark
+	if err := json.Unmarshal(content, &found); err != nil {
 		return fmt.Errorf("%s: damaged: %w", path, err)
 	}
-	if !bytes.Equal(compact.Bytes(), wanted) {
-		return fmt.Errorf("%s is a benchmark with other settings (%s)", dir, compact.Bytes())
+	differs := func(setting string, there, asked any) error {
+		return fmt.Errorf("%s is a benchmark with other settings: %s is %v there, %v was asked for", dir, setting, there, asked)
+	}
+	for _, rows := range found.Sizes {
+		if !slices.Contains(b.Sizes, rows) {
+			return differs("--sizes", found.Sizes, b.Sizes)
+		}
+	}
+	there, asked := found.Simulation.withDefaults(), b.Simulation.withDefaults()
+	switch {
+	case found.DataSets > b.DataSets:
+		return differs("--data-sets", found.DataSets, b.DataSets)
+	case there.Nodes != asked.Nodes:
+		return differs("--nodes", there.Nodes, asked.Nodes)
+	case there.Mechanism != asked.Mechanism:
+		return differs("--sem", there.Mechanism, asked.Mechanism)
+	case found.Steps != b.Steps:
+		return differs("--steps", found.Steps, b.Steps)
+	case found.DType != b.DType:
+		return differs("--dtype", found.DType, b.DType)
+	case found.Seed != b.Seed:
+		return differs("--seed", found.Seed, b.Seed)
+	}
+	there.Graph, there.Names, asked.Graph, asked.Names = nil, nil, nil, nil // the file does not have them
+	if !reflect.DeepEqual(there, asked) {
+		return differs("the simulation", there, asked)
 	}
 	return nil
+}
+
+// claim makes the directory, or checks that it is of the same settings.
+func (b Benchmark) claim(dir string) error {
+	if err := b.Check(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return rundir.WriteJSON(filepath.Join(dir, benchmarkFile), b)
 }
 
 func readResult(dir string) (*Result, error) {

@@ -38,9 +38,23 @@ func TestBenchmark(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4, ran)
 	require.Equal(t, table[0], again[0])
+	grown := b
+	grown.DataSets = 3
+	table, err = grown.Run(t.Context(), device, dir, count)
+	require.NoError(t, err)
+	require.Equal(t, 6, ran)
+	require.Equal(t, 3, table[0].DataSets)
+	require.ErrorContains(t, b.Check(dir), "--data-sets is 3 there, 2 was asked for")
+	b = grown
+	b.Sizes = []int{40, 80}
+	require.ErrorContains(t, b.Check(dir), "--sizes is [20 40] there, [40 80] was asked for")
+	b.Sizes = []int{20, 40, 80}
+	require.NoError(t, b.Check(dir))
+	require.ErrorContains(t, grown.Check(filepath.Join(dir, "data-4")), "is no benchmark")
+	b = grown
 	b.Steps++
 	_, err = b.Run(t.Context(), device, dir, count)
-	require.ErrorContains(t, err, "is a benchmark with other settings")
+	require.ErrorContains(t, err, "is a benchmark with other settings: --steps is 10 there, 11 was asked for")
 	_, err = Benchmark{}.Run(t.Context(), device, dir, count)
 	require.ErrorContains(t, err, "at least one data set")
 }

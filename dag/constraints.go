@@ -21,6 +21,35 @@ type Constraints struct {
 	MaxParents int `json:"max_parents,omitempty"`
 }
 
+// String says in words what is left: the edges that are there and those that are not, tiers, and the most parents; empty without constraints.
+func (c Constraints) String() string {
+	const listed = 6
+	list := func(items []string) string {
+		if left := len(items) - listed; left > 0 {
+			return strings.Join(items[:listed], ", ") + fmt.Sprintf(" and %d more", left)
+		}
+		return strings.Join(items, ", ")
+	}
+	var parts []string
+	if len(c.Require) > 0 {
+		parts = append(parts, list(c.Require))
+	}
+	if len(c.Forbid) > 0 {
+		parts = append(parts, "no "+list(c.Forbid))
+	}
+	if len(c.Tiers) > 0 {
+		var tiers []string
+		for _, tier := range c.Tiers {
+			tiers = append(tiers, "("+list(tier)+")")
+		}
+		parts = append(parts, "no edge from a later to an earlier tier of "+strings.Join(tiers, ", "))
+	}
+	if c.MaxParents > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d parents per node", c.MaxParents))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // ReadTiers reads a file with a tier in each line, the nodes of it separated by commas. Empty lines and those that begin with # are skipped.
 func ReadTiers(path string) ([][]string, error) {
 	content, err := os.ReadFile(path)
@@ -72,6 +101,18 @@ func (d *Data) edge(text string) (from, to int, err error) {
 	return 0, 0, fmt.Errorf("edge %q: %w", text, last)
 }
 
+// splitEdges cuts what is no edge at its commas, which a name may hold too.
+func (d *Data) splitEdges(texts []string) (list []string) {
+	for _, text := range texts {
+		if _, _, err := d.edge(text); err == nil || strings.Count(text, "->") < 2 {
+			list = append(list, text)
+			continue
+		}
+		list = append(list, strings.Split(text, ",")...)
+	}
+	return list
+}
+
 // NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no acyclic graph meets are an error that says why.
 func (d *Data) NewStructure(c Constraints) (Structure, error) {
 	s := Structure{Nodes: d.Nodes(), MaxParents: -1}
@@ -86,7 +127,7 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 		s.MaxParents = c.MaxParents
 	}
 	reason := map[pair]string{}
-	for _, text := range c.Forbid {
+	for _, text := range d.splitEdges(c.Forbid) {
 		from, to, err := d.edge(text)
 		if err != nil {
 			return s, fmt.Errorf("--forbid: %w", err)
@@ -98,7 +139,7 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 		return s, err
 	}
 	required := NewGraph(s.Nodes)
-	for _, text := range c.Require {
+	for _, text := range d.splitEdges(c.Require) {
 		from, to, err := d.edge(text)
 		if err != nil {
 			return s, fmt.Errorf("--require: %w", err)
@@ -131,10 +172,10 @@ func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string
 		for _, name := range tier {
 			j, err := d.node(name)
 			if err != nil {
-				return fmt.Errorf("tier %d: %w", k+1, err)
+				return fmt.Errorf("--tiers: tier %d: %w", k+1, err)
 			}
 			if tierOf[j] >= 0 {
-				return fmt.Errorf("node %q is in tier %d and again in tier %d", name, tierOf[j]+1, k+1)
+				return fmt.Errorf("--tiers: node %q is in tier %d and again in tier %d", name, tierOf[j]+1, k+1)
 			}
 			tierOf[j] = k
 		}

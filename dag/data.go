@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -214,7 +215,11 @@ func (d *Data) scale(scaling Scaling) error {
 	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
 	var squares float64
 	for j := range nodes {
-		mean, sd := stat.MeanStdDev(mat.Col(nil, j, d.X), nil)
+		column := mat.Col(nil, j, d.X)
+		mean, sd := stat.MeanStdDev(column, nil)
+		if math.IsNaN(sd) || math.IsInf(sd, 0) || sd == 0 && floats.Max(column) > floats.Min(column) {
+			return fmt.Errorf("%s: column %q: its spread is too large or too small to work with (values from %g to %g): rescale it", d.Path, d.Names[j], floats.Min(column), floats.Max(column))
+		}
 		if !(sd > 1e-12*math.Abs(mean)) {
 			return fmt.Errorf("%s: column %q is constant (%g): it tells nothing of the other nodes; --exclude leaves it out", d.Path, d.Names[j], mean)
 		}

@@ -68,6 +68,8 @@ func TestBadData(t *testing.T) {
 		want    string
 	}{
 		"constant":             {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `column "a" is constant (1)`},
+		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
+		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
 		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "at least 3 rows, found 2"},
 		"text":                 {"a,b\n1,x\n2,y\n3,z\n", DataOptions{}, `column "b": expected numbers, found text ("x" in line 2)`},
 		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; --na drop`},
@@ -95,6 +97,16 @@ func TestConstraints(t *testing.T) {
 	require.Equal(t, []Set{{}, {}, SetOf(1)}, s.Required)
 	require.Equal(t, []Family{{0, Set{}}, {0, SetOf(1)}, {0, SetOf(2)}, {1, Set{}}, {1, SetOf(2)}, {2, SetOf(1)}}, s.Families())
 
+	listed, err := d.NewStructure(Constraints{Require: []string{"a->b, b->c"}})
+	require.NoError(t, err)
+	require.Equal(t, []Set{{}, SetOf(0), SetOf(1)}, listed.Required)
+	p, err := NewProblem(d, ModelOptions{EdgePenalty: -5}, Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"graphs: exp(+5 edges) over acyclic graphs, each counted once",
+		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parents per node",
+	}, p.Priors()[3:])
+
 	for want, c := range map[string]Constraints{
 		`--forbid: edge "a->bb": no node "bb"`:                   {Forbid: []string{"a->bb"}},
 		`--forbid: edge "a-b": expected two nodes as a->b`:       {Forbid: []string{"a-b"}},
@@ -103,7 +115,7 @@ func TestConstraints(t *testing.T) {
 		`--require a->b contradicts the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
 		`the required edges make a cycle, a -> b -> c -> a`:      {Require: []string{"a->b", "b->c", "c->a"}},
 		`2 parents of "c" are required and --max-parents is 1`:   {Require: []string{"a->c", "b->c"}, MaxParents: 1},
-		`tier 2: no node "x"`:                                    {Tiers: [][]string{{"a"}, {"x"}}},
+		`--tiers: tier 2: no node "x"`:                           {Tiers: [][]string{{"a"}, {"x"}}},
 		`node "a" is in tier 1 and again in tier 2`:              {Tiers: [][]string{{"a"}, {"a"}}},
 		`--max-parents: expected at least 1, found -2`:           {MaxParents: -2},
 	} {

@@ -3,6 +3,7 @@ package dag
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Mechanism is how a node depends on its parents.
@@ -116,6 +117,8 @@ type Problem struct {
 	Data      *Data
 	Model     ModelOptions
 	Structure Structure
+	// Constraints are what Structure was made of.
+	Constraints Constraints
 	// Families are those that the structure allows, in the order of its scores; nil when they are too many to list.
 	Families []Family
 }
@@ -139,7 +142,7 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		return nil, err
 	}
 	structure.Orders = model.Orders
-	p := &Problem{Data: data, Model: model, Structure: structure}
+	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints}
 	if structure.Nodes <= structure.exactLimit() && structure.countFamilies() <= maxFamilies {
 		p.Families = structure.Families()
 	}
@@ -301,14 +304,14 @@ func (p *Problem) Priors() []string {
 	}
 	graphs := "graphs: uniform"
 	if p.Structure.EdgePenalty != 0 {
-		graphs = fmt.Sprintf("graphs: exp(−%.4g edges)", p.Structure.EdgePenalty)
+		graphs = fmt.Sprintf("graphs: exp(%s edges)", strings.Replace(fmt.Sprintf("%+.4g", -p.Structure.EdgePenalty), "-", "−", 1))
 	}
 	if p.Structure.Orders {
 		graphs += " over orders and edges along them: a graph counts as often as it has topological orders"
 	} else {
 		graphs += " over acyclic graphs, each counted once"
 	}
-	return []string{
+	lines := []string{
 		"columns: " + map[Scaling]string{
 			Standardize: "centred, each divided by its standard deviation", GlobalScale: "centred, all divided by one scale",
 			Center: "centred", Unscaled: "as they are",
@@ -317,4 +320,8 @@ func (p *Problem) Priors() []string {
 		noise,
 		graphs,
 	}
+	if constraints := p.Constraints.String(); constraints != "" {
+		lines = append(lines, "of them only those that keep to: "+constraints)
+	}
+	return lines
 }

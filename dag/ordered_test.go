@@ -141,3 +141,30 @@ func TestCountGraphs(t *testing.T) {
 		require.Equal(t, want, count)
 	}
 }
+
+// Whatever a code says, its graph has no cycle, and encoding the graph along the order of the code takes it back; what is no code is refused.
+func FuzzOrdered(f *testing.F) {
+	f.Add(uint8(3), []byte{2, 1, 1, 0, 1})
+	f.Add(uint8(6), []byte{5, 0, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
+	f.Add(uint8(2), []byte{7, 9})
+	f.Fuzz(func(t *testing.T, size uint8, bytes []byte) {
+		nodes := 2 + int(size%11)
+		ordered := NewOrdered(nodes)
+		code, valid := make([]int32, len(ordered.Cards())), true
+		for site, card := range ordered.Cards() {
+			if site < len(bytes) {
+				code[site] = int32(int8(bytes[site]))
+			}
+			valid = valid && code[site] >= 0 && int(code[site]) < card
+		}
+		g, err := ordered.Graph(code)
+		require.Equal(t, valid, err == nil)
+		if !valid {
+			return
+		}
+		require.Nil(t, g.Cycle())
+		order, err := DecodeLehmer(nodes, code[:nodes-1])
+		require.NoError(t, err)
+		require.Equal(t, code, ordered.Code(g, order))
+	})
+}

@@ -8,11 +8,13 @@ import (
 
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are left out.
 type Result struct {
-	Command     string       `json:"command"`
-	Version     string       `json:"version"`
-	Seed        *uint64      `json:"seed,omitempty"`
-	Backend     string       `json:"backend,omitempty"`
-	Data        DataSummary  `json:"data"`
+	Command string      `json:"command"`
+	Version string      `json:"version"`
+	Seed    *uint64     `json:"seed,omitempty"`
+	Backend string      `json:"backend,omitempty"`
+	Data    DataSummary `json:"data"`
+	// Constraints say in words which graphs were left; empty for all. Equivalence classes do not know of them.
+	Constraints string       `json:"constraints,omitempty"`
 	Seconds     Seconds      `json:"seconds"`
 	Steps       int          `json:"steps,omitempty"`
 	Loss        *Number      `json:"loss,omitempty"` // mean over families as training drew them of −ELBO, in nats
@@ -119,6 +121,7 @@ func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors
 func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
 	probabilityOf func(event func(*Graph) bool) (probability, se float64), truth *Graph) {
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
+	r.Constraints = p.Constraints.String()
 	classes := make([]*Graph, len(draws))
 	forward := square2(p.Data.Nodes()) // of classes, directed
 	undirected := square2(p.Data.Nodes())

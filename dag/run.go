@@ -139,6 +139,14 @@ func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
 	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
 }
 
+// CheckExact fails for problems that RunExact cannot take.
+func (p *Problem) CheckExact() error {
+	if p.Model.Mechanism != Linear {
+		return fmt.Errorf("exact scores exist for linear mechanisms only, not for %s", p.Model.Mechanism)
+	}
+	return p.listable(math.Inf(1))
+}
+
 // RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done, and status of
 // what comes after.
 func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
@@ -146,7 +154,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph
 	if status == nil {
 		status = func(string) {}
 	}
-	if err := problem.listable(math.Inf(1)); err != nil {
+	if err := problem.CheckExact(); err != nil {
 		return nil, err
 	}
 	if problem.Families == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ func (a *app) benchmarkCommand() *cobra.Command {
 }
 
 func (a *app) benchmarkDagCommand() *cobra.Command {
-	b := dag.Benchmark{DataSets: 10, Sizes: []int{16, 32, 64, 128, 256, 512, 1024}, Simulation: dag.Simulation{Mechanism: dag.MLP}}
+	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
+	b := dag.Benchmark{DataSets: 10, Simulation: dag.Simulation{Mechanism: dag.MLP}}
 	var output outputFlags
 	var dtype dtypes.DType
 	cmd := &cobra.Command{
@@ -39,7 +41,7 @@ sizes with noise and kind of mechanism known, a prior uniform over graphs, and t
 paper's sources compute them, beside greedy BIC and the empty graph.
 
 The directory gets a run for each data set and size, table.csv, figure.svg and figure.png. A study
-that was stopped goes on when the same command is given again.`,
+that was stopped goes on when the same command is given again, and grows by more --data-sets or --sizes.`,
 		Example: `  vti benchmark dag --out figure3
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --out figure3-small`,
 		Args: cobra.NoArgs,
@@ -47,13 +49,14 @@ that was stopped goes on when the same command is given again.`,
 			if dtype != dtypes.Float32 { // which a directory that was begun without --dtype does not name
 				b.DType = dtype
 			}
+			b.Sizes = sizes
 			return a.benchmarkDag(cmd.Context(), b, output)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(count{&b.DataSets, 1}, "data-sets", "data sets (seeds from --seed on)")
-	flags.IntSliceVar(&b.Sizes, "sizes", b.Sizes, "rows that are analysed of each data set")
+	flags.Var(parsed[sizeList]{&sizes, parseSizes}, "sizes", "`rows` that are analysed of each data set, separated by commas")
 	flags.Var(count{&b.Simulation.Nodes, 2}, "nodes", "nodes of the graphs (default 10)")
 	flags.Var(parsed[dag.Mechanism]{&b.Simulation.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
 	flags.Var(count{&b.Steps, 1}, "steps", "training steps of a run (default that of vti dag)")
@@ -62,17 +65,37 @@ that was stopped goes on when the same command is given again.`,
 	return cmd
 }
 
+// sizeList are numbers of rows.
+type sizeList []int
+
+func (s sizeList) String() string {
+	var parts []string
+	for _, rows := range s {
+		parts = append(parts, strconv.Itoa(rows))
+	}
+	return strings.Join(parts, ",")
+}
+
+func parseSizes(text string) (list sizeList, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		rows, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || rows < 3 {
+			return nil, fmt.Errorf("expected numbers of rows, at least 3, separated by commas, found %q", part)
+		}
+		list = append(list, rows)
+	}
+	return list, nil
+}
+
 // benchmarkDag runs the study and prints its table.
 func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFlags) error {
 	if output.out == "" {
 		return errors.New("no directory was given: expected --out DIRECTORY")
 	}
-	for _, rows := range b.Sizes {
-		if rows < 3 {
-			return fmt.Errorf("--sizes: expected at least 3 rows, found %d", rows)
-		}
-	}
 	b.Seed = output.seed
+	if err := b.Check(output.out); err != nil {
+		return err
+	}
 	device, err := gpu.OpenWith(gpu.Options{Kind: output.device, Plugin: output.plugin})
 	if err != nil {
 		return err

@@ -46,8 +46,8 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 		"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
 	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
 
-	flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there; may be repeated")
-	flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there; may be repeated")
+	flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there, or several separated by commas; may be repeated")
+	flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there, or several separated by commas; may be repeated")
 	flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
 	flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
 

@@ -85,7 +85,11 @@ func (j *dagJob) printProblem() {
 	}
 	fmt.Fprintln(j.stdout)
 	if data.DroppedRows > 0 {
-		fmt.Fprintf(j.stdout, "  %d rows with missing values dropped\n", data.DroppedRows)
+		rows := "rows"
+		if data.DroppedRows == 1 {
+			rows = "row"
+		}
+		fmt.Fprintf(j.stdout, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
 	}
 	for _, line := range j.problem.Priors() {
 		fmt.Fprintln(j.stdout, "  "+line)

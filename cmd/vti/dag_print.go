@@ -96,6 +96,9 @@ func printEdges(w io.Writer, r *dag.Result) {
 	}
 	fmt.Fprintln(w, "Edges: probability of each direction and of none; effect on the scale of the table, given the first direction")
 	fmt.Fprintln(w, "Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by the data")
+	if r.Constraints != "" {
+		fmt.Fprintln(w, "       alone: classes know nothing of the constraints, which may decide a direction all the same")
+	}
 	table := &grid{}
 	table.add("", "a → b", "b → a", "none", "effect", "<95% interval", "class a → b", "b → a", "a − b")
 	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })

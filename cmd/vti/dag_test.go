@@ -202,3 +202,40 @@ func TestDagBadInput(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be done is said before anything is written: columns that others give, too many columns, and files of a simulation that cannot be.
+func TestDagRefusesFirst(t *testing.T) {
+	emptyDir(t, "copy.csv", "a,b,c\n1,2,1\n2,4,3\n3,6,2\n5,10,4\n")
+	for _, command := range [][]string{{"dag"}, {"exact", "dag"}} {
+		got := vtiCommand(t, append(command, "copy.csv")...)
+		require.Equal(t, 2, got.status)
+		require.Contains(t, got.stderr, `column "b" is a linear function of ["a"] without any noise`)
+	}
+	wide := ""
+	for row := range 20 {
+		for column := range 15 {
+			if row == 0 {
+				wide += fmt.Sprintf("x%d,", column)
+			} else {
+				wide += fmt.Sprintf("%g,", math.Sin(float64(row*row+7*column*row)))
+			}
+		}
+		wide = strings.TrimSuffix(wide, ",") + "\n"
+	}
+	require.NoError(t, os.WriteFile("wide.csv", []byte(wide), 0o644))
+	got := vtiCommand(t, "exact", "dag", "wide.csv", "--max-parents", "2")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.stderr, "exact for up to 14")
+
+	got = vtiCommand(t, "simulate", "dag", "--out", "same.csv", "--truth", "./same.csv")
+	require.Equal(t, 2, got.status)
+	got = vtiCommand(t, "simulate", "dag", "--out", "new.csv", "--truth", "nodir/truth.csv")
+	require.Equal(t, 1, got.status)
+	require.Contains(t, got.stderr, "writing nodir/truth.csv: no such file or directory")
+	got = vtiCommand(t, "benchmark", "dag", "--out", ".")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.stderr, "is no benchmark")
+	got = vtiCommand(t, "benchmark", "dag", "--sizes", "a")
+	require.Contains(t, got.stderr, `expected numbers of rows, at least 3, separated by commas, found "a"`)
+	require.Equal(t, ".\ncopy.csv\nwide.csv", entries(t))
+}

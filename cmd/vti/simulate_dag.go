@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -68,10 +68,23 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	return cmd
 }
 
+// sameFile tells whether two paths lead to the same place.
+func sameFile(a, b string) bool {
+	first, err := filepath.Abs(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := filepath.Abs(b)
+	return err == nil && first == second
+}
+
 // simulateDag writes both files.
 func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) error {
 	if out == "" || truth == "" {
 		return fmt.Errorf("expected --out FILE for the table and --truth FILE for the adjacency matrix")
+	}
+	if sameFile(out, truth) {
+		return fmt.Errorf("--out and --truth are both %s: expected two files", out)
 	}
 	for _, path := range []string{out, truth} {
 		if rundir.Exists(path) {
@@ -85,13 +98,20 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 	if err != nil {
 		return err
 	}
-	for _, file := range []struct {
-		path  string
-		write func(io.Writer) error
-	}{{out, data.WriteCSV}, {truth, data.WriteTruth}} {
-		if err := atomicfile.Write(file.path, file.write); err != nil {
-			return failure{err}
-		}
+	// The second of them is begun before the first is there: either both are written or none.
+	matrix, err := atomicfile.Create(truth)
+	if err != nil {
+		return failure{err}
+	}
+	defer matrix.Abort()
+	if err := data.WriteTruth(matrix); err != nil {
+		return failure{fmt.Errorf("writing %s: %w", truth, err)}
+	}
+	if err := atomicfile.Write(out, data.WriteCSV); err != nil {
+		return failure{err}
+	}
+	if err := matrix.Commit(); err != nil {
+		return failure{err}
 	}
 	summary := simulatedGraph{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
 	if asJSON {

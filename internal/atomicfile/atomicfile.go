@@ -4,8 +4,10 @@ package atomicfile
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -23,6 +25,10 @@ type File struct {
 func Create(path string) (*File, error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*"+suffix)
 	if err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			err = failed.Err // without the temporary name
+		}
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	return &File{file, path}, nil
