@@ -79,6 +79,10 @@ func (s *networkState) copyFrom(from *networkState) {
 	s.logSigma, s.logLik = from.logSigma, from.logLik
 }
 
+// unresolved is the share of the squares of a node that products of float32 cannot tell from none. Units that interpolate few rows leave less, or by rounding less than nothing, which a
+// small enough σ would turn into any likelihood: it counts as this much.
+const unresolved = 1e-7
+
 // logLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ), −Inf where rounding leaves nothing of it. factor, if not nil, receives the Cholesky factor of I + σ0²/σ² ΦᵀΦ [H'·H'], by rows.
 func (n *networkFamily) logLikelihood(gram, pull []float64, logSigma float64, factor []float64) float64 {
 	const most = 65 // units that fit the stack
@@ -130,5 +134,6 @@ func (n *networkFamily) logLikelihood(gram, pull []float64, logSigma float64, fa
 			logDet = 1
 		}
 	}
-	return -float64(len(n.target))*(logSigma+halfLog2Pi) - n.squares*precision/2 + ratio*precision*quadratic/2 - logSum - math.Log(logDet)
+	left := math.Max(n.squares-ratio*quadratic, unresolved*n.squares)
+	return -float64(len(n.target))*(logSigma+halfLog2Pi) - left*precision/2 - logSum - math.Log(logDet)
 }
