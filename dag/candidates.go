@@ -110,30 +110,25 @@ func compareDescending(a, b float64) int {
 }
 
 const (
-	missedVisits = 0.1 // parents of a node that are no candidates, on average, beyond which it gets others
-	moreRefined  = 2   // candidates that it gets in addition
+	missedVisits = 0.05 // share of graphs in which a node has a parent that is no candidate, beyond which it gets others
+	moreRefined  = 2    // candidates that it gets in addition
 )
 
-// refined chooses candidates anew for nodes that often have other parents than these: by how often each has been its parent, and more of them where that would leave too much out. A parent that
-// only helps beside some others is found by this, and not by screening.
+// refined chooses candidates anew for nodes that often have a parent that is none: by how often each has been their parent, and more of them where that would leave such a one out. A parent that
+// only helps beside some others is found by this, and not by screening. That many others are rarely parents, as in large sparse graphs, is no reason: single edges find those.
 func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, stats: c.stats, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
-	sum := func(j int, parents []int) (sum float64) {
-		for _, i := range parents {
-			sum += visits[j][i]
-		}
-		return sum
-	}
 	err := eachNode(ctx, len(c.parents), func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(SetOf(c.parents[j]...)).List()
-		if sum(j, others) <= missedVisits {
+		missed := func(i int) bool { return visits[j][i] > missedVisits }
+		if !slices.ContainsFunc(others, missed) {
 			return
 		}
 		ranked := slices.Concat(c.parents[j], others)
 		slices.SortStableFunc(ranked, func(a, b int) int { return compareDescending(visits[j][a], visits[j][b]) })
 		count := len(c.parents[j])
-		for count < min(len(ranked), limit+moreRefined) && sum(j, ranked[count:]) > missedVisits {
+		for count < min(len(ranked), limit+moreRefined) && missed(ranked[count]) {
 			count++
 		}
 		if SetOf(ranked[:count]...) != SetOf(c.parents[j]...) {
