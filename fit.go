@@ -209,8 +209,11 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 	return values, nil
 }
 
-// startNonFinite is the share of draws of the first step that may have no finite density: far from the posterior some overflow, which a few steps mend.
-const startNonFinite = 0.5
+// Of the draws in reports on the first startSteps steps the share startNonFinite may have no finite density: far from the posterior some overflow, which training mends.
+const (
+	startSteps     = 100
+	startNonFinite = 0.5
+)
 
 // reporter turns running sums into the averages of Info.
 type reporter struct {
@@ -235,7 +238,7 @@ func (r *reporter) next(step int, now counters) error {
 		r.config.Progress(info)
 	}
 	draws, limit := steps*float64(r.config.Batch), r.config.MaxNonFinite
-	if step == 1 && r.config.Steps > 1 {
+	if step <= startSteps && step < r.config.Steps {
 		limit = math.Max(limit, startNonFinite)
 	}
 	if nonFinite > limit*draws {

@@ -350,8 +350,11 @@ func plus(sum, x *Node) *Node {
 	return Add(sum, x)
 }
 
-// startNonFinite is the share of draws of the first step that may have no finite density: far from the posterior some overflow, which a few steps mend.
-const startNonFinite = 0.5
+// Of the draws in reports on the first startSteps steps the share startNonFinite may have no finite density: far from the posterior some overflow, which training mends.
+const (
+	startSteps     = 100
+	startNonFinite = 0.5
+)
 
 // counters are sums over all steps so far.
 type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
@@ -376,7 +379,7 @@ func (r *reporter) next(step int, now counters) error {
 		})
 	}
 	draws, limit := steps*float64(r.config.Draws), r.config.MaxNonFinite
-	if step == 1 && r.config.Steps > 1 {
+	if step <= startSteps && step < r.config.Steps {
 		limit = math.Max(limit, startNonFinite)
 	}
 	if nonFinite > limit*draws {
