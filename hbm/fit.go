@@ -384,7 +384,7 @@ func (r *reporter) next(step int, now counters) error {
 	}
 	if nonFinite > limit*draws {
 		return fmt.Errorf("hbm: %d of %d draws between steps %d and %d had a density that is not finite (limit %g): "+
-			"check the scales of the data and of the priors", int(nonFinite), int(draws), r.step, step, limit)
+			"the scales of the data and of the priors may be far apart, or the family far from what the posterior is like: try another", int(nonFinite), int(draws), r.step, step, limit)
 	}
 	r.since, r.step, r.before = clock, step, now
 	return nil
