@@ -55,7 +55,8 @@ type Config struct {
 	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or Float64.
 	DType dtypes.DType
 	// MaxNonFinite is the largest share of draws with a non-finite log density that is tolerated between two log
-	// points; above it Fit returns an error. 0 stands for 0.01.
+	// points; above it Fit returns an error. 0 stands for 0.01. In the
+	// first 100 steps up to half may be so.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.

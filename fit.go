@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -209,12 +208,6 @@ func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 	return values, nil
 }
 
-// Of the draws in reports on the first startSteps steps the share startNonFinite may have no finite density: far from the posterior some overflow, which training mends.
-const (
-	startSteps     = 100
-	startNonFinite = 0.5
-)
-
 // reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
@@ -237,10 +230,7 @@ func (r *reporter) next(step int, now counters) error {
 	if r.config.Progress != nil {
 		r.config.Progress(info)
 	}
-	draws, limit := steps*float64(r.config.Batch), r.config.MaxNonFinite
-	if step <= startSteps && step < r.config.Steps {
-		limit = math.Max(limit, startNonFinite)
-	}
+	draws, limit := steps*float64(r.config.Batch), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
 	if nonFinite > limit*draws {
 		return fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
 			"check the target for overflow, or that its density is positive wherever its parameters are real",

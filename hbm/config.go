@@ -48,7 +48,7 @@ type Config struct {
 	Seed uint64
 	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64. Sums over members are always Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a density that is not finite that is tolerated between two log points; above it Fit returns an error. 0 stands for 0.01.
+	// MaxNonFinite is the largest share of draws with a density that is not finite that is tolerated between two log points; above it Fit returns an error. 0 stands for 0.01. In the first 100 steps up to half may be so.
 	MaxNonFinite float64
 	// Checkpoint names the file that holds the state of training; "" writes none.
 	Checkpoint string

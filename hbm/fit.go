@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"strings"
 	"time"
 
@@ -350,12 +349,6 @@ func plus(sum, x *Node) *Node {
 	return Add(sum, x)
 }
 
-// Of the draws in reports on the first startSteps steps the share startNonFinite may have no finite density: far from the posterior some overflow, which training mends.
-const (
-	startSteps     = 100
-	startNonFinite = 0.5
-)
-
 // counters are sums over all steps so far.
 type counters struct{ elbo, gradientNorm, nonFinite, skipped float64 }
 
@@ -378,10 +371,7 @@ func (r *reporter) next(step int, now counters) error {
 			Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
 		})
 	}
-	draws, limit := steps*float64(r.config.Draws), r.config.MaxNonFinite
-	if step <= startSteps && step < r.config.Steps {
-		limit = math.Max(limit, startNonFinite)
-	}
+	draws, limit := steps*float64(r.config.Draws), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
 	if nonFinite > limit*draws {
 		return fmt.Errorf("hbm: %d of %d draws between steps %d and %d had a density that is not finite (limit %g): "+
 			"the scales of the data and of the priors may be far apart, or the family far from what the posterior is like: try another", int(nonFinite), int(draws), r.step, step, limit)
