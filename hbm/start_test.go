@@ -2,8 +2,12 @@ package hbm
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 )
@@ -58,4 +62,40 @@ func TestFirstStepsMayOverflow(t *testing.T) {
 	require.ErrorContains(t, r.next(201, counters{nonFinite: 613}), "600 of 6400 draws between steps 101 and 201 had a density that is not finite (limit 0.01)")
 	r = &reporter{config: &config}
 	require.ErrorContains(t, r.next(1, counters{nonFinite: 40}), "(limit 0.5)")
+}
+
+// The weights of flows wait for the steps of the ELBO, and nothing else does.
+func TestFlowsWaitForTheELBO(t *testing.T) {
+	e := newEffects(3, 50, 2)
+	data := e.draw(t, 1)
+	moved := func(start Start) (flows, rest bool) {
+		weights := func(steps int) map[string][]float32 {
+			p := fit(t, e.model, data, Config{Family: PAVIF, Steps: steps, Start: start})
+			out := map[string][]float32{}
+			for v := range p.variables.IterVariables() {
+				if value := v.MustValue(); v.Shape().DType == dtypes.Float32 && strings.HasPrefix(v.Scope(), "/"+familyScope) {
+					out[v.ScopeAndName()] = tensors.MustCopyFlatData[float32](value)
+				}
+			}
+			return out
+		}
+		before, after := weights(1), weights(20)
+		require.NotEmpty(t, before)
+		for name, own := range after {
+			if slices.Equal(own, before[name]) {
+				continue
+			}
+			if strings.Contains(name, "/"+flowScope+"/") {
+				flows = true
+			} else {
+				rest = true
+			}
+		}
+		return flows, rest
+	}
+	flows, rest := moved(Start{Modes: 10, Unregularized: 10})
+	require.False(t, flows)
+	require.True(t, rest)
+	flows, _ = moved(Start{})
+	require.True(t, flows)
 }
