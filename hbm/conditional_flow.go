@@ -50,7 +50,7 @@ func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own,
 // spareEncoding is how many numbers an encoding has by default beside one mean and one precision for each number.
 const spareEncoding = 4
 
-// own is the size of an encoding without sites.
+// ownWidth is the size of an encoding without sites.
 func (f *flows) ownWidth(l *latent) int {
 	if f.encoding > 0 {
 		return f.encoding

@@ -1,4 +1,4 @@
-// Package kernel holds the numeric kernels of the CPU backend: element-wise functions on slices ([Vectors]) and matrix
+// Package kernel holds the numeric kernels of the CPU backend, and of what else computes on slices: element-wise functions on slices ([Vectors]) and matrix
 // products ([ProductPlan]), for float32 and float64.
 //
 // Each kernel exists in plain Go for every CPU, and in assembly for amd64 with AVX2 and with AVX-512. [Detect] says which
