@@ -9,16 +9,19 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
 
-// Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from the far reference r is moved
-// through densities proportional to r^(1−β) π̃^β by Hamiltonian steps in the space of the flow's reference, where π̃ is the posterior
-// pulled back through the flow, as β rises from 0 to 1. Its weight exp Σ (β_k+1 − β_k) ρ(z_k), with ρ = log π̃ − log r, has mean Z_m whatever the
-// number of steps, and a lighter tail the more there are: annealing finds what lies just outside of the flow.
+// Where the weights of a model have a heavy tail, its draws are annealed (Neal 2001): a draw z from
+// the far reference r is moved through densities proportional to r^(1−β) π̃^β by Hamiltonian steps
+// in the space of the flow's reference, where π̃ is the posterior pulled back through the flow, as
+// β rises from 0 to 1. Its weight exp Σ (β_k+1 − β_k) ρ(z_k), with ρ = log π̃ − log r, has mean Z_m
+// whatever the number of steps, and a lighter tail the more there are: annealing finds what lies
+// just outside of the flow.
 const (
 	annealSteps   = 48
 	leapfrogSteps = 3
 )
 
-// anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given, and returns their log weights. z is changed.
+// anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given,
+// and returns their log weights. z is changed.
 func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
 	logWeights := make([]float64, len(ratio))
 	for k := range annealSteps {
@@ -32,13 +35,15 @@ func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
 	return logWeights, nil
 }
 
-// inverseTemperature is β after k of the steps: it rises as a square, since the first steps, from afar, change most.
+// inverseTemperature is β after k of the steps: it rises as a square, since the first steps, from
+// afar, change most.
 func inverseTemperature(k int) float64 {
 	share := float64(k) / annealSteps
 	return share * share
 }
 
-// move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ [B].
+// move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ
+// [B].
 func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
@@ -47,7 +52,8 @@ func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, b
 	}
 	for row := range batch {
 		uniform[row] = random.Float64()
-		epsilon[row] = 0.1 * math.Pow(8, random.Float64()) // from 0.1 to 0.8 posterior scales, whatever suits the place
+		// from 0.1 to 0.8 posterior scales, whatever suits the place
+		epsilon[row] = 0.1 * math.Pow(8, random.Float64())
 	}
 	outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
 		tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
@@ -60,15 +66,17 @@ func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, b
 	return nil
 }
 
-// hamiltonianGraph takes one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant in the active coordinates of z. All inputs are
-// float64: z and momentum [B,D], uniform [B], epsilon [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
+// hamiltonianGraph takes one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant in the
+// active coordinates of z. All inputs are float64: z and momentum [B,D], uniform [B], epsilon
+// [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
 func (p *Posterior) hamiltonianGraph(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
 	sp := p.target.Space()
 	mask, feats := sp.Mask(codes), p.features(codes)
 	used := ConvertDType(mask, z.DType())
 	momentum = Mul(momentum, used)
 	evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
-		z = Identity(StopGradient(z)) // no gradient passes through earlier steps; none would reach the stopped node itself
+		// no gradient passes through earlier steps; none would reach the stopped node itself
+		z = Identity(StopGradient(z))
 		narrow := ConvertDType(z, p.config.DType)
 		_, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, narrow)
 		logReference := farReference.logDensity(used, z)
@@ -88,6 +96,7 @@ func (p *Posterior) hamiltonianGraph(ctx *Context, codes, z, momentum, uniform, 
 		velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
 	}
 	logAccept := Sub(Sub(density, energy(velocity)), Sub(oldDensity, energy(momentum)))
-	accept := LogicalAnd(IsFinite(ratio), LessThan(Log(uniform), logAccept)) // false where the proposal is not finite
+	// false where the proposal is not finite
+	accept := LogicalAnd(IsFinite(ratio), LessThan(Log(uniform), logAccept))
 	return []*Node{Where(accept, moved, z), Where(accept, ratio, oldRatio)}
 }

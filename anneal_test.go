@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// quadratic returns the precision H [D·D] and the linear term b [D] of the log joint density of the largest model.
+// quadratic returns the precision H [D·D] and the linear term b [D] of the log joint density of the
+// largest model.
 func (c *conjugate) quadratic() (precision, linear []float64) {
 	n, dim := c.x.Dims()
 	precision, linear = make([]float64, dim*dim), make([]float64, dim)
@@ -34,8 +35,9 @@ func (c *conjugate) quadratic() (precision, linear []float64) {
 	return precision, linear
 }
 
-// poorPosterior has a flow that is, for every model, normal with standard deviations smaller than those of the posterior by the factor narrow, and whose
-// mean is off by at least shift posterior standard deviations (at least, because coordinates are dependent).
+// poorPosterior has a flow that is, for every model, normal with standard deviations smaller than
+// those of the posterior by the factor narrow, and whose mean is off by at least shift posterior
+// standard deviations (at least, because coordinates are dependent).
 func poorPosterior(t *testing.T, target *conjugate, narrow, shift float64) *vti.Posterior {
 	t.Helper()
 	cfg := smallConfig()
@@ -93,14 +95,16 @@ func TestAnnealedEvidences(t *testing.T) {
 	}
 }
 
-// Hamiltonian steps leave their density invariant, the far reference at β = 0 and at β = 1 the posterior pulled back through the flow, here a
-// normal with standard deviation 3: exact draws stay exact draws. Draws of the one density are not invariant under the steps of the other.
+// Hamiltonian steps leave their density invariant, the far reference at β = 0 and at β = 1 the
+// posterior pulled back through the flow, here a normal with standard deviation 3: exact draws stay
+// exact draws. Draws of the one density are not invariant under the steps of the other.
 func TestHamiltonianStepsAreInvariant(t *testing.T) {
 	const narrow, dim, batches = 3, 4, 20
 	posterior := poorPosterior(t, newConjugate(30, 3), narrow, 0)
 	code, active := []int32{1, 0, 1}, []int{0, 1, 3}
 	farSecond := vti.FarSecondMoment()
-	// moved returns the mean of the squared active coordinates after a few steps, with its standard error.
+	// moved returns the mean of the squared active coordinates after a few steps, with its standard
+	// error.
 	moved := func(beta float64, start func(random *rand.Rand, z []float64)) (mean, se float64) {
 		random := stream.Rand(1, "start")
 		var squares []float64
@@ -112,7 +116,8 @@ func TestHamiltonianStepsAreInvariant(t *testing.T) {
 			for i := range smallConfig().Batch {
 				row, old := z[i*dim:(i+1)*dim], before[i*dim:(i+1)*dim]
 				require.Equal(t, old[2], row[2], "the inactive coordinate")
-				var square float64 // coordinates of a row share a scale, so their mean is one observation
+				// coordinates of a row share a scale, so their mean is one observation
+				var square float64
 				for _, j := range active {
 					square += row[j] * row[j] / float64(len(active))
 				}
@@ -133,6 +138,7 @@ func TestHamiltonianStepsAreInvariant(t *testing.T) {
 	require.InDelta(t, farSecond, mean, 4*se)
 	mean, se = moved(1, fromPosterior)
 	require.InDelta(t, narrow*narrow, mean, 4*se)
-	mean, se = moved(1, fromFar) // they drift, if they know where to: a step without its gradient hardly moves
+	// they drift, if they know where to: a step without its gradient hardly moves
+	mean, se = moved(1, fromFar)
 	require.Greater(t, math.Abs(mean-farSecond), 4*se)
 }

@@ -28,22 +28,25 @@ func (v Verdict) String() string {
 	return [...]string{"failed", "doubtful", "trusted"}[v]
 }
 
-// Certificate is what importance weighting finds about a posterior: corrected model probabilities, evidences
-// with their errors, and whether to believe them.
+// Certificate is what importance weighting finds about a posterior: corrected model probabilities,
+// evidences with their errors, and whether to believe them.
 type Certificate struct {
 	Verdict Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
 	Reasons []string
-	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it rests on weights. KHat is then NaN, and ESS that of the quantity the
-	// chains know least about.
+	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
+	// rests on weights. KHat is then NaN, and ESS that of the quantity the chains know least about.
 	RHat float64
-	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that together hold a tenth of
-	// the probability; in an incomplete certificate that of all weights together. ESS is the effective number of the Draws.
+	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
+	// together hold a tenth of the probability; in an incomplete certificate that of all weights
+	// together. ESS is the effective number of the Draws.
 	KHat, ESS float64
 	Draws     int
-	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude, or in an incomplete certificate all that were drawn.
+	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude,
+	// or in an incomplete certificate all that were drawn.
 	ModelsChecked int
-	// Complete tells whether that is every model of the space, each weighed on its own. Otherwise models were drawn from q(m) and weighed jointly.
+	// Complete tells whether that is every model of the space, each weighed on its own. Otherwise
+	// models were drawn from q(m) and weighed jointly.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
@@ -53,7 +56,8 @@ type Certificate struct {
 	Models []ModelEstimate
 	// Sample is a weighted sample from the certified posterior.
 	Sample WeightedSample
-	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have their probabilities under it.
+	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have
+	// their probabilities under it.
 	Proposed [][]int32
 }
 
@@ -61,11 +65,14 @@ type Certificate struct {
 type ModelEstimate struct {
 	// Code is the model.
 	Code []int32
-	// Q is its probability under q(m); Certified the probability after weighting, and SE its standard error.
+	// Q is its probability under q(m); Certified the probability after weighting, and SE its
+	// standard error.
 	Q, Certified, SE float64
-	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN where no draw has weight.
+	// LogEvidence is log Z_m = log p(y | m) and LogEvidenceSE its standard error, in nats; NaN
+	// where no draw has weight.
 	LogEvidence, LogEvidenceSE float64
-	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to tell.
+	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to
+	// tell.
 	KHat float64
 	// Draws is the number of draws behind the estimate.
 	Draws int
@@ -78,12 +85,14 @@ type WeightedSample struct {
 	LogQ   []float64  // log density of the draw under q(m) q(θ | m)
 	LogP   []float64  // log p(m) + log η(θ | m): unnormalised posterior density
 	Weight []float64
-	// Group numbers the group of each draw from 0: only draws of different groups are independent. nil if all are.
+	// Group numbers the group of each draw from 0: only draws of different groups are independent.
+	// nil if all are.
 	Group []int
 }
 
-// Probability is the certified probability that the model satisfies event, with its standard error. In a complete
-// certificate the error comes from those of the evidences (delta method over independent models); otherwise from the weights.
+// Probability is the certified probability that the model satisfies event, with its standard error.
+// In a complete certificate the error comes from those of the evidences (delta method over
+// independent models); otherwise from the weights.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
 	if !c.Complete {
 		return c.Sample.probability(event)
@@ -106,11 +115,13 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 	return probability, math.Sqrt(variance)
 }
 
-// Frequencies are the certified probabilities of n events, with their standard errors as of Probability: events lists those that a model satisfies. It takes
-// one sweep where n calls of Probability would take n.
+// Frequencies are the certified probabilities of n events, with their standard errors as of
+// Probability: events lists those that a model satisfies. It takes one sweep where n calls of
+// Probability would take n.
 func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	probability, se = make([]float64, n), make([]float64, n)
-	spread := make([]float64, n) // Σ w² over what satisfies the event; all is the sum over everything
+	// Σ w² over what satisfies the event; all is the sum over everything
+	spread := make([]float64, n)
 	var all float64
 	count := func(code []int32, weight, square float64) {
 		all += square
@@ -140,8 +151,9 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	return probability, se
 }
 
-// groupedFrequencies is Frequencies for draws in groups: the error comes from the differences between groups. With A_g the weight of group g and E_g that of the
-// event in it, Var p = Σ_g (E_g − p A_g)² G / (G − 1).
+// groupedFrequencies is Frequencies for draws in groups: the error comes from the differences
+// between groups. With A_g the weight of group g and E_g that of the event in it, Var p = Σ_g (E_g
+// − p A_g)² G / (G − 1).
 func (s *WeightedSample) groupedFrequencies(n int, events func(code []int32) []int) (probability, se []float64) {
 	groups := slices.Max(s.Group) + 1
 	probability, se = make([]float64, n), make([]float64, n)
@@ -192,8 +204,8 @@ func (s *WeightedSample) probability(event func(code []int32) bool) (probability
 	return probability, math.Sqrt(variance)
 }
 
-// Limits of the verdict. Beyond k̂ = psis.Reliable importance sampling converges too slowly to be practical; beyond 1 the
-// weights have no mean (Vehtari et al. 2024).
+// Limits of the verdict. Beyond k̂ = psis.Reliable importance sampling converges too slowly to be
+// practical; beyond 1 the weights have no mean (Vehtari et al. 2024).
 const (
 	hopelessKHat    = 1.0
 	wantedESS       = 400
@@ -216,7 +228,8 @@ func (c *Certificate) lower(to Verdict, format string, args ...any) {
 	c.Verdict, c.Reasons = j.verdict, j.reasons
 }
 
-// judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's probability.
+// judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's
+// probability.
 func (c *Certificate) judge() {
 	j := judgement{verdict: Trusted}
 	if c.RHat > 0 {
@@ -240,8 +253,10 @@ func (c *Certificate) judge() {
 	c.Verdict, c.Reasons = j.verdict, j.reasons
 }
 
-// JudgeWeights says how far an evidence from importance weights can be believed, and why not further: for a posterior without models, by the limits of Certificate.
-// kHat is the Pareto shape of the weights, ess their effective number among draws, of which nonFinite had a density that was not finite, and logEvidenceSE the standard error of the log evidence in nats.
+// JudgeWeights says how far an evidence from importance weights can be believed, and why not
+// further: for a posterior without models, by the limits of Certificate. kHat is the Pareto shape
+// of the weights, ess their effective number among draws, of which nonFinite had a density that was
+// not finite, and logEvidenceSE the standard error of the log evidence in nats.
 func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (verdict Verdict, reasons []string) {
 	j := judgement{verdict: Trusted}
 	j.weights(kHat)
@@ -304,7 +319,8 @@ func (j *judgement) nonFinite(count, draws int) {
 	}
 }
 
-// sortModels orders by certified probability, the largest first; ties by code, so that the order is always the same.
+// sortModels orders by certified probability, the largest first; ties by code, so that the order is
+// always the same.
 func (c *Certificate) sortModels() {
 	slices.SortFunc(c.Models, func(a, b ModelEstimate) int {
 		return cmp.Or(cmp.Compare(b.Certified, a.Certified), slices.Compare(a.Code, b.Code))

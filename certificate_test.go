@@ -56,7 +56,8 @@ func TestJudge(t *testing.T) {
 	require.Len(t, both.Reasons, 2)
 }
 
-// The standard errors by the delta method against the spread of what they belong to, over many independent sets of draws.
+// The standard errors by the delta method against the spread of what they belong to, over many
+// independent sets of draws.
 func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	const repeats, draws = 2000, 100
 	logPrior := []float64{math.Log(0.2), math.Log(0.5), math.Log(0.3), math.Inf(-1)}
@@ -98,7 +99,8 @@ func TestStandardErrorsByTheDeltaMethod(t *testing.T) {
 	}
 	for name, m := range map[string]moments{"log evidence": logEvidence, "event": inEvent, "model 0": single[0], "model 1": single[1], "model 2": single[2]} {
 		variance := m.squares/repeats - m.sum*m.sum/(repeats*repeats)
-		// The relative standard error of a variance of 2000 values is √(2/2000) = 0.03; 4 of them: a false alarm in 3,000 runs of 5 checks.
+		// The relative standard error of a variance of 2000 values is √(2/2000) = 0.03; 4 of them:
+		// a false alarm in 3,000 runs of 5 checks.
 		require.InDelta(t, 1, m.variance/repeats/variance, 0.13, name)
 	}
 }

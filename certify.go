@@ -15,18 +15,20 @@ import (
 
 // CertifyConfig says how much work certification may do. The zero value is a good default.
 type CertifyConfig struct {
-	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536. Larger spaces are weighed
-	// jointly, with models drawn from q(m).
+	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536.
+	// Larger spaces are weighed jointly, with models drawn from q(m).
 	MaxModels int
-	// Draws is the number of draws spent beyond the first look at every model; 0 stands for 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
+	// Draws is the number of draws spent beyond the first look at every model; 0 stands for
+	// 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
 	Draws int
-	// Tolerance stops early when the standard errors of the ten best models' log evidences and of every
-	// model's probability are below it; 0 stands for 0.002.
+	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
+	// every model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
-	// Confirm checks weights by tempered chains (certify_chains.go) even if they look well: right for posteriors with several modes, since
-	// weights cannot tell of a mode where no draw fell.
+	// Confirm checks weights by tempered chains (certify_chains.go) even if they look well: right
+	// for posteriors with several modes, since weights cannot tell of a mode where no draw fell.
 	Confirm bool
-	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an upper bound).
+	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
+	// upper bound).
 	Progress func(done, total int)
 }
 
@@ -40,13 +42,15 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 	return c
 }
 
-// Certify weighs draws of the flow by the target and returns corrected model probabilities, evidences and a verdict.
+// Certify weighs draws of the flow by the target and returns corrected model probabilities,
+// evidences and a verdict.
 //
-// q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do not, with r the flow's density
-// when its reference is widened (reference.go): their mean is the evidence Z_m whatever r is, as long as the weights' tail is
-// light, which Pareto's k̂ tells. If the space has at most
-// MaxModels models, each is weighed on its own and the result does not depend on q(m) at all. Where weights alone do not earn trust, tempered
-// chains (certify_chains.go) give the result if they have mixed.
+// q alone favours models whose posterior the flow fits well. Weights w = η(θ | m) / r(θ | m) do
+// not, with r the flow's density when its reference is widened (reference.go): their mean is the
+// evidence Z_m whatever r is, as long as the weights' tail is light, which Pareto's k̂ tells. If
+// the space has at most MaxModels models, each is weighed on its own and the result does not depend
+// on q(m) at all. Where weights alone do not earn trust, tempered chains (certify_chains.go) give
+// the result if they have mixed.
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	cfg = cfg.withDefaults()
 	certify := p.certifyEach
@@ -60,9 +64,9 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	return p.check(ctx, certificate, cfg)
 }
 
-// certifyEach estimates the evidence of every model: a first look at all of them, then rounds that give
-// each model draws in proportion to its probability times the relative spread of its weights (Neyman allocation), which
-// minimises the error of the probabilities.
+// certifyEach estimates the evidence of every model: a first look at all of them, then rounds that
+// give each model draws in proportion to its probability times the relative spread of its weights
+// (Neyman allocation), which minimises the error of the probabilities.
 func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	certificate := &Certificate{Complete: true, Models: listModels(p.target.Space())}
 	logPrior, err := p.logPriorOf(certificate.Models)
@@ -105,8 +109,8 @@ func (p *Posterior) certifyEach(ctx gocontext.Context, cfg CertifyConfig) (*Cert
 	return certificate, nil
 }
 
-// update recomputes evidences and probabilities from all weights so far and returns the relative spread of each
-// model's weights.
+// update recomputes evidences and probabilities from all weights so far and returns the relative
+// spread of each model's weights.
 func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []float64) {
 	spread = make([]float64, len(tallies))
 	logMass := make([]float64, len(tallies))
@@ -149,8 +153,8 @@ func (c *Certificate) update(tallies []tally, logPrior []float64) (spread []floa
 	return spread
 }
 
-// allocate shares budget draws among the models in proportion to probability times spread. A spread of less than a tenth
-// counts as a tenth: an estimate from few draws may be too small by chance.
+// allocate shares budget draws among the models in proportion to probability times spread. A spread
+// of less than a tenth counts as a tenth: an estimate from few draws may be too small by chance.
 func (c *Certificate) allocate(spread []float64, allocation []int, budget int) {
 	var total float64
 	share := make([]float64, len(spread))
@@ -168,7 +172,8 @@ func (c *Certificate) allocate(spread []float64, allocation []int, budget int) {
 	}
 }
 
-// precise tells whether the errors are below tolerance: of every model's probability, and five times it for the log evidences of the ten most probable models.
+// precise tells whether the errors are below tolerance: of every model's probability, and five
+// times it for the log evidences of the ten most probable models.
 func (c *Certificate) precise(tolerance float64) bool {
 	best := make([]ModelEstimate, 0, 11)
 	for _, model := range c.Models {
@@ -194,9 +199,11 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 	return best[:min(len(best), limit)]
 }
 
-// pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came from the mixture that draws model m with
-// probability n_m / N, so their joint weights are p(m) w / (n_m / N). KHat is not that of the joint weights: of a mixture of many
-// well-behaved tails a generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of the probability only.
+// pool sets the diagnostics of all models together. ESS is that of the draws as they are: they came
+// from the mixture that draws model m with probability n_m / N, so their joint weights are p(m) w /
+// (n_m / N). KHat is not that of the joint weights: of a mixture of many well-behaved tails a
+// generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of
+// the probability only.
 func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 	joint := make([]float64, 0, c.Draws)
 	for i, own := range tallies {

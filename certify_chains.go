@@ -12,28 +12,33 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Chains that check a certificate, or take its place: tempered reversible-jump chains on the target itself (package rjmcmc), which know nothing of q and find the modes that no
-// draw of q reaches.
+// Chains that check a certificate, or take its place: tempered reversible-jump chains on the target
+// itself (package rjmcmc), which know nothing of q and find the modes that no draw of q reaches.
 const (
 	checkChains       = 64
 	checkTemperatures = 12
 	checkBurnIn       = 600
 	checkThin         = 4
-	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an iteration moves every copy of every chain and costs more than these draws do.
+	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
+	// iteration moves every copy of every chain and costs more than these draws do.
 	drawsPerIteration     = 32
 	moreDrawsPerIteration = 128
 	fewDraws              = 1 << 15
-	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of everything.
+	// Chains end early when they agree to within enoughRHat and have enoughESS effective draws of
+	// everything.
 	enoughRHat = 1.01
 	enoughESS  = 20000
-	// Outcomes that are rarer do not count for agreement, nor do those that hardly ever fail: on the scale of probabilities their error is small.
+	// Outcomes that are rarer do not count for agreement, nor do those that hardly ever fail: on
+	// the scale of probabilities their error is small.
 	rareOutcome = 0.01
 )
 
-// chainSeed is a seed for chains of the given name: not the seed itself, so that chains the caller runs with that are independent of these.
+// chainSeed is a seed for chains of the given name: not the seed itself, so that chains the caller
+// runs with that are independent of these.
 func (p *Posterior) chainSeed(name string) uint64 { return stream.Rand(p.config.Seed, name).Uint64() }
 
-// certifyByChains certifies by tempered chains. Their errors are those between chains, their evidence comes from the ladder of temperatures.
+// certifyByChains certifies by tempered chains. Their errors are those between chains, their
+// evidence comes from the ladder of temperatures.
 func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	starts, err := p.startsOfChains()
 	if err != nil {
@@ -58,7 +63,8 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
-	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()} // antithetic draws may count for more than they are
+	// antithetic draws may count for more than they are
+	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)
@@ -86,7 +92,8 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 	return c, p.conclude(c)
 }
 
-// startsOfChains are models in which chains start: nil for those that package rjmcmc draws, from sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
+// startsOfChains are models in which chains start: nil for those that package rjmcmc draws, from
+// sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
 // does). Chains that all start nearly empty learn too little of the posterior in burn-in.
 func (p *Posterior) startsOfChains() ([][]int32, error) {
 	cards, random := p.target.Space().Cards(), stream.Rand(p.config.Seed, "certify/starts")
@@ -124,7 +131,8 @@ func (p *Posterior) startsOfChains() ([][]int32, error) {
 	return starts, nil
 }
 
-// worstOf is the largest R-hat and the smallest effective number of draws, of the log density and of every outcome that is neither rare nor nearly certain.
+// worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
+// of every outcome that is neither rare nor nearly certain.
 func (p *Posterior) worstOf(chains *rjmcmc.Result) rjmcmc.Summary {
 	worst := chains.LogDensitySummary()
 	outcomes, members := p.outcomes()
@@ -155,8 +163,9 @@ func (p *Posterior) worstOf(chains *rjmcmc.Result) rjmcmc.Summary {
 	return worst
 }
 
-// check weighs a certificate against tempered chains and returns the one to believe. Weights that chains confirm stay, since they are the more precise; weights that claim
-// trust without being confirmed lose it.
+// check weighs a certificate against tempered chains and returns the one to believe. Weights that
+// chains confirm stay, since they are the more precise; weights that claim trust without being
+// confirmed lose it.
 func (p *Posterior) check(ctx gocontext.Context, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
 	chains, err := p.certifyByChains(ctx, cfg)
 	if err != nil {
@@ -179,7 +188,8 @@ func (p *Posterior) check(ctx gocontext.Context, weights *Certificate, cfg Certi
 	return chains, nil
 }
 
-// Agreement of two certificates: differences of up to agreeingErrors of their standard errors, and a little for what these leave out.
+// Agreement of two certificates: differences of up to agreeingErrors of their standard errors, and
+// a little for what these leave out.
 const (
 	agreeingErrors   = 4
 	agreeingEvidence = 0.03 // nats
@@ -202,7 +212,8 @@ func (p *Posterior) agree(a, b *Certificate) bool {
 	return true
 }
 
-// adopt lists models that only the other certificate has, as far as it has evidences for them, with no probability.
+// adopt lists models that only the other certificate has, as far as it has evidences for them, with
+// no probability.
 func (c *Certificate) adopt(other *Certificate) {
 	known := map[string]bool{}
 	for _, model := range c.Models {

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// inclusions are the exact probabilities of each site to be 1, and log Σ_m p(m) Z_m for the uniform prior.
+// inclusions are the exact probabilities of each site to be 1, and log Σ_m p(m) Z_m for the uniform
+// prior.
 func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	logEvidences, probability := c.posterior()
 	inclusion = make([]float64, len(c.space.Cards()))
@@ -31,7 +32,8 @@ func (c *conjugate) inclusions() (inclusion []float64, logEvidence float64) {
 	return inclusion, largest + math.Log(sum/float64(len(logEvidences)))
 }
 
-// poorAnswer is how far a joint certificate of a posterior is from the truth, in its own standard errors: of the log evidence and of the worst inclusion probability.
+// poorAnswer is how far a joint certificate of a posterior is from the truth, in its own standard
+// errors: of the log evidence and of the worst inclusion probability.
 func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (evidence, inclusion float64) {
 	t.Helper()
 	exact, logEvidence := target.inclusions()
@@ -50,8 +52,9 @@ func poorAnswer(t *testing.T, target *conjugate, certificate *vti.Certificate) (
 	return math.Abs(certificate.LogEvidence-logEvidence) / certificate.LogEvidenceSE, inclusion
 }
 
-// Chains find evidence and probabilities where q is of no use: models are uniform and the flow is far too narrow and off by several standard deviations. The bound of
-// 5 standard errors between 64 chains is a false alarm in 1e5 runs of the seven checks.
+// Chains find evidence and probabilities where q is of no use: models are uniform and the flow is
+// far too narrow and off by several standard deviations. The bound of 5 standard errors between 64
+// chains is a false alarm in 1e5 runs of the seven checks.
 func TestChainsReplaceAPoorQ(t *testing.T) {
 	target := newConjugate(40, 6)
 	posterior := poorPosterior(t, target, 2, 3)

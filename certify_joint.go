@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m) Z_m is the certified probability times the evidence of all
-// models together, log Z_m follows; its error takes those two for independent.
+// conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
+// Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
+// error takes those two for independent.
 func (p *Posterior) conclude(c *Certificate) error {
 	logModel, err := p.logModel(c.Models)
 	if err != nil {
@@ -35,8 +36,9 @@ func (p *Posterior) conclude(c *Certificate) error {
 	return nil
 }
 
-// certifyJointly weighs draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by p(m) η(θ | m). A model's
-// probability is the weight of its draws; a model that r(m) never proposes has none, which k̂ can only hint at.
+// certifyJointly weighs draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
+// p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
+// has none, which k̂ can only hint at.
 func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	dim, batch := p.target.Space().Dim(), p.config.Batch
 	sites := len(p.target.Space().Cards())
@@ -114,7 +116,8 @@ type lister interface {
 	Set(code []int32) []int32
 }
 
-// outcomes numbers what a model can have in common with others: the members of a list, or the outcomes of sites other than the first. members lists those of a code.
+// outcomes numbers what a model can have in common with others: the members of a list, or the
+// outcomes of sites other than the first. members lists those of a code.
 func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {
 	if lists, ok := p.target.Space().(lister); ok {
 		return lists.Items(), func(code []int32) (members []int) {

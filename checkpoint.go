@@ -18,10 +18,11 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// A checkpoint file holds, in this order: the magic bytes, the length of the header (uint32), the header
-// (JSON), the values of the variables in the header's order, and the SHA-256 of all before it.
-// Numbers are little endian. The step number and every random state are variables or header fields, so a
-// run that starts from a checkpoint takes exactly the steps that the interrupted one would have taken.
+// A checkpoint file holds, in this order: the magic bytes, the length of the header (uint32), the
+// header (JSON), the values of the variables in the header's order, and the SHA-256 of all before
+// it. Numbers are little endian. The step number and every random state are variables or header
+// fields, so a run that starts from a checkpoint takes exactly the steps that the interrupted one
+// would have taken.
 const (
 	checkpointMagic   = "vti.post"
 	checkpointVersion = 1
@@ -60,7 +61,8 @@ func ReadCheckpointInfo(path string) (CheckpointInfo, error) {
 	return CheckpointInfo{Step: header.Step, Settings: header.Settings}, nil
 }
 
-// WriteCheckpoint stores every variable of ctx that has a value in the file at path, with the number of steps taken and the settings of the run, a JSON object.
+// WriteCheckpoint stores every variable of ctx that has a value in the file at path, with the
+// number of steps taken and the settings of the run, a JSON object.
 func WriteCheckpoint(path string, ctx *context.Context, step int, settings json.RawMessage) error {
 	header := checkpointHeader{Version: checkpointVersion, Step: step, Settings: settings}
 	var payload bytes.Buffer
@@ -127,8 +129,9 @@ func readCheckpoint(path string) (*checkpointHeader, []byte, error) {
 	return &header, body[preamble+headerLength:], nil
 }
 
-// RestoreCheckpoint creates the variables of the file in ctx, which must be empty, and returns the step. The settings of the file must
-// equal those given: a checkpoint continues only the run that it was written by.
+// RestoreCheckpoint creates the variables of the file in ctx, which must be empty, and returns the
+// step. The settings of the file must equal those given: a checkpoint continues only the run that
+// it was written by.
 func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
 	header, payload, err := readCheckpoint(path)
 	if err != nil {

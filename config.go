@@ -16,12 +16,13 @@ import (
 // Context holds the variables of a fit by scope and name.
 type Context = context.Context
 
-// Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up to a
-// million models.
+// Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up
+// to a million models.
 type Config struct {
-	// Flow is the family of q(θ | m). Fit fills in Dim and Features and, when Precision is nil, Precision and Linear from
-	// the curvature of the log density at a mode of the largest model: of all pairs of coordinates up to
-	// cosmic.MaxCoupledDim of them, of each coordinate for itself above.
+	// Flow is the family of q(θ | m). Fit fills in Dim and Features and, when Precision is nil,
+	// Precision and Linear from the curvature of the log density at a mode of the largest model: of
+	// all pairs of coordinates up to cosmic.MaxCoupledDim of them, of each coordinate for itself
+	// above.
 	Flow cosmic.Config
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
 	Models ModelDistribution
@@ -29,49 +30,58 @@ type Config struct {
 	Steps int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
-	// LearningRate is the largest step of Adam on the flow, reached after a short warm-up and then lowered to zero
-	// along a cosine; 0 stands for 0.003.
+	// LearningRate is the largest step of Adam on the flow, reached after a short warm-up and then
+	// lowered to zero along a cosine; 0 stands for 0.003.
 	LearningRate float64
 	// ModelStep scales the step on q(m); 0 stands for 0.1.
 	ModelStep float64
-	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands for 0.01.
-	// +Inf turns the control off.
+	// InformationGain bounds the change of the entropy of q(m) in one step, in nats (D.2); 0 stands
+	// for 0.01. +Inf turns the control off.
 	InformationGain float64
-	// Tempering is the share of the steps during which the flow is trained on a flattened target, log η times a power that rises from 0.1 to 1, while
-	// q(m) stays as it is. A flow that starts wide finds modes that one fitted to a single mode never sees, and q(m) does not choose
-	// models before their parameters are fitted. 0 means none: right for posteriors with one mode per model.
+	// Tempering is the share of the steps during which the flow is trained on a flattened target,
+	// log η times a power that rises from 0.1 to 1, while q(m) stays as it is. A flow that starts
+	// wide finds modes that one fitted to a single mode never sees, and q(m) does not choose models
+	// before their parameters are fitted. 0 means none: right for posteriors with one mode per
+	// model.
 	Tempering float64
-	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is LeaveOneOut.
+	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
+	// LeaveOneOut.
 	ControlVariate ControlVariate
 	// FromPrior leaves q(m) as it starts, instead of taking a first look at the models (look.go).
 	FromPrior bool
-	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report, checkpoint or look at the models comes between them; 0
-	// stands for 1. More save the time between launches, which counts on a card when steps are short, and take as many times longer to compile.
+	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
+	// checkpoint or look at the models comes between them; 0 stands for 1. More save the time
+	// between launches, which counts on a card when steps are short, and take as many times longer
+	// to compile.
 	StepsPerLaunch int
 	// ClipNorm bounds the joint norm of the flow's gradient; 0 stands for 50.
 	ClipNorm float64
 	// Seed is the root of every random stream.
 	Seed uint64
-	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or Float64.
+	// DType is the float type of the flow and the target: Float32 (the zero value stands for it) or
+	// Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a non-finite log density that is tolerated between two log
-	// points; above it Fit returns an error. 0 stands for 0.01. In the
-	// first 100 steps up to half may be so.
+	// MaxNonFinite is the largest share of draws with a non-finite log density that is tolerated
+	// between two log points; above it Fit returns an error. 0 stands for 0.01. In the first 100
+	// steps up to half may be so.
 	MaxNonFinite float64
 
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
-	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
+	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
+	// last.
 	Progress func(Info)
 	// Checkpoint names the file that holds the state of training; "" writes none.
 	Checkpoint string
-	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step is always stored.
+	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step
+	// is always stored.
 	CheckpointEvery int
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
 }
 
-// Info is what a training run reports of itself. Averages are over the steps since the previous report.
+// Info is what a training run reports of itself. Averages are over the steps since the previous
+// report.
 type Info struct {
 	Step, Steps int
 	// Loss is the average of log h + log q(m) − log p(m): an estimate of −ELBO, in nats (eq. 10).
@@ -84,7 +94,8 @@ type Info struct {
 	NonFinite int
 	// SkippedSteps counts steps whose gradient was not finite; they change nothing.
 	SkippedSteps int
-	// Elapsed is the time since Fit was called, and StepsPerSecond the speed since the previous report.
+	// Elapsed is the time since Fit was called, and StepsPerSecond the speed since the previous
+	// report.
 	Elapsed        time.Duration
 	StepsPerSecond float64
 }
@@ -141,8 +152,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// settings are the fields that a resumed run must share with the interrupted one: all that the state after
-// a given step depends on.
+// settings are the fields that a resumed run must share with the interrupted one: all that the
+// state after a given step depends on.
 func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	flow := c.Flow
 	flow.Precision, flow.Linear = nil, nil // variables of the checkpoint

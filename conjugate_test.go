@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// conjugate is a linear model with known noise and independent standard normal coefficients over every subset of the
-// columns after the first, which is always in: its evidences and posteriors are closed forms.
+// conjugate is a linear model with known noise and independent standard normal coefficients over
+// every subset of the columns after the first, which is always in: its evidences and posteriors are
+// closed forms.
 type conjugate struct {
 	x     *mat.Dense // [n, D]
 	y     []float64
@@ -20,7 +21,8 @@ type conjugate struct {
 	space *space.Subsets
 }
 
-// newConjugate simulates n rows with p selectable columns, correlated in pairs, the first two of which matter.
+// newConjugate simulates n rows with p selectable columns, correlated in pairs, the first two of
+// which matter.
 func newConjugate(n, p int) *conjugate {
 	random := stream.Rand(7, "conjugate")
 	c := &conjugate{x: mat.NewDense(n, p+1, nil), y: make([]float64, n), sigma: 0.8}
@@ -64,7 +66,8 @@ func (c *conjugate) LogJoint(_, mask, theta *Node) *Node {
 	return Add(logLikelihood, ReduceSum(Where(mask, logNormal, ZerosLike(theta)), -1))
 }
 
-// exact returns, for one code, log p(y | m) and the posterior mean and covariance of the active coefficients.
+// exact returns, for one code, log p(y | m) and the posterior mean and covariance of the active
+// coefficients.
 func (c *conjugate) exact(code []int32) (logEvidence float64, mean *mat.VecDense, covariance *mat.SymDense, active []int) {
 	for j, on := range c.space.MaskRow(code, nil) {
 		if on {

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// ControlVariate says what is subtracted from the losses in the score-function gradient of q(m) (eq. 18, 19). None of them biases it.
+// ControlVariate says what is subtracted from the losses in the score-function gradient of q(m)
+// (eq. 18, 19). None of them biases it.
 type ControlVariate int
 
 const (
@@ -19,8 +20,9 @@ const (
 	LeaveOneOut ControlVariate = iota
 	// Running subtracts the moving average of the batches before (D.1).
 	Running
-	// SurrogateMean subtracts what a diagonal surrogate expects of each model, adds the exact gradient of that expectation, and subtracts the mean of the others of
-	// the batch from what is left. It needs a table q(m).
+	// SurrogateMean subtracts what a diagonal surrogate expects of each model, adds the exact
+	// gradient of that expectation, and subtracts the mean of the others of the batch from what is
+	// left. It needs a table q(m).
 	SurrogateMean
 )
 
@@ -34,7 +36,8 @@ func (c ControlVariate) String() string {
 	return controlVariateNames[c]
 }
 
-// newControl returns the surrogate whose mean is the control variate. Its table holds the means themselves.
+// newControl returns the surrogate whose mean is the control variate. Its table holds the means
+// themselves.
 func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	table, ok := models.(*modeldist.Categorical)
 	if !ok {
@@ -43,7 +46,8 @@ func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	return modeldist.NewSurrogate(table.Cards(), modeldist.SurrogateConfig{Limit: table.Count(), Belief: modeldist.DiagonalBelief, Utility: surrogate.Mean})
 }
 
-// scoreLoss is a scalar with the gradient of the expected loss with respect to q(m), and the number of draws that it leaves out: loss and logModel [B], codes [B,S].
+// scoreLoss is a scalar with the gradient of the expected loss with respect to q(m), and the number
+// of draws that it leaves out: loss and logModel [B], codes [B,S].
 func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, nonFinite *Node) {
 	cfg := &t.posterior.config
 	switch cfg.ControlVariate {

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// A space of 2·3 codes, the last of them impossible, with a q(m) that is neither p(m) nor the posterior.
+// A space of 2·3 codes, the last of them impossible, with a q(m) that is neither p(m) nor the
+// posterior.
 var (
 	scoreCards  = []int{2, 3}
 	scorePrior  = []float64{math.Log(0.1), math.Log(0.3), math.Log(0.2), math.Log(0.15), math.Log(0.25), math.Inf(-1)}
@@ -27,8 +28,9 @@ var (
 // scoreEstimator returns the trainer's scalar, for log h and log q of a batch.
 type scoreEstimator func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node
 
-// expectedScore averages the estimated gradient with respect to the logits over every batch of three models, each with its probability: no Monte
-// Carlo error is left. Before each of them the memory of the control variate is as it was.
+// expectedScore averages the estimated gradient with respect to the logits over every batch of
+// three models, each with its probability: no Monte Carlo error is left. Before each of them the
+// memory of the control variate is as it was.
 func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator) []float64 {
 	t.Helper()
 	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
@@ -38,7 +40,8 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	if control == SurrogateMean {
 		tr.control, err = newControl(table)
 		require.NoError(t, err)
-		// What is believed of the models is not what they are, and of two of them nothing has been seen.
+		// What is believed of the models is not what they are, and of two of them nothing has been
+		// seen.
 		require.NoError(t, tr.control.Learn(ctx.InAbsPath(controlScope), []int32{0, 0, 0, 1, 1, 0}, []float64{-2, 2.5, 5}, 0))
 	}
 	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *Context, codes *Node) *Node {
@@ -106,7 +109,8 @@ func exactScore() []float64 {
 	return f
 }
 
-// The expectation over all batches is the gradient of the expected loss, to rounding, whatever is subtracted.
+// The expectation over all batches is the gradient of the expected loss, to rounding, whatever is
+// subtracted.
 func TestControlVariatesAreUnbiased(t *testing.T) {
 	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean} {
 		t.Run(control.String(), func(t *testing.T) {
@@ -119,7 +123,8 @@ func TestControlVariatesAreUnbiased(t *testing.T) {
 	}
 }
 
-// The same comparison finds out a baseline with the draw's own loss in it, and a control variate for each model whose expectation is not added back.
+// The same comparison finds out a baseline with the draw's own loss in it, and a control variate
+// for each model whose expectation is not added back.
 func TestBiasedControlVariatesAreDetected(t *testing.T) {
 	for name, estimate := range map[string]scoreEstimator{
 		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {

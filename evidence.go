@@ -10,14 +10,16 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
-// Evidences estimates the evidences of chosen models by weights, like Certify but with draws that the caller allots: for
-// applications whose answer is not the posterior over the models themselves. Neither q(m) nor the prior over models plays a part.
+// Evidences estimates the evidences of chosen models by weights, like Certify but with draws that
+// the caller allots: for applications whose answer is not the posterior over the models themselves.
+// Neither q(m) nor the prior over models plays a part.
 type Evidences struct {
 	weigher *weigher
 	models  []ModelEstimate
 }
 
-// Evidences starts without a draw. name is that of the random streams: another name gives independent draws.
+// Evidences starts without a draw. name is that of the random streams: another name gives
+// independent draws.
 func (p *Posterior) Evidences(ctx gocontext.Context, codes [][]int32, name string) (*Evidences, error) {
 	e := &Evidences{models: make([]ModelEstimate, len(codes))}
 	for i, code := range codes {
@@ -30,18 +32,20 @@ func (p *Posterior) Evidences(ctx gocontext.Context, codes [][]int32, name strin
 	return e, nil
 }
 
-// Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise, of all such draws of a model, one is kept that stands
-// for its posterior.
+// Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise, of all such
+// draws of a model, one is kept that stands for its posterior.
 func (e *Evidences) Draw(allocation []int, keep bool) error {
 	return e.weigher.weigh(allocation, keep)
 }
 
-// Anneal adds allocation[i] annealed draws of model i, for posteriors that the flow may have missed a part of. They
-// replace the plain draws unless those are reliable and agree with them. It is to be called once, after every Draw.
+// Anneal adds allocation[i] annealed draws of model i, for posteriors that the flow may have missed
+// a part of. They replace the plain draws unless those are reliable and agree with them. It is to
+// be called once, after every Draw.
 func (e *Evidences) Anneal(allocation []int) error { return e.weigher.annealWhereNeeded(allocation) }
 
-// Models returns the estimates from all draws so far, in the order of the codes: log evidence, its error, k̂ and the number of draws. A model without
-// draws has a log evidence of −Inf and a k̂ of +Inf.
+// Models returns the estimates from all draws so far, in the order of the codes: log evidence, its
+// error, k̂ and the number of draws. A model without draws has a log evidence of −Inf and a k̂ of
+// +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
 		model, own := &e.models[i], &e.weigher.tallies[i]
@@ -57,7 +61,8 @@ func (e *Evidences) Models() []ModelEstimate {
 // NonFinite counts draws whose density was not finite.
 func (e *Evidences) NonFinite() int { return e.weigher.nonFinite }
 
-// Sample returns weighted draws of the parameters of one model, inactive coordinates 0, with weights that sum to one; none if no draw has weight.
+// Sample returns weighted draws of the parameters of one model, inactive coordinates 0, with
+// weights that sum to one; none if no draw has weight.
 func (e *Evidences) Sample(model int) (theta *mat.Dense, weights []float64) {
 	draws, logWeights := e.weigher.tallies[model].representatives()
 	norm := logSumExp(logWeights)

@@ -8,7 +8,8 @@ import (
 
 // What the tests need of the inside.
 
-// WeighEach weighs draws of every model, plain or annealed, whether it is needed or not. The certificate has evidences, no sample.
+// WeighEach weighs draws of every model, plain or annealed, whether it is needed or not. The
+// certificate has evidences, no sample.
 func (p *Posterior) WeighEach(ctx gocontext.Context, draws int, annealed bool) (*Certificate, error) {
 	certificate := &Certificate{Complete: true, Models: listModels(p.target.Space())}
 	logPrior, err := p.logPriorOf(certificate.Models)
@@ -31,8 +32,8 @@ func (p *Posterior) CertifyByWeights(ctx gocontext.Context, cfg CertifyConfig) (
 	return p.certifyEach(ctx, cfg.withDefaults())
 }
 
-// MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z [B*D] of one model, which it changes. name is
-// that of the random streams.
+// MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
+// [B*D] of one model, which it changes. name is that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {
 	w := newWeigher(gocontext.Background(), p, nil, name)
 	codes := slices.Repeat(code, p.config.Batch)

@@ -17,12 +17,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise for the flow, score-function for q(m).
+// Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise for the flow,
+// score-function for q(m).
 //
-// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration names one, and returns the posterior trained so
-// far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior, except too many non-finite
-// densities, where the posterior is returned for inspection. Whatever goes wrong, a device that is lost in the middle of a step included, the file of
-// the last checkpoint stays as it was written.
+// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
+// names one, and returns the posterior trained so far together with an error that wraps ctx.Err().
+// Any other error comes with a nil posterior, except too many non-finite densities, where the
+// posterior is returned for inspection. Whatever goes wrong, a device that is lost in the middle of
+// a step included, the file of the last checkpoint stays as it was written.
 func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(device, target, cfg)
@@ -70,7 +72,8 @@ func Fit(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (
 	return posterior, nil
 }
 
-// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same target and configuration.
+// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same target and
+// configuration.
 func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
 	t, err := newTrainer(device, target, cfg)
@@ -126,7 +129,8 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Flow = flow.Config() // sizes filled in: should a default change, an old checkpoint is refused with a reason
+	// sizes filled in: should a default change, an old checkpoint is refused with a reason
+	cfg.Flow = flow.Config()
 	posterior.config, posterior.flow = cfg, flow
 	if posterior.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
@@ -179,8 +183,8 @@ func largestModel(sp space.RowMasker) (code []int32, mask []bool) {
 	return code, sp.MaskRow(code, mask)
 }
 
-// logPriors evaluates log p(m) of every model in the order of its index, in chunks. It returns nil, for a uniform start, if the
-// models cannot be listed.
+// logPriors evaluates log p(m) of every model in the order of its index, in chunks. It returns nil,
+// for a uniform start, if the models cannot be listed.
 func logPriors(device *gpu.Device, target Target) ([]float64, error) {
 	cards := target.Space().Cards()
 	count, ok := space.CountCodes(cards)
@@ -216,7 +220,8 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now, and fails when too many draws of the interval were not finite.
+// next reports the interval that ends at step with sums now, and fails when too many draws of the
+// interval were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps := float64(step - r.step)
 	clock := time.Now()

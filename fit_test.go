@@ -75,8 +75,9 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 	require.InDelta(t, exactMean, weightedMean, 0.01)
 }
 
-// The flow starts as the normal approximation of every model, which is exact here: evidences are right before any training,
-// while q(m) is still the prior. A flow that starts elsewhere must be refused, not believed.
+// The flow starts as the normal approximation of every model, which is exact here: evidences are
+// right before any training, while q(m) is still the prior. A flow that starts elsewhere must be
+// refused, not believed.
 func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
 	const draws = 1 << 14
 	target := newConjugate(40, 3)
@@ -93,12 +94,14 @@ func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
 	logQ := make([]float64, len(probability))
 	for _, model := range certificate.Models {
 		index := space.Encode(target.space.Cards(), model.Code)
-		// 5 standard errors on 8 models: a false alarm in 2e5 runs. One training step moves the flow by 1e-4, Float32 rounds at 1e-6.
+		// 5 standard errors on 8 models: a false alarm in 2e5 runs. One training step moves the
+		// flow by 1e-4, Float32 rounds at 1e-6.
 		require.InDelta(t, logEvidence[index], model.LogEvidence, 5*model.LogEvidenceSE+1e-5, "model %v", model.Code)
 		require.InDelta(t, probability[index], model.Certified, 5*model.SE+1e-5)
 		logQ[index] = math.Log(model.Q)
 	}
-	require.Greater(t, certificate.ESS, 0.85*float64(certificate.Draws)) // the wide reference costs a tenth
+	// the wide reference costs a tenth
+	require.Greater(t, certificate.ESS, 0.85*float64(certificate.Draws))
 	for i, code := range certificate.Sample.Codes {
 		index := space.Encode(target.space.Cards(), code)
 		constant := -3*math.Ln2 + logEvidence[index] - logQ[index]

@@ -11,7 +11,8 @@ import (
 
 const module = "github.com/transdim/vti"
 
-// layers is the import table of the module: a package imports only from lower layers, never from its own or a higher one.
+// layers is the import table of the module: a package imports only from lower layers, never from
+// its own or a higher one.
 var layers = map[string]int{
 	"cmd/vti":                      6,
 	"cmd/vti/internal/devicecheck": 5,

@@ -18,11 +18,12 @@ import (
 // laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
 const laplaceMaxDim = 256
 
-// laplace finds a mode of log p(y, θ | m) of the model given by code, which uses the coordinates where mask is true, and
-// returns the quadratic −½ θᵀHθ + bᵀθ that osculates the log density there: precision is H, row-major [D·D], and linear
-// is b = Hθ* [D]. A coordinate that the model does not use has H_jj = 1, b_j = 0 and no couplings. Only the diagonal
-// is kept, with the b_j that leaves the mode in place, when H is not positive definite or too large for a flow. Both
-// are nil when no mode with negative curvature was found; the flow then starts from the reference.
+// laplace finds a mode of log p(y, θ | m) of the model given by code, which uses the coordinates
+// where mask is true, and returns the quadratic −½ θᵀHθ + bᵀθ that osculates the log density there:
+// precision is H, row-major [D·D], and linear is b = Hθ* [D]. A coordinate that the model does not
+// use has H_jj = 1, b_j = 0 and no couplings. Only the diagonal is kept, with the b_j that leaves
+// the mode in place, when H is not positive definite or too large for a flow. Both are nil when no
+// mode with negative curvature was found; the flow then starts from the reference.
 //
 // It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
 // gradient, all rows of a Hessian in one batch, in float64.
@@ -38,8 +39,10 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 	return climb(evaluate, code, active, make([]float64, len(mask)))
 }
 
-// Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start [D] and the quadratic that osculates the log density there, for a
-// [QuadraticTarget] that gives every model its own. Precision and Linear are nil for a model where no mode with negative curvature was found.
+// Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start
+// [D] and the quadratic that osculates the log density there, for a [QuadraticTarget] that gives
+// every model its own. Precision and Linear are nil for a model where no mode with negative
+// curvature was found.
 func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64) ([]Osculation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
@@ -59,8 +62,9 @@ func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64
 	return found, nil
 }
 
-// Osculation is the quadratic −½ θᵀHθ + bᵀθ that has value, slope and curvature of a log density at its mode, up to a constant: H [D·D] row-major, with H_jj = 1 and no couplings
-// where a model does not use coordinate j, and b [D].
+// Osculation is the quadratic −½ θᵀHθ + bᵀθ that has value, slope and curvature of a log density at
+// its mode, up to a constant: H [D·D] row-major, with H_jj = 1 and no couplings where a model does
+// not use coordinate j, and b [D].
 type Osculation struct{ Precision, Linear []float64 }
 
 func listActive(mask []bool) (active []int) {
@@ -75,13 +79,15 @@ func listActive(mask []bool) (active []int) {
 // gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
 type gradients func(code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
 
-// climb is laplace from a start that it changes into the mode. evaluate takes at least 2 |active| + 1 rows.
+// climb is laplace from a start that it changes into the mode. evaluate takes at least 2 |active| +
+// 1 rows.
 func climb(evaluate gradients, code []int32, active []int, mode []float64) (precision, linear []float64, err error) {
 	dim := len(mode)
 	rows := 2*len(active) + 1
 	points := mat.NewDense(rows, dim, nil)
 	hessian := mat.NewSymDense(len(active), nil)
-	center, slope := make([]float64, dim), make([]float64, len(active)) // where the Hessian was taken, and the gradient
+	// where the Hessian was taken, and the gradient
+	center, slope := make([]float64, dim), make([]float64, len(active))
 	damping := 1e-3
 	for range 100 {
 		spread(points, mode, active)
@@ -141,7 +147,8 @@ func climb(evaluate gradients, code []int32, active []int, mode []float64) (prec
 	return precision, linear, nil
 }
 
-// quadratic returns what laplace does, for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates: center is c [D], slope is g.
+// quadratic returns what laplace does, for −½ (θ−c)ᵀH(θ−c) + gᵀ(θ−c) over the active coordinates:
+// center is c [D], slope is g.
 func quadratic(hessian *mat.SymDense, center, slope []float64, active []int) (precision, linear []float64) {
 	dim := len(center)
 	for _, coupled := range []bool{true, false} {
@@ -177,7 +184,8 @@ func spread(points *mat.Dense, mode []float64, active []int) {
 	}
 }
 
-// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the scale of x.
+// differenceStep balances truncation against rounding for a central difference: ε^(1/3) of the
+// scale of x.
 func differenceStep(x float64) float64 { return 6e-6 * math.Max(1, math.Abs(x)) }
 
 // hessianEntry is ∂²/∂θ_a∂θ_b by the central difference of the b-th gradient entry along a.
@@ -187,7 +195,8 @@ func hessianEntry(points, gradients *mat.Dense, active []int, a, b int) float64 
 	return (gradients.At(above, active[b]) - gradients.At(below, active[b])) / width
 }
 
-// dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given upwards, that makes the matrix positive definite.
+// dampedStep solves (H + λ diag|H|) step = gradient with the smallest damping λ, from the one given
+// upwards, that makes the matrix positive definite.
 func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (step []float64, ok bool) {
 	n := len(gradient)
 	right := mat.NewVecDense(n, gradient)
@@ -210,7 +219,8 @@ func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (st
 	return nil, false
 }
 
-// newGradientEvaluator compiles the evaluation of at most so many rows; shorter batches are filled up.
+// newGradientEvaluator compiles the evaluation of at most so many rows; shorter batches are filled
+// up.
 func newGradientEvaluator(device *gpu.Device, target Target, rows int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := target.LogJoint(codes, target.Space().Mask(codes), theta)

@@ -10,9 +10,10 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Everything that changes from step to step is a variable: weights, moments of Adam, random states, the number of the step, running sums. A launch hands their
-// buffers to the device, which may write the new values over the old ones, and nothing comes back but what learners on the host ask for. Reports
-// and checkpoints read variables when they are due.
+// Everything that changes from step to step is a variable: weights, moments of Adam, random states,
+// the number of the step, running sums. A launch hands their buffers to the device, which may write
+// the new values over the old ones, and nothing comes back but what learners on the host ask for.
+// Reports and checkpoints read variables when they are due.
 
 // compile prepares the graphs of training, which are built when they are first run.
 func (t *trainer) compile() (err error) {
@@ -20,10 +21,12 @@ func (t *trainer) compile() (err error) {
 	if t.exec, err = context.NewExec(p.device.Backend(), p.variables, t.stepGraph); err != nil {
 		return err
 	}
-	if p.config.StepsPerLaunch == 1 || len(t.learners()) > 0 { // learners hear of every step before the next
+	// learners hear of every step before the next
+	if p.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
-	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the variables as the one before leaves them.
+	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the
+	// variables as the one before leaves them.
 	t.several, err = context.NewExec(p.device.Backend(), p.variables, func(ctx *Context, g *Graph) []*Node {
 		for range p.config.StepsPerLaunch {
 			t.stepGraph(ctx, g)
@@ -47,7 +50,8 @@ func (t *trainer) launch() error {
 	if err := t.learn(p.step+steps, outputs); err != nil {
 		return err
 	}
-	for _, output := range outputs { // at once: the garbage collector does not see the memory of a card
+	// at once: the garbage collector does not see the memory of a card
+	for _, output := range outputs {
 		if err := output.FinalizeAll(); err != nil {
 			return fmt.Errorf("freeing what was learned from: %w", err)
 		}
@@ -56,7 +60,8 @@ func (t *trainer) launch() error {
 	return nil
 }
 
-// undisturbed tells whether so many steps can be taken without anything being due before the last of them is done.
+// undisturbed tells whether so many steps can be taken without anything being due before the last
+// of them is done.
 func (t *trainer) undisturbed(steps int) bool {
 	for step := t.posterior.step + 1; step < t.posterior.step+steps; step++ {
 		if t.reportAfter(step) || t.saveAfter(step) || step == t.lookStep() {

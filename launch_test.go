@@ -13,21 +13,24 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// watch opens the processor behind a backend that counts launches and transfers as if it were a card.
+// watch opens the processor behind a backend that counts launches and transfers as if it were a
+// card.
 func watch(t testing.TB) (*gpu.Device, *testkit.Watched) {
 	device := openDevice(t, gpu.CPU)
 	watched := &testkit.Watched{Backend: device.Backend()}
 	return device.With(watched), watched
 }
 
-// trainedModels are a table and a network q(m) for the models of a target: both sample and learn on the device.
+// trainedModels are a table and a network q(m) for the models of a target: both sample and learn on
+// the device.
 func trainedModels(t testing.TB, target *conjugate) map[string]vti.ModelDistribution {
 	network, err := modeldist.NewAutoregressive(target.space.Cards(), modeldist.AutoregressiveConfig{Hidden: 8, Seed: 3})
 	require.NoError(t, err)
 	return map[string]vti.ModelDistribution{"table": nil, "network": network}
 }
 
-// A training step is one launch and no transfer. A report reads five sums, once, and every graph is compiled once.
+// A training step is one launch and no transfer. A report reads five sums, once, and every graph is
+// compiled once.
 func TestTrainingStaysOnTheDevice(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {
@@ -52,7 +55,8 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 			}
 			_, err := vti.Fit(t.Context(), device, target, cfg)
 			require.NoError(t, err)
-			launches := map[int]int{1: 61, 4: 16}[several] // 20 are five fours, the last one is alone
+			// 20 are five fours, the last one is alone
+			launches := map[int]int{1: 61, 4: 16}[several]
 			require.Equal(t, launches, training, name)
 			require.Equal(t, launches, watched.Launches, name)
 			require.Zero(t, watched.ToDevice, name)
@@ -65,7 +69,8 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 	}
 }
 
-// However many steps are in a launch, and wherever reports and checkpoints cut them, they are the same steps to the bit.
+// However many steps are in a launch, and wherever reports and checkpoints cut them, they are the
+// same steps to the bit.
 func TestStepsPerLaunchChangeNothing(t *testing.T) {
 	target := newConjugate(20, 3)
 	for name, models := range trainedModels(t, target) {

@@ -12,7 +12,8 @@ type learning struct {
 	ctx *Context
 }
 
-// learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control variate.
+// learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control
+// variate.
 func (t *trainer) learners() (all []learning) {
 	variables := t.posterior.variables
 	if learner, ok := t.posterior.config.Models.(Learner); ok {
@@ -34,7 +35,8 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// learn passes the outputs of a training step, counted from 1, on. Before the target is the whole one, there is nothing to learn of it.
+// learn passes the outputs of a training step, counted from 1, on. Before the target is the whole
+// one, there is nothing to learn of it.
 func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 	learners := t.learners()
 	if len(learners) == 0 || step <= t.lookStep() {

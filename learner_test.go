@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// surrogateFit trains a surrogate q(m) on a target and returns its total variation from the exact posterior.
+// surrogateFit trains a surrogate q(m) on a target and returns its total variation from the exact
+// posterior.
 func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeldist.Belief, utility surrogate.Utility) float64 {
 	t.Helper()
 	models, err := modeldist.NewSurrogate(target.space.Cards(), modeldist.SurrogateConfig{Belief: belief, Utility: utility, Seed: 1})
@@ -35,8 +36,9 @@ func surrogateFit(t *testing.T, target *conjugate, cfg vti.Config, belief modeld
 	return variation
 }
 
-// Either belief, with either way to explore, finds the posterior over models where the flow is nearly exact. Rewards are then nearly free of noise, and what is left
-// is how fast old rewards fade.
+// Either belief, with either way to explore, finds the posterior over models where the flow is
+// nearly exact. Rewards are then nearly free of noise, and what is left is how fast old rewards
+// fade.
 func TestSurrogateLearnsTheModels(t *testing.T) {
 	target := newConjugate(40, 4)
 	cfg := smallConfig()
@@ -47,7 +49,8 @@ func TestSurrogateLearnsTheModels(t *testing.T) {
 	}
 }
 
-// A fit that is stopped and resumed has the same variables, to the bit, as one that is not: what a surrogate has learned is part of the checkpoint.
+// A fit that is stopped and resumed has the same variables, to the bit, as one that is not: what a
+// surrogate has learned is part of the checkpoint.
 func TestSurrogateResumes(t *testing.T) {
 	target := newConjugate(30, 3)
 	for _, belief := range []modeldist.Belief{modeldist.DiagonalBelief, modeldist.ProcessBelief} {

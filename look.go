@@ -16,15 +16,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// maxListed is the largest space whose models are looked at one by one, in training and by default in certification.
+// maxListed is the largest space whose models are looked at one by one, in training and by default
+// in certification.
 const maxListed = 1 << 16
 
-// lookStep is the step after which q(m) is set by a look at every model: when tempering ends, or at the start.
+// lookStep is the step after which q(m) is set by a look at every model: when tempering ends, or at
+// the start.
 func (t *trainer) lookStep() int {
 	return int(math.Ceil(t.posterior.config.Tempering * float64(t.posterior.config.Steps)))
 }
 
-// look takes the look at the models that is due now. One that is stopped, or fails, leaves q(m) in between: the state to continue from is that before it.
+// look takes the look at the models that is due now. One that is stopped, or fails, leaves q(m) in
+// between: the state to continue from is that before it.
 func (t *trainer) look(ctx gocontext.Context) error {
 	if t.posterior.step > 0 {
 		if err := t.save(); err != nil {
@@ -34,10 +37,12 @@ func (t *trainer) look(ctx gocontext.Context) error {
 	return t.lookAtModels(ctx)
 }
 
-// lookAtModels sets a table q(m) to p(m) times the evidences that importance weighting finds with the flow as it is now. Score-function gradients
-// only move the logits of models that are drawn; from the prior over thousands of models they settle on whichever good models came
-// first. From here they only have to follow the flow. A network instead learns the models of short tempered chains
-// (learnFromChains). Tables that are too large to look at, and lists, which start from what is known of their items, keep q(m) as it is.
+// lookAtModels sets a table q(m) to p(m) times the evidences that importance weighting finds with
+// the flow as it is now. Score-function gradients only move the logits of models that are drawn;
+// from the prior over thousands of models they settle on whichever good models came first. From
+// here they only have to follow the flow. A network instead learns the models of short tempered
+// chains (learnFromChains). Tables that are too large to look at, and lists, which start from what
+// is known of their items, keep q(m) as it is.
 func (t *trainer) lookAtModels(ctx gocontext.Context) error {
 	p := t.posterior
 	if p.config.FromPrior {
@@ -93,7 +98,8 @@ const (
 	lookBudget = 1 << 18
 )
 
-// firstLook allots the draws of a first look: as many to every model, none to those that the prior excludes.
+// firstLook allots the draws of a first look: as many to every model, none to those that the prior
+// excludes.
 func firstLook(logPrior []float64) []int {
 	allocation := make([]int, len(logPrior))
 	for i, prior := range logPrior {
@@ -114,17 +120,19 @@ func listModels(sp space.Space) []ModelEstimate {
 	return models
 }
 
-// Steps and rate of the fit to the models of chains. The share lookBlur of them have one random site drawn anew: what short chains did not see must not become improbable, because
-// training takes probability away much faster than it gives it back.
+// Steps and rate of the fit to the models of chains. The share lookBlur of them have one random
+// site drawn anew: what short chains did not see must not become improbable, because training takes
+// probability away much faster than it gives it back.
 const (
 	lookSteps = 300
 	lookRate  = 0.01
 	lookBlur  = 0.1
 )
 
-// learnFromChains fits a network q(m) by maximum likelihood to the models of short tempered chains (certify_chains.go). Where
-// score-function gradients settle on the models they happen to draw, this covers all that the chains found. It is a start: training goes on from
-// here, and certification corrects.
+// learnFromChains fits a network q(m) by maximum likelihood to the models of short tempered chains
+// (certify_chains.go). Where score-function gradients settle on the models they happen to draw,
+// this covers all that the chains found. It is a start: training goes on from here, and
+// certification corrects.
 func (t *trainer) learnFromChains(ctx gocontext.Context) error {
 	p := t.posterior
 	chains, err := p.lookByChains(ctx)

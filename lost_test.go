@@ -33,14 +33,16 @@ func dyingDevice(t testing.TB, launch int, counts func(name string) bool) *gpu.D
 	return device
 }
 
-// A device that is lost in the middle of training, or of the look at the models, leaves the last checkpoint as it was; from there another device comes to the
-// same bits as if nothing had happened.
+// A device that is lost in the middle of training, or of the look at the models, leaves the last
+// checkpoint as it was; from there another device comes to the same bits as if nothing had
+// happened.
 func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	target := newConjugate(20, 3)
 	looks := func(name string) bool { return !testkit.IsTraining(name) }
 	for name, models := range trainedModels(t, target) {
 		cfg := smallConfig()
-		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, 1000, 0.6 // looks after step 24
+		// looks after step 24
+		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, 1000, 0.6
 		dir := t.TempDir()
 		cfg.Checkpoint = filepath.Join(dir, "whole.vti")
 		device, watched := watch(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// trainedVariation fits q(m) from the prior and returns its total variation from the exact posterior.
+// trainedVariation fits q(m) from the prior and returns its total variation from the exact
+// posterior.
 func trainedVariation(t *testing.T, target *conjugate, probability []float64, cfg vti.Config) float64 {
 	t.Helper()
 	cfg.FromPrior, cfg.Batch = true, 256
@@ -33,8 +34,9 @@ func trainedVariation(t *testing.T, target *conjugate, probability []float64, cf
 	return variation
 }
 
-// TestControlVariates prints, for a table q(m) of 4,096 models trained from the prior with each control variate, how close it comes to the exact posterior in so many
-// steps, and how many steps it takes to come so close.
+// TestControlVariates prints, for a table q(m) of 4,096 models trained from the prior with each
+// control variate, how close it comes to the exact posterior in so many steps, and how many steps
+// it takes to come so close.
 //
 //	go test -v -tags quality -run TestControlVariates$ .
 func TestControlVariates(t *testing.T) {
@@ -64,8 +66,8 @@ func TestControlVariates(t *testing.T) {
 	}
 }
 
-// stepsToVariation returns after how many steps, of multiples of 20, q(m) trained from the prior first comes within each of the levels of the exact posterior; that of all
-// steps if it never does.
+// stepsToVariation returns after how many steps, of multiples of 20, q(m) trained from the prior
+// first comes within each of the levels of the exact posterior; that of all steps if it never does.
 func stepsToVariation(t *testing.T, target *conjugate, probability, levels []float64, cfg vti.Config) []int {
 	t.Helper()
 	cfg.FromPrior, cfg.Batch, cfg.Checkpoint, cfg.CheckpointEvery, cfg.LogEvery = true, 256, filepath.Join(t.TempDir(), "state"), 20, 20
@@ -94,8 +96,10 @@ func stepsToVariation(t *testing.T, target *conjugate, probability, levels []flo
 	return needed
 }
 
-// TestScoreVariance prints the variance of the gradient that a batch estimates with each control variate, summed over the logits of a table q(m) of 4,096 models, at
-// some stages of one training from the prior. All control variates are compared on the same flow, the same q(m) and the same draws.
+// TestScoreVariance prints the variance of the gradient that a batch estimates with each control
+// variate, summed over the logits of a table q(m) of 4,096 models, at some stages of one training
+// from the prior. All control variates are compared on the same flow, the same q(m) and the same
+// draws.
 //
 //	go test -v -tags quality -run TestScoreVariance$ .
 func TestScoreVariance(t *testing.T) {
@@ -126,7 +130,8 @@ func TestScoreVariance(t *testing.T) {
 	}
 }
 
-// TestInformationGain prints what becomes of q(m) with steps so large that only the control of the information gain (D.2) holds them back.
+// TestInformationGain prints what becomes of q(m) with steps so large that only the control of the
+// information gain (D.2) holds them back.
 //
 //	go test -v -tags quality -run TestInformationGain$ .
 func TestInformationGain(t *testing.T) {

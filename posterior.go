@@ -21,8 +21,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are not safe for use by several
-// goroutines at once.
+// Posterior is a trained q(m) q(θ | m) together with the target it approximates. Its methods are
+// not safe for use by several goroutines at once.
 type Posterior struct {
 	device    *gpu.Device
 	target    Target
@@ -52,9 +52,9 @@ func (p *Posterior) Weights() int {
 // Target is the posterior density that was approximated.
 func (p *Posterior) Target() Target { return p.target }
 
-// Sample draws n models and their parameters from q, with the seed of the configuration and the stream
-// name given: another name gives independent draws. An inactive coordinate of theta [n,D] is 0.
-// logQ[i] = log q(m_i) + log q(θ_i | m_i).
+// Sample draws n models and their parameters from q, with the seed of the configuration and the
+// stream name given: another name gives independent draws. An inactive coordinate of theta [n,D] is
+// 0. logQ[i] = log q(m_i) + log q(θ_i | m_i).
 func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dense, logQ []float64, err error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	theta = mat.NewDense(max(n, 1), dim, nil)
@@ -110,8 +110,8 @@ func (p *Posterior) drawCodesFrom(name string, models ModelDistribution, random 
 	return tensors.MustCopyFlatData[int32](outputs[0]), nil
 }
 
-// LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its saturated
-// parameters, of which the inactive ones are ignored.
+// LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its
+// saturated parameters, of which the inactive ones are ignored.
 func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	rows, columns := theta.Dims()
@@ -152,12 +152,14 @@ type pushed struct {
 	active   []float64 // number of active coordinates [B]
 }
 
-// logWeight is log η(θ | m) − log r(θ | m) of a row whose z came from the given reference, r being the density of θ then.
+// logWeight is log η(θ | m) − log r(θ | m) of a row whose z came from the given reference, r being
+// the density of θ then.
 func (d *pushed) logWeight(from reference, row int) float64 {
 	return d.logJoint[row] - d.logQ[row] - from.logRatio(d.squares[row], int(d.active[row]))
 }
 
-// push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates both densities.
+// push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates
+// both densities.
 func (p *Posterior) push(codes []int32, z []float64) (pushed, error) {
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
 	outputs, err := p.run("push", func(ctx *Context, codes, z *Node) []*Node {
@@ -197,7 +199,8 @@ func logConditional(mask, z, logDet *Node) *Node {
 	return Sub(ReduceSum(Where(mask, logNormal, ZerosLike(z)), -1), logDet)
 }
 
-// run executes a graph over the posterior's variables, compiling it the first time its name is used.
+// run executes a graph over the posterior's variables, compiling it the first time its name is
+// used.
 func (p *Posterior) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
 	exec, ok := p.compiled[name]
 	if !ok {

@@ -7,16 +7,19 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// reference is a mixture of normals with mean zero and these scales, one scale for all coordinates of a draw.
+// reference is a mixture of normals with mean zero and these scales, one scale for all coordinates
+// of a draw.
 type reference struct{ scales, shares []float64 }
 
-// Certification draws z not from the standard normal that the flow was trained on but from a wider mixture. A flow trained by reverse KL is, if anything, too
-// narrow, and weights then have a heavy right tail; the wide components bound them wherever the posterior is no more than
-// twice as wide as the flow, at the price of a fifth of the draws. The density of the mixture is exact, so the weights are.
+// Certification draws z not from the standard normal that the flow was trained on but from a wider
+// mixture. A flow trained by reverse KL is, if anything, too narrow, and weights then have a heavy
+// right tail; the wide components bound them wherever the posterior is no more than twice as wide
+// as the flow, at the price of a fifth of the draws. The density of the mixture is exact, so the
+// weights are.
 var wideReference = reference{[]float64{1, 1.25, 1.6, 2}, []float64{0.7, 0.15, 0.1, 0.05}}
 
-// Annealed draws start from a mixture that reaches much further, to modes that the flow has missed: annealing brings in
-// those that land nowhere.
+// Annealed draws start from a mixture that reaches much further, to modes that the flow has missed:
+// annealing brings in those that land nowhere.
 var farReference = reference{[]float64{1, 2, 4, 8}, []float64{0.4, 0.2, 0.2, 0.2}}
 
 // draw fills z with one draw.
@@ -34,7 +37,8 @@ func (r reference) draw(random *rand.Rand, z []float64) {
 	}
 }
 
-// logRatio is the log density of the mixture over that of the standard normal, for active coordinates with the given sum of squares.
+// logRatio is the log density of the mixture over that of the standard normal, for active
+// coordinates with the given sum of squares.
 func (r reference) logRatio(squares float64, active int) float64 {
 	terms := make([]float64, len(r.scales))
 	for k, scale := range r.scales {
@@ -43,7 +47,8 @@ func (r reference) logRatio(squares float64, active int) float64 {
 	return logSumExp(terms)
 }
 
-// logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as numbers, z [B,D]. [B]
+// logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as
+// numbers, z [B,D]. [B]
 func (r reference) logDensity(used, z *Node) *Node {
 	squares, active := ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)
 	terms := make([]*Node, len(r.scales))

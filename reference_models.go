@@ -9,20 +9,23 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// Joint certification draws a part of the models from a flatter version of an autoregressive q(m), each of whose conditionals is taken to a power. What wideReference does for θ, this
-// does for m: training gives up improbable models, and the few draws that fall there would have large weights.
+// Joint certification draws a part of the models from a flatter version of an autoregressive q(m),
+// each of whose conditionals is taken to a power. What wideReference does for θ, this does for m:
+// training gives up improbable models, and the few draws that fall there would have large weights.
 const (
 	flatPower = 0.5
 	flatShare = 4 // one draw in so many
 )
 
-// wideModels is a mixture of near and flat, in the proportion of their rows in a batch: the first ones come from near.
+// wideModels is a mixture of near and flat, in the proportion of their rows in a batch: the first
+// ones come from near.
 type wideModels struct {
 	near, flat          ModelDistribution
 	nearRows, batchRows int
 }
 
-// referenceModels is what joint certification draws models from, and the number of rows of each batch, the first ones, that come from q(m) itself.
+// referenceModels is what joint certification draws models from, and the number of rows of each
+// batch, the first ones, that come from q(m) itself.
 func (p *Posterior) referenceModels() (reference ModelDistribution, nearRows int) {
 	batch := p.config.Batch
 	network, ok := p.config.Models.(*modeldist.Autoregressive)

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The density of the mixture is right if the inverse ratio averages to one over draws from the mixture.
+// The density of the mixture is right if the inverse ratio averages to one over draws from the
+// mixture.
 func TestReferenceDensityIsNormalised(t *testing.T) {
 	random := stream.Rand(1, "reference")
 	const n, dim = 200_000, 3
@@ -67,7 +68,8 @@ func TestWideModelsDrawWhatTheirDensitySays(t *testing.T) {
 		sum += want
 		require.Greater(t, want, 0.75*math.Exp(logNear[i]))
 		frequency := float64(counts[fmt.Sprint(code)]) / batch
-		require.InDelta(t, want, frequency, 4.5*math.Sqrt(want*(1-want)/batch)) // six models: a false alarm in 25,000 runs
+		// six models: a false alarm in 25,000 runs
+		require.InDelta(t, want, frequency, 4.5*math.Sqrt(want*(1-want)/batch))
 	}
 	require.InDelta(t, 1, sum, 1e-12)
 	require.Greater(t, math.Exp(logWide[0]), 5*math.Exp(logNear[0]), "an improbable model is drawn more often")

@@ -23,10 +23,12 @@ type steep struct{ *conjugate }
 
 func (s steep) LogJoint(codes, mask, theta *Node) *Node {
 	zero := ReduceSum(MulScalar(theta, 0), -1)
-	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero)) // the slope of √ at 0 is infinite
+	// the slope of √ at 0 is infinite
+	return Add(s.conjugate.LogJoint(codes, mask, theta), Sqrt(zero))
 }
 
-// A step whose gradient is not finite changes nothing but counters and random states, whatever the family of q(m).
+// A step whose gradient is not finite changes nothing but counters and random states, whatever the
+// family of q(m).
 func TestSkippedStepsChangeNothing(t *testing.T) {
 	target := steep{newConjugate(20, 2)}
 	network, err := modeldist.NewAutoregressive(target.Space().Cards(), modeldist.AutoregressiveConfig{Seed: 1})
@@ -73,7 +75,8 @@ func (r restricted) LogPrior(codes *Node) *Node {
 	return Where(both, Infinity(g, dtypes.Float64, -1), AddScalar(allowed, -math.Log(0.75)))
 }
 
-// Models that the prior excludes have no part in training or certification, and the others share their probability.
+// Models that the prior excludes have no part in training or certification, and the others share
+// their probability.
 func TestExcludedModels(t *testing.T) {
 	target := restricted{newConjugate(30, 3)}
 	logEvidence, probability := target.posterior()
@@ -116,7 +119,8 @@ func TestExcludedModels(t *testing.T) {
 	}
 }
 
-// The same seed gives the same bits whatever the number of threads, in training and in certification.
+// The same seed gives the same bits whatever the number of threads, in training and in
+// certification.
 func TestBitIdenticalWhateverTheNumberOfThreads(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
@@ -151,7 +155,8 @@ func (h hopeless) LogJoint(codes, mask, theta *Node) *Node {
 	return AddScalar(h.conjugate.LogJoint(codes, mask, theta), math.Inf(-1))
 }
 
-// A posterior without a single weight gets a failed certificate, not an error and not NaN probabilities of one.
+// A posterior without a single weight gets a failed certificate, not an error and not NaN
+// probabilities of one.
 func TestNoWeightAtAll(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Steps, cfg.MaxNonFinite = 1, 1

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// exactMoments returns the posterior mean and variance of every coefficient, zero where it is out, averaged over models.
+// exactMoments returns the posterior mean and variance of every coefficient, zero where it is out,
+// averaged over models.
 func (c *conjugate) exactMoments() (mean, variance []float64) {
 	_, probability := c.posterior()
 	dim := c.space.Dim()
@@ -30,8 +31,9 @@ func (c *conjugate) exactMoments() (mean, variance []float64) {
 	return mean, variance
 }
 
-// requireExactMoments compares the weighted sample with closed forms. The errors of a self-normalised mean are those of its weights; 5 of them on some
-// twenty checks, which share most of their draws: a false alarm in 1e5 runs.
+// requireExactMoments compares the weighted sample with closed forms. The errors of a
+// self-normalised mean are those of its weights; 5 of them on some twenty checks, which share most
+// of their draws: a false alarm in 1e5 runs.
 func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSample) {
 	t.Helper()
 	mean, variance := target.exactMoments()
@@ -58,8 +60,8 @@ func requireExactMoments(t *testing.T, target *conjugate, sample vti.WeightedSam
 	}
 }
 
-// With a probability that is spread over many more models than there are draws beyond the first look, the weighted sample still has every
-// model's share of it, and the exact moments.
+// With a probability that is spread over many more models than there are draws beyond the first
+// look, the weighted sample still has every model's share of it, and the exact moments.
 func TestSampleOfADiffusePosterior(t *testing.T) {
 	target := newConjugate(8, 8)
 	posterior := poorPosterior(t, target, 1, 0)
@@ -80,7 +82,8 @@ func TestSampleOfADiffusePosterior(t *testing.T) {
 	requireExactMoments(t, target, certificate.Sample)
 }
 
-// Where the flow is too narrow for weights the sample is that of the chains, and has the exact moments too.
+// Where the flow is too narrow for weights the sample is that of the chains, and has the exact
+// moments too.
 func TestSampleOfChains(t *testing.T) {
 	target := newConjugate(30, 2)
 	posterior := poorPosterior(t, target, 3, 3)

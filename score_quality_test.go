@@ -19,9 +19,10 @@ import (
 // NoControl subtracts nothing from the losses.
 const NoControl ControlVariate = -1
 
-// ScoreVariance is the variance, summed over the logits of a table q(m), of the gradient that a batch estimates with a control variate, from so many batches. All
-// that was trained stays as the checkpoint of cfg has it; the fit that wrote it had the control variate SurrogateMean. As many batches as memory go before, for
-// the moving average.
+// ScoreVariance is the variance, summed over the logits of a table q(m), of the gradient that a
+// batch estimates with a control variate, from so many batches. All that was trained stays as the
+// checkpoint of cfg has it; the fit that wrote it had the control variate SurrogateMean. As many
+// batches as memory go before, for the moving average.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true
 	t, err := newTrainer(device, target, cfg)

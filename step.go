@@ -22,7 +22,8 @@ const (
 	controlScope = "/" + trainScope + "/control"
 )
 
-// stepGraph is one training step, which changes variables. If somebody learns from its draws it returns them: codes [B,S], rewards [B] and movement.
+// stepGraph is one training step, which changes variables. If somebody learns from its draws it
+// returns them: codes [B,S], rewards [B] and movement.
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	cfg, target := &t.posterior.config, t.posterior.target
 	sp := target.Space()
@@ -39,8 +40,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	logPrior := ConvertDType(target.LogPrior(codes), dtypes.Float64)
 	loss := Add(ConvertDType(logH, dtypes.Float64), Sub(logModel, logPrior)) // eq. 10, per draw
 
-	// Both gradients come from one sweep: the score-function loss takes its rewards as constants, and the
-	// flow's loss does not contain the parameters of q(m).
+	// Both gradients come from one sweep: the score-function loss takes its rewards as constants,
+	// and the flow's loss does not contain the parameters of q(m).
 	stepVariable := ctx.InAbsPath("/"+trainScope).VariableWithValue("step", float64(0)).SetTrainable(false)
 	step := AddScalar(stepVariable.ValueGraph(g), 1)
 	stepVariable.SetValueGraph(step)
@@ -75,7 +76,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	return []*Node{codes, Neg(toFloat64(logH)), movement(flowGradients, increments, apply)}
 }
 
-// movement is the first-order change of the flow's loss by increments of its variables, |Σ gradient·increment|, in nats.
+// movement is the first-order change of the flow's loss by increments of its variables, |Σ
+// gradient·increment|, in nats.
 func movement(gradients, increments []*Node, apply *Node) *Node {
 	change := ScalarZero(apply.Graph(), dtypes.Float64)
 	for i, gradient := range gradients {
@@ -90,7 +92,8 @@ func toFloat64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
 // coldestPower is the power of the target at the first step of tempering.
 const coldestPower = 0.1
 
-// temperature is the power to which the target is raised at a step: it rises linearly to 1 over the given number of steps.
+// temperature is the power to which the target is raised at a step: it rises linearly to 1 over the
+// given number of steps.
 func temperature(step *Node, steps float64) *Node {
 	if steps <= 0 {
 		return OnesLike(step)
@@ -98,7 +101,8 @@ func temperature(step *Node, steps float64) *Node {
 	return MinScalar(AddScalar(MulScalar(step, (1-coldestPower)/steps), coldestPower), 1)
 }
 
-// counters are sums over all steps so far. Sums, not averages, so that they need no reset and survive a restart.
+// counters are sums over all steps so far. Sums, not averages, so that they need no reset and
+// survive a restart.
 type counters struct {
 	loss, gradientNorm, nonFinite, skipped, entropy float64
 }

@@ -42,8 +42,8 @@ func TestSchedules(t *testing.T) {
 	require.EqualValues(t, 1, power(999, 300))
 }
 
-// The step on a table has the sign of the negative gradient, approaches the natural gradient where models are sampled often,
-// and stays bounded where they are not.
+// The step on a table has the sign of the negative gradient, approaches the natural gradient where
+// models are sampled often, and stays bounded where they are not.
 func TestTableStep(t *testing.T) {
 	logProbs := []float64{math.Log(0.9), math.Log(0.1), math.Inf(-1)}
 	got, err := ExecOnce(testkit.Backend(t), func(logProbs, gradient *Node) *Node {

@@ -12,35 +12,39 @@ import (
 // are, their prior probabilities, and for each the joint density of data and parameters.
 //
 // The methods build graphs. B is a batch of (model, parameters) pairs; the float type of theta is
-// the type to compute in. A Target never adds a density for inactive coordinates: the engine accounts for
-// them, and they cancel (eq. 9).
+// the type to compute in. A Target never adds a density for inactive coordinates: the engine
+// accounts for them, and they cancel (eq. 9).
 type Target interface {
 	// Space is the set of models and the coordinates each of them uses.
 	Space() space.Space
 	// LogPrior is log p(m), normalised over the space where that is possible. [B,S] int32 -> [B].
 	LogPrior(codes *graph.Node) *graph.Node
-	// LogJoint is log p(y, θ | m) = log η(θ | m), the prior of the active coordinates included and all
-	// constants kept, so that it integrates to the evidence of m. It must not depend on theta
+	// LogJoint is log p(y, θ | m) = log η(θ | m), the prior of the active coordinates included and
+	// all constants kept, so that it integrates to the evidence of m. It must not depend on theta
 	// where mask is false. codes [B,S] int32, mask [B,D] bool, theta [B,D] -> [B].
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
-// ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is given; one without variables stays as it is.
+// ModelDistribution is q_ψ(m), a distribution over codes. Its variables live in the context it is
+// given; one without variables stays as it is.
 type ModelDistribution interface {
 	// LogProb is log q(m) of codes [B,S] int32 -> [B] float64.
 	LogProb(ctx *Context, codes *graph.Node) *graph.Node
-	// Sample maps uniforms [B,S] float64 in [0,1) to codes [B,S] int32, a deterministic function of them.
+	// Sample maps uniforms [B,S] float64 in [0,1) to codes [B,S] int32, a deterministic function of
+	// them.
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
-// Learner is a ModelDistribution that learns from the rewards of its draws by itself, and not along a gradient. Its calls come from one goroutine, with the context that
-// LogProb and Sample are given.
+// Learner is a ModelDistribution that learns from the rewards of its draws by itself, and not along
+// a gradient. Its calls come from one goroutine, with the context that LogProb and Sample are
+// given.
 type Learner interface {
 	ModelDistribution
 	// Begin starts over, from what Store left in ctx if there is anything.
 	Begin(ctx *Context) error
-	// Learn takes in a batch: codes [B*S] that were drawn, rewards [B] = log η(θ | m) − log q(θ | m) of draws θ, and movement, how far, in nats, the flow has moved
-	// expected rewards since the batch before.
+	// Learn takes in a batch: codes [B*S] that were drawn, rewards [B] = log η(θ | m) − log q(θ |
+	// m) of draws θ, and movement, how far, in nats, the flow has moved expected rewards since the
+	// batch before.
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store leaves what was learned in variables of ctx, from which Begin goes on to the bit.
 	Store(ctx *Context) error
@@ -48,17 +52,20 @@ type Learner interface {
 	Settle(ctx *Context) error
 }
 
-// QuadraticTarget is a Target that knows a quadratic approximation of the log density of each model, exact where the density is
-// Gaussian. The engine then ends the flow in the normal distribution that it gives, model by model. Other targets get one from the Hessian at a
-// mode of the largest model, which takes a model that uses all coordinates.
+// QuadraticTarget is a Target that knows a quadratic approximation of the log density of each
+// model, exact where the density is Gaussian. The engine then ends the flow in the normal
+// distribution that it gives, model by model. Other targets get one from the Hessian at a mode of
+// the largest model, which takes a model that uses all coordinates.
 type QuadraticTarget interface {
 	Target
-	// Quadratic returns H [B,D,D], symmetric and positive definite on the active coordinates, and b [B,D] such that
-	// log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large. Entries of inactive coordinates do not count. dtype is the type to compute in.
+	// Quadratic returns H [B,D,D], symmetric and positive definite on the active coordinates, and b
+	// [B,D] such that log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large.
+	// Entries of inactive coordinates do not count. dtype is the type to compute in.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
 }
 
-// flowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it has them.
+// flowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it
+// has them.
 func flowOf(flow *cosmic.Flow, target Target, codes, mask *graph.Node, dtype dtypes.DType) *cosmic.Flow {
 	if quadratic, ok := target.(QuadraticTarget); ok {
 		return flow.Given(quadratic.Quadratic(codes, mask, dtype))

@@ -18,8 +18,9 @@ type tally struct {
 	logWeights []float64
 	changed    bool         // since the weights were last looked at
 	stored     []storedDraw // the draws that were kept, all of a call of weigh or none
-	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of their sum: the model's posterior
-	// in a single draw, for models of which no others, or too few, were kept.
+	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of
+	// their sum: the model's posterior in a single draw, for models of which no others, or too few,
+	// were kept.
 	one      storedDraw
 	logTotal float64
 }
@@ -46,8 +47,9 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	}
 }
 
-// representatives are the draws that stand for the model in the weighted sample, with their smoothed log weights. Weights of
-// few draws, once normalised, would be those of the proposal rather than of the posterior.
+// representatives are the draws that stand for the model in the weighted sample, with their
+// smoothed log weights. Weights of few draws, once normalised, would be those of the proposal
+// rather than of the posterior.
 func (t *tally) representatives() (draws []storedDraw, logWeights []float64) {
 	if len(t.stored) < leastLook {
 		if t.one.theta == nil {
@@ -100,8 +102,9 @@ func (w *weigher) annealInstead(allocation []int) error {
 	return w.weigh(allocation, true)
 }
 
-// annealWhereNeeded anneals the models with an allocation, and goes back to the plain draws, which are many more, of those that annealing confirms:
-// their k̂ is small and both estimates of the evidence agree.
+// annealWhereNeeded anneals the models with an allocation, and goes back to the plain draws, which
+// are many more, of those that annealing confirms: their k̂ is small and both estimates of the
+// evidence agree.
 func (w *weigher) annealWhereNeeded(allocation []int) error {
 	plain := slices.Clone(w.tallies)
 	if err := w.annealInstead(allocation); err != nil {
@@ -116,14 +119,16 @@ func (w *weigher) annealWhereNeeded(allocation []int) error {
 	return nil
 }
 
-// confirmed tells whether plain weights can stand in the light of annealed ones: evidences that differ by more than three standard errors
-// mean that no plain draw fell on a part of the posterior.
+// confirmed tells whether plain weights can stand in the light of annealed ones: evidences that
+// differ by more than three standard errors mean that no plain draw fell on a part of the
+// posterior.
 func confirmed(plain, annealed []float64) bool {
 	p, a := psis.Smooth(plain), psis.Smooth(annealed)
 	return p.K <= psis.Reliable && math.Abs(p.LogMean-a.LogMean) <= 3*math.Hypot(p.LogMeanSE, a.LogMeanSE)
 }
 
-// weigh adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and keeps the draws if store is set.
+// weigh adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
+// keeps the draws if store is set.
 func (w *weigher) weigh(allocation []int, store bool) error {
 	p := w.posterior
 	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
@@ -173,7 +178,8 @@ func (w *weigher) weigh(allocation []int, store bool) error {
 	return flush()
 }
 
-// evaluate returns the draws that come from one batch of reference draws z, which annealing changes, and their log weights.
+// evaluate returns the draws that come from one batch of reference draws z, which annealing
+// changes, and their log weights.
 func (w *weigher) evaluate(codes []int32, z []float64) (draws pushed, logWeights []float64, err error) {
 	if draws, err = w.posterior.push(codes, z); err != nil {
 		return pushed{}, nil, err
@@ -192,7 +198,8 @@ func (w *weigher) evaluate(codes []int32, z []float64) (draws pushed, logWeights
 	return draws, logWeights, err
 }
 
-// collect makes the weighted sample: in it every model has its certified probability, shared among its draws in proportion to their smoothed weights.
+// collect makes the weighted sample: in it every model has its certified probability, shared among
+// its draws in proportion to their smoothed weights.
 func (c *Certificate) collect(tallies []tally, dim int, logPrior, logModel []float64) WeightedSample {
 	var sample WeightedSample
 	var theta []float64

@@ -11,16 +11,18 @@ import (
 )
 
 // anchor is the fixed map that ends a flow with a Precision H and a Linear term b. For a model with
-// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A. That is the posterior of
-// every submodel at once where the log density of the saturated model is -½ θᵀHθ + bᵀθ and a model
-// sets the other coordinates to zero, so the layers before it only learn what is not quadratic.
+// active coordinates A it sends N(0, I) to N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A. That is the
+// posterior of every submodel at once where the log density of the saturated model is -½ θᵀHθ + bᵀθ
+// and a model sets the other coordinates to zero, so the layers before it only learn what is not
+// quadratic.
 //
 //	θ_A = U L⁻ᵀ (x_A + h)   with  U = diag(H_AA)^-½,  L Lᵀ = U H_AA U,  L h = U b_A
 //
 // It has no trainable variables. Nodes hold the batch last, [D, B], so that each step of the
 // factorisation is one pass along contiguous memory.
 //
-// H and b are the same for all rows of a batch, from the Config, or each row has its own, from [Flow.Given].
+// H and b are the same for all rows of a batch, from the Config, or each row has its own, from
+// [Flow.Given].
 type anchor struct {
 	logUnit *graph.Node // log U [D, 1], or [D, B] if each row has its own
 	shift   *graph.Node // h [D, B], or [D, 1] without factor
@@ -30,10 +32,12 @@ type anchor struct {
 // quadratic is -½ θᵀHθ + bᵀθ of each row of a batch.
 type quadratic struct{ precision, linear *graph.Node } // [B, D, D], [B, D]
 
-// Given returns the flow with an anchor of its own for each row of a batch: a new flow is then N(H_AA⁻¹b_A, H_AA⁻¹) with the
-// row's precision H and linear term b in place of those of the Config. precision is [B, D, D], linear [B, D]; only
-// the entries of active coordinates count. Where a Hessian is not positive definite the anchor is some other normal distribution, and still
-// a valid flow. No gradient passes through either. The flow belongs to the graph of the nodes; its variables are those of f.
+// Given returns the flow with an anchor of its own for each row of a batch: a new flow is then
+// N(H_AA⁻¹b_A, H_AA⁻¹) with the row's precision H and linear term b in place of those of the
+// Config. precision is [B, D, D], linear [B, D]; only the entries of active coordinates count.
+// Where a Hessian is not positive definite the anchor is some other normal distribution, and still
+// a valid flow. No gradient passes through either. The flow belongs to the graph of the nodes; its
+// variables are those of f.
 func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	dim := f.cfg.Dim
 	if precision.Rank() != 3 || precision.Shape().Dim(1) != dim || precision.Shape().Dim(2) != dim || linear.Rank() != 2 || linear.Shape().Dim(1) != dim {
@@ -44,8 +48,9 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 	return &given
 }
 
-// Mode returns where each row's quadratic -½ θᵀHθ + bᵀθ is largest over the coordinates A in use, θ_A = H_AA⁻¹ b_A, and zeros elsewhere: mask [B, D] Bool,
-// precision H [B, D, D] and linear b [B, D] are as for [Flow.Given]. -> [B, D]
+// Mode returns where each row's quadratic -½ θᵀHθ + bᵀθ is largest over the coordinates A in use,
+// θ_A = H_AA⁻¹ b_A, and zeros elsewhere: mask [B, D] Bool, precision H [B, D, D] and linear b [B,
+// D] are as for [Flow.Given]. -> [B, D]
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
@@ -56,7 +61,8 @@ func Mode(mask, precision, linear *graph.Node) *graph.Node {
 // anchor is that of the flow for rows with their own quadratics.
 func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	dim := q.linear.Shape().Dim(1)
-	precision := graph.TransposeAllAxes(graph.ConvertDType(q.precision, dtype), 1, 2, 0) // [D, D, B]
+	// [D, D, B]
+	precision := graph.TransposeAllAxes(graph.ConvertDType(q.precision, dtype), 1, 2, 0)
 	diagonal := make([]*graph.Node, dim)
 	for j := range diagonal {
 		diagonal[j] = graph.Reshape(graph.Slice(precision, graph.AxisElem(j), graph.AxisElem(j)), 1, -1)
@@ -101,7 +107,8 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 	return a
 }
 
-// toParams maps x to θ, both [B, D], and returns log ∂θ_i/∂x_i [B, D]; both count where mask is true.
+// toParams maps x to θ, both [B, D], and returns log ∂θ_i/∂x_i [B, D]; both count where mask is
+// true.
 func (a *anchor) toParams(mask, x *graph.Node) (theta, logSlope *graph.Node) {
 	y := graph.Add(turned(active(mask, x)), a.shift)
 	if l := a.factor; l != nil {
@@ -127,8 +134,8 @@ func (a *anchor) logSlope(like *graph.Node) *graph.Node {
 	return graph.BroadcastToShape(turned(logSlope), like.Shape())
 }
 
-// active returns x with zeros where mask is false. The anchor multiplies what is there by zero, which would
-// not hide an infinity.
+// active returns x with zeros where mask is false. The anchor multiplies what is there by zero,
+// which would not hide an infinity.
 func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
 func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) }
@@ -140,5 +147,6 @@ func stacked(rows []*graph.Node) *graph.Node { return graph.Concatenate(rows, 0)
 func linearMap(x *graph.Node, apply, transposed func(*graph.Node) *graph.Node) *graph.Node {
 	value := graph.StopGradient(x)
 	carrier := graph.IdentityWithCustomGradient(x, func(_, gradient *graph.Node) *graph.Node { return transposed(gradient) })
-	return graph.Add(graph.StopGradient(apply(value)), graph.Sub(carrier, value)) // plus exactly zero
+	// plus exactly zero
+	return graph.Add(graph.StopGradient(apply(value)), graph.Sub(carrier, value))
 }

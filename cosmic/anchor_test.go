@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// randomPrecision returns a dense positive definite matrix [dim·dim] with rows of very different units.
+// randomPrecision returns a dense positive definite matrix [dim·dim] with rows of very different
+// units.
 func randomPrecision(dim int) []float64 {
 	rng := stream.Rand(uint64(dim), "precision")
 	x := mat.NewDense(2*dim+1, dim, nil)
@@ -69,7 +70,8 @@ func gaussian(cfg Config, mask []bool) (active []int, precision *mat.SymDense, l
 	return active, precision, linear
 }
 
-// anchorOracle maps z by an anchor alone with gonum's Cholesky decomposition H_AA = G Gᵀ: θ_A = G⁻ᵀ(z_A + G⁻¹b_A).
+// anchorOracle maps z by an anchor alone with gonum's Cholesky decomposition H_AA = G Gᵀ: θ_A =
+// G⁻ᵀ(z_A + G⁻¹b_A).
 func anchorOracle(cfg Config, mask []bool, z []float64) (theta []float64, logDet float64) {
 	theta = append(theta, z...)
 	active, precision, linear := gaussian(cfg, mask)
@@ -109,8 +111,8 @@ func allMasks(dim int, x []float64) (b batch) {
 	return b
 }
 
-// TestAnchorIsExactForGaussians compares mean, covariance and log-determinant of every submodel with the
-// Gaussian that the quadratic gives it.
+// TestAnchorIsExactForGaussians compares mean, covariance and log-determinant of every submodel
+// with the Gaussian that the quadratic gives it.
 func TestAnchorIsExactForGaussians(t *testing.T) {
 	for _, dim := range []int{1, 5} {
 		cfg := Config{Dim: dim, Kind: Diagonal, Precision: randomPrecision(dim), Linear: randomLinear(dim)}
@@ -146,7 +148,8 @@ func TestAnchorIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestDiagonalPrecision builds the anchor without couplings, in more coordinates than one with couplings may have.
+// TestDiagonalPrecision builds the anchor without couplings, in more coordinates than one with
+// couplings may have.
 func TestDiagonalPrecision(t *testing.T) {
 	const dim = MaxCoupledDim + 1
 	cfg := Config{Dim: dim, Kind: Diagonal, Precision: identity(dim), Linear: randomLinear(dim)}
@@ -166,9 +169,9 @@ func TestDiagonalPrecision(t *testing.T) {
 	require.Equal(t, logDet, logDet2)
 }
 
-// TestNearlySingularPrecision has two coordinates that almost repeat a third (variance inflation 1e4), and
-// two that do to within rounding: Float32 must agree with the oracle on the first and be finite and invertible
-// on the second.
+// TestNearlySingularPrecision has two coordinates that almost repeat a third (variance inflation
+// 1e4), and two that do to within rounding: Float32 must agree with the oracle on the first and be
+// finite and invertible on the second.
 func TestNearlySingularPrecision(t *testing.T) {
 	const dim, rows = 12, 30
 	for _, c := range []struct {
@@ -214,8 +217,8 @@ func TestNearlySingularPrecision(t *testing.T) {
 	}
 }
 
-// TestAnchorStaysInItsContext restores an anchor from the context, as a run that continues from a checkpoint does:
-// a flow that was configured without one, or with another one, must use it.
+// TestAnchorStaysInItsContext restores an anchor from the context, as a run that continues from a
+// checkpoint does: a flow that was configured without one, or with another one, must use it.
 func TestAnchorStaysInItsContext(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)
@@ -233,8 +236,8 @@ func TestAnchorStaysInItsContext(t *testing.T) {
 	}
 }
 
-// TestUnmaskedFactorIsWrong shows that the tests above can fail: with the factor of the saturated model
-// for all, the draws of a submodel have the wrong mean and scale.
+// TestUnmaskedFactorIsWrong shows that the tests above can fail: with the factor of the saturated
+// model for all, the draws of a submodel have the wrong mean and scale.
 func TestUnmaskedFactorIsWrong(t *testing.T) {
 	cfg := Config{Dim: 5, Kind: Diagonal, Precision: randomPrecision(5), Linear: randomLinear(5)}
 	s := newSubject(t, cfg)

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkGradient times value and gradient of a batch of 64 in Float32, the work of a training step.
+// BenchmarkGradient times value and gradient of a batch of 64 in Float32, the work of a training
+// step.
 func BenchmarkGradient(b *testing.B) {
 	for _, cfg := range []Config{{Dim: 8, Features: 7}, {Dim: 8, Features: 7, Kind: Spline}, {Dim: 8, Features: 7, Kind: Diagonal}} {
 		b.Run(fmt.Sprint(cfg.Kind), func(b *testing.B) {

@@ -4,11 +4,13 @@ import "fmt"
 
 // Config describes a flow. Dim is required; every other zero value stands for the default given.
 type Config struct {
-	Dim      int  `json:"dim,omitempty"`      // D, coordinates of the saturated parameter vector
-	Features int  `json:"features,omitempty"` // C, columns of feats; 0: the networks see no features and feats is nil
-	Kind     Kind `json:"kind"`               // Affine by default
+	Dim int `json:"dim,omitempty"` // D, coordinates of the saturated parameter vector
+	// C, columns of feats; 0: the networks see no features and feats is nil
+	Features int  `json:"features,omitempty"`
+	Kind     Kind `json:"kind"` // Affine by default
 
-	Layers int `json:"layers"` // autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
+	// autoregressive layers, 5; for Diagonal, hidden layers of its MLP, 2
+	Layers int `json:"layers"`
 	Blocks int `json:"blocks"` // residual blocks per autoregressive layer, 2; unused by Diagonal
 	Hidden int `json:"hidden"` // units per hidden layer, 32
 	Bins   int `json:"bins"`   // bins of a spline, 8, at least 2; unused by the other kinds
@@ -20,16 +22,16 @@ type Config struct {
 	// Embedding says which features are numbers of things, to be looked up in a learned table.
 	Embedding Embedding `json:"embedding,omitzero"`
 
-	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length Dim
-	// (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a model
-	// with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A, in the
-	// original order and units of theta. Take them from the quadratic -½ θᵀHθ + bᵀθ that
+	// Precision H, row-major [Dim, Dim], symmetric and positive definite, and Linear b, of length
+	// Dim (nil: zeros), give the flow an anchor: a last, fixed map after which a new flow is, for a
+	// model with active coordinates A, the normal distribution N(μ_A, H_AA⁻¹) with H_AA μ_A = b_A,
+	// in the original order and units of theta. Take them from the quadratic -½ θᵀHθ + bᵀθ that
 	// approximates the log density of the saturated model. nil: no anchor, and a new flow is the
 	// identity. A diagonal H, which takes location and scale from here but no dependence, costs
 	// nothing; any other needs Dim ≤ MaxCoupledDim.
 	//
-	// They are stored as variables that are not trained. A context that already has them, such as one
-	// restored from a checkpoint, keeps its own.
+	// They are stored as variables that are not trained. A context that already has them, such as
+	// one restored from a checkpoint, keeps its own.
 	Precision []float64 `json:"precision,omitempty"`
 	Linear    []float64 `json:"linear,omitempty"`
 

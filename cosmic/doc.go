@@ -10,19 +10,19 @@
 //
 // P_m puts the active coordinates first, in order (proposition 2.2). T_l is autoregressive: slot s
 // is moved by a monotone map τ_ρ whose parameters ρ come from the slots before it and from the
-// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of
-// eq. 8. R_m reverses the first d_m slots; where L is even a last R_m restores their order. E shifts
+// features of m (eq. 7), and where the mask is 0 a selection replaces the convex combination of eq.
+// 8. R_m reverses the first d_m slots; where L is even a last R_m restores their order. E shifts
 // and scales each active coordinate by two numbers of its own, free of m. The Diagonal kind has one
 // layer without permutation, whose ρ depends on m alone.
 //
-// Q_m, the anchor, is there if the Config has a Precision H and a Linear term b. It is fixed: the affine map
-// that sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A. If the log density of the
-// saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same density with its inactive coordinates
-// at zero, this is about the posterior of every model, however the predictors correlate; a new flow is
-// exactly it, and training only learns the rest.
+// Q_m, the anchor, is there if the Config has a Precision H and a Linear term b. It is fixed: the
+// affine map that sends N(0, I) to N(μ_A, H_AA⁻¹), H_AA μ_A = b_A, on the active coordinates A. If
+// the log density of the saturated parameters is about -½ θᵀHθ + bᵀθ, and a model is the same
+// density with its inactive coordinates at zero, this is about the posterior of every model,
+// however the predictors correlate; a new flow is exactly it, and training only learns the rest.
 //
-// Because inactive coordinates are last and are the identity, they are unchanged to the bit, nothing
-// depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
+// Because inactive coordinates are last and are the identity, they are unchanged to the bit,
+// nothing depends on them, and log q(θ | m) = Σ_active log N(z_i; 0, 1) - logDet.
 //
 // # Notation
 //

@@ -4,17 +4,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// minPivot bounds the squares of the diagonal of a factor from below. Exact squares are at most 1: they are
-// one over the variance inflation factor of a coordinate given those before it. Below the bound, rounding in
-// Float32 would decide about them. Any positive value gives a valid flow: map and density share the factor.
+// minPivot bounds the squares of the diagonal of a factor from below. Exact squares are at most 1:
+// they are one over the variance inflation factor of a coordinate given those before it. Below the
+// bound, rounding in Float32 would decide about them. Any positive value gives a valid flow: map
+// and density share the factor.
 const minPivot = 1e-6
 
-// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of masks, where R, the same for all
-// rows or one for each, has unit diagonal: the factor of R restricted to the active coordinates, and of the identity on the others. It comes
-// with h, the solution of L h = m∘b. No gradient passes through any of them.
+// factor is the Cholesky factor L of the matrix R∘(m mᵀ) + diag(1-m) of each row m of a batch of
+// masks, where R, the same for all rows or one for each, has unit diagonal: the factor of R
+// restricted to the active coordinates, and of the identity on the others. It comes with h, the
+// solution of L h = m∘b. No gradient passes through any of them.
 //
-// GoMLX differentiates slices by padding, which not every backend can do, and fusing a few long steps costs
-// less than many short ones: so the methods work on columns of L, and none is meant to be differentiated.
+// GoMLX differentiates slices by padding, which not every backend can do, and fusing a few long
+// steps costs less than many short ones: so the methods work on columns of L, and none is meant to
+// be differentiated.
 type factor struct {
 	columns  []*graph.Node // [D-1-j, B]: L[i, j] for i > j
 	diagonal []*graph.Node // L[j, j] [1, B]
@@ -28,7 +31,8 @@ func newFactor(mask, couplings, linear *graph.Node) *factor {
 	m := graph.ConvertDType(turned(mask), couplings.DType()) // [D, B]
 	// b is one more row of R: elimination turns it into h.
 	extended := graph.Concatenate([]*graph.Node{m, graph.OnesLike(at(m, 0))}, 0)
-	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0) // [D+1, D, n]
+	// [D+1, D, n]
+	rows := graph.Concatenate([]*graph.Node{couplings, graph.InsertAxes(linear, 0)}, 0)
 
 	var extendedColumns, shift []*graph.Node // columns with h_j below
 	f := &factor{}

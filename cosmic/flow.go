@@ -57,8 +57,8 @@ func New(cfg Config) (*Flow, error) {
 func (f *Flow) Config() Config { return f.cfg }
 
 // ToParams maps reference draws to parameters in one pass. mask [B, D] Bool marks the coordinates
-// the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0),
-// z [B, D] is Float32 or Float64 and sets the dtype of the results: theta [B, D], equal to z to the bit
+// the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0), z [B,
+// D] is Float32 or Float64 and sets the dtype of the results: theta [B, D], equal to z to the bit
 // where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active coordinates.
 //
 // Like every graph function it panics with an error value on inputs of a wrong shape or dtype.
@@ -170,8 +170,8 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	return f.perceptron(ctx.In("encoder"), f.embed(ctx.In("embedding"), feats), f.cfg.Encoder)
 }
 
-// endMap is the affine map shift_i + exp(logScale_i)·x_i after the layers, one pair per coordinate in
-// original order, free of the model. Both are [B, D] and start at zero.
+// endMap is the affine map shift_i + exp(logScale_i)·x_i after the layers, one pair per coordinate
+// in original order, free of the model. Both are [B, D] and start at zero.
 type endMap struct{ shift, logScale *graph.Node }
 
 func (f *Flow) endMap(ctx *context.Context, x *graph.Node) endMap {

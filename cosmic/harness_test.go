@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// batch is the input of a flow: masks that include the full and the empty model, feats, and z or theta.
+// batch is the input of a flow: masks that include the full and the empty model, feats, and z or
+// theta.
 type batch struct {
 	mask  [][]bool
 	feats [][]float64
@@ -67,12 +68,13 @@ func newSubject(t testing.TB, cfg Config) subject {
 	return subject{t, flow, context.New(), testkit.Backend(t)}
 }
 
-// randomise replaces every trainable variable by normal draws: the zeros that make the flow start as the
-// identity would hide most mistakes. Draws have standard deviation scale, over √n for a matrix of n
-// rows, which keeps Jacobians well enough conditioned for the tolerances here.
+// randomise replaces every trainable variable by normal draws: the zeros that make the flow start
+// as the identity would hide most mistakes. Draws have standard deviation scale, over √n for a
+// matrix of n rows, which keeps Jacobians well enough conditioned for the tolerances here.
 func (s subject) randomise(scale float64) subject {
 	s.t.Helper()
-	s.eval(s.flow.ToParams, dtypes.Float64, newBatch(1, 2, s.flow.cfg.Dim, s.flow.cfg.Features)) // creates them
+	// creates them
+	s.eval(s.flow.ToParams, dtypes.Float64, newBatch(1, 2, s.flow.cfg.Dim, s.flow.cfg.Features))
 	for v := range s.ctx.IterVariables() {
 		if !v.Trainable {
 			continue
@@ -183,7 +185,8 @@ func jitter(x [][]float64, mask [][]bool, rng *rand.Rand) [][]float64 {
 func kinds(dim, features int) []Config {
 	list := []Config{
 		{Kind: Affine, Layers: 3, Blocks: 1, Hidden: 8},
-		{Kind: Affine, Layers: 2, Blocks: 2, Hidden: 4}, // fewer units than coordinates, last reversal undone
+		// fewer units than coordinates, last reversal undone
+		{Kind: Affine, Layers: 2, Blocks: 2, Hidden: 4},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 6, Encoder: []int{5, 4}},
 		{Kind: Affine, Layers: 2, Blocks: 1, Hidden: 5, Precision: randomPrecision(dim), Linear: randomLinear(dim)},
 		{Kind: Spline, Layers: 2, Blocks: 1, Hidden: 8, Bins: 4},

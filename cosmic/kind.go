@@ -29,7 +29,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// MarshalText writes the name in lower case: what is stored stays readable, and safe from a change of order.
+// MarshalText writes the name in lower case: what is stored stays readable, and safe from a change
+// of order.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
 		return nil, fmt.Errorf("cosmic: unknown Kind %v", k)

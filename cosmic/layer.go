@@ -13,9 +13,9 @@ import (
 type univariate interface {
 	// outputs lists how many parameters per coordinate each head of the network gives.
 	outputs() []int
-	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape
-	// [B, D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are ever NaN for
-	// finite inputs, whatever coordinate they belong to: selection cannot hide a NaN from a gradient.
+	// toParams returns θ = τ_ρ(z) and log dθ/dz, both [B, D], for rho[h] of shape [B,
+	// D·outputs()[h]] and z [B, D]. Neither the results nor their gradients are ever NaN for finite
+	// inputs, whatever coordinate they belong to: selection cannot hide a NaN from a gradient.
 	toParams(rho []*graph.Node, z *graph.Node) (theta, logSlope *graph.Node)
 	// toBase returns z with τ_ρ(z) = θ and the same log dθ/dz.
 	toBase(rho []*graph.Node, theta *graph.Node) (z, logSlope *graph.Node)

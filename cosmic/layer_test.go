@@ -20,7 +20,8 @@ func packedBatch() batch {
 	return b
 }
 
-// alone returns a single layer as a graphFn whose logDet is the sum of its log slopes; mask means slots.
+// alone returns a single layer as a graphFn whose logDet is the sum of its log slopes; mask means
+// slots.
 func alone(f *Flow, invert bool) graphFn {
 	return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 		ctx = ctx.Checked(false)

@@ -30,7 +30,8 @@ func newPacking(mask *graph.Node) packing {
 	}
 	rank := count(mask, upTo) // [B, D] active coordinates among the first i+1
 	used := graph.BroadcastToDims(
-		graph.ReduceAndKeep(graph.ConvertDType(mask, dtypes.Int32), graph.ReduceSum, 1), batch, dim) // d_m
+		// d_m
+		graph.ReduceAndKeep(graph.ConvertDType(mask, dtypes.Int32), graph.ReduceSum, 1), batch, dim)
 
 	index := shapes.Make(dtypes.Int32, batch, dim)
 	column := graph.Iota(g, index, 1)

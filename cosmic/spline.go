@@ -98,7 +98,8 @@ func (s spline) find(steps, widths, heights, slopes, x *graph.Node) bin {
 	passed := graph.ConvertDType(graph.GreaterOrEqual(at, knots), dtype) // 1 … 1 0 … 0
 
 	one := graph.Ones(g, shapes.Make(dtype, batch, dim, 1))
-	before := graph.Concatenate([]*graph.Node{passed, graph.ZerosLike(one)}, -1) // bins left of the one found
+	// bins left of the one found
+	before := graph.Concatenate([]*graph.Node{passed, graph.ZerosLike(one)}, -1)
 	here := graph.Sub(graph.Concatenate([]*graph.Node{one, passed}, -1), before) // the one found
 	first := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(0))
 	last := graph.Slice(here, graph.AxisRange(), graph.AxisRange(), graph.AxisElem(s.bins-1))
@@ -132,8 +133,8 @@ func (b bin) curvature() *graph.Node {
 	return graph.Sub(graph.Add(b.d0, b.d1), graph.MulScalar(b.secant, 2))
 }
 
-// evaluate returns the value of the spline at the fraction ξ of the bin's width and the logarithm of its
-// slope there (eq. 4 and 5 of Durkan et al.).
+// evaluate returns the value of the spline at the fraction ξ of the bin's width and the logarithm
+// of its slope there (eq. 4 and 5 of Durkan et al.).
 func (b bin) evaluate(xi *graph.Node) (y, logSlope *graph.Node) {
 	rest := graph.OneMinus(xi)
 	cross := graph.Mul(xi, rest)

@@ -18,17 +18,20 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// anchors are an independent normal distribution for each family of networks, N(μ, diag exp(2ρ)), fitted to its posterior. The flow starts there: where the
-// posteriors of thousands of families are is more than one network can learn, and how they depart from independent normals is what it is for.
+// anchors are an independent normal distribution for each family of networks, N(μ, diag exp(2ρ)),
+// fitted to its posterior. The flow starts there: where the posteriors of thousands of families are
+// is more than one network can learn, and how they depart from independent normals is what it is
+// for.
 type anchors struct {
 	Shift, LogScale [][]float32 // μ and ρ [F][D]
 }
 
 // Settings of the fit of anchors, by Adam on single draws.
 const (
-	anchorBatch     = 256
-	anchorSteps     = 150
-	anchorColdSteps = 400 // for families with one parent, which have no smaller family to start from
+	anchorBatch = 256
+	anchorSteps = 150
+	// for families with one parent, which have no smaller family to start from
+	anchorColdSteps = 400
 	anchorRate      = 0.03
 	anchorLogScale  = -1.5
 )
@@ -40,7 +43,8 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 		mask := t.space.Mask(codes)
 		theta := graph.Add(shift, graph.Mul(graph.Exp(logScale), noise))
 		entropy := graph.ReduceSum(graph.Where(mask, logScale, graph.ZerosLike(logScale)), -1)
-		bound := graph.Add(t.logJointOf(codes, mask, theta), entropy) // the evidence lower bound up to a constant
+		// the evidence lower bound up to a constant
+		bound := graph.Add(t.logJointOf(codes, mask, theta), entropy)
 		gradients := graph.Gradient(graph.ReduceAllSum(bound), shift, logScale)
 		return []*graph.Node{bound, gradients[0], gradients[1]}
 	})
@@ -48,7 +52,8 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 		return nil, err
 	}
 	random := stream.Rand(seed, "anchors")
-	start := make([]float32, dim) // of all families alike: neighbours end up at the same one of many equivalent modes
+	// of all families alike: neighbours end up at the same one of many equivalent modes
+	start := make([]float32, dim)
 	for k := range start {
 		start[k] = float32(0.5 * random.NormFloat64())
 	}
@@ -86,7 +91,8 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 	return a, nil
 }
 
-// startFrom copies the anchor of the best family with one parent less, and tells whether there is one with parents. Weights of the new parent start small.
+// startFrom copies the anchor of the best family with one parent less, and tells whether there is
+// one with parents. Weights of the new parent start small.
 func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float64, l layout, start []float32) (warm bool) {
 	a.Shift[i], a.LogScale[i] = append([]float32(nil), start...), make([]float32, len(start))
 	for k := range a.LogScale[i] {
@@ -116,10 +122,12 @@ func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float
 	return true
 }
 
-// ascend takes Adam steps on the bounds of some families at once, and leaves the mean of the last quarter of their bounds in bound.
+// ascend takes Adam steps on the bounds of some families at once, and leaves the mean of the last
+// quarter of their bounds in bound.
 func (t *familyTarget) ascend(ctx gocontext.Context, exec *graph.Exec, a *anchors, own []int, steps int, normal func() float64, bound []float64) error {
 	dim, batch := t.space.Dim(), anchorBatch
-	for _, smaller := range []int{anchorBatch / 4, anchorBatch / 16} { // each shape is compiled once
+	// each shape is compiled once
+	for _, smaller := range []int{anchorBatch / 4, anchorBatch / 16} {
 		if len(own) <= smaller {
 			batch = smaller
 		}
@@ -196,7 +204,8 @@ func (a *anchors) write(path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return gob.NewEncoder(w).Encode(a) })
 }
 
-// readAnchors reads what write has stored, for so many families and coordinates; nil without an error if there is no file.
+// readAnchors reads what write has stored, for so many families and coordinates; nil without an
+// error if there is no file.
 func readAnchors(path string, families, dim int) (*anchors, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Anchors of linear families, whose posteriors with known noise are normal: μ is their mode, and exp(ρ) the scale that fits best, 1/√H_kk. The error of
-// Adam on single draws is bounded loosely; anchors that had not moved would be off by far more.
+// Anchors of linear families, whose posteriors with known noise are normal: μ is their mode, and
+// exp(ρ) the scale that fits best, 1/√H_kk. The error of Adam on single draws is bounded loosely;
+// anchors that had not moved would be off by far more.
 func TestAnchorsOfNormalPosteriors(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an edge, until none is better, and returns
-// where it ends. The score is the Gaussian log likelihood at its maximum less ½ log n for each edge: linear mechanisms and a variance of its own for each node. It
-// keeps to the constraints and starts from the required edges.
+// GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an
+// edge, until none is better, and returns where it ends. The score is the Gaussian log likelihood
+// at its maximum less ½ log n for each edge: linear mechanisms and a variance of its own for each
+// node. It keeps to the constraints and starts from the required edges.
 func GreedyBIC(d *Data, s Structure) *Graph {
 	stats := make([]*linearStats, s.Nodes)
 	for j := range stats {
@@ -65,7 +66,8 @@ func (s *linearStats) bic(parents Set) float64 {
 	return -n/2*(math.Log(variance)+1+2*halfLog2Pi) - float64(len(of))*math.Log(n)/2
 }
 
-// leastSquares returns the weights that leave the smallest residual; a ridge of 1e-10 decides where parents are collinear.
+// leastSquares returns the weights that leave the smallest residual; a ridge of 1e-10 decides where
+// parents are collinear.
 func (s *linearStats) leastSquares(of []int) []float64 {
 	var trace float64
 	for _, i := range of {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With plenty of data the climb ends in a graph that is equivalent to the truth, and no neighbour of it scores better.
+// With plenty of data the climb ends in a graph that is equivalent to the truth, and no neighbour
+// of it scores better.
 func TestGreedyBIC(t *testing.T) {
 	d := chainData(t, 500, DataOptions{})
 	g := GreedyBIC(d, FreeStructure(3))

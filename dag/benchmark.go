@@ -25,18 +25,21 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Benchmark is the simulation study of the paper (F.4, figure 3): data sets whose first rows are analysed at several sizes, with the mechanisms and the noise
-// of the simulation known and a prior uniform over graphs.
+// Benchmark is the simulation study of the paper (F.4, figure 3): data sets whose first rows are
+// analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
+// uniform over graphs.
 type Benchmark struct {
 	DataSets   int          `json:"data_sets"`
 	Sizes      []int        `json:"sizes"` // rows
 	Simulation Simulation   `json:"simulation"`
 	Steps      int          `json:"steps"`           // of training; 0: the default
 	DType      dtypes.DType `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Seed       uint64       `json:"seed"`            // of the first data set; the others have the next
+	// of the first data set; the others have the next
+	Seed uint64 `json:"seed"`
 }
 
-// BenchmarkRow are the means over data sets of the paper's four scores, each with its standard error, of one method at one size.
+// BenchmarkRow are the means over data sets of the paper's four scores, each with its standard
+// error, of one method at one size.
 type BenchmarkRow struct {
 	Rows     int    `json:"rows"`
 	Method   string `json:"method"` // vti, greedy BIC or empty
@@ -58,8 +61,10 @@ type BenchmarkRow struct {
 // benchmarkFile holds the settings of a benchmark in its directory.
 const benchmarkFile = "benchmark.json"
 
-// Run analyses every data set at every size, each in a run directory of its own below dir, and writes table and figure there. Runs that are there already are kept,
-// so that a benchmark that was stopped goes on, or grows. A directory of other settings is refused, as Check says. status hears of each run.
+// Run analyses every data set at every size, each in a run directory of its own below dir, and
+// writes table and figure there. Runs that are there already are kept, so that a benchmark that was
+// stopped goes on, or grows. A directory of other settings is refused, as Check says. status hears
+// of each run.
 func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, status func(string)) ([]BenchmarkRow, error) {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return nil, fmt.Errorf("benchmark: expected at least one data set and one size, found %d and %d", b.DataSets, len(b.Sizes))
@@ -92,8 +97,8 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, st
 	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
 }
 
-// Check fails for a directory that holds something else than a benchmark, or one of other settings. More data sets and more sizes are no other settings: those that are there
-// already are kept.
+// Check fails for a directory that holds something else than a benchmark, or one of other settings.
+// More data sets and more sizes are no other settings: those that are there already are kept.
 func (b Benchmark) Check(dir string) error {
 	path := filepath.Join(dir, benchmarkFile)
 	content, err := os.ReadFile(path)
@@ -139,7 +144,8 @@ func (b Benchmark) Check(dir string) error {
 	case found.Seed != b.Seed:
 		return differs("--seed", found.Seed, b.Seed)
 	}
-	there.Graph, there.Names, asked.Graph, asked.Names = nil, nil, nil, nil // the file does not have them
+	// the file does not have them
+	there.Graph, there.Names, asked.Graph, asked.Names = nil, nil, nil, nil
 	if !reflect.DeepEqual(there, asked) {
 		return differs("the simulation", there, asked)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
-// Size of the figure: four panels side by side, and the legend, which has no line behind it, to their right.
+// Size of the figure: four panels side by side, and the legend, which has no line behind it, to
+// their right.
 const (
 	figureWidth  = 34 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
@@ -28,7 +29,8 @@ var methodColors = map[string]color.Color{
 	"vti": color.NRGBA{R: 0x1f, G: 0x5f, B: 0xa8, A: 0xff}, "greedy BIC": color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, "empty": color.Gray{Y: 0x90},
 }
 
-// writeBenchmarkFigure draws the four scores against the number of rows, with bars of one standard error, as SVG and PNG.
+// writeBenchmarkFigure draws the four scores against the number of rows, with bars of one standard
+// error, as SVG and PNG.
 func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 	panels := [][]*plot.Plot{{}}
 	var legend plot.Legend

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// A benchmark of two data sets: runs, table and figure are there; a second call only reads; other settings are refused.
+// A benchmark of two data sets: runs, table and figure are there; a second call only reads; other
+// settings are refused.
 func TestBenchmark(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

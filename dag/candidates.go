@@ -10,17 +10,20 @@ import (
 	"sync/atomic"
 )
 
-// candidates are, for each node, the parents that a graph is likely to give it, with the scores of all sets of them, and do not change once made. They shape what chains over graphs propose, and
+// candidates are, for each node, the parents that a graph is likely to give it, with the scores of
+// all sets of them, and do not change once made. They shape what chains over graphs propose, and
 // not what they converge to: sets of other parents are reached edge by edge.
 type candidates struct {
 	problem *Problem
 	stats   []*linearStats // by node
 	parents [][]int        // candidates of each node, by rank
-	scores  [][]float64    // ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
+	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
+	scores [][]float64
 }
 
-// newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain in ℓ_j that it brings to one of a few sets: the empty one,
-// single parents that are good by themselves, and the parents that greedy search gives j, of which its neighbours there come first.
+// newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
+// in ℓ_j that it brings to one of a few sets: the empty one, single parents that are good by
+// themselves, and the parents that greedy search gives j, of which its neighbours there come first.
 func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := &candidates{problem: p, stats: make([]*linearStats, nodes), parents: make([][]int, nodes), scores: make([][]float64, nodes)}
@@ -38,7 +41,8 @@ func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(d
 	return c, err
 }
 
-// eachNode calls work for every node or chain, several at a time. Calls must not depend on each other.
+// eachNode calls work for every node or chain, several at a time. Calls must not depend on each
+// other.
 func eachNode(ctx gocontext.Context, nodes int, work func(j int)) error {
 	var next atomic.Int32
 	var group sync.WaitGroup
@@ -110,12 +114,16 @@ func compareDescending(a, b float64) int {
 }
 
 const (
-	missedVisits = 0.05 // share of graphs in which a node has a parent that is no candidate, beyond which it gets others
-	moreRefined  = 2    // candidates that it gets in addition
+	// share of graphs in which a node has a parent that is no candidate, beyond which it gets
+	// others
+	missedVisits = 0.05
+	moreRefined  = 2 // candidates that it gets in addition
 )
 
-// refined chooses candidates anew for nodes that often have a parent that is none: by how often each has been their parent, and more of them where that would leave such a one out. A parent that
-// only helps beside some others is found by this, and not by screening. That many others are rarely parents, as in large sparse graphs, is no reason: single edges find those.
+// refined chooses candidates anew for nodes that often have a parent that is none: by how often
+// each has been their parent, and more of them where that would leave such a one out. A parent that
+// only helps beside some others is found by this, and not by screening. That many others are rarely
+// parents, as in large sparse graphs, is no reason: single edges find those.
 func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, stats: c.stats, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
 	err := eachNode(ctx, len(c.parents), func(j int) {
@@ -174,12 +182,14 @@ func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 	}
 }
 
-// orderTables are sums over sets of candidates that come before a node in an order, at one inverse temperature of the likelihood.
+// orderTables are sums over sets of candidates that come before a node in an order, at one inverse
+// temperature of the likelihood.
 type orderTables struct {
 	*candidates
 	beta   float64
 	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
-	sorted [][]int32   // the masks of each node, those of the largest weight first; forbidden ones are left out
+	// the masks of each node, those of the largest weight first; forbidden ones are left out
+	sorted [][]int32
 }
 
 // newTables sums weights exp(β ℓ_j − λ edges).

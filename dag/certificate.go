@@ -11,27 +11,30 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Certificate says how far the posterior over graphs can be believed, given how well the scores of its families are known.
+// Certificate says how far the posterior over graphs can be believed, given how well the scores of
+// its families are known.
 type Certificate struct {
 	Verdict string `json:"verdict"` // trusted, doubtful or failed
-	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs that together hold a tenth of the probability.
-	// Null where nothing was weighed: for evidences by particles, and for chains.
+	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs
+	// that together hold a tenth of the probability. Null where nothing was weighed: for evidences
+	// by particles, and for chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
-	// Families is the number of families whose evidence was estimated: all that the constraints leave. Draws counts the draws behind them.
-	// Of an undivided flow and of chains there are none.
+	// Families is the number of families whose evidence was estimated: all that the constraints
+	// leave. Draws counts the draws behind them. Of an undivided flow and of chains there are none.
 	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
-	// Of evidences by particles: the fine islands, the share of graphs with a family that has none, and by how much log evidences rise on average when
-	// particles move twice as long.
+	// Of evidences by particles: the fine islands, the share of graphs with a family that has none,
+	// and by how much log evidences rise on average when particles move twice as long.
 	Islands  int    `json:"islands,omitempty"`
 	Rough    Number `json:"rough_share,omitzero"`
 	Settling Number `json:"settling,omitzero"`
 
-	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the least effective number of draws.
-	// An undivided flow has an R-hat where its weights did not do and tempered chains judged it.
+	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the
+	// least effective number of draws. An undivided flow has an R-hat where its weights did not do
+	// and tempered chains judged it.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
@@ -118,7 +121,8 @@ func (v *verdict) lower(to vti.Verdict, format string, args ...any) {
 	v.certificate.Reasons = append(v.certificate.Reasons, fmt.Sprintf(format, args...))
 }
 
-// limit makes the verdict doubtful when a value is above one bound, and failed when it is above another or no number.
+// limit makes the verdict doubtful when a value is above one bound, and failed when it is above
+// another or no number.
 func (v *verdict) limit(value, doubtful, failed float64, format string) {
 	switch {
 	case !(value <= failed):

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// The verdict goes by the k̂ of the families of the graphs that have weight, and by the errors of the edges.
+// The verdict goes by the k̂ of the families of the graphs that have weight, and by the errors of
+// the edges.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := FreeStructure(3)
@@ -48,7 +49,8 @@ func TestVerdictOnGraphs(t *testing.T) {
 	require.NotEqual(t, "trusted", judge().Verdict)
 }
 
-// Chains are judged by R-hat, effective draws, and the errors of edges, and every objection is among the reasons.
+// Chains are judged by R-hat, effective draws, and the errors of edges, and every objection is
+// among the reasons.
 func TestVerdictOnChains(t *testing.T) {
 	for name, test := range map[string]struct {
 		worst   rjmcmc.Summary

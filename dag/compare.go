@@ -27,14 +27,16 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return run, rundir.ReadResult(dir, run.Result)
 }
 
-// Comparison is how far two runs on the same nodes agree. Its models are graphs, whose codes list their edges.
+// Comparison is how far two runs on the same nodes agree. Its models are graphs, whose codes list
+// their edges.
 type Comparison struct {
 	compare.Comparison
 	// Edges compares the probabilities of both directions of every pair of nodes.
 	Edges []compare.Pair `json:"edges"`
 }
 
-// Compare sets two finished runs on the same table side by side. Runs on different tables, rows or nodes are refused.
+// Compare sets two finished runs on the same table side by side. Runs on different tables, rows or
+// nodes are refused.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -71,8 +73,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, edges and graphs as CSV, and the probabilities of the graphs against
-// each other as SVG and PNG. A directory that already holds a comparison is refused.
+// Write stores the comparison in a directory, which is made: the object as JSON, edges and graphs
+// as CSV, and the probabilities of the graphs against each other as SVG and PNG. A directory that
+// already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("edges.csv", "edge", c.Edges))
 }

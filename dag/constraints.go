@@ -15,13 +15,15 @@ type Constraints struct {
 	// Forbid and Require list edges as "a->b".
 	Forbid  []string `json:"forbid,omitempty"`
 	Require []string `json:"require,omitempty"`
-	// Tiers divides the nodes into groups: no edge leads from a later one to an earlier one. Nodes in none are free.
+	// Tiers divides the nodes into groups: no edge leads from a later one to an earlier one. Nodes
+	// in none are free.
 	Tiers [][]string `json:"tiers,omitempty"`
 	// MaxParents bounds the parents of every node; 0 for no bound.
 	MaxParents int `json:"max_parents,omitempty"`
 }
 
-// String says in words what is left: the edges that are there and those that are not, tiers, and the most parents; empty without constraints.
+// String says in words what is left: the edges that are there and those that are not, tiers, and
+// the most parents; empty without constraints.
 func (c Constraints) String() string {
 	const listed = 6
 	list := func(items []string) string {
@@ -50,7 +52,8 @@ func (c Constraints) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// ReadTiers reads a file with a tier in each line, the nodes of it separated by commas. Empty lines and those that begin with # are skipped.
+// ReadTiers reads a file with a tier in each line, the nodes of it separated by commas. Empty lines
+// and those that begin with # are skipped.
 func ReadTiers(path string) ([][]string, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -113,7 +116,8 @@ func (d *Data) splitEdges(texts []string) (list []string) {
 	return list
 }
 
-// NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no acyclic graph meets are an error that says why.
+// NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no
+// acyclic graph meets are an error that says why.
 func (d *Data) NewStructure(c Constraints) (Structure, error) {
 	s := Structure{Nodes: d.Nodes(), MaxParents: -1}
 	if s.Nodes > maxNodes {
@@ -189,8 +193,9 @@ func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string
 	return nil
 }
 
-// ReadTruth reads an adjacency matrix: a column of row names, then a column of 0 and 1 for each node, row = cause and column = effect. Without
-// a column of names the rows are in the order of the columns. Every node of the data must be there; others are left out.
+// ReadTruth reads an adjacency matrix: a column of row names, then a column of 0 and 1 for each
+// node, row = cause and column = effect. Without a column of names the rows are in the order of the
+// columns. Every node of the data must be there; others are left out.
 func (d *Data) ReadTruth(t *table.Table) (*Graph, error) {
 	path, columns := t.Path, t.Names()
 	rowNames := columns

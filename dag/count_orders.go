@@ -11,11 +11,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function: a row takes N 2^N steps, and 10! is exact in float32.
+// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function:
+// a row takes N 2^N steps, and 10! is exact in float32.
 const mostCountedNodes = 10
 
-// countOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency [B,N,N] Bool -> [B] float64. A set T of nodes can come first in as many orders as the
-// sets T∖j of those j in T whose parents are all in T∖j, taken together; sets of one size are done at a time. It panics above 10 nodes.
+// countOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency
+// [B,N,N] Bool -> [B] float64. A set T of nodes can come first in as many orders as the sets T∖j of
+// those j in T whose parents are all in T∖j, taken together; sets of one size are done at a time.
+// It panics above 10 nodes.
 func countOrders(adjacency *graph.Node) *graph.Node {
 	g, batch, nodes := adjacency.Graph(), adjacency.Shape().Dim(0), adjacency.Shape().Dim(1)
 	if nodes > mostCountedNodes {
@@ -31,8 +34,9 @@ func countOrders(adjacency *graph.Node) *graph.Node {
 	edges := graph.ConvertDType(adjacency, dtypes.Float32)
 	counts := graph.Ones(g, shapes.Make(dtypes.Float32, batch, 1))
 	for _, sets := range bySize[1:] {
-		outside, most := make([][]float32, len(sets)), make([][]float32, len(sets)) // [C, N]: nodes that are not in T; parents of j that may be among them, if j is in T
-		var before []int32                                                          // [C·N], of T∖j
+		// [C, N]: nodes that are not in T; parents of j that may be among them, if j is in T
+		outside, most := make([][]float32, len(sets)), make([][]float32, len(sets))
+		var before []int32 // [C·N], of T∖j
 		for c, set := range sets {
 			outside[c], most[c] = make([]float32, nodes), make([]float32, nodes)
 			for j := range nodes {

@@ -18,12 +18,14 @@ type Scaling int
 const (
 	// Standardize centres every column and divides it by its standard deviation.
 	Standardize Scaling = iota
-	// GlobalScale centres every column and divides all by one number, the standard deviation of all their values: the paper's preparation. Relative
-	// variances stay, and with equal noise they tell of directions.
+	// GlobalScale centres every column and divides all by one number, the standard deviation of all
+	// their values: the paper's preparation. Relative variances stay, and with equal noise they
+	// tell of directions.
 	GlobalScale
 	// Center only centres the columns.
 	Center
-	// Unscaled leaves the columns as they are. Linear mechanisms have no intercept, so the columns should have mean zero.
+	// Unscaled leaves the columns as they are. Linear mechanisms have no intercept, so the columns
+	// should have mean zero.
 	Unscaled
 )
 
@@ -60,7 +62,8 @@ func (s *Scaling) UnmarshalText(text []byte) (err error) {
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
-	// Intervened names a column that tells which node was set from outside in each row, by its name; empty cells and NA stand for none.
+	// Intervened names a column that tells which node was set from outside in each row, by its
+	// name; empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
@@ -77,16 +80,19 @@ type Data struct {
 	Names []string
 	// X are the values on the working scale [n,N].
 	X *mat.Dense
-	// Counted tells whether row r says anything of node j: not where it was set from outside [n][N]; nil when all do.
+	// Counted tells whether row r says anything of node j: not where it was set from outside
+	// [n][N]; nil when all do.
 	Counted [][]bool
-	// Scaling is what was done to the columns. Shift and Scale lead back to the table, or to its logarithms: x·Scale + Shift, by node.
+	// Scaling is what was done to the columns. Shift and Scale lead back to the table, or to its
+	// logarithms: x·Scale + Shift, by node.
 	Scaling      Scaling
 	Shift, Scale []float64
 	// DroppedRows counts rows left out for missing cells.
 	DroppedRows int
 }
 
-// leastRows is the least number of rows: a standard deviation needs two, and says something from three.
+// leastRows is the least number of rows: a standard deviation needs two, and says something from
+// three.
 const leastRows = 3
 
 // NewData prepares a table. Whatever is wrong with it is an error that names column and place.

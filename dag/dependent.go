@@ -9,11 +9,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// noiseless is the share of the squares of a column below which what other columns leave of it is rounding and not noise.
+// noiseless is the share of the squares of a column below which what other columns leave of it is
+// rounding and not noise.
 const noiseless = 1e-20
 
-// checkNoise fails for a column that others give without noise: a copy, another unit, a sum. An unknown noise scale would then be that of rounding. Combinations of so
-// many columns that any column is one, as of few rows, are no reason.
+// checkNoise fails for a column that others give without noise: a copy, another unit, a sum. An
+// unknown noise scale would then be that of rounding. Combinations of so many columns that any
+// column is one, as of few rows, are no reason.
 func (d *Data) checkNoise() error {
 	root := mat.NewDense(d.Nodes(), d.Nodes(), rootOfGram(d, -1))
 	columns := make([][]float64, d.Nodes())
@@ -57,7 +59,8 @@ func involved(columns [][]float64, x []float64) (list []int) {
 		left.SetCol(k, column)
 	}
 	var weights mat.VecDense
-	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x)) // an ill-conditioned solution names too many columns at worst
+	// an ill-conditioned solution names too many columns at worst
+	_ = weights.SolveVec(left, mat.NewVecDense(len(x), x))
 	for k, column := range columns {
 		if math.Abs(weights.AtVec(k))*floats.Norm(column, 2) > 1e-6*floats.Norm(x, 2) {
 			list = append(list, k)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Columns that others give without noise are named, with what gives them; noise of a millionth, few rows and a known noise scale are no reason to refuse.
+// Columns that others give without noise are named, with what gives them; noise of a millionth, few
+// rows and a known noise scale are no reason to refuse.
 func TestColumnsWithoutNoise(t *testing.T) {
 	random := randomOf(3)
 	problem := func(rows int, options ModelOptions, make func() []float64) error {

@@ -8,8 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// design is the fixed distribution over families that the flow is trained on. It is no approximation of a posterior: families of one graph stand
-// side by side, and each has to be fitted well whatever its evidence.
+// design is the fixed distribution over families that the flow is trained on. It is no
+// approximation of a posterior: families of one graph stand side by side, and each has to be fitted
+// well whatever its evidence.
 type design struct {
 	logProb []float64 // [F]
 	// Alias tables: family k stands for itself below its threshold and for alias[k] above.
@@ -17,8 +18,9 @@ type design struct {
 	alias     []int32
 }
 
-// newDesign gives half of the draws to all families alike, by node and then by the number of parents, and half to those that matter by guess: the
-// posterior probabilities of families under something cheaper.
+// newDesign gives half of the draws to all families alike, by node and then by the number of
+// parents, and half to those that matter by guess: the posterior probabilities of families under
+// something cheaper.
 func newDesign(families []Family, guess []float64) *design {
 	type cell struct{ node, size int }
 	counts, sizes := map[cell]float64{}, map[int]float64{}
@@ -38,7 +40,8 @@ func newDesign(families []Family, guess []float64) *design {
 	return newAlias(probability)
 }
 
-// newAlias prepares draws in constant time (Walker 1977, in Vose's form). Probabilities must be positive; they are normalised.
+// newAlias prepares draws in constant time (Walker 1977, in Vose's form). Probabilities must be
+// positive; they are normalised.
 func newAlias(probability []float64) *design {
 	var total float64
 	for _, p := range probability {
@@ -79,7 +82,8 @@ func (d *design) LogProb(_ *context.Context, codes *graph.Node) *graph.Node {
 func (d *design) Sample(_ *context.Context, uniforms *graph.Node) *graph.Node {
 	g := uniforms.Graph()
 	scaled := graph.MulScalar(uniforms, float64(len(d.logProb)))
-	cell := graph.MinScalar(graph.ConvertDType(graph.Floor(scaled), dtypes.Int32), len(d.logProb)-1) // [B,1]
+	// [B,1]
+	cell := graph.MinScalar(graph.ConvertDType(graph.Floor(scaled), dtypes.Int32), len(d.logProb)-1)
 	rest := graph.Squeeze(graph.Sub(scaled, graph.ConvertDType(cell, dtypes.Float64)), 1)
 	own := graph.LessThan(rest, graph.Gather(graph.Const(g, d.threshold), cell))
 	drawn := graph.Where(own, graph.Squeeze(cell, 1), graph.Gather(graph.Const(g, d.alias), cell))

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// The map from uniforms to families is exact: over an even grid of uniforms each family gets its probability to within the grid's spacing. Every
-// family has some, nodes have equal shares of the even half, and LogProb agrees.
+// The map from uniforms to families is exact: over an even grid of uniforms each family gets its
+// probability to within the grid's spacing. Every family has some, nodes have equal shares of the
+// even half, and LogProb agrees.
 func TestDesign(t *testing.T) {
 	s := FreeStructure(4)
 	s.MaxParents = 2

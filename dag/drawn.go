@@ -35,7 +35,8 @@ func drawnFrom(graphs [][]int, families []Family, source parameterSource) (d dra
 	return d
 }
 
-// spread picks draws from a list in proportion to their counts: [fileDraws] families by node, in random order.
+// spread picks draws from a list in proportion to their counts: [fileDraws] families by node, in
+// random order.
 func spread(list []Draw, random *rand.Rand) (graphs [][]int) {
 	total := 0
 	for _, d := range list {
@@ -60,7 +61,8 @@ func (d drawn) count() []Draw {
 	return countDraws(graphs, nil)
 }
 
-// thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains side by side.
+// thin keeps about so many draws of chains, evenly spread: they are in order of time, the chains
+// side by side.
 func (d drawn) thin(most int) (kept drawn) {
 	every := max(1, len(d.parents)/most)
 	for chains := int(slices.Max(d.chain)); divisor(every, chains) > 1; {
@@ -80,7 +82,8 @@ func divisor(a, b int) int {
 	return a
 }
 
-// split is the draws by node: the families that they have, with their shares, and a source of the parameters drawn with each.
+// split is the draws by node: the families that they have, with their shares, and a source of the
+// parameters drawn with each.
 func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 	place := map[Family]int{}
 	var m mixture
@@ -101,16 +104,20 @@ func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 	return m, func(family int) []float64 { return thetas[family][random.IntN(len(thetas[family]))] }
 }
 
-// describe summarises the mechanisms by edge and by node, and writes draws to the run directory. random is that of source.
+// describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
+// random is that of source.
 func (p *Problem) describe(result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
 	result.Parameters = p.effects(posterior, source, random)
 	result.Checks = p.checkNodes(posterior, source, random)
 	return p.writeDraws(dir, *result.Seed, d)
 }
 
-// writeDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b, with outcomes 0 and 1. Coordinates are the parameters of their
-// mechanisms: of linear ones the coefficients, named as the edges are, and sigma.NODE, in units of the table (or of its logarithms); of networks those of F.1 on the working scale, W1.a->b.h, b1.b.h,
-// W2.b.h and b2.b. log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its constant, and with the prior over orders that of A along one of them; log_q__ is not known.
+// writeDraws writes draws to a run directory. Sites are the edges that some draw has, named a->b,
+// with outcomes 0 and 1. Coordinates are the parameters of their mechanisms: of linear ones the
+// coefficients, named as the edges are, and sigma.NODE, in units of the table (or of its
+// logarithms); of networks those of F.1 on the working scale, W1.a->b.h, b1.b.h, W2.b.h and b2.b.
+// log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its constant, and
+// with the prior over orders that of A along one of them; log_q__ is not known.
 func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 	header := draws.Header{Kind: draws.IID, Seed: seed}
 	if d.chain != nil {

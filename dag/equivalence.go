@@ -13,10 +13,12 @@ func (g *Graph) Skeleton() *Graph {
 	return s
 }
 
-// CPDAG returns the completed partially directed graph that stands for all graphs that observational data cannot tell from
-// g, which must be acyclic: an edge is directed if it has the same direction in all of them, and otherwise there in both directions.
+// CPDAG returns the completed partially directed graph that stands for all graphs that
+// observational data cannot tell from g, which must be acyclic: an edge is directed if it has the
+// same direction in all of them, and otherwise there in both directions.
 //
-// These are the edges of unshielded colliders a → c ← b and what follows from them by Meek's rules (1995).
+// These are the edges of unshielded colliders a → c ← b and what follows from them by Meek's rules
+// (1995).
 func (g *Graph) CPDAG() *Graph {
 	c := g.Skeleton()
 	for to := range g.nodes {
@@ -58,7 +60,8 @@ func (c *Graph) compelled(a, b int) bool {
 		if !c.Has(a, k) || !c.Has(k, a) || !c.directed(k, b) {
 			continue
 		}
-		for l := range k { // a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
+		// a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
+		for l := range k {
 			if l != a && l != b && c.Has(a, l) && c.Has(l, a) && c.directed(l, b) && !c.Adjacent(k, l) {
 				return true
 			}

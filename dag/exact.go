@@ -13,7 +13,8 @@ import (
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// ExactScores are the log evidences of all families in closed form: linear mechanisms, and an unknown noise scale integrated by quadrature over log σ.
+// ExactScores are the log evidences of all families in closed form: linear mechanisms, and an
+// unknown noise scale integrated by quadrature over log σ.
 func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
 	if p.Model.Mechanism != Linear {
 		return Scores{}, fmt.Errorf("exact scores exist for linear mechanisms only, not for %s", p.Model.Mechanism)
@@ -40,7 +41,8 @@ type linearStats struct {
 	node, rows int
 	gram       *mat.SymDense // Σ x xᵀ over the rows that count for the node [N,N]
 	logSD      float64       // log standard deviation of the node: the prior mean of log σ
-	// root is R with RᵀR = gram, which has the digits that sums of squares lose. Few families need it.
+	// root is R with RᵀR = gram, which has the digits that sums of squares lose. Few families need
+	// it.
 	root func() *mat.Dense
 }
 
@@ -56,7 +58,8 @@ func newLinearStats(d *Data, node int) *linearStats {
 	return s
 }
 
-// logEvidence is log p(x_j | x_pa): sigma is the noise scale, 0 if it is to be integrated over its prior.
+// logEvidence is log p(x_j | x_pa): sigma is the noise scale, 0 if it is to be integrated over its
+// prior.
 func (s *linearStats) logEvidence(parents Set, sigma, priorSD float64) float64 {
 	given := s.spectrum(parents)
 	if sigma > 0 {
@@ -65,8 +68,9 @@ func (s *linearStats) logEvidence(parents Set, sigma, priorSD float64) float64 {
 	return given.integrate(s.logSD, priorSD)
 }
 
-// spectrum is a regression of the node on its parents along the singular vectors of X_pa, X_pa = Σ_k √v_k a_k b_kᵀ, where every noise scale is a sum of terms of one sign:
-// differences of large numbers would leave nothing where parents interpolate the node, as they do when rows are few.
+// spectrum is a regression of the node on its parents along the singular vectors of X_pa, X_pa =
+// Σ_k √v_k a_k b_kᵀ, where every noise scale is a sum of terms of one sign: differences of large
+// numbers would leave nothing where parents interpolate the node, as they do when rows are few.
 type spectrum struct {
 	rows    int
 	outside float64    // |x_j|² less the squares along all a_k: what no weights explain
@@ -78,8 +82,12 @@ type spectrum struct {
 
 // Digits of a spectrum, as shares of |x_j|².
 const (
-	lostDigits = 1e-8  // from the Gram matrix, what is outside the parents has a relative error of about 1e-15 over this
-	roundedOff = 1e-28 // columns of float64 are known to 1e-16 of their size: less outside them is rounding, and counts as this
+	// from the Gram matrix, what is outside the parents has a relative error of about 1e-15 over
+	// this
+	lostDigits = 1e-8
+	// columns of float64 are known to 1e-16 of their size: less outside them is rounding, and
+	// counts as this
+	roundedOff = 1e-28
 )
 
 func (s *linearStats) spectrum(parents Set) spectrum {
@@ -177,7 +185,8 @@ func (s spectrum) slope(logSigma, priorSD float64) (first, second float64) {
 	ratio := precision * priorSD * priorSD
 	first, second = s.outside*precision-float64(s.rows), -2*s.outside*precision
 	for k, value := range s.values {
-		// With f = 1 + v σ0²/σ² and share = 1 − 1/f: d/dlogσ of log f is −2 share, of share it is −2 share/f, of 1/(σ² f) it is −2/(σ² f²).
+		// With f = 1 + v σ0²/σ² and share = 1 − 1/f: d/dlogσ of log f is −2 share, of share it is
+		// −2 share/f, of 1/(σ² f) it is −2/(σ² f²).
 		left := 1 / (1 + value*ratio)
 		share := 1 - left
 		explained := s.squares[k] * precision * left * left
@@ -187,7 +196,8 @@ func (s spectrum) slope(logSigma, priorSD float64) (first, second float64) {
 	return first, second
 }
 
-// mode climbs from a start to a mode of the posterior of log σ and returns it with −1 times the second derivative there, which is at least that of the prior.
+// mode climbs from a start to a mode of the posterior of log σ and returns it with −1 times the
+// second derivative there, which is at least that of the prior.
 func (s spectrum) mode(start, logSD, priorSD float64) (peak, curvature float64) {
 	peak = start
 	for range 100 {
@@ -214,8 +224,8 @@ func (s spectrum) highestMode(logSD, priorSD float64) (peak, curvature float64) 
 	return high, curvatures[1]
 }
 
-// modes climbs from below and from above. The density can have two modes, one where little is noise; it has none below the noise that all parents leave, nor above the
-// node itself.
+// modes climbs from below and from above. The density can have two modes, one where little is
+// noise; it has none below the noise that all parents leave, nor above the node itself.
 func (s spectrum) modes(logSD, priorSD float64) (low, high float64, curvatures [2]float64) {
 	rows := float64(s.rows)
 	low, curvatures[0] = s.mode(math.Min(logSD, math.Log(s.outside/rows)/2), logSD, priorSD)
@@ -223,9 +233,10 @@ func (s spectrum) modes(logSD, priorSD float64) (low, high float64, curvatures [
 	return low, high, curvatures
 }
 
-// overNoise visits evenly spaced values of log σ with the log of likelihood and prior, from a mode outwards until the density has fallen by far, and returns their
-// distance: spacing is in units of 0.7 standard deviations, as the curvature at the mode gives them. Sums over them are integrals by the trapezoid rule, which errs by less
-// than e^-36 for a normal density with a spacing of 1.
+// overNoise visits evenly spaced values of log σ with the log of likelihood and prior, from a mode
+// outwards until the density has fallen by far, and returns their distance: spacing is in units of
+// 0.7 standard deviations, as the curvature at the mode gives them. Sums over them are integrals by
+// the trapezoid rule, which errs by less than e^-36 for a normal density with a spacing of 1.
 func (s spectrum) overNoise(logSD, priorSD, spacing float64, visit func(logSigma, logDensity float64)) (step float64) {
 	f := func(logSigma float64) float64 {
 		return s.logEvidence(logSigma, priorSD) - square((logSigma-logSD)/logSigmaSD)/2 - halfLog2Pi - math.Log(logSigmaSD)

@@ -39,7 +39,8 @@ func tableOf(t *testing.T, names []string, rows [][]float64) *table.Table {
 	return parsed
 }
 
-// Against the density of the response itself, whose covariance is σ²I + σ0²XXᵀ, and against a Riemann sum over log σ.
+// Against the density of the response itself, whose covariance is σ²I + σ0²XXᵀ, and against a
+// Riemann sum over log σ.
 func TestExactScoresAgainstTheDensity(t *testing.T) {
 	d := chainData(t, 12, DataOptions{})
 	density := func(f Family, sigma, priorSD float64) float64 {
@@ -75,7 +76,8 @@ func TestExactScoresAgainstTheDensity(t *testing.T) {
 	const step = 0.05
 	for i, f := range scores.Families {
 		var logs []float64
-		for logSigma := -4.0; logSigma < 6; logSigma += step { // sd(x) = 1: the prior mean of log σ is 0
+		// sd(x) = 1: the prior mean of log σ is 0
+		for logSigma := -4.0; logSigma < 6; logSigma += step {
 			logs = append(logs, density(f, math.Exp(logSigma), 1.3)-logSigma*logSigma/8-math.Log(2)-halfLog2Pi+math.Log(step))
 		}
 		require.InDelta(t, logSumExp(logs), scores.LogEvidence[i], 1e-8)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// maxListedNodes is the largest number of nodes whose families are listed: there are N 2^(N−1) of them.
+// maxListedNodes is the largest number of nodes whose families are listed: there are N 2^(N−1) of
+// them.
 const maxListedNodes = 20
 
 // Family is a node with a set of parents.
@@ -24,7 +25,8 @@ type Structure struct {
 	MaxParents int
 	// EdgePenalty is λ: the prior is proportional to exp(−λ edges).
 	EdgePenalty float64
-	// Orders makes the prior uniform over codes (P, U) instead of graphs, as in the paper: a graph then counts as often as it has topological orders.
+	// Orders makes the prior uniform over codes (P, U) instead of graphs, as in the paper: a graph
+	// then counts as often as it has topological orders.
 	Orders bool
 }
 
@@ -37,7 +39,8 @@ func FreeStructure(nodes int) Structure {
 	return s
 }
 
-// Families lists the families that the constraints leave, by node and then by size and value of the set.
+// Families lists the families that the constraints leave, by node and then by size and value of the
+// set.
 func (s Structure) Families() []Family {
 	var families []Family
 	for j := range s.Nodes {
@@ -71,8 +74,8 @@ func (s Structure) countFamilies() (count float64) {
 	return count
 }
 
-// Validate fails if no graph is left or a field is out of its range. What it says names nodes by number: constraints given by names are
-// checked by NewStructure.
+// Validate fails if no graph is left or a field is out of its range. What it says names nodes by
+// number: constraints given by names are checked by NewStructure.
 func (s Structure) Validate() error {
 	if s.Nodes < 2 || s.Nodes > maxNodes {
 		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, maxNodes)

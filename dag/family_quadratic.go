@@ -6,15 +6,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// familyQuadratic approximates the log density of the parameters of a family near its mode by −½ θᵀHθ + bᵀθ.
+// familyQuadratic approximates the log density of the parameters of a family near its mode by −½
+// θᵀHθ + bᵀθ.
 type familyQuadratic struct {
 	precision []float64 // H [D·D], the identity where not in use
 	linear    []float64 // b [D], 0 where not in use
 	mode      []float64 // [D], 0 where not in use
 }
 
-// newQuadratic is that of a linear mechanism: exact when the noise is known. When it is not, it is that of the normal distribution whose log σ has the mode and the curvature of the
-// posterior of log σ alone, and whose weights follow as they do there: a joint mode would lie at much less noise where rows are few.
+// newQuadratic is that of a linear mechanism: exact when the noise is known. When it is not, it is
+// that of the normal distribution whose log σ has the mode and the curvature of the posterior of
+// log σ alone, and whose weights follow as they do there: a joint mode would lie at much less noise
+// where rows are few.
 func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) familyQuadratic {
 	of := f.Parents.List()
 	given := stats.spectrum(f.Parents)
@@ -25,7 +28,8 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 	shrinkage := 1 / (priorSD * priorSD)
 	precision := math.Exp(-2 * logSigma)
 	for _, value := range given.values {
-		precision = math.Min(precision, steepest*shrinkage/value) // else rounding would make the curvature indefinite
+		// else rounding would make the curvature indefinite
+		precision = math.Min(precision, steepest*shrinkage/value)
 	}
 	weights := make([]float64, len(of))
 	for k, value := range given.values {
@@ -48,8 +52,9 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 		}
 		set(i, i, precision*stats.gram.At(i, i)+shrinkage)
 		if l.sigma == 0 {
-			// The gradient in the weights, X_paᵀ(x_j − X_pa w)/σ² − w/σ0², is zero here, and its derivative in log σ −2 w/σ0². What this takes from the curvature in
-			// log σ given the weights is in the sum above.
+			// The gradient in the weights, X_paᵀ(x_j − X_pa w)/σ² − w/σ0², is zero here, and its
+			// derivative in log σ −2 w/σ0². What this takes from the curvature in log σ given the
+			// weights is in the sum above.
 			set(i, l.weights(), 2*shrinkage*weights[a])
 		}
 	}
@@ -68,7 +73,8 @@ func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) famil
 // steepest is the largest curvature in units of that of the prior.
 const steepest = 1e12
 
-// transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and its log determinant.
+// transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and
+// its log determinant.
 func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64) {
 	dim := len(mask)
 	scale = make([]float64, dim*dim)
@@ -88,7 +94,8 @@ func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64
 	}
 	var upper, inverse mat.TriDense
 	cholesky.UTo(&upper)
-	_ = inverse.InverseTri(&upper) // the condition number is bounded by the prior; what rounding leaves is weighed
+	// the condition number is bounded by the prior; what rounding leaves is weighed
+	_ = inverse.InverseTri(&upper)
 	for a, i := range of {
 		logDet -= math.Log(upper.At(a, a))
 		for b, k := range of {

@@ -7,7 +7,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// familySpace is the space of families: one site, whose outcome k is family k. Networks see the node one-hot and the parents as bits.
+// familySpace is the space of families: one site, whose outcome k is family k. Networks see the
+// node one-hot and the parents as bits.
 type familySpace struct {
 	cards    []int
 	masks    [][]bool    // [F][D]

@@ -12,10 +12,12 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// familyTarget is the posterior of the parameters of a family, for all families at once: LogJoint is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its
-// models are families, which stand side by side and have no prior of importance.
+// familyTarget is the posterior of the parameters of a family, for all families at once: LogJoint
+// is log p(x_j, θ_j | x_pa). It satisfies vti.Target; its models are families, which stand side by
+// side and have no prior of importance.
 //
-// With anchors the coordinates are η with θ = μ + exp(ρ) η, and the log determinant of this is part of the density.
+// With anchors the coordinates are η with θ = μ + exp(ρ) η, and the log determinant of this is part
+// of the density.
 type familyTarget struct {
 	problem *Problem
 	layout  layout
@@ -30,9 +32,10 @@ type familyTarget struct {
 	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
 	counted []float64 // 1 where the row counts [N·n]; nil when all do
-	roots   []float64 // R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
-	rows    []float64 // rows that count [N]
-	logSDs  []float64 // prior means of log σ [N]
+	// R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
+	roots  []float64
+	rows   []float64 // rows that count [N]
+	logSDs []float64 // prior means of log σ [N]
 }
 
 // newFamilyTarget prepares the tables.
@@ -70,7 +73,8 @@ func newFamilyTarget(p *Problem) *familyTarget {
 	return t
 }
 
-// linearTarget is a familyTarget whose mechanisms are linear: it knows the quadratics of its families.
+// linearTarget is a familyTarget whose mechanisms are linear: it knows the quadratics of its
+// families.
 type linearTarget struct{ *familyTarget }
 
 var _ vti.QuadraticTarget = linearTarget{}
@@ -83,8 +87,8 @@ func (t *familyTarget) asTarget() vti.Target {
 	return t
 }
 
-// FamilyTarget is the posterior over families of a node with its parents that [Run] trains a flow on, on the parameters themselves and not on those that
-// anchors have scaled.
+// FamilyTarget is the posterior over families of a node with its parents that [Run] trains a flow
+// on, on the parameters themselves and not on those that anchors have scaled.
 func (p *Problem) FamilyTarget() vti.Target { return newFamilyTarget(p).asTarget() }
 
 // Quadratic returns the quadratic of each family: codes [B,1] -> [B,D,D], [B,D].
@@ -94,8 +98,9 @@ func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (preci
 	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
 }
 
-// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, or over all if it is −1, from a QR decomposition: sums of squares of residuals keep
-// their digits, as differences of entries of the Gram matrix would not.
+// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, or over all if
+// it is −1, from a QR decomposition: sums of squares of residuals keep their digits, as differences
+// of entries of the Gram matrix would not.
 func rootOfGram(d *Data, node int) []float64 {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
@@ -120,13 +125,15 @@ func rootOfGram(d *Data, node int) []float64 {
 // Space is the set of families.
 func (t *familyTarget) Space() space.Space { return t.space }
 
-// LogPrior is uniform over families: which of them matter is a question for the posterior over graphs. [B,1] -> [B]
+// LogPrior is uniform over families: which of them matter is a question for the posterior over
+// graphs. [B,1] -> [B]
 func (t *familyTarget) LogPrior(codes *graph.Node) *graph.Node {
 	zero := graph.ConvertDType(graph.Squeeze(codes, 1), dtypes.Float64)
 	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,1], mask [B,D], theta [B,D] -> [B]
+// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,1], mask [B,D],
+// theta [B,D] -> [B]
 func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	if t.anchors == nil {
 		return t.logJointOf(codes, mask, theta)
@@ -144,7 +151,8 @@ func (t *familyTarget) logJointOf(codes, mask, theta *graph.Node) *graph.Node {
 	return t.logJointOfNode(graph.Gather(graph.Const(codes.Graph(), t.nodes), codes), mask, theta)
 }
 
-// logJointOfNode is the same of a node whose parents are those that the mask has. node [B] int32, mask [B,D], theta [B,D] -> [B]
+// logJointOfNode is the same of a node whose parents are those that the mask has. node [B] int32,
+// mask [B,D], theta [B,D] -> [B]
 func (t *familyTarget) logJointOfNode(node, mask, theta *graph.Node) *graph.Node {
 	theta = graph.Where(mask, theta, graph.ZerosLike(theta))
 	logSigma := t.logSigma(theta)

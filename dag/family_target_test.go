@@ -126,8 +126,9 @@ func TestLogJointAgainstALoop(t *testing.T) {
 	}
 }
 
-// With known noise the quadratic of a linear family is exact: the log density is its value at the mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights, and to
-// second order in log σ once the weights are integrated out; its correlations are those of the log density.
+// With known noise the quadratic of a linear family is exact: the log density is its value at the
+// mode less ½ (θ−μ)ᵀH(θ−μ). With unknown noise it is exact in the weights, and to second order in
+// log σ once the weights are integrated out; its correlations are those of the log density.
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, sigma := range []float64{0.7, 0} {
@@ -169,7 +170,8 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 				continue
 			}
 			const step = 1e-3
-			alone := q.precision[l.weights()*l.dim()+l.weights()] // of log σ, the weights integrated out
+			// of log σ, the weights integrated out
+			alone := q.precision[l.weights()*l.dim()+l.weights()]
 			if len(of) > 0 {
 				inner, cross := mat.NewSymDense(len(of), nil), mat.NewVecDense(len(of), nil)
 				for a, i := range of {

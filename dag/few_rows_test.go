@@ -76,7 +76,8 @@ func noiseData(t *testing.T, rows, columns int) *Data {
 	return d
 }
 
-// Where rows are no more than parents, which then leave no residual at all, scores are those of arithmetic that has digits to spare.
+// Where rows are no more than parents, which then leave no residual at all, scores are those of
+// arithmetic that has digits to spare.
 func TestExactScoresOfFewRows(t *testing.T) {
 	for _, size := range []struct{ rows, columns int }{{3, 3}, {3, 5}, {4, 4}, {5, 6}, {6, 6}} {
 		d := noiseData(t, size.rows, size.columns)
@@ -92,7 +93,8 @@ func TestExactScoresOfFewRows(t *testing.T) {
 	}
 }
 
-// A parent that explains a node to the tenth digit leaves a residual that sums of squares cannot tell from rounding.
+// A parent that explains a node to the tenth digit leaves a residual that sums of squares cannot
+// tell from rounding.
 func TestExactScoresOfLittleNoise(t *testing.T) {
 	for _, noise := range []float64{1e-3, 1e-6, 1e-9} {
 		random := randomOf(5)
@@ -112,7 +114,8 @@ func TestExactScoresOfLittleNoise(t *testing.T) {
 	}
 }
 
-// A weight that the prior hardly allows explains all: the posterior of log σ has a mode with that weight and one without it.
+// A weight that the prior hardly allows explains all: the posterior of log σ has a mode with that
+// weight and one without it.
 func TestIntegralWithTwoModes(t *testing.T) {
 	for _, variance := range []float64{0.05, 0.018, 0.01} {
 		s := spectrum{rows: 20, outside: 1e-4, values: []float64{variance}, squares: []float64{20}, signed: []float64{1}}

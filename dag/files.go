@@ -104,7 +104,8 @@ func (r *Result) matrix() [][]float64 {
 // drawnEdge is the least probability of an edge in a DOT file.
 const drawnEdge = 0.1
 
-// dot writes the graph of all edges of some probability in the language of Graphviz, their widths by probability.
+// dot writes the graph of all edges of some probability in the language of Graphviz, their widths
+// by probability.
 func dot(names []string, probabilities [][]float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

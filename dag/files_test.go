@@ -18,7 +18,8 @@ func TestDot(t *testing.T) {
 `, text)
 }
 
-// Parents are above their children, no two nodes are at one place, and a cycle of separately probable edges does not hang.
+// Parents are above their children, no two nodes are at one place, and a cycle of separately
+// probable edges does not hang.
 func TestLayOut(t *testing.T) {
 	for _, g := range []*Graph{
 		edges(5, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3}, [2]int{0, 3}),

@@ -13,8 +13,8 @@ import (
 // maxFamilies is the largest number of families whose evidences are estimated one by one.
 const maxFamilies = 1 << 16
 
-// Draws of the scores: a first look at every family, between leastLook and mostLook draws and about lookBudget in all, then rounds that give
-// more to the families whose errors matter.
+// Draws of the scores: a first look at every family, between leastLook and mostLook draws and about
+// lookBudget in all, then rounds that give more to the families whose errors matter.
 const (
 	leastLook    = 32
 	mostLook     = 256
@@ -66,7 +66,8 @@ func (p *Problem) fitFamilies(ctx gocontext.Context, device *gpu.Device, target 
 	return vti.Fit(ctx, device, target.asTarget(), fit)
 }
 
-// guess is the posterior of families under linear mechanisms, flattened: where to train, not what to believe.
+// guess is the posterior of families under linear mechanisms, flattened: where to train, not what
+// to believe.
 func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 	linear := *p
 	linear.Model.Mechanism = Linear
@@ -87,7 +88,8 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 // flatten is the number of rows that the guess counts at most.
 const flatten = 50
 
-// weigh estimates the evidence of every family, with most draws for those whose errors matter to the posterior over graphs.
+// weigh estimates the evidence of every family, with most draws for those whose errors matter to
+// the posterior over graphs.
 func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
@@ -173,8 +175,10 @@ func (p *Problem) familyName(f Family) string {
 	return text
 }
 
-// allocate shares a budget of draws: to a family in proportion to the spread of its weights and to what an error of its score does to the probabilities of
-// graphs, the standard deviation of the indicator that it is in the graph; a tenth of its probability besides, for the evidence and for draws of its parameters.
+// allocate shares a budget of draws: to a family in proportion to the spread of its weights and to
+// what an error of its score does to the probabilities of graphs, the standard deviation of the
+// indicator that it is in the graph; a tenth of its probability besides, for the evidence and for
+// draws of its parameters.
 func (s *scored) allocate(graphs *Posterior, allocation []int, budget int) {
 	share := make([]float64, len(allocation))
 	var total float64
@@ -196,7 +200,8 @@ func (s *scored) keep(allocation []int) error {
 	return s.evidences.Draw(allocation, true)
 }
 
-// fillUp asks for what families that matter lack in draws of their parameters. However few draws their evidences take, summaries choose among so many.
+// fillUp asks for what families that matter lack in draws of their parameters. However few draws
+// their evidences take, summaries choose among so many.
 func (s *scored) fillUp(graphs *Posterior, allocation []int, draws int) {
 	for f, m := range graphs.Marginals {
 		allocation[f] = 0

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Graph is a directed graph without loops over nodes 0 … N−1. An edge in both directions stands for an undirected one, as in skeletons and
-// in what [Graph.CPDAG] returns.
+// Graph is a directed graph without loops over nodes 0 … N−1. An edge in both directions stands for
+// an undirected one, as in skeletons and in what [Graph.CPDAG] returns.
 type Graph struct {
 	nodes int
 	edge  []bool // from·N + to
@@ -95,7 +95,8 @@ func (g *Graph) Equal(other *Graph) bool {
 	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
 }
 
-// Key is a text that two graphs with as many nodes share if and only if they are equal: the rows of the adjacency matrix as 0 and 1.
+// Key is a text that two graphs with as many nodes share if and only if they are equal: the rows of
+// the adjacency matrix as 0 and 1.
 func (g *Graph) Key() string {
 	text := make([]byte, len(g.edge))
 	for i, on := range g.edge {
@@ -107,7 +108,8 @@ func (g *Graph) Key() string {
 	return string(text)
 }
 
-// Order returns a topological order, parents first and among equals the smallest node first; ok is false when the graph has a cycle.
+// Order returns a topological order, parents first and among equals the smallest node first; ok is
+// false when the graph has a cycle.
 func (g *Graph) Order() (order []int, ok bool) {
 	waiting := make([]int, g.nodes) // parents that are not in order yet
 	for j := range waiting {

@@ -16,11 +16,13 @@ import (
 type ChainConfig struct {
 	// Chains are independent, each from a random start; 0 stands for 6.
 	Chains int
-	// Rounds is the most rounds. The first keeps 500 graphs of each chain with a sweep between them; each further one, until the chains agree, takes twice as many sweeps and leaves
-	// the earlier ones behind. 0 stands for 6.
+	// Rounds is the most rounds. The first keeps 500 graphs of each chain with a sweep between
+	// them; each further one, until the chains agree, takes twice as many sweeps and leaves the
+	// earlier ones behind. 0 stands for 6.
 	Rounds int
-	// Candidates is the number of likely parents of each node whose sets are summed over, beside those required; 0 stands for 12. Nodes whose parents turn out to be others
-	// get them and up to two more. It changes how fast the chains are, and not what they converge to.
+	// Candidates is the number of likely parents of each node whose sets are summed over, beside
+	// those required; 0 stands for 12. Nodes whose parents turn out to be others get them and up to
+	// two more. It changes how fast the chains are, and not what they converge to.
 	Candidates int
 	// Seed is the root of all randomness.
 	Seed uint64
@@ -132,7 +134,8 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}
 		for _, w := range walks {
 			w.use(tables)
-			w.wide = w.wide || worst.RHat > failedRHat // not at once, since windows take longer than the rest of a sweep
+			// not at once, since windows take longer than the rest of a sweep
+			w.wide = w.wide || worst.RHat > failedRHat
 		}
 	}
 	return s, nil
@@ -202,8 +205,9 @@ func (s *sampledGraphs) visits() [][]float64 {
 	return shares
 }
 
-// edges summarises all edges, and gives the worst of them: the largest standard error, and of edges whose probability is not close to 0 or 1 and of the score the largest R-hat and
-// the least effective number of draws.
+// edges summarises all edges, and gives the worst of them: the largest standard error, and of edges
+// whose probability is not close to 0 or 1 and of the score the largest R-hat and the least
+// effective number of draws.
 func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
 	worst = rjmcmc.Summarise(s.scores)
 	worst.MCSE = 0
@@ -237,7 +241,8 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 	}
 	for _, row := range edges {
 		for j := range row {
-			if row[j].SD == 0 { // never changed: as if the least effective number of draws were that of this edge
+			// never changed: as if the least effective number of draws were that of this edge
+			if row[j].SD == 0 {
 				p := 0.5 / (worst.ESS + 1)
 				row[j].MCSE = math.Sqrt(p * (1 - p) / worst.ESS)
 			}

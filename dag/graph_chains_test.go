@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Chains against exact sums, with both priors, with constraints, and with so few candidates that most parents are found edge by edge: edge probabilities within 0.02
-// and 5 Monte Carlo standard errors.
+// Chains against exact sums, with both priors, with constraints, and with so few candidates that
+// most parents are found edge by edge: edge probabilities within 0.02 and 5 Monte Carlo standard
+// errors.
 func TestGraphChainsAgainstExactSums(t *testing.T) {
 	for name, test := range map[string]struct {
 		nodes       int
@@ -96,7 +97,8 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, found, listed)
 }
 
-// Random sorts have the probability that is claimed: the mean of 1/u over sorts of a graph is the number of its orders, within 5 standard errors.
+// Random sorts have the probability that is claimed: the mean of 1/u over sorts of a graph is the
+// number of its orders, within 5 standard errors.
 func TestSortsCountOrders(t *testing.T) {
 	g := NewGraph(6)
 	for _, e := range []pair{{0, 1}, {0, 2}, {3, 2}, {2, 5}} {
@@ -141,7 +143,8 @@ func TestSets(t *testing.T) {
 	require.False(t, acyclic([]Set{SetOf(1), SetOf(0)}))
 }
 
-// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and the same seed gives the same answer.
+// A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
+// the same seed gives the same answer.
 func TestRunSampled(t *testing.T) {
 	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
 	require.NoError(t, err)
@@ -169,7 +172,8 @@ func TestRunSampled(t *testing.T) {
 	require.ErrorContains(t, err, "of linear mechanisms, not of mlp")
 }
 
-// Candidates are chosen anew where chains visit other parents, and only there; more of them where the visits call for it.
+// Candidates are chosen anew where chains visit other parents, and only there; more of them where
+// the visits call for it.
 func TestRefinedCandidates(t *testing.T) {
 	s, err := Simulate(Simulation{Nodes: 8, Rows: 50, Mechanism: Linear, Seed: 5})
 	require.NoError(t, err)
@@ -180,7 +184,8 @@ func TestRefinedCandidates(t *testing.T) {
 	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
 	require.NoError(t, err)
 	visits := square2(8)
-	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15} // x1 is required, x2 forbidden, and one candidate more leaves too much out
+	// x1 is required, x2 forbidden, and one candidate more leaves too much out
+	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15}
 	for _, i := range c.parents[3] {
 		visits[3][i] = 1
 	}

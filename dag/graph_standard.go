@@ -2,9 +2,11 @@ package dag
 
 import "github.com/gomlx/gomlx/pkg/core/graph"
 
-// standardTarget is a graphTarget of linear mechanisms in coordinates η in which every graph has nearly the standard normal posterior, exactly with known noise: those of a family are
-// θ = μ + T η, with μ and TTᵀ the mode and the inverse curvature of its log density. The log determinant of this is part of the density. A coordinate has the same meaning in every family to
-// first order, so that chains which keep it when the graph changes land where the posterior is.
+// standardTarget is a graphTarget of linear mechanisms in coordinates η in which every graph has
+// nearly the standard normal posterior, exactly with known noise: those of a family are θ = μ + T
+// η, with μ and TTᵀ the mode and the inverse curvature of its log density. The log determinant of
+// this is part of the density. A coordinate has the same meaning in every family to first order, so
+// that chains which keep it when the graph changes land where the posterior is.
 type standardTarget struct {
 	*graphTarget
 	place   []int32     // of the family of node j with the set of parents pa, at j·2^N + pa [N·2^N]
@@ -42,7 +44,8 @@ func (t *standardTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
 	}
 	edges := graph.ConvertDType(t.space.Adjacency(codes), codes.DType())
 	key := graph.Add(graph.ReduceSum(graph.Mul(edges, graph.InsertAxes(graph.Const(g, weights), 0)), 1), graph.Const(g, [][]int32{start}))
-	family := graph.InsertAxes(graph.Gather(graph.Const(g, t.place), graph.InsertAxes(graph.Reshape(key, batch*nodes), -1)), -1) // [B·N, 1]
+	// [B·N, 1]
+	family := graph.InsertAxes(graph.Gather(graph.Const(g, t.place), graph.InsertAxes(graph.Reshape(key, batch*nodes), -1)), -1)
 	take := func(table any) *graph.Node {
 		return graph.ConvertDType(graph.Gather(graph.Const(g, table), family), dtype)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// graphTarget is the posterior over codes (P, U) and the parameters of all nodes together: what samplers and flows work on that know nothing of families. It satisfies
-// vti.Target. The coordinates are those of each node in turn, as the layout has them for a family.
+// graphTarget is the posterior over codes (P, U) and the parameters of all nodes together: what
+// samplers and flows work on that know nothing of families. It satisfies vti.Target. The
+// coordinates are those of each node in turn, as the layout has them for a family.
 type graphTarget struct {
 	problem *Problem
 	space   *graphSpace
@@ -25,8 +26,9 @@ func newGraphTarget(p *Problem) *graphTarget {
 	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.newSum(p.Structure.weights(p.Families, zeros), func(int, int) bool { return true }).logTotal()}
 }
 
-// lenient is the same for chains, which change a site at a time: the bits of edges that the structure requires or forbids say nothing, so that the order can change without them, and all their values share
-// the probability of the rest.
+// lenient is the same for chains, which change a site at a time: the bits of edges that the
+// structure requires or forbids say nothing, so that the order can change without them, and all
+// their values share the probability of the rest.
 func (t *graphTarget) lenient() *graphTarget {
 	sp, out := *t.space, *t
 	sp.lenient, out.space = &t.problem.Structure, &sp
@@ -36,8 +38,10 @@ func (t *graphTarget) lenient() *graphTarget {
 // graphSpace is the space of codes (P, U).
 type graphSpace struct {
 	Ordered
-	layout  layout
-	lenient *Structure // whose required edges are there along the order, and whose forbidden ones are not, whatever the bits; nil: bits decide
+	layout layout
+	// whose required edges are there along the order, and whose forbidden ones are not, whatever
+	// the bits; nil: bits decide
+	lenient *Structure
 }
 
 // Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool.
@@ -65,7 +69,8 @@ func (s *graphSpace) Graph(code []int32) (*Graph, error) {
 		return g, err
 	}
 	for _, e := range orderedPairs(s.nodes) {
-		required := s.lenient.Required[e.to].Has(e.from) // along the order, or the code has no probability
+		// along the order, or the code has no probability
+		required := s.lenient.Required[e.to].Has(e.from)
 		g.Set(e.from, e.to, required || g.Has(e.from, e.to) && s.lenient.Allowed[e.to].Has(e.from))
 	}
 	return g, nil
@@ -114,8 +119,9 @@ func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 // Space is that of codes (P, U).
 func (t *graphTarget) Space() space.Space { return t.space }
 
-// LogPrior is −λ edges, normalised over the codes, and −Inf for graphs that the constraints exclude. Where the prior is that over graphs, the codes of a graph share its
-// probability. [B,S] -> [B] float64
+// LogPrior is −λ edges, normalised over the codes, and −Inf for graphs that the constraints
+// exclude. Where the prior is that over graphs, the codes of a graph share its probability. [B,S]
+// -> [B] float64
 func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, nodes, s := codes.Graph(), t.space.nodes, t.problem.Structure
 	adjacency := t.space.Adjacency(codes)
@@ -136,7 +142,8 @@ func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 		logPrior = graph.Sub(logPrior, graph.Log(countOrders(adjacency)))
 	}
 	if t.space.lenient != nil {
-		decided := graph.Add(graph.OneMinus(allowed), required) // the diagonal is never along an order
+		// the diagonal is never along an order
+		decided := graph.Add(graph.OneMinus(allowed), required)
 		mute := graph.ReduceSum(graph.Mul(graph.ConvertDType(t.space.along(codes), dtypes.Float64), decided), 1, 2)
 		logPrior = graph.Sub(logPrior, graph.MulScalar(mute, math.Ln2))
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// The joint density is the product of those of the families, the mask that of the families, and the prior over codes, which sums to one, that of the structure: a graph has the same share of it whatever
-// the number of its codes, or one for each of them.
+// The joint density is the product of those of the families, the mask that of the families, and the
+// prior over codes, which sums to one, that of the structure: a graph has the same share of it
+// whatever the number of its codes, or one for each of them.
 func TestGraphTargetAgainstFamilies(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -111,7 +112,8 @@ func keyGraph(key string) *Graph {
 	return g
 }
 
-// Inside a graph function topological orders are counted as outside: all graphs of up to four nodes, and random ones of more.
+// Inside a graph function topological orders are counted as outside: all graphs of up to four
+// nodes, and random ones of more.
 func TestCountOrders(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(3, 5))
@@ -146,8 +148,9 @@ func TestCountOrders(t *testing.T) {
 	require.ErrorContains(t, err, "at most 10")
 }
 
-// With known noise the posterior in standard coordinates is the standard normal distribution, times the evidence, for every graph; with unknown noise it is the density
-// of the parameters that the coordinates stand for.
+// With known noise the posterior in standard coordinates is the standard normal distribution, times
+// the evidence, for every graph; with unknown noise it is the density of the parameters that the
+// coordinates stand for.
 func TestStandardCoordinates(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(7, 5))

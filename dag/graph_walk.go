@@ -8,14 +8,18 @@ import (
 // outside marks a node whose parents are not all candidates.
 const outside = -1
 
-// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ exp Σ_j (β ℓ_j(pa_j) − λ |pa_j|), or with the prior over orders to that over pairs of
-// an order and a graph along it.
+// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ exp Σ_j (β
+// ℓ_j(pa_j) − λ |pa_j|), or with the prior over orders to that over pairs of an order and a graph
+// along it.
 //
-// Its large step moves a node in an order and draws all families that this concerns at once. Given an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺),
-// with α_j the sum over the sets of candidates that come before j. So with the prior over orders, a new order is accepted with Π_j α_j(≺') / α_j(≺). With
-// the prior over graphs the order is no part of the state: it is drawn first, by a random sort of A with a known probability u(≺ | A), and the
-// acceptance is Π_j α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its orders. A node whose parents are not all
-// candidates keeps them in such a step. A wide walk draws the order of several neighbours at once besides, see orderWindow.
+// Its large step moves a node in an order and draws all families that this concerns at once. Given
+// an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over
+// the sets of candidates that come before j. So with the prior over orders, a new order is accepted
+// with Π_j α_j(≺') / α_j(≺). With the prior over graphs the order is no part of the state: it is
+// drawn first, by a random sort of A with a known probability u(≺ | A), and the acceptance is Π_j
+// α_j(≺') u(≺' | A') / Π_j α_j(≺) u(≺ | A), which undoes that a graph is found from each of its
+// orders. A node whose parents are not all candidates keeps them in such a step. A wide walk draws
+// the order of several neighbours at once besides, see orderWindow.
 //
 // The small step adds, takes away or turns any one edge.
 type walk struct {
@@ -110,13 +114,15 @@ func (c *candidates) localMask(j int, parents Set) int {
 	return mask
 }
 
-// tempered is the difference of log weights at the temperature of the tables, given that of ℓ − λ edges and that of the number of edges.
+// tempered is the difference of log weights at the temperature of the tables, given that of ℓ − λ
+// edges and that of the number of edges.
 func (w *walk) tempered(difference, edges float64) float64 {
 	lambda := w.tables.problem.Structure.EdgePenalty
 	return w.tables.beta*(difference+lambda*edges) - lambda*edges
 }
 
-// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each with the same probability. It returns log u(≺ | A).
+// sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
+// with the same probability. It returns log u(≺ | A).
 func (w *walk) sort() (logProbability float64) {
 	ready, waiting := w.ready[:0], w.counts
 	for j, set := range w.parents {
@@ -276,7 +282,8 @@ func (w *walk) restore(changes []change) {
 	}
 }
 
-// fixed are the parents that a node has whatever comes before it: those required, or all where some are no candidates.
+// fixed are the parents that a node has whatever comes before it: those required, or all where some
+// are no candidates.
 func (w *walk) fixed(j int) Set {
 	if w.local[j] == outside {
 		return w.parents[j]
@@ -303,7 +310,8 @@ func (w *walk) shift(from, to int) {
 	}
 }
 
-// toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or added.
+// toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or
+// added.
 func (w *walk) toggle() {
 	nodes, s := len(w.parents), w.tables.problem.Structure
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
@@ -350,7 +358,8 @@ func (w *walk) setFamily(j int, parents Set) {
 	w.local[j] = w.tables.localMask(j, parents)
 }
 
-// reaches tells whether there is a path from one node to another; direct: other than the edge between them.
+// reaches tells whether there is a path from one node to another; direct: other than the edge
+// between them.
 func (w *walk) reaches(from, to int, direct bool) bool {
 	waiting := w.parents[to]
 	if direct {

@@ -5,18 +5,24 @@ import "math"
 // windowWidth is the largest number of neighbours in an order whose order is drawn afresh at once.
 const windowWidth = 10
 
-// window is the scratch of a step that draws the order of some neighbours afresh. What is known of each by the subset of the window that comes before it is in rows of 2^width.
+// window is the scratch of a step that draws the order of some neighbours afresh. What is known of
+// each by the subset of the window that comes before it is in rows of 2^width.
 type window struct {
 	nodes []int
-	masks []int     // candidates that come before [width][2^width]
-	sums  []float64 // log of the sum over the families of a node then, −Inf where it must come later [width][2^width]
+	masks []int // candidates that come before [width][2^width]
+	// log of the sum over the families of a node then, −Inf where it must come later
+	// [width][2^width]
+	sums  []float64
 	total []float64 // log of the sum over the orders of a subset of the window [2^width]
 	old   []change
 }
 
-// orderWindow is a large step that draws the order of some neighbours in it, from all their orders at once. Given an order families are independent, so that with the nodes before the window fixed
-// the sum over all orders of a subset S of it is Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). An order that is drawn backwards from these, with families drawn along it, has the
-// probability Π_j w(pa_j) / Z, where Z is that of the way back as well. What is left to accept is u(≺' | A') / u(≺ | A), and with the prior over orders nothing.
+// orderWindow is a large step that draws the order of some neighbours in it, from all their orders
+// at once. Given an order families are independent, so that with the nodes before the window fixed
+// the sum over all orders of a subset S of it is Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). An order that
+// is drawn backwards from these, with families drawn along it, has the probability Π_j w(pa_j) / Z,
+// where Z is that of the way back as well. What is left to accept is u(≺' | A') / u(≺ | A), and
+// with the prior over orders nothing.
 func (w *walk) orderWindow(width int) {
 	orders := w.tables.problem.Structure.Orders
 	logRatio := 0.0
@@ -91,7 +97,8 @@ func (w *walk) sumOrders(start, width int) {
 	}
 }
 
-// drawOrder draws the order of the window from its last place to its first, and notes what the nodes were.
+// drawOrder draws the order of the window from its last place to its first, and notes what the
+// nodes were.
 func (w *walk) drawOrder(start, width int) {
 	win, size := &w.window, 1<<width
 	win.old = win.old[:0]

@@ -17,14 +17,16 @@ func windowProblem(t *testing.T, orders bool) (*Problem, *orderTables) {
 	require.NoError(t, err)
 	p, err := NewProblem(d, ModelOptions{EdgePenalty: 0.3, Orders: orders}, Constraints{Require: []string{"x3->x1"}})
 	require.NoError(t, err)
-	c, err := newCandidates(t.Context(), p, 3, func(int, int) {}) // so that some nodes have other parents
+	// so that some nodes have other parents
+	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
 	require.NoError(t, err)
 	tables, err := c.newTables(t.Context(), 1)
 	require.NoError(t, err)
 	return p, tables
 }
 
-// farthest is the largest distance of an edge between walks that order windows and sums over all graphs, in standard errors of the walks and 0.002.
+// farthest is the largest distance of an edge between walks that order windows and sums over all
+// graphs, in standard errors of the walks and 0.002.
 func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst float64) {
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
@@ -59,8 +61,9 @@ func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst f
 	return worst
 }
 
-// Steps that order windows, wide and narrow ones, leave the posterior as it is under either prior: no edge is off by 5 standard errors. Without the probabilities of sorts, which is
-// what a walk does that is for the prior over orders, edges are far from those of the prior over graphs.
+// Steps that order windows, wide and narrow ones, leave the posterior as it is under either prior:
+// no edge is off by 5 standard errors. Without the probabilities of sorts, which is what a walk
+// does that is for the prior over orders, edges are far from those of the prior over graphs.
 func TestWindowsAgainstExactSums(t *testing.T) {
 	for _, width := range []int{2, 3, 5} {
 		for _, orders := range []bool{false, true} {

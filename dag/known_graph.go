@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// ReadGraph reads the names of nodes and the graph over them from a file: a network in BIF (*.bif), of which only nodes and arcs are used, or an adjacency matrix as
-// [Data.ReadTruth] describes it.
+// ReadGraph reads the names of nodes and the graph over them from a file: a network in BIF (*.bif),
+// of which only nodes and arcs are used, or an adjacency matrix as [Data.ReadTruth] describes it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
 		return readBIF(path)

@@ -2,13 +2,14 @@ package dag
 
 import "math"
 
-// layout says where the parameters of a family are among the D coordinates of θ, which all families share:
+// layout says where the parameters of a family are among the D coordinates of θ, which all families
+// share:
 //
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
 //
-// Coordinates of nodes that are no parents are not in use, and those of a node without parents all but log σ (F.1). Without
-// bias b1 and b2 are not there, with known noise log σ is not.
+// Coordinates of nodes that are no parents are not in use, and those of a node without parents all
+// but log σ (F.1). Without bias b1 and b2 are not there, with known noise log σ is not.
 type layout struct {
 	nodes     int
 	mechanism Mechanism
@@ -80,7 +81,8 @@ func (l layout) mask(f Family) []bool {
 	return mask
 }
 
-// mean is the value that a mechanism gives a node for one row of the data. Coordinates that are not in use must be zero.
+// mean is the value that a mechanism gives a node for one row of the data. Coordinates that are not
+// in use must be zero.
 func (l layout) mean(theta, row []float64) (sum float64) {
 	if l.mechanism == Linear {
 		for i, x := range row {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// DecodeLehmer returns the order of N nodes that a Lehmer code stands for (F.6): digit t, from 0 to N−1−t, picks the node at
-// position t among those not yet picked, in ascending order. The code has N−1 digits, the last node being forced, or N with a last digit of 0.
-// A digit out of its range is an error.
+// DecodeLehmer returns the order of N nodes that a Lehmer code stands for (F.6): digit t, from 0 to
+// N−1−t, picks the node at position t among those not yet picked, in ascending order. The code has
+// N−1 digits, the last node being forced, or N with a last digit of 0. A digit out of its range is
+// an error.
 func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	if len(code) != nodes-1 && len(code) != nodes {
 		return nil, fmt.Errorf("a Lehmer code of %d digits for %d nodes: expected %d", len(code), nodes, nodes-1)
@@ -31,7 +32,8 @@ func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	return order, nil
 }
 
-// EncodeLehmer returns the N−1 digits of the Lehmer code of an order. It panics when order is not a permutation of 0 … N−1.
+// EncodeLehmer returns the N−1 digits of the Lehmer code of an order. It panics when order is not a
+// permutation of 0 … N−1.
 func EncodeLehmer(order []int) []int32 {
 	left := make([]int, len(order))
 	for i := range left {

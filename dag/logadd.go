@@ -2,7 +2,8 @@ package dag
 
 import "math"
 
-// negligible is the difference in nats from which on the smaller of two terms does not change their sum in float64.
+// negligible is the difference in nats from which on the smaller of two terms does not change their
+// sum in float64.
 const negligible = 40
 
 // logAdd is log(exp a + exp b).

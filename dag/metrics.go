@@ -21,30 +21,35 @@ type Weighted struct {
 type PaperMetrics struct {
 	// F1 is the expectation over graphs of the F1 score of their entries.
 	F1 Number `json:"f1"`
-	// SHD is the expected number of entries of the adjacency matrix that differ: a reversed edge counts twice.
+	// SHD is the expected number of entries of the adjacency matrix that differ: a reversed edge
+	// counts twice.
 	SHD Number `json:"shd"`
 	// Brier is the sum over all N² entries of (probability − truth)².
 	Brier Number `json:"brier"`
-	// AUROC is the expectation over graphs of the area under the curve of a single graph taken as a score of 0 or 1, over all N² entries: half the sum of
-	// sensitivity and specificity, to which the empty diagonal adds.
+	// AUROC is the expectation over graphs of the area under the curve of a single graph taken as a
+	// score of 0 or 1, over all N² entries: half the sum of sensitivity and specificity, to which
+	// the empty diagonal adds.
 	AUROC Number `json:"auroc"`
 }
 
 // EdgeMetrics are the usual scores of directed graphs, skeletons or equivalence classes.
 type EdgeMetrics struct {
-	// ExpectedF1 is the mean over graphs, MedianF1 that of the graph of all edges with a probability of at least one half.
+	// ExpectedF1 is the mean over graphs, MedianF1 that of the graph of all edges with a
+	// probability of at least one half.
 	ExpectedF1 Number `json:"expected_f1"`
 	MedianF1   Number `json:"median_f1"`
-	// SHD counts the pairs of nodes that are joined otherwise than in the truth, so that a reversed edge counts once;
-	// SHDTwice counts entries of the adjacency matrix, so that it counts twice. Both are means over graphs; the others are of the median graph.
+	// SHD counts the pairs of nodes that are joined otherwise than in the truth, so that a reversed
+	// edge counts once; SHDTwice counts entries of the adjacency matrix, so that it counts twice.
+	// Both are means over graphs; the others are of the median graph.
 	ExpectedSHD      Number `json:"expected_shd"`
 	ExpectedSHDTwice Number `json:"expected_shd_reversal_twice"`
 	MedianSHD        Number `json:"median_shd"`
 	MedianSHDTwice   Number `json:"median_shd_reversal_twice"`
 	// Brier is the mean of (probability − truth)² over the entries off the diagonal.
 	Brier Number `json:"brier"`
-	// AUROC is the area under the curve of the edge probabilities, over the entries off the diagonal; AUROCGraphs is the mean over graphs of that
-	// of a single graph. Null where the truth has no edges, or all.
+	// AUROC is the area under the curve of the edge probabilities, over the entries off the
+	// diagonal; AUROCGraphs is the mean over graphs of that of a single graph. Null where the truth
+	// has no edges, or all.
 	AUROC       Number `json:"auroc"`
 	AUROCGraphs Number `json:"auroc_over_graphs"`
 }
@@ -57,8 +62,10 @@ type MethodMetrics struct {
 	CPDAG    EdgeMetrics  `json:"cpdag"`
 }
 
-// Evaluate compares a distribution over acyclic graphs, whose probabilities sum to one, with a truth. A truth with a cycle has no equivalence class: the scores of
-// CPDAG are then against the truth itself. Skeletons have an entry for each pair of nodes, the others one for each ordered pair.
+// Evaluate compares a distribution over acyclic graphs, whose probabilities sum to one, with a
+// truth. A truth with a cycle has no equivalence class: the scores of CPDAG are then against the
+// truth itself. Skeletons have an entry for each pair of nodes, the others one for each ordered
+// pair.
 func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 	class := truth
 	if _, ok := truth.Order(); ok {
@@ -116,7 +123,8 @@ func countEntries(truth, g *Graph, pairs []pair) (c counts) {
 	return c
 }
 
-// f1 is the harmonic mean of precision and recall; 1 when there is nothing to find and nothing was found.
+// f1 is the harmonic mean of precision and recall; 1 when there is nothing to find and nothing was
+// found.
 func (c counts) f1() float64 {
 	if c.truePositive+c.falsePositive+c.falseNegative == 0 {
 		return 1
@@ -127,7 +135,8 @@ func (c counts) f1() float64 {
 // differing counts the entries that differ.
 func (c counts) differing() float64 { return c.falsePositive + c.falseNegative }
 
-// balanced is the area under the curve of a score that is 0 or 1; NaN when the truth is all 0 or all 1.
+// balanced is the area under the curve of a score that is 0 or 1; NaN when the truth is all 0 or
+// all 1.
 func (c counts) balanced() float64 {
 	sensitivity := c.truePositive / (c.truePositive + c.falseNegative)
 	return (sensitivity + c.trueNegative/(c.trueNegative+c.falsePositive)) / 2
@@ -205,7 +214,8 @@ func MedianGraph(probabilities [][]float64) *Graph {
 	return g
 }
 
-// AUROC is the probability that a case with a true label scores above one with a false label, ties counting one half. NaN when one kind is missing.
+// AUROC is the probability that a case with a true label scores above one with a false label, ties
+// counting one half. NaN when one kind is missing.
 func AUROC(scores []float64, labels []bool) float64 {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -231,8 +241,9 @@ func AUROC(scores []float64, labels []bool) float64 {
 	return area / (positives * negatives)
 }
 
-// FewestReversals is the least number of edges that have to go for a graph to become acyclic: a truth with cycles cannot be met better than with
-// this structural distance. ok is false above 20 nodes, where it is not computed.
+// FewestReversals is the least number of edges that have to go for a graph to become acyclic: a
+// truth with cycles cannot be met better than with this structural distance. ok is false above 20
+// nodes, where it is not computed.
 func (g *Graph) FewestReversals() (edges int, ok bool) {
 	if g.nodes > 20 {
 		return 0, false

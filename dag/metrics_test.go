@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Truth 0 → 1 → 2. Found: with probability 3/4 the edge 0 → 1 reversed and the other missed, with 1/4 the truth.
+// Truth 0 → 1 → 2. Found: with probability 3/4 the edge 0 → 1 reversed and the other missed, with
+// 1/4 the truth.
 func TestMetricsByHand(t *testing.T) {
 	truth := edges(3, [2]int{0, 1}, [2]int{1, 2})
 	posterior := []Weighted{{edges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}

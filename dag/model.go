@@ -45,11 +45,12 @@ func (m *Mechanism) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// logSigmaSD is the standard deviation of the prior of log σ, whose mean is the log standard deviation of the node.
+// logSigmaSD is the standard deviation of the prior of log σ, whose mean is the log standard
+// deviation of the node.
 const logSigmaSD = 2
 
-// ModelOptions are the likelihood and the priors. The zero value is linear with unknown noise of every node and the uniform prior over graphs. Scales are
-// those of the working columns.
+// ModelOptions are the likelihood and the priors. The zero value is linear with unknown noise of
+// every node and the uniform prior over graphs. Scales are those of the working columns.
 type ModelOptions struct {
 	Mechanism Mechanism `json:"mechanism"`
 	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
@@ -61,7 +62,8 @@ type ModelOptions struct {
 	PriorSD float64 `json:"prior_sd"`
 	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges).
 	EdgePenalty float64 `json:"edge_penalty"`
-	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many parents per node; 0: use EdgePenalty.
+	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many
+	// parents per node; 0: use EdgePenalty.
 	ExpectedDegree float64 `json:"expected_degree"`
 	// Orders makes the prior uniform over orders and edges along them, as in the paper.
 	Orders bool `json:"orders"`
@@ -119,7 +121,8 @@ type Problem struct {
 	Structure Structure
 	// Constraints are what Structure was made of.
 	Constraints Constraints
-	// Families are those that the structure allows, in the order of its scores; nil when they are too many to list.
+	// Families are those that the structure allows, in the order of its scores; nil when they are
+	// too many to list.
 	Families []Family
 }
 
@@ -159,7 +162,8 @@ const (
 	Exact
 	// Chains are Markov chains over graphs, for linear mechanisms.
 	Chains
-	// Made is the method of the paper: one flow over the parameters of all nodes, and a masked autoregressive network q(m) over orders and edges along them.
+	// Made is the method of the paper: one flow over the parameters of all nodes, and a masked
+	// autoregressive network q(m) over orders and edges along them.
 	Made
 )
 
@@ -233,7 +237,8 @@ func (e *Evidence) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be used.
+// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
+// used.
 func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 	switch {
 	case p.Model.Mechanism == MLP && e == AnyEvidence:
@@ -246,7 +251,8 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 	return Flow, nil
 }
 
-// Resolve is the method that m stands for with this problem, or an error that says why it cannot be used.
+// Resolve is the method that m stands for with this problem, or an error that says why it cannot be
+// used.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	impossible := p.listable(maxFamilies)
 	switch {
@@ -279,8 +285,8 @@ func (p *Problem) listable(most float64) error {
 	return nil
 }
 
-// LogJacobian turns log evidences of the working columns into those of the table's (or of their logarithms): Σ_j −n_j log scale_j, over
-// the rows that count.
+// LogJacobian turns log evidences of the working columns into those of the table's (or of their
+// logarithms): Σ_j −n_j log scale_j, over the rows that count.
 func (p *Problem) LogJacobian() (sum float64) {
 	for j, scale := range p.Data.Scale {
 		sum -= float64(p.Data.rowsOf(j)) * math.Log(scale)

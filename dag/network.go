@@ -2,12 +2,14 @@ package dag
 
 import "math"
 
-// networkFamily is the posterior of the first layer of a family of networks and of its noise. Given these, the node is a linear function of the outputs of the hidden
-// units, Φ [n,H'], whose weights have a normal prior: they are integrated out,
+// networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
+// these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], whose weights
+// have a normal prior: they are integrated out,
 //
 //	p(x_j | W1, b1, σ) = N(x_j; 0, σ² I + σ0² ΦΦᵀ),
 //
-// which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of ones each: H' = H + 1.
+// which depends on the data through ΦᵀΦ and Φᵀx_j. With biases the inputs and Φ have a column of
+// ones each: H' = H + 1.
 type networkFamily struct {
 	inputs  [][]float32 // of the parents, over the rows that count [k][n]
 	target  []float32   // x_j [n]
@@ -79,11 +81,13 @@ func (s *networkState) copyFrom(from *networkState) {
 	s.logSigma, s.logLik = from.logSigma, from.logLik
 }
 
-// unresolved is the share of the squares of a node that products of float32 cannot tell from none. Units that interpolate few rows leave less, or by rounding less than nothing, which a
-// small enough σ would turn into any likelihood: it counts as this much.
+// unresolved is the share of the squares of a node that products of float32 cannot tell from none.
+// Units that interpolate few rows leave less, or by rounding less than nothing, which a small
+// enough σ would turn into any likelihood: it counts as this much.
 const unresolved = 1e-7
 
-// logLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ), −Inf where rounding leaves nothing of it. factor, if not nil, receives the Cholesky factor of I + σ0²/σ² ΦᵀΦ [H'·H'], by rows.
+// logLikelihood is log N(x_j; 0, σ² I + σ0² ΦΦᵀ), −Inf where rounding leaves nothing of it. factor,
+// if not nil, receives the Cholesky factor of I + σ0²/σ² ΦᵀΦ [H'·H'], by rows.
 func (n *networkFamily) logLikelihood(gram, pull []float64, logSigma float64, factor []float64) float64 {
 	const most = 65 // units that fit the stack
 	units := len(pull)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkNetworkSweep moves all ten hidden units and the noise of a family with four parents once.
+// BenchmarkNetworkSweep moves all ten hidden units and the noise of a family with four parents
+// once.
 func BenchmarkNetworkSweep(b *testing.B) {
 	for _, rows := range []int{100, 1000, 7500} {
 		b.Run(fmt.Sprintf("%d rows", rows), func(b *testing.B) {

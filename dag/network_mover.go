@@ -31,7 +31,8 @@ func (n *networkFamily) newMover(random *rand.Rand) *networkMover {
 	}
 }
 
-// rowBlock is the number of rows whose products are added in float32; sums of blocks are in float64. A block of outputs stays in the nearest cache.
+// rowBlock is the number of rows whose products are added in float32; sums of blocks are in
+// float64. A block of outputs stays in the nearest cache.
 const rowBlock = 512
 
 // newState draws from the prior.
@@ -93,7 +94,8 @@ func (m *networkMover) product(a, b []float32) float64 {
 	return float64(m.part[0])
 }
 
-// turn moves unit h of a state by an angle towards the direction: its inputs and outputs and their products, all in m.
+// turn moves unit h of a state by an angle towards the direction: its inputs and outputs and their
+// products, all in m.
 func (m *networkMover) turn(s *networkState, h int, sin, cos float32) {
 	rows := len(m.target)
 	clear(m.row)
@@ -122,7 +124,8 @@ func (m *networkMover) sweep(s *networkState, beta float64) {
 	}
 }
 
-// moveUnit moves a unit on an ellipse through its weights and a draw from their prior (elliptical slice sampling, Murray, Adams and MacKay 2010).
+// moveUnit moves a unit on an ellipse through its weights and a draw from their prior (elliptical
+// slice sampling, Murray, Adams and MacKay 2010).
 func (m *networkMover) moveUnit(s *networkState, h int, beta float64) {
 	units := len(s.pull)
 	for k := range m.direction {
@@ -198,7 +201,8 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 	}
 }
 
-// parameters draws the output layer given the first one, and returns all parameters as a layout has them.
+// parameters draws the output layer given the first one, and returns all parameters as a layout has
+// them.
 func (m *networkMover) parameters(l layout, f Family, s *networkState) []float64 {
 	theta := make([]float64, l.dim())
 	units := len(s.pull)

@@ -7,7 +7,8 @@ import (
 
 // How an island of particles goes from the prior to the posterior.
 const (
-	keptShare     = 0.5 // of the particles that are effectively left after a step: it sets how far β rises
+	// of the particles that are effectively left after a step: it sets how far β rises
+	keptShare     = 0.5
 	mostTempering = 300 // steps; beyond, β rises to 1 at once
 )
 
@@ -18,10 +19,13 @@ type island struct {
 	thetas      [][]float64 // draws of the parameters, of equal weight
 }
 
-// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step
-// raises β so far that half of the particles are effectively left, resamples them, and moves each by some sweeps. The mean of exp(logEvidence) is the evidence, up to what the choice of β
-// adds. Hidden units can be exchanged, and so the posterior has H! copies of each mode; particles that start from the prior, which has this symmetry, take each copy as often
-// as any other, where a fit to one copy would miss the others.
+// temper runs particles from the prior to the posterior of a family through prior · likelihood^β (a
+// sequential Monte Carlo sampler, Del Moral, Doucet and Jasra 2006). Every step raises β so far
+// that half of the particles are effectively left, resamples them, and moves each by some sweeps.
+// The mean of exp(logEvidence) is the evidence, up to what the choice of β adds. Hidden units can
+// be exchanged, and so the posterior has H! copies of each mode; particles that start from the
+// prior, which has this symmetry, take each copy as often as any other, where a fit to one copy
+// would miss the others.
 func (n *networkFamily) temper(random *rand.Rand, l layout, f Family, count, sweeps int) island {
 	out := island{sweeps: sweeps}
 	mover := n.newMover(random)

@@ -48,7 +48,8 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 	return -mat.Dot(y, &solved)/2 - cholesky.LogDet()/2 - float64(rows)*halfLog2Pi
 }
 
-// The output layer is integrated out right, and moves keep what they know of a state in step with its weights.
+// The output layer is integrated out right, and moves keep what they know of a state in step with
+// its weights.
 func TestNetworkLikelihood(t *testing.T) {
 	for _, model := range []ModelOptions{{Hidden: 3}, {Hidden: 2, NoBias: true, Sigma: 0.7, PriorSD: 2}} {
 		p := networkProblem(t, 14, model)
@@ -68,8 +69,10 @@ func TestNetworkLikelihood(t *testing.T) {
 	}
 }
 
-// Particles find the evidence of families with one hidden unit, whose integrals are over one weight, and over log σ if it is unknown: within 5 standard errors of 12 islands, which are
-// below 0.3. A likelihood without the determinant, or a prior of another width, is off by more than a nat.
+// Particles find the evidence of families with one hidden unit, whose integrals are over one
+// weight, and over log σ if it is unknown: within 5 standard errors of 12 islands, which are below
+// 0.3. A likelihood without the determinant, or a prior of another width, is off by more than a
+// nat.
 func TestParticlesAgainstQuadrature(t *testing.T) {
 	for _, model := range []ModelOptions{{Hidden: 1, NoBias: true, Sigma: 0.6}, {Hidden: 1, NoBias: true}} {
 		p := networkProblem(t, 20, model)
@@ -101,7 +104,8 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 	}
 }
 
-// Draws of the parameters have the moments of the posterior, for one hidden unit: of the slope of the mechanism, by quadrature over W1 with W2 given it normal.
+// Draws of the parameters have the moments of the posterior, for one hidden unit: of the slope of
+// the mechanism, by quadrature over W1 with W2 given it normal.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
 	f := Family{1, SetOf(0)}
@@ -127,11 +131,13 @@ func TestParticleParameters(t *testing.T) {
 		}
 	}
 	sum /= count
-	// Particles of an island share ancestors: as if a quarter were independent. Islands are weighed alike here, which their small spread allows.
+	// Particles of an island share ancestors: as if a quarter were independent. Islands are weighed
+	// alike here, which their small spread allows.
 	require.InDelta(t, mean, sum, 5*math.Sqrt((squares/count-sum*sum)/(count/4)))
 }
 
-// A run over three nodes: the same seed gives the same answer, errors of the evidences are small, and a network finds what no line can.
+// A run over three nodes: the same seed gives the same answer, errors of the evidences are small,
+// and a network finds what no line can.
 func TestRunParticles(t *testing.T) {
 	p := networkProblem(t, 40, ModelOptions{Hidden: 2})
 	run := func(seed uint64) *Result {
@@ -173,7 +179,8 @@ func TestPredictedScores(t *testing.T) {
 	}
 }
 
-// A line is fitted to gaps and goes through them where they are one, even if they are for one size only.
+// A line is fitted to gaps and goes through them where they are one, even if they are for one size
+// only.
 func TestFitGaps(t *testing.T) {
 	shift, scatter := fitGaps([]float64{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4}, []float64{0, 5, 10, 15, 0, 5, 10, 15, 0, 5, 10, 15})
 	require.InDelta(t, 20, shift(5), 1.5)
@@ -184,7 +191,8 @@ func TestFitGaps(t *testing.T) {
 	require.Equal(t, 3.0, scatter)
 }
 
-// What longer moves add lowers the verdict as far as it moves edges: not when all families of a node gain alike, as they do where two parents add nothing to one.
+// What longer moves add lowers the verdict as far as it moves edges: not when all families of a
+// node gain alike, as they do where two parents add nothing to one.
 func TestUnsettledParticles(t *testing.T) {
 	p := networkProblem(t, 10, ModelOptions{})
 	for _, test := range []struct {
@@ -204,7 +212,8 @@ func TestUnsettledParticles(t *testing.T) {
 	}
 }
 
-// Units that give a node exactly, but for what rounding adds, leave a likelihood that falls again as σ goes to zero.
+// Units that give a node exactly, but for what rounding adds, leave a likelihood that falls again
+// as σ goes to zero.
 func TestNetworksThatInterpolate(t *testing.T) {
 	n := &networkFamily{target: make([]float32, 3), squares: 1, priorSD: 1}
 	for _, pull := range []float64{1 - 1e-8, 1, 1 + 1e-8} {

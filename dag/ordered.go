@@ -11,9 +11,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with N, N−1, …, 2 outcomes are the Lehmer code of
-// the order, and a site with 2 outcomes for each pair of positions s < t, by rows of U, tells whether the node at position s is a parent of that at t.
-// So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph has as many codes as it has topological orders ([Graph.Orders]).
+// Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with
+// N, N−1, …, 2 outcomes are the Lehmer code of the order, and a site with 2 outcomes for each pair
+// of positions s < t, by rows of U, tells whether the node at position s is a parent of that at t.
+// So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph has
+// as many codes as it has topological orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
@@ -116,13 +118,15 @@ func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
 	return graph.GreaterThan(graph.Einsum("btf,btj->bfj", sorted, permutation), graph.Scalar(g, number, 0.5))
 }
 
-// positions decodes the first digits of codes [B,S]: which node is at each of these positions, and which nodes are left, both as 0 and 1 [B,N] Float32.
+// positions decodes the first digits of codes [B,S]: which node is at each of these positions, and
+// which nodes are left, both as 0 and 1 [B,N] Float32.
 func (o Ordered) positions(codes *graph.Node, count int) (rows []*graph.Node, left *graph.Node) {
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32
 	left = graph.Ones(g, shapes.Make(number, batch, o.nodes))
 	for t := range count {
-		rank := graph.Dot(left, o.earlier(g)) // [B, N]: nodes left before each; the digit picks the one that has as many
+		// [B, N]: nodes left before each; the digit picks the one that has as many
+		rank := graph.Dot(left, o.earlier(g))
 		digit := graph.Zeros(g, shapes.Make(number, batch, 1))
 		if t < o.nodes-1 {
 			digit = graph.ConvertDType(graph.SliceAxis(codes, 1, graph.AxisElem(t)), number)
@@ -139,11 +143,13 @@ func (o Ordered) earlier(g *graph.Graph) *graph.Node {
 	return graph.ConvertDType(graph.LogicalNot(graph.LowerTriangular(g, o.nodes)), dtypes.Float32)
 }
 
-// maxOrderNodes is the largest graph whose topological orders are counted: the count takes 2^N numbers.
+// maxOrderNodes is the largest graph whose topological orders are counted: the count takes 2^N
+// numbers.
 const maxOrderNodes = 24
 
-// Orders counts the topological orders of an acyclic graph, its linear extensions: the number of codes (P, U) that give it. A
-// graph with a cycle has none. The count is exact below 2^53. It panics above 24 nodes.
+// Orders counts the topological orders of an acyclic graph, its linear extensions: the number of
+// codes (P, U) that give it. A graph with a cycle has none. The count is exact below 2^53. It
+// panics above 24 nodes.
 func (g *Graph) Orders() float64 {
 	if g.nodes > maxOrderNodes {
 		panic(fmt.Sprintf("dag.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
@@ -164,7 +170,8 @@ func (g *Graph) Orders() float64 {
 	return counts[len(counts)-1]
 }
 
-// CountGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and rounded above.
+// CountGraphs is the number of acyclic graphs over n nodes (Robinson 1973), exact up to 8 nodes and
+// rounded above.
 func CountGraphs(n int) float64 {
 	counts := make([]float64, n+1)
 	counts[0] = 1

@@ -9,8 +9,10 @@ import (
 	"github.com/transdim/vti/modeldist"
 )
 
-// orderedConstraint leaves the codes whose graphs a structure allows, site by site: a node comes next in the order only after its required parents, a required edge is there, a forbidden
-// one is not, and a node with as many parents as it may have, those counted that are still required of it, gets no other. So every code that is allowed so far can be completed.
+// orderedConstraint leaves the codes whose graphs a structure allows, site by site: a node comes
+// next in the order only after its required parents, a required edge is there, a forbidden one is
+// not, and a node with as many parents as it may have, those counted that are still required of it,
+// gets no other. So every code that is allowed so far can be completed.
 type orderedConstraint struct {
 	ordered   Ordered
 	structure Structure
@@ -43,11 +45,14 @@ func (c orderedConstraint) matrix(g *graph.Graph, sets []Set) *graph.Node {
 	return graph.ConvertDType(graph.Const(g, edgeTable(sets)), dtypes.Float32)
 }
 
-// allowedNext is for the digit of a position: outcome d is the d-th of the nodes that are left, and all parents required of it must have been placed.
+// allowedNext is for the digit of a position: outcome d is the d-th of the nodes that are left, and
+// all parents required of it must have been placed.
 func (c orderedConstraint) allowedNext(codes *graph.Node, position int) *graph.Node {
 	g := codes.Graph()
-	_, left := c.ordered.positions(codes, position)               // [B, N], 1 for nodes that are left
-	waiting := graph.Dot(left, c.matrix(g, c.structure.Required)) // [B, N], required parents that are left
+	// [B, N], 1 for nodes that are left
+	_, left := c.ordered.positions(codes, position)
+	// [B, N], required parents that are left
+	waiting := graph.Dot(left, c.matrix(g, c.structure.Required))
 	ready := graph.ConvertDType(graph.LessThan(waiting, graph.Scalar(g, dtypes.Float32, 0.5)), dtypes.Float32)
 	ready = graph.Mul(ready, left)
 	rank := graph.Dot(left, c.ordered.earlier(g)) // [B, N], nodes left before each

@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// q(m) gives every code of an allowed graph, and no other, a positive probability; they sum to one, and so every code that is allowed so far can be completed.
+// q(m) gives every code of an allowed graph, and no other, a positive probability; they sum to one,
+// and so every code that is allowed so far can be completed.
 func TestOrderedConstraint(t *testing.T) {
 	backend := testkit.Backend(t)
 	o := NewOrdered(4)

@@ -25,7 +25,8 @@ func drawIndex(random *rand.Rand, cumulative []float64) int {
 	return min(sort.SearchFloat64s(cumulative, u), len(cumulative)-1)
 }
 
-// exactParameters draws from closed forms: the weights given the noise, and an unknown noise scale from a fine grid.
+// exactParameters draws from closed forms: the weights given the noise, and an unknown noise scale
+// from a fine grid.
 func (p *Problem) exactParameters(families []Family, random *rand.Rand) parameterSource {
 	stats := make([]*linearStats, p.Data.Nodes())
 	known := map[int]*linearPosterior{}
@@ -127,8 +128,9 @@ func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD floa
 	return sum
 }
 
-// Parameter is the posterior of the effect of one node on another given that the edge is there: the slope of the mechanism, in units of the table (or of its
-// logarithms), averaged over the rows. For linear mechanisms it is the coefficient.
+// Parameter is the posterior of the effect of one node on another given that the edge is there: the
+// slope of the mechanism, in units of the table (or of its logarithms), averaged over the rows. For
+// linear mechanisms it is the coefficient.
 type Parameter struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -147,8 +149,9 @@ const (
 	leastParameter  = 0.01 // edges less probable than this have no summary
 	checkDraws      = 200
 	checkReplicates = 400
-	noiseCell       = 0.1     // of a posterior of log σ, in units of overNoise: the error of a variance is a part in 2,000
-	mostKept        = 1 << 14 // families whose posterior is kept for more draws
+	// of a posterior of log σ, in units of overNoise: the error of a variance is a part in 2,000
+	noiseCell = 0.1
+	mostKept  = 1 << 14 // families whose posterior is kept for more draws
 )
 
 // mixture is a list of families with the probability of each: what is known of single nodes.
@@ -157,7 +160,8 @@ type mixture struct {
 	shares   []float64
 }
 
-// draws returns a source of families among those that a condition holds for, in proportion to their shares; nil if there are none.
+// draws returns a source of families among those that a condition holds for, in proportion to their
+// shares; nil if there are none.
 func (m mixture) draws(random *rand.Rand, condition func(Family) bool) func() int {
 	var places []int
 	var cumulative []float64
@@ -179,7 +183,8 @@ func (m mixture) edges(nodes int) [][]float64 {
 	probabilities := square2(nodes)
 	for f, family := range m.families {
 		for i := range family.Parents.Nodes() {
-			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.shares[f], 1) // shares add up to one but for rounding
+			// shares add up to one but for rounding
+			probabilities[i][family.Node] = math.Min(probabilities[i][family.Node]+m.shares[f], 1)
 		}
 	}
 	return probabilities
@@ -222,7 +227,8 @@ func (p *Problem) effects(posterior mixture, source parameterSource, random *ran
 	return list
 }
 
-// slope is the derivative of a mechanism with respect to a parent, averaged over rows that are spread evenly.
+// slope is the derivative of a mechanism with respect to a parent, averaged over rows that are
+// spread evenly.
 func (p *Problem) slope(theta []float64, from int) (slope float64) {
 	l := p.layout()
 	if l.mechanism == Linear {
@@ -247,8 +253,9 @@ func (p *Problem) slope(theta []float64, from int) (slope float64) {
 	return slope
 }
 
-// NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them: independent standard normals. Each number is the posterior
-// predictive probability of a statistic at least as large as that of the data; near 0 or 1 the model does not fit.
+// NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them:
+// independent standard normals. Each number is the posterior predictive probability of a statistic
+// at least as large as that of the data; near 0 or 1 the model does not fit.
 type NodeCheck struct {
 	Node     string `json:"node"`
 	Spread   Number `json:"spread"`   // standard deviation

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Draws of a coefficient with known noise have the mean and variance of the conjugate posterior: within 5 standard errors of 4,000 draws,
-// a false alarm rate of 1e-6.
+// Draws of a coefficient with known noise have the mean and variance of the conjugate posterior:
+// within 5 standard errors of 4,000 draws, a false alarm rate of 1e-6.
 func TestExactParameters(t *testing.T) {
 	p, err := NewProblem(chainData(t, 30, DataOptions{Scaling: Center}), ModelOptions{Sigma: 0.9, PriorSD: 1.2}, Constraints{})
 	require.NoError(t, err)
@@ -32,8 +32,9 @@ func TestExactParameters(t *testing.T) {
 	}
 }
 
-// With unknown noise and few rows, so that nothing is normal, draws of the coefficient and of log σ have the mean and variance that a sum over a grid of both gives: within
-// 5 standard errors of 40,000 draws, a false alarm rate of 2e-6.
+// With unknown noise and few rows, so that nothing is normal, draws of the coefficient and of log σ
+// have the mean and variance that a sum over a grid of both gives: within 5 standard errors of
+// 40,000 draws, a false alarm rate of 2e-6.
 func TestExactParametersOfUnknownNoise(t *testing.T) {
 	d := chainData(t, 4, DataOptions{})
 	p, err := NewProblem(d, ModelOptions{PriorSD: 1.2}, Constraints{})
@@ -76,7 +77,8 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	}
 }
 
-// The slope of a network is the difference quotient of its mean where no unit changes sides, and moments are those of their definitions.
+// The slope of a network is the difference quotient of its mean where no unit changes sides, and
+// moments are those of their definitions.
 func TestSlopeAndMoments(t *testing.T) {
 	p, err := NewProblem(chainData(t, 50, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 4}, Constraints{})
 	require.NoError(t, err)

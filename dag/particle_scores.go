@@ -10,23 +10,30 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Stages of the evidences of networks. A first look at a family is cheap and rough; islands that follow are finer.
+// Stages of the evidences of networks. A first look at a family is cheap and rough; islands that
+// follow are finer.
 const (
 	lookParticles = 16
 	lookSweeps    = 1
 	fineParticles = 32
 	fineSweeps    = 2
-	lookedWork    = 6_000_000 // families times rows up to which all families get a look; else only small ones and those that may matter
-	lookedSize    = 2         // families with up to so many parents, beside those required, that get a look at any rate
-	lookBatch     = 96        // families in a round
-	lookRounds    = 300       //
-	roughRows     = 1000      // rows for which a look is off by some nats; the more rows the more
-	unseenShare   = 0.05      // expected families of a graph that no look was taken at, when looking ends
-	firstIslands  = 2         // fine islands of a family
-	fineRounds    = 150       //
-	wantedSpread  = 0.004     // of the probability of a family, that an error of its evidence makes
-	certainShare  = 0.01      // the weight of the error of a family that is certain: it moves no probability, but the evidence of all graphs
-	slack         = 2         // nats by which a prediction is raised, to look rather once too often
+	// families times rows up to which all families get a look; else only small ones and those that
+	// may matter
+	lookedWork = 6_000_000
+	// families with up to so many parents, beside those required, that get a look at any rate
+	lookedSize = 2
+	lookBatch  = 96   // families in a round
+	lookRounds = 300  //
+	roughRows  = 1000 // rows for which a look is off by some nats; the more rows the more
+	// expected families of a graph that no look was taken at, when looking ends
+	unseenShare  = 0.05
+	firstIslands = 2     // fine islands of a family
+	fineRounds   = 150   //
+	wantedSpread = 0.004 // of the probability of a family, that an error of its evidence makes
+	// the weight of the error of a family that is certain: it moves no probability, but the
+	// evidence of all graphs
+	certainShare = 0.01
+	slack        = 2 // nats by which a prediction is raised, to look rather once too often
 )
 
 // particleScores are the evidences of families of networks as far as they are known.
@@ -60,7 +67,8 @@ func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) 
 	return s
 }
 
-// estimate looks at all small families and at those larger ones that may matter, and then spends fine islands on those that do.
+// estimate looks at all small families and at those larger ones that may matter, and then spends
+// fine islands on those that do.
 func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 	all := len(s.problem.Families)*s.problem.Data.Rows() <= lookedWork
 	var small []int
@@ -108,8 +116,9 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 	return graphs, err
 }
 
-// flattened is the posterior over graphs as looks tell it, raised to a power for which what they are off by is some nats: else only the families of the best graph would be seen, and
-// then those of the next.
+// flattened is the posterior over graphs as looks tell it, raised to a power for which what they
+// are off by is some nats: else only the families of the best graph would be seen, and then those
+// of the next.
 func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
 	power := math.Min(1, roughRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.scores(true)
@@ -123,7 +132,8 @@ func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
 // known tells whether a family has fine islands or a closed form.
 func (s *particleScores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
 
-// pick lists the most probable families of a kind, at most so many; nil when together they have less than a share left.
+// pick lists the most probable families of a kind, at most so many; nil when together they have
+// less than a share left.
 func (s *particleScores) pick(graphs *Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
 	total := 0.0
 	for f, share := range graphs.Marginals {
@@ -144,7 +154,8 @@ func (s *particleScores) pick(graphs *Posterior, limit int, left float64, kind f
 	return batch[:min(limit, len(batch))]
 }
 
-// worst lists families whose errors move their own probabilities most, each as often as it is to get a further island; nil when no error is large.
+// worst lists families whose errors move their own probabilities most, each as often as it is to
+// get a further island; nil when no error is large.
 func (s *particleScores) worst(graphs *Posterior) (batch []int) {
 	spread := make([]float64, len(graphs.Marginals))
 	var families []int
@@ -187,7 +198,9 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 	err := eachNode(ctx, len(batch), func(k int) {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
-		sweeps := fineSweeps << (first[k] % 2) // every other one moves twice as long: what that changes tells whether particles had settled
+		// every other one moves twice as long: what that changes tells whether particles had
+		// settled
+		sweeps := fineSweeps << (first[k] % 2)
 		found[k] = newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps)
 	})
 	for k, f := range batch {
@@ -198,8 +211,9 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 	return err
 }
 
-// scores are what is known of all families: from fine islands where there are any, else from the first look, else predicted from smaller families. Looks are corrected by how
-// far fine islands have been from looks at sets of their size. optimistic: with predictions raised.
+// scores are what is known of all families: from fine islands where there are any, else from the
+// first look, else predicted from smaller families. Looks are corrected by how far fine islands
+// have been from looks at sets of their size. optimistic: with predictions raised.
 func (s *particleScores) scores(optimistic bool) Scores {
 	families := s.problem.Families
 	out := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
@@ -233,7 +247,8 @@ func (s *particleScores) scores(optimistic bool) Scores {
 	return out
 }
 
-// predict is what a family can be expected to have: that of the family without a parent and the gain which this parent brings, its mean over the sets with one more node left out. optimistic:
+// predict is what a family can be expected to have: that of the family without a parent and the
+// gain which this parent brings, its mean over the sets with one more node left out. optimistic:
 // the most that it brings there, and the best parent to leave out.
 func (s *particleScores) predict(f Family, known []float64, optimistic bool) float64 {
 	best, sum, ways := math.Inf(-1), 0.0, 0.0
@@ -291,8 +306,9 @@ func (s *particleScores) islandSpread() float64 {
 	return math.Sqrt(squares / degrees)
 }
 
-// combine is the log mean evidence of islands and its standard error, from the spread of their logarithms: their own, which few islands do not tell, as if there were four more with the
-// spread of all.
+// combine is the log mean evidence of islands and its standard error, from the spread of their
+// logarithms: their own, which few islands do not tell, as if there were four more with the spread
+// of all.
 func (s *particleScores) combine(islands []island, spread float64) (logMean, se float64) {
 	logs := make([]float64, len(islands))
 	for k, own := range islands {
@@ -307,20 +323,23 @@ func (s *particleScores) combine(islands []island, spread float64) (logMean, se 
 	for _, x := range logs {
 		squares += square(x - mean)
 	}
-	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the mean of a few is likely too small.
+	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
+	// mean of a few is likely too small.
 	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
 	return logSumExp(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
 }
 
-// settling is the mean over families of the difference between the log evidences of islands that move twice as long and of the others, with its standard error: particles that
-// cannot keep up with β give too little, all alike, which their spread does not show.
+// settling is the mean over families of the difference between the log evidences of islands that
+// move twice as long and of the others, with its standard error: particles that cannot keep up with
+// β give too little, all alike, which their spread does not show.
 func (s *particleScores) settling() (mean, se float64) {
 	_, differences := s.differences()
 	mean, spread := meanAndSpread(differences, math.Inf(1))
 	return mean, spread / math.Sqrt(float64(len(differences)))
 }
 
-// differences are those of families with islands of both kinds, beside the numbers of their parents.
+// differences are those of families with islands of both kinds, beside the numbers of their
+// parents.
 func (s *particleScores) differences() (sizes, differences []float64) {
 	for f, islands := range s.islands {
 		if len(islands) < 2 {
@@ -336,12 +355,15 @@ func (s *particleScores) differences() (sizes, differences []float64) {
 	return sizes, differences
 }
 
-// fitGaps fits a line to how far fine islands are from looks, by the number of parents, and returns it with the standard deviation around it. A look at one parent finds nearly all of the
-// evidence, and one at many misses the more the more rows there are: one shift for all would favour families that were only looked at.
+// fitGaps fits a line to how far fine islands are from looks, by the number of parents, and returns
+// it with the standard deviation around it. A look at one parent finds nearly all of the evidence,
+// and one at many misses the more the more rows there are: one shift for all would favour families
+// that were only looked at.
 func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter float64) {
 	center, _ := meanAndSpread(sizes, 0)
 	mean, _ := meanAndSpread(gaps, 0)
-	products, squares := 0.0, 1.0 // as if there were one more family, off by one parent and by no gap
+	// as if there were one more family, off by one parent and by no gap
+	products, squares := 0.0, 1.0
 	for k, size := range sizes {
 		products += (size - center) * (gaps[k] - mean)
 		squares += square(size - center)
@@ -355,7 +377,8 @@ func fitGaps(sizes, gaps []float64) (shift func(parents int) float64, scatter fl
 	return func(parents int) float64 { return mean + slope*(float64(parents)-center) }, scatter
 }
 
-// meanAndSpread are the mean and the standard deviation of values; fewer than 8 do not tell the latter, and otherwise stands for it.
+// meanAndSpread are the mean and the standard deviation of values; fewer than 8 do not tell the
+// latter, and otherwise stands for it.
 func meanAndSpread(values []float64, otherwise float64) (mean, spread float64) {
 	if len(values) == 0 {
 		return 0, otherwise

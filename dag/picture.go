@@ -24,7 +24,8 @@ const (
 	pictureDPI  = 200
 )
 
-// writePicture draws the graph of all edges with a probability of at least one half, as SVG and PNG, widths by probability.
+// writePicture draws the graph of all edges with a probability of at least one half, as SVG and
+// PNG, widths by probability.
 func writePicture(path string, names []string, probabilities [][]float64) error {
 	places, width, height := layOut(MedianGraph(probabilities))
 	for _, format := range []string{".svg", ".png"} {
@@ -43,8 +44,9 @@ func writePicture(path string, names []string, probabilities [][]float64) error 
 	return nil
 }
 
-// layOut puts every node a layer below the lowest of its parents, and the nodes of a layer beneath the middle of theirs. Edges that close a cycle, which a
-// graph of separately probable edges can have, are left out of account.
+// layOut puts every node a layer below the lowest of its parents, and the nodes of a layer beneath
+// the middle of theirs. Edges that close a cycle, which a graph of separately probable edges can
+// have, are left out of account.
 func layOut(g *Graph) (places []vg.Point, width, height vg.Length) {
 	tree := g.Clone()
 	for cycle := tree.Cycle(); cycle != nil; cycle = tree.Cycle() {

@@ -19,7 +19,8 @@ type Scores struct {
 	KHat []float64
 }
 
-// Posterior is the distribution over graphs that scores and prior give. It is exact but for the errors of the scores.
+// Posterior is the distribution over graphs that scores and prior give. It is exact but for the
+// errors of the scores.
 type Posterior struct {
 	Structure Structure
 	Scores    Scores
@@ -32,8 +33,9 @@ type Posterior struct {
 	logTotal float64
 }
 
-// NewPosterior sums over all graphs that the structure allows. Scores must have the families of the structure, in its order. The
-// prior over graphs can be summed for up to 14 nodes, that over orders for up to 20.
+// NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
+// structure, in its order. The prior over graphs can be summed for up to 14 nodes, that over orders
+// for up to 20.
 func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
 	return sumGraphs(gocontext.Background(), structure, scores, func(string) {})
 }
@@ -120,7 +122,8 @@ type Draw struct {
 	Families []int
 	// Count is how often it was drawn.
 	Count int
-	// Probability is that of the graph in the posterior, and SE its standard error from those of the scores.
+	// Probability is that of the graph in the posterior, and SE its standard error from those of
+	// the scores.
 	Probability, SE float64
 }
 
@@ -176,8 +179,9 @@ func (p *Posterior) describe(families []int) Draw {
 	return d
 }
 
-// Probability is the share of draws whose graph satisfies event, with a standard error that counts both the number of draws and the errors of the
-// scores: to first order the probability changes by the covariance of the event with each family times the error of the family's score.
+// Probability is the share of draws whose graph satisfies event, with a standard error that counts
+// both the number of draws and the errors of the scores: to first order the probability changes by
+// the covariance of the event with each family times the error of the family's score.
 func (p *Posterior) Probability(draws []Draw, event func(*Graph) bool) (probability, se float64) {
 	var total float64
 	joint := map[int]float64{}
@@ -194,7 +198,8 @@ func (p *Posterior) Probability(draws []Draw, event func(*Graph) bool) (probabil
 	return probability, math.Sqrt(probability*(1-probability)/total + p.scoreVariance(probability, joint, total))
 }
 
-// scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and family f together.
+// scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and
+// family f together.
 func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, total float64) (variance float64) {
 	for f, share := range p.Marginals {
 		if se := p.Scores.SE[f]; se > 0 && (share > 0 || joint[f] > 0) {
@@ -204,7 +209,8 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 	return variance
 }
 
-// EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the errors of the scores.
+// EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
+// errors of the scores.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := square2(nodes), p.EdgeProbabilities()

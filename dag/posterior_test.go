@@ -100,8 +100,9 @@ func TestPosteriorAgainstEveryGraph(t *testing.T) {
 	}
 }
 
-// Draws have the probabilities of their graphs: Pearson's χ² over graphs of at least 10 expected draws and the rest, within its mean plus 5 of its
-// standard deviations: a false alarm rate below 1e-4 for each of the 4.
+// Draws have the probabilities of their graphs: Pearson's χ² over graphs of at least 10 expected
+// draws and the rest, within its mean plus 5 of its standard deviations: a false alarm rate below
+// 1e-4 for each of the 4.
 func TestDrawsFollowThePosterior(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const count = 20000
@@ -143,7 +144,8 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 		p, err := NewPosterior(s, scores)
 		require.NoError(t, err)
 		require.InDelta(t, 0, p.LogEvidence, 1e-12)
-		// 25 graphs: an edge from 0 to 1 is in 8 of them. Of the 48 codes 12 have it: half of the orders times half of the edges.
+		// 25 graphs: an edge from 0 to 1 is in 8 of them. Of the 48 codes 12 have it: half of the
+		// orders times half of the edges.
 		require.InDelta(t, map[bool]float64{false: 8.0 / 25, true: 0.25}[orders], p.EdgeProbabilities()[0][1], 1e-12)
 	}
 }

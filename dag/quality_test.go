@@ -45,7 +45,8 @@ func eachQualityCase(t *testing.T, dataSets uint64, test func(device *gpu.Device
 	}
 }
 
-// distances are the total variation between the exact posterior over graphs and one that was found, and the largest error of an edge.
+// distances are the total variation between the exact posterior over graphs and one that was found,
+// and the largest error of an edge.
 func (c qualityCase) distances(graphs map[string]float64, edges [][]float64) (variation, worst float64) {
 	_, _, want := brute(c.problem.Structure, c.exact)
 	for key, probability := range want {
@@ -59,7 +60,8 @@ func (c qualityCase) distances(graphs map[string]float64, edges [][]float64) (va
 	return variation, worst
 }
 
-// TestQualityOfLinearGraphs compares the certified posterior over graphs of 3 to 5 nodes, 5 simulated data sets each, with that of scores in closed form:
+// TestQualityOfLinearGraphs compares the certified posterior over graphs of 3 to 5 nodes, 5
+// simulated data sets each, with that of scores in closed form:
 //
 //	go test -tags quality -run QualityOfLinearGraphs -v ./dag
 func TestQualityOfLinearGraphs(t *testing.T) {
@@ -81,7 +83,8 @@ func TestQualityOfLinearGraphs(t *testing.T) {
 	})
 }
 
-// TestQualityOfUndividedFlows does the same for the undivided flow with a learned q(m), two data sets each:
+// TestQualityOfUndividedFlows does the same for the undivided flow with a learned q(m), two data
+// sets each:
 //
 //	go test -tags quality -run QualityOfUndividedFlows -v -timeout 1h ./dag
 func TestQualityOfUndividedFlows(t *testing.T) {

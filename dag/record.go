@@ -53,8 +53,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return &record, nil
 }
 
-// Problem reads the table, and the truth if there is one. A record that has fingerprints insists on them: the files must not have changed
-// since the run began. One that has none gets them.
+// Problem reads the table, and the truth if there is one. A record that has fingerprints insists on
+// them: the files must not have changed since the run began. One that has none gets them.
 func (r *Record) Problem() (*Problem, *Graph, error) {
 	t, err := r.Table()
 	if err != nil {
@@ -88,8 +88,8 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the problem by that method. A checkpoint that is
-// not there is an error that wraps fs.ErrNotExist.
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the
+// problem by that method. A checkpoint that is not there is an error that wraps fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
 	if method == Made {
 		target, graphs, _ := problem.madeTarget()

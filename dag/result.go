@@ -6,18 +6,21 @@ import (
 	"github.com/transdim/vti"
 )
 
-// Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are left out.
+// Result is the answer of a command in the user's words: the object that --json prints. Fields that
+// do not apply to a command are left out.
 type Result struct {
 	Command string      `json:"command"`
 	Version string      `json:"version"`
 	Seed    *uint64     `json:"seed,omitempty"`
 	Backend string      `json:"backend,omitempty"`
 	Data    DataSummary `json:"data"`
-	// Constraints say in words which graphs were left; empty for all. Equivalence classes do not know of them.
-	Constraints string       `json:"constraints,omitempty"`
-	Seconds     Seconds      `json:"seconds"`
-	Steps       int          `json:"steps,omitempty"`
-	Loss        *Number      `json:"loss,omitempty"` // mean over families as training drew them of −ELBO, in nats
+	// Constraints say in words which graphs were left; empty for all. Equivalence classes do not
+	// know of them.
+	Constraints string  `json:"constraints,omitempty"`
+	Seconds     Seconds `json:"seconds"`
+	Steps       int     `json:"steps,omitempty"`
+	// mean over families as training drew them of −ELBO, in nats
+	Loss        *Number      `json:"loss,omitempty"`
 	Certificate *Certificate `json:"certificate,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
@@ -52,13 +55,15 @@ type Seconds struct {
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Prob and ProbReverse are the probabilities of from → to and of to → from, with standard errors; ProbNone that of no edge.
+	// Prob and ProbReverse are the probabilities of from → to and of to → from, with standard
+	// errors; ProbNone that of no edge.
 	Prob          Number `json:"prob"`
 	ProbSE        Number `json:"prob_se"`
 	ProbReverse   Number `json:"prob_reverse"`
 	ProbReverseSE Number `json:"prob_reverse_se"`
 	ProbNone      Number `json:"prob_none"`
-	// Of the equivalence class: the probabilities that all its graphs have from → to, that all have to → from, and that they have the edge in different directions.
+	// Of the equivalence class: the probabilities that all its graphs have from → to, that all have
+	// to → from, and that they have the edge in different directions.
 	ClassForward    Number `json:"class_forward"`
 	ClassReverse    Number `json:"class_reverse"`
 	ClassUndirected Number `json:"class_undirected"`
@@ -82,7 +87,8 @@ type ClassReport struct {
 // Metrics compare the answer with a truth, beside trivial answers.
 type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
-	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no acyclic graph can beat then.
+	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no
+	// acyclic graph can beat then.
 	TruthCycle []string      `json:"truth_cycle,omitempty"`
 	BestSHD    *int          `json:"best_possible_shd,omitempty"`
 	Answer     MethodMetrics `json:"answer"`
@@ -90,7 +96,8 @@ type Metrics struct {
 	Empty      MethodMetrics `json:"empty_graph"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
 		return 3
@@ -117,7 +124,8 @@ func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors
 	}, truth)
 }
 
-// fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an event with its standard error.
+// fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an
+// event with its standard error.
 func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
 	probabilityOf func(event func(*Graph) bool) (probability, se float64), truth *Graph) {
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}

@@ -20,10 +20,11 @@ import (
 type RunConfig struct {
 	// Fit configures training. Run sets Models and Checkpoint, and what Problem.Training decides.
 	Fit vti.Config
-	// Draws is the number of draws for the families that matter, beyond a first look at all; 0 stands for 131,072 with linear mechanisms and
-	// 16,384 with networks.
+	// Draws is the number of draws for the families that matter, beyond a first look at all; 0
+	// stands for 131,072 with linear mechanisms and 16,384 with networks.
 	Draws int
-	// Anneal is the number of families whose draws are annealed, for posteriors of networks that the flow may have missed a part of.
+	// Anneal is the number of families whose draws are annealed, for posteriors of networks that
+	// the flow may have missed a part of.
 	Anneal int
 	// Truth, if not nil, is compared with.
 	Truth *Graph
@@ -33,9 +34,11 @@ type RunConfig struct {
 	Status func(string)
 }
 
-// Run trains a flow over families, weighs their evidences, sums over graphs, and writes checkpoint, trace, tables and pictures to the run directory.
+// Run trains a flow over families, weighs their evidences, sums over graphs, and writes checkpoint,
+// trace, tables and pictures to the run directory.
 //
-// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err(); Run with Fit.Resume set continues from there.
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
+// Run with Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	started := time.Now()
 	if cfg.Draws == 0 {
@@ -86,7 +89,8 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	return result, problem.write(result, cfg.Dir)
 }
 
-// anchorsOf returns the anchors of networks: those in the run directory of a run that is resumed, or new ones, which are stored there. Linear families have none.
+// anchorsOf returns the anchors of networks: those in the run directory of a run that is resumed,
+// or new ones, which are stored there. Linear families have none.
 func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config, cfg RunConfig) (*anchors, error) {
 	if p.Model.Mechanism == Linear {
 		return nil, nil
@@ -106,7 +110,8 @@ func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *f
 	return a, a.write(path)
 }
 
-// traced adds every report to a trace before report, if not nil, hears of it. Errors are joined to failed.
+// traced adds every report to a trace before report, if not nil, hears of it. Errors are joined to
+// failed.
 func traced(rows *rundir.Trace, report func(vti.Info), failed *error) func(vti.Info) {
 	return func(info vti.Info) {
 		*failed = errors.Join(*failed, rows.Add(rundir.Report{
@@ -119,7 +124,8 @@ func traced(rows *rundir.Trace, report func(vti.Info), failed *error) func(vti.I
 	}
 }
 
-// startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.
+// startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was
+// stopped before its first checkpoint starts again.
 func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
 	lastStep := 0
 	if fit.Resume {
@@ -147,8 +153,8 @@ func (p *Problem) CheckExact() error {
 	return p.listable(math.Inf(1))
 }
 
-// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if not nil, hears of the number of families done, and status of
-// what comes after.
+// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if
+// not nil, hears of the number of families done, and status of what comes after.
 func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
 	started := time.Now()
 	if status == nil {

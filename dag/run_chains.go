@@ -51,8 +51,9 @@ func (s Structure) starts(random *rand.Rand, count int) (codes [][]int32) {
 	return codes
 }
 
-// RunChains samples orders, edges and parameters of linear mechanisms together by reversible-jump MCMC, without any use of the structure that the other methods rest
-// on: a check of them, for few nodes.
+// RunChains samples orders, edges and parameters of linear mechanisms together by reversible-jump
+// MCMC, without any use of the structure that the other methods rest on: a check of them, for few
+// nodes.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *Graph, dir string) (*Result, error) {
 	started := time.Now()
 	if err := problem.CheckChains(); err != nil {
@@ -71,7 +72,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	nodes := problem.Data.Nodes()
 	result := &Result{Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
-	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN()) // chains do not tell
+	// chains do not tell
+	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	probabilities, errors := square2(nodes), square2(nodes)
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
@@ -81,7 +83,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		if in.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
 		}
-		if in.RHat > worst.RHat { // false for an indicator that never changed: every chain says the same
+		// false for an indicator that never changed: every chain says the same
+		if in.RHat > worst.RHat {
 			worst.RHat = in.RHat
 		}
 		if in.ESS < worst.ESS {

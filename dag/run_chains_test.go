@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Chains that know nothing of families find the edge probabilities of the exact sums, under either prior and with constraints: within 5 Monte Carlo standard errors and 0.01.
+// Chains that know nothing of families find the edge probabilities of the exact sums, under either
+// prior and with constraints: within 5 Monte Carlo standard errors and 0.01.
 func TestChainsAgreeWithExactSums(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

@@ -32,14 +32,17 @@ func (p *Problem) countable(what string) error {
 	return nil
 }
 
-// MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it open.
+// MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it
+// open.
 func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
 	p.setByMechanism(&fit.Steps, 2000, 4000)
-	p.setByMechanism(&fit.Batch, 1024, 64) // a draw of networks costs a pass over the data for every node
+	// a draw of networks costs a pass over the data for every node
+	p.setByMechanism(&fit.Batch, 1024, 64)
 	return fit
 }
 
-// madeTraining is the training of the undivided flow and of q(m), a network over the sites of a code, with the constraints built in.
+// madeTraining is the training of the undivided flow and of q(m), a network over the sites of a
+// code, with the constraints built in.
 func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config, error) {
 	fit = p.MadeTraining(fit)
 	ordered := target.space.Ordered
@@ -77,8 +80,10 @@ func (p *Problem) madeTarget() (target vti.Target, graphs *graphTarget, paramete
 	return t, t, func(_ []Set, draw []float64) []float64 { return draw }
 }
 
-// RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a masked autoregressive network, as the paper does, and certifies both by the weights of
-// their draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates start from. Files are those of [Run].
+// RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a
+// masked autoregressive network, as the paper does, and certifies both by the weights of their
+// draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates
+// start from. Files are those of [Run].
 func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	started := time.Now()
 	if err := problem.CheckMade(); err != nil {
@@ -140,8 +145,9 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 // graphSummary is the posterior over graphs that a certificate over codes amounts to.
 type graphSummary struct {
 	probabilities, errors [][]float64 // of edges
-	draws                 []Draw      // graphs, the most probable first, as if each had been drawn in proportion to its probability
-	probabilityOf         func(event func(*Graph) bool) (probability, se float64)
+	// graphs, the most probable first, as if each had been drawn in proportion to its probability
+	draws         []Draw
+	probabilityOf func(event func(*Graph) bool) (probability, se float64)
 }
 
 // summarise adds up the codes of each graph.

@@ -14,8 +14,9 @@ import (
 	"github.com/transdim/vti/internal/draws"
 )
 
-// The undivided flow with a learned q(m) comes to the edge probabilities of the exact sums, under either prior over graphs and with constraints, and a run goes on from its checkpoint to
-// the same numbers.
+// The undivided flow with a learned q(m) comes to the edge probabilities of the exact sums, under
+// either prior over graphs and with constraints, and a run goes on from its checkpoint to the same
+// numbers.
 func TestRunMade(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -74,7 +75,8 @@ func TestRunMade(t *testing.T) {
 	require.NoError(t, many.CheckMade())
 }
 
-// The file of draws has the graphs in proportion to their probabilities, and the density of every draw is what loops over rows give.
+// The file of draws has the graphs in proportion to their probabilities, and the density of every
+// draw is what loops over rows give.
 func TestDrawsFile(t *testing.T) {
 	for _, model := range []ModelOptions{{EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
 		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})

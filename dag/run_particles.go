@@ -33,8 +33,10 @@ const (
 	mostIslands  = 6_000
 )
 
-// RunParticles finds the posterior over graphs with network mechanisms: the evidences of families come from particles that are tempered from the prior to the posterior of the first
-// layer, the output layer being integrated out, and graphs are summed over. It writes tables and pictures to the run directory.
+// RunParticles finds the posterior over graphs with network mechanisms: the evidences of families
+// come from particles that are tempered from the prior to the posterior of the first layer, the
+// output layer being integrated out, and graphs are summed over. It writes tables and pictures to
+// the run directory.
 func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) (*Result, error) {
 	started := time.Now()
 	if cfg.Status == nil {
@@ -78,13 +80,17 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 const (
 	doubtfulRough = 0.5 // share of graphs with a family that has no fine islands
 	failedRough   = 1
-	settledNats   = 0.5 // what moving twice as long may add to a log evidence, beyond which it is asked what that does to edges
-	// settlingSteps is how much moving ever longer would add, in units of what moving twice as long does: what is missing falls about as the inverse of the number of moves, so that it is one
+	// what moving twice as long may add to a log evidence, beyond which it is asked what that does
+	// to edges
+	settledNats = 0.5
+	// settlingSteps is how much moving ever longer would add, in units of what moving twice as long
+	// does: what is missing falls about as the inverse of the number of moves, so that it is one
 	// such unit in the islands that move twice as long, and two in the other half.
 	settlingSteps = 1.5
 )
 
-// certify judges evidences by how many of those that matter are fine, whether particles had settled, and what their errors make of the edges.
+// certify judges evidences by how many of those that matter are fine, whether particles had
+// settled, and what their errors make of the edges.
 func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{
 		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.looks*lookParticles + s.fine*fineParticles,
@@ -112,7 +118,8 @@ func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][
 	return c
 }
 
-// unsettled is how far edge probabilities change when every log evidence rises by what moving ever longer would add, as far as moving twice as long tells: more the more parents.
+// unsettled is how far edge probabilities change when every log evidence rises by what moving ever
+// longer would add, as far as moving twice as long tells: more the more parents.
 func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
 	rise, _ := fitGaps(s.differences())
 	scores := graphs.Scores
@@ -133,7 +140,8 @@ func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
 	return worst
 }
 
-// parameters returns a source of draws from the posterior of families. Families that have no fine islands get one.
+// parameters returns a source of draws from the posterior of families. Families that have no fine
+// islands get one.
 func (s *particleScores) parameters(random *rand.Rand) parameterSource {
 	p, l := s.problem, s.problem.layout()
 	linear := *p

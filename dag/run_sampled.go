@@ -20,8 +20,9 @@ type SampledConfig struct {
 	Status func(string)
 }
 
-// RunSampled finds the posterior over graphs of linear mechanisms by Markov chains over graphs, whatever the number of nodes, and writes tables and pictures to the run directory. The
-// parameters of mechanisms are drawn from closed forms given the graph.
+// RunSampled finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
+// whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
+// of mechanisms are drawn from closed forms given the graph.
 func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Result, error) {
 	started := time.Now()
 	if cfg.Status == nil {
@@ -40,7 +41,8 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 		probabilities[e.from][e.to], errors[e.from][e.to] = edges[e.from][e.to].Mean, edges[e.from][e.to].MCSE
 	}
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
-	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN()) // chains do not tell
+	// chains do not tell
+	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
@@ -56,7 +58,8 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 	return result, problem.write(result, cfg.Dir)
 }
 
-// shareOf is the share of draws for which an event holds, with the standard error that so many independent draws have.
+// shareOf is the share of draws for which an event holds, with the standard error that so many
+// independent draws have.
 func shareOf(draws []Draw, independent float64) func(event func(*Graph) bool) (probability, se float64) {
 	return func(event func(*Graph) bool) (probability, se float64) {
 		for _, d := range draws {
@@ -68,7 +71,8 @@ func shareOf(draws []Draw, independent float64) func(event func(*Graph) bool) (p
 	}
 }
 
-// comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws: equivalence classes take long.
+// comparedGraphs bounds the graphs that are described one by one, evenly spread over all draws:
+// equivalence classes take long.
 const comparedGraphs = 3000
 
 // gather lists the families of all draws with their shares, and some of the draws.
@@ -118,7 +122,8 @@ func countDraws(graphs []*Graph, families [][]int) []Draw {
 		if !seen {
 			at = len(draws)
 			place[key] = at
-			draws = append(draws, Draw{Graph: g, SE: math.NaN()}) // the chains give errors for edges
+			// the chains give errors for edges
+			draws = append(draws, Draw{Graph: g, SE: math.NaN()})
 			if families != nil {
 				draws[at].Families = families[k]
 			}

@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// A run of networks that is cancelled in training and resumed ends as one left in peace, to the bit; its anchors are those of the
-// first part. Cancelled while it fits anchors it leaves none, and starts again.
+// A run of networks that is cancelled in training and resumed ends as one left in peace, to the
+// bit; its anchors are those of the first part. Cancelled while it fits anchors it leaves none, and
+// starts again.
 func TestRunResumes(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
@@ -79,7 +80,8 @@ func TestRunResumes(t *testing.T) {
 	require.ErrorContains(t, err, "has changed since the run started")
 }
 
-// However few draws the evidences take, effects have the means and spreads of the exact posterior: within 6 standard errors of about 1,500 independent draws on one side.
+// However few draws the evidences take, effects have the means and spreads of the exact posterior:
+// within 6 standard errors of about 1,500 independent draws on one side.
 func TestEffectsOfFewDraws(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

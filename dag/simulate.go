@@ -10,21 +10,25 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Simulation describes made-up data whose graph is known: the design of F.1, with every edge of the graph in use.
+// Simulation describes made-up data whose graph is known: the design of F.1, with every edge of the
+// graph in use.
 type Simulation struct {
 	// Nodes and Rows; 0 stands for 10 and 1,024.
 	Nodes, Rows int
 	// EdgeProbability is that of each edge along a uniformly random order; 0 stands for 0.5.
 	EdgeProbability float64
-	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0: EdgeProbability says.
+	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0:
+	// EdgeProbability says.
 	ExpectedDegree float64 `json:",omitempty"`
-	// Mechanism, Hidden (0 stands for 10) and Bias are those of every node with parents. Weights are uniform on ±[0.3, 0.7].
+	// Mechanism, Hidden (0 stands for 10) and Bias are those of every node with parents. Weights
+	// are uniform on ±[0.3, 0.7].
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
 	// Noise is σ of every node; 0 stands for 1.
 	Noise float64
-	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one: Nodes, EdgeProbability and ExpectedDegree are then zero.
+	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one:
+	// Nodes, EdgeProbability and ExpectedDegree are then zero.
 	Graph *Graph   `json:"-"`
 	Names []string `json:"-"`
 	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.

@@ -10,8 +10,9 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// Every edge of the truth is in use, and no other: regressions in the order of the graph have unit residuals, and the
-// coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors, that of any other node before it zero.
+// Every edge of the truth is in use, and no other: regressions in the order of the graph have unit
+// residuals, and the coefficient of a parent is within [0.3, 0.7] in size up to 6 standard errors,
+// that of any other node before it zero.
 func TestSimulatedLinearDataHaveTheirGraph(t *testing.T) {
 	s, err := Simulate(Simulation{Nodes: 6, Rows: 4000, Mechanism: Linear, Seed: 3})
 	require.NoError(t, err)

@@ -8,15 +8,20 @@ import (
 // maxLayerNodes is the largest graph for layerSum, whose work grows as 4^N and whose memory as 3^N.
 const maxLayerNodes = 14
 
-// layerSum is the sum over graphs, each counted once. A graph has one division into layers: nodes without parents first, and every other node one layer below the lowest of
-// its parents (Kuipers and Moffa 2017). So a node of a layer has all parents in the layers above, set A, and at least one in the layer right above, T ⊆ A. All
-// terms are positive: nothing cancels, as it would in sums by inclusion and exclusion.
+// layerSum is the sum over graphs, each counted once. A graph has one division into layers: nodes
+// without parents first, and every other node one layer below the lowest of its parents (Kuipers
+// and Moffa 2017). So a node of a layer has all parents in the layers above, set A, and at least
+// one in the layer right above, T ⊆ A. All terms are positive: nothing cancels, as it would in sums
+// by inclusion and exclusion.
 type layerSum struct {
-	nodes    int
-	sets     [][]weightedSet
-	touching [][][]float64 // of node j, node t: log of the sum over families of j in S with t among the parents [N][N][2^N]
-	place    []int         // Σ 3^i over the members of a set [2^N]: the digits of a pair (U, S ⊆ U) are 0, 1 in U, 2 in S
-	upTo     []float64     // log of the sum over graphs on the nodes U whose last layer is S [3^N]
+	nodes int
+	sets  [][]weightedSet
+	// of node j, node t: log of the sum over families of j in S with t among the parents
+	// [N][N][2^N]
+	touching [][][]float64
+	// Σ 3^i over the members of a set [2^N]: the digits of a pair (U, S ⊆ U) are 0, 1 in U, 2 in S
+	place []int
+	upTo  []float64 // log of the sum over graphs on the nodes U whose last layer is S [3^N]
 }
 
 func newLayerSum(sets [][]weightedSet, on goOn) *layerSum {
@@ -49,7 +54,8 @@ func newLayerSum(sets [][]weightedSet, on goOn) *layerSum {
 		}
 	}
 	all := uint64(1)<<l.nodes - 1
-	for above := uint64(1); above < all && on(int(above), int(all)); above++ { // a set comes after its subsets
+	// a set comes after its subsets
+	for above := uint64(1); above < all && on(int(above), int(all)); above++ {
 		for layer := range subsets(above) {
 			so := l.upTo[l.at(above, layer)]
 			if layer == 0 || math.IsInf(so, -1) {
@@ -93,7 +99,8 @@ func (l *layerSum) rootWeight(j int) float64 {
 	return math.Inf(-1)
 }
 
-// nextLayer fills below with the log of the sum over the families that put a node right below layer, the last of the nodes above, and returns the nodes that are not yet placed.
+// nextLayer fills below with the log of the sum over the families that put a node right below
+// layer, the last of the nodes above, and returns the nodes that are not yet placed.
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
 	for j := range members(outside) {
@@ -167,7 +174,8 @@ func (l *layerSum) draw(random *rand.Rand, families []int) {
 	}
 }
 
-// pick draws a subset of set, not empty, in proportion to the exponential of its term; logTotal is the log of their sum.
+// pick draws a subset of set, not empty, in proportion to the exponential of its term; logTotal is
+// the log of their sum.
 func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) float64) (chosen uint64) {
 	u := random.Float64()
 	for sub := range subsets(set) {
@@ -192,8 +200,10 @@ func (l *layerSum) marginals(families int, on goOn) []float64 {
 		return shares
 	}
 	total, all := l.logTotal(), uint64(1)<<l.nodes-1
-	after := make([]float64, len(l.upTo)) // log of the sum over what can follow the nodes U with last layer S
-	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t is the first of them in the layer right above.
+	// log of the sum over what can follow the nodes U with last layer S
+	after := make([]float64, len(l.upTo))
+	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t
+	// is the first of them in the layer right above.
 	around := make([][][]float64, l.nodes)
 	for j := range around {
 		around[j] = make([][]float64, l.nodes)

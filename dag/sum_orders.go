@@ -5,21 +5,25 @@ import (
 	"math/rand/v2"
 )
 
-// structureSum sums over all graphs, with the weight of a graph the product of those of its families.
+// structureSum sums over all graphs, with the weight of a graph the product of those of its
+// families.
 type structureSum interface {
 	// logTotal is the logarithm of the sum.
 	logTotal() float64
-	// draw picks a graph in proportion to its weight: the places of its families in the list of families, by node.
+	// draw picks a graph in proportion to its weight: the places of its families in the list of
+	// families, by node.
 	draw(random *rand.Rand, families []int)
 	// marginals returns the share of every family in the sum.
 	marginals(families int, on goOn) []float64
 }
 
-// goOn hears how far a sum is, and tells whether to go on with it. A sum that does not is of no use.
+// goOn hears how far a sum is, and tells whether to go on with it. A sum that does not is of no
+// use.
 type goOn func(done, total int) bool
 
-// orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it has topological orders. Sums are over sets of nodes
-// that come first in an order (Koivisto and Sood 2004).
+// orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it
+// has topological orders. Sums are over sets of nodes that come first in an order (Koivisto and
+// Sood 2004).
 type orderSum struct {
 	nodes  int
 	sets   [][]weightedSet
@@ -45,7 +49,8 @@ func newOrderSum(sets [][]weightedSet, on goOn) *orderSum {
 	return o
 }
 
-// sumWithin is, for every set S of nodes, the log of the sum of the weights of the sets that lie in S and hold all of must.
+// sumWithin is, for every set S of nodes, the log of the sum of the weights of the sets that lie in
+// S and hold all of must.
 func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
 	sums := make([]float64, 1<<nodes)
 	for i := range sums {
@@ -86,7 +91,8 @@ func (o *orderSum) draw(random *rand.Rand, families []int) {
 	}
 }
 
-// drawSet picks a set of parents among those that lie in within and, unless touch is empty, have a member in it, whose weights sum to exp logTotal.
+// drawSet picks a set of parents among those that lie in within and, unless touch is empty, have a
+// member in it, whose weights sum to exp logTotal.
 func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTotal float64) (family int) {
 	u := random.Float64()
 	family = -1
@@ -120,7 +126,8 @@ func (o *orderSum) marginals(families int, on goOn) []float64 {
 		if !on(j, o.nodes) {
 			return shares
 		}
-		// around[S]: log share of all else when node j comes right after the nodes of a set that holds S.
+		// around[S]: log share of all else when node j comes right after the nodes of a set that
+		// holds S.
 		for set := range around {
 			around[set] = math.Inf(-1)
 			if set>>j&1 == 0 {

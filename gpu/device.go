@@ -16,14 +16,15 @@ const (
 	PluginVariable = "VTI_PJRT_PLUGIN" // the plugin file of an XLA kind
 )
 
-// configuration of the GoMLX backend behind each kind that needs no plugin. The interpreter deadlocks when it runs
-// operations in parallel on few cores, so it must be sequential.
+// configuration of the GoMLX backend behind each kind that needs no plugin. The interpreter
+// deadlocks when it runs operations in parallel on few cores, so it must be sequential.
 var configuration = map[Kind]string{CPU: "simd", Reference: "go:ops_sequential"}
 
 // Options say which device to open. The zero value takes the best there is.
 type Options struct {
 	Kind Kind
-	// Plugin is the file of the PJRT plugin for CUDA and XLACPU; "" looks in VTI_PJRT_PLUGIN and then in the usual folders.
+	// Plugin is the file of the PJRT plugin for CUDA and XLACPU; "" looks in VTI_PJRT_PLUGIN and
+	// then in the usual folders.
 	Plugin string
 }
 
@@ -37,8 +38,9 @@ type Device struct {
 // Open starts the backend of the given kind. Auto honours the environment variable VTI_DEVICE.
 func Open(kind Kind) (*Device, error) { return OpenWith(Options{Kind: kind}) }
 
-// OpenWith starts a backend. Auto honours VTI_DEVICE; without it, it takes CUDA if a plugin and a card answer, and CPU otherwise. Nothing is ever
-// downloaded. An XLA kind fails at once, saying where it looked, if its plugin is not there.
+// OpenWith starts a backend. Auto honours VTI_DEVICE; without it, it takes CUDA if a plugin and a
+// card answer, and CPU otherwise. Nothing is ever downloaded. An XLA kind fails at once, saying
+// where it looked, if its plugin is not there.
 func OpenWith(options Options) (*Device, error) {
 	kind := options.Kind
 	if kind == Auto {
@@ -102,8 +104,8 @@ func openXLA(kind Kind, file string) (*Device, error) {
 // Backend is the GoMLX backend that compiles and runs graphs on the device.
 func (d *Device) Backend() backends.Backend { return d.backend }
 
-// With is the same device with its graphs run by another backend, usually one that stands in front of d's own and watches or changes what passes.
-// Closing either closes its own backend only.
+// With is the same device with its graphs run by another backend, usually one that stands in front
+// of d's own and watches or changes what passes. Closing either closes its own backend only.
 func (d *Device) With(backend backends.Backend) *Device {
 	return &Device{kind: d.kind, backend: backend, plugin: d.plugin}
 }

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// Failure is what goes wrong with an open device: it has not enough memory, or does not answer any more.
+// Failure is what goes wrong with an open device: it has not enough memory, or does not answer any
+// more.
 type Failure struct {
 	// Device is its name, as Device.String gives it.
 	Device string
 	// OutOfMemory tells whether memory is what is missing.
 	OutOfMemory bool
-	// Held are the bytes of data and variables that the computation needs however small its batch is, Asked those that could not be had, and
-	// Memory those of the card. 0 where not known.
+	// Held are the bytes of data and variables that the computation needs however small its batch
+	// is, Asked those that could not be had, and Memory those of the card. 0 where not known.
 	Held, Asked, Memory uint64
 	// Err is the backend's own error; nil if the computation was refused because of its size.
 	Err error
@@ -52,11 +53,13 @@ func (f *Failure) Unwrap() error { return f.Err }
 // tooLarge tells whether the computation does not fit, whatever its batch.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
-// usable is the share of a card's memory that XLA takes for itself when it starts, and the most that a computation can have.
+// usable is the share of a card's memory that XLA takes for itself when it starts, and the most
+// that a computation can have.
 const usable = 0.75
 
-// Fits estimates the largest batch, a power of two, that fits where the given one did not: the memory beside data and variables grows with the
-// batch. It is half of the batch or less where sizes are not known, and 0 where no batch fits.
+// Fits estimates the largest batch, a power of two, that fits where the given one did not: the
+// memory beside data and variables grows with the batch. It is half of the batch or less where
+// sizes are not known, and 0 where no batch fits.
 func (f *Failure) Fits(batch int) int {
 	if f.tooLarge() || batch < 2 {
 		return 0
@@ -73,7 +76,8 @@ func (f *Failure) Fits(batch int) int {
 	return 1 << (bits.Len(fits) - 1)
 }
 
-// noMemory matches what XLA, its allocators and the driver say when memory runs out; asked finds the number of bytes.
+// noMemory matches what XLA, its allocators and the driver say when memory runs out; asked finds
+// the number of bytes.
 var (
 	noMemory = regexp.MustCompile(`(?i)RESOURCE_EXHAUSTED|out[ _]of[ _]memory`)
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)

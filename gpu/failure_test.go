@@ -55,7 +55,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// small is a device with a memory of its own of so many bytes, which is the processor behind a guard.
+// small is a device with a memory of its own of so many bytes, which is the processor behind a
+// guard.
 func small(t *testing.T, memory uint64, behind func(backends.Backend) backends.Backend) backends.Backend {
 	device, err := Open(CPU)
 	require.NoError(t, err)
@@ -73,7 +74,8 @@ func TestDataLargerThanTheCard(t *testing.T) {
 	_, err = graph.ExecOnce(small(t, 16<<10, itself), add, 1.0)
 	require.NoError(t, err)
 
-	_, err = graph.ExecOnce(small(t, 8<<10, itself), add, 1.0) // with the input it is 8 bytes too much
+	// with the input it is 8 bytes too much
+	_, err = graph.ExecOnce(small(t, 8<<10, itself), add, 1.0)
 	var failure *Failure
 	require.ErrorAs(t, err, &failure)
 	require.True(t, failure.OutOfMemory)

@@ -8,8 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// guard stands in front of a backend with a memory of its own. It refuses computations whose data and variables alone are larger than that memory, before
-// anything is sent, and turns what the backend says of trouble into a Failure.
+// guard stands in front of a backend with a memory of its own. It refuses computations whose data
+// and variables alone are larger than that memory, before anything is sent, and turns what the
+// backend says of trouble into a Failure.
 type guard struct {
 	backends.Backend
 	device string // for messages
@@ -52,7 +53,8 @@ func (g *guard) Builder(name string) backends.Builder {
 	return &guardedBuilder{Builder: g.Backend.Builder(name), guard: g}
 }
 
-// guardedBuilder counts the bytes of constants, which is where targets keep their data, and of parameters.
+// guardedBuilder counts the bytes of constants, which is where targets keep their data, and of
+// parameters.
 type guardedBuilder struct {
 	backends.Builder
 	guard *guard
@@ -66,7 +68,8 @@ func (b *guardedBuilder) hold(shape shapes.Shape) error {
 
 // Constant adds data.
 func (b *guardedBuilder) Constant(flat any, dims ...int) (backends.Op, error) {
-	if values := reflect.TypeOf(flat); values != nil && values.Kind() == reflect.Slice { // anything else the backend refuses
+	// anything else the backend refuses
+	if values := reflect.TypeOf(flat); values != nil && values.Kind() == reflect.Slice {
 		if err := b.hold(shapes.Make(dtypes.FromGoType(values.Elem()), dims...)); err != nil {
 			return nil, err
 		}

@@ -49,7 +49,8 @@ func look(options Options) Listing {
 	return listing
 }
 
-// Cards lists the NVIDIA cards as the driver's own tool sees them, with their memory: also those that no plugin can reach. Nil if there is no such tool or no card.
+// Cards lists the NVIDIA cards as the driver's own tool sees them, with their memory: also those
+// that no plugin can reach. Nil if there is no such tool or no card.
 func Cards() []string {
 	var cards []string
 	for line := range strings.Lines(querySMI("index,name,memory.total,memory.free,driver_version")) {
@@ -61,7 +62,8 @@ func Cards() []string {
 	return cards
 }
 
-// querySMI asks the driver's tool for properties of the cards: a line for each, with commas between. It is empty if there is no such tool or no card.
+// querySMI asks the driver's tool for properties of the cards: a line for each, with commas
+// between. It is empty if there is no such tool or no card.
 func querySMI(properties string) string {
 	output, err := exec.Command("nvidia-smi", "--query-gpu="+properties, "--format=csv,noheader").Output()
 	if err != nil {
@@ -70,7 +72,8 @@ func querySMI(properties string) string {
 	return string(output)
 }
 
-// largestMemory reads the answer to memory.total, such as "81559 MiB", and returns the largest number of bytes. It is 0 if there is none.
+// largestMemory reads the answer to memory.total, such as "81559 MiB", and returns the largest
+// number of bytes. It is 0 if there is none.
 func largestMemory(answer string) (largest uint64) {
 	for line := range strings.Lines(answer) {
 		number, unit, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// foldersVariable lists, separated like PATH, the folders to search for plugins instead of the usual ones. The name is that of go-xla.
+// foldersVariable lists, separated like PATH, the folders to search for plugins instead of the
+// usual ones. The name is that of go-xla.
 const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
 
 // cardPattern matches the device files of NVIDIA cards.
 const cardPattern = "/dev/nvidia[0-9]*"
 
-// pluginFiles are the names under which plugins of a platform are shipped: by XLA builds, by go-xla's installer, and in the Python wheels of JAX.
+// pluginFiles are the names under which plugins of a platform are shipped: by XLA builds, by
+// go-xla's installer, and in the Python wheels of JAX.
 func pluginFiles(platform string) []string {
 	return []string{
 		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so", "xla_" + platform + "*_plugin.so",
@@ -47,14 +49,16 @@ func absolute(paths []string) (kept []string) {
 func pluginsIn(folders []string, platform string) (found []string) {
 	for _, folder := range folders {
 		for _, pattern := range pluginFiles(platform) {
-			matches, _ := filepath.Glob(filepath.Join(folder, pattern)) // the only error is a bad pattern
+			// the only error is a bad pattern
+			matches, _ := filepath.Glob(filepath.Join(folder, pattern))
 			found = append(found, matches...)
 		}
 	}
 	return found
 }
 
-// findPlugin is the absolute path of the plugin of an XLA kind: the given file, that of VTI_PJRT_PLUGIN, or the first in the folders.
+// findPlugin is the absolute path of the plugin of an XLA kind: the given file, that of
+// VTI_PJRT_PLUGIN, or the first in the folders.
 func findPlugin(kind Kind, file string) (string, error) {
 	origin := "--pjrt-plugin"
 	if file == "" {
@@ -82,8 +86,9 @@ jax-cuda13-pjrt and jax-cuda12-pjrt hold one for NVIDIA cards (xla_cuda_plugin.s
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 
-// cudaData is the folder of CUDA's assembler and device library as Python wheels install them beside a plugin, in the places where the plugin itself looks for
-// NVIDIA's libraries; "" if there is none.
+// cudaData is the folder of CUDA's assembler and device library as Python wheels install them
+// beside a plugin, in the places where the plugin itself looks for NVIDIA's libraries; "" if there
+// is none.
 func cudaData(plugin string) string {
 	for _, up := range []string{"..", filepath.Join("..", "..")} {
 		for _, name := range []string{"cu13", "cuda_nvcc"} { // of the wheels for CUDA 13 and 12

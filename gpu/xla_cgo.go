@@ -40,13 +40,15 @@ import (
 	"github.com/gomlx/gomlx/backends/xla"
 )
 
-// The version of the PJRT C interface that go-xla is written against. Later minor versions add to it.
+// The version of the PJRT C interface that go-xla is written against. Later minor versions add to
+// it.
 const (
 	pjrtMajor = 0
 	pjrtMinor = 83
 )
 
-// Environment variables that are set for a card unless the user has set them: no TF32 in NVIDIA's libraries, and options of XLA.
+// Environment variables that are set for a card unless the user has set them: no TF32 in NVIDIA's
+// libraries, and options of XLA.
 const (
 	tf32Variable  = "NVIDIA_TF32_OVERRIDE"
 	flagsVariable = "XLA_FLAGS"
@@ -54,7 +56,8 @@ const (
 
 func xlaBuiltIn() error { return nil }
 
-// checkPlugin loads a plugin and fails if it is none, or speaks a version of the interface that is too old.
+// checkPlugin loads a plugin and fails if it is none, or speaks a version of the interface that is
+// too old.
 func checkPlugin(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -72,12 +75,14 @@ func checkPlugin(path string) error {
 // newXLA starts the backend of a plugin that checkPlugin accepts.
 func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	xla.EnableAutoInstall(false)
-	// go-xla's look at the driver, meant as a warning, overwrites XLA_FLAGS with a folder of its author's.
+	// go-xla's look at the driver, meant as a warning, overwrites XLA_FLAGS with a folder of its
+	// author's.
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
-	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That is an error of 1e-3 in log densities, which importance weights do not
-	// bear. NVIDIA's libraries read this variable.
+	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That
+	// is an error of 1e-3 in log densities, which importance weights do not bear. NVIDIA's
+	// libraries read this variable.
 	if _, set := os.LookupEnv(tf32Variable); !set && kind == CUDA {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {
 			return nil, err

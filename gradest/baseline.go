@@ -43,10 +43,10 @@ func (r RunningMean) Validate() error {
 	return nil
 }
 
-// Next returns the baseline for this batch, a scalar in the dtype of loss, 0 for the first batch, and
-// then takes the mean of the finite losses [B] of the batch into the average, which is kept as a
-// variable below the scope of ctx. A batch without a finite loss leaves the average as it was. Call it
-// once for each step.
+// Next returns the baseline for this batch, a scalar in the dtype of loss, 0 for the first batch,
+// and then takes the mean of the finite losses [B] of the batch into the average, which is kept as
+// a variable below the scope of ctx. A batch without a finite loss leaves the average as it was.
+// Call it once for each step.
 func (r RunningMean) Next(ctx *context.Context, loss *graph.Node) *graph.Node {
 	if err := r.Validate(); err != nil {
 		panic(err)

@@ -78,13 +78,14 @@ func TestRunningMeanIsUnbiased(t *testing.T) {
 
 	peeking := worstZ(t, batches, want, func(ctx *context.Context, loss *graph.Node) *graph.Node {
 		past := gradest.RunningMean{Decay: 0.5}.Next(ctx, loss)
-		return graph.MulScalar(graph.Add(past, graph.ReduceAllMean(loss)), 0.5) // the mean after the update
+		// the mean after the update
+		return graph.MulScalar(graph.Add(past, graph.ReduceAllMean(loss)), 0.5)
 	})
 	require.Greater(t, peeking, 2*float64(sigmas))
 }
 
-// worstZ returns the largest error of the average gradient over the batches, in standard errors; the
-// baseline is carried from batch to batch by its context.
+// worstZ returns the largest error of the average gradient over the batches, in standard errors;
+// the baseline is carried from batch to batch by its context.
 func worstZ(t testing.TB, batches [][]int32, want []float64, control func(*context.Context, *graph.Node) *graph.Node) float64 {
 	t.Helper()
 	ctx := context.New()

@@ -5,8 +5,8 @@ import (
 )
 
 // CategoricalEntropy returns the entropy, in nats, of the categorical distributions with the given
-// logits: [..., M] -> [...]. A logit of -Inf is an outcome of probability zero; each row must have a
-// finite logit. The gradient is finite, and exactly zero for outcomes of probability zero.
+// logits: [..., M] -> [...]. A logit of -Inf is an outcome of probability zero; each row must have
+// a finite logit. The gradient is finite, and exactly zero for outcomes of probability zero.
 //
 // With x = logit − max and Z = ∑ exp x it computes log Z − ∑ x exp(x) / Z, which loses no digits
 // when one outcome dominates.

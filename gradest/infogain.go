@@ -56,9 +56,9 @@ func powersOfHalf(n int) []float64 {
 const maxBlock = 1 << 20
 
 // Categorical returns the fraction of step to take for the distribution with the given logits, from
-// exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be -Inf
-// where the step is finite. The candidates are worked out together, as rows [K+1, M], or in as many
-// rows at a time as keep memory near that of 2^20 numbers.
+// exact entropies: logits and step [M] of the same dtype -> scalar of that dtype. A logit may be
+// -Inf where the step is finite. The candidates are worked out together, as rows [K+1, M], or in as
+// many rows at a time as keep memory near that of 2^20 numbers.
 func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 	const where = "gradest.InformationGain.Categorical"
 	c.mustBeValid()
@@ -83,9 +83,9 @@ func (c InformationGain) Categorical(logits, step *graph.Node) *graph.Node {
 // log q [B] of one fixed batch drawn from q as it is now, computed from the current graph values of
 // the variables. The result is a float64 scalar.
 //
-// Entropies are estimated from that batch by importance weights ([ImportanceEntropy]). Each candidate
-// costs one evaluation of logProb, so keep Halvings small here: 6 already reaches 1/64 of the step.
-// The graph values of the variables are the same after the call as before.
+// Entropies are estimated from that batch by importance weights ([ImportanceEntropy]). Each
+// candidate costs one evaluation of logProb, so keep Halvings small here: 6 already reaches 1/64 of
+// the step. The graph values of the variables are the same after the call as before.
 func (c InformationGain) Network(variables []*context.Variable, steps []*graph.Node, logProb func() *graph.Node) *graph.Node {
 	c.mustBeValid()
 	if len(variables) != len(steps) {
@@ -130,9 +130,9 @@ func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
 	return LargestStep(current, candidates, graph.Scalar(current.Graph(), current.DType(), epsilon))
 }
 
-// LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon, or
-// 0 when there is none: entropy and epsilon scalars, candidates [K+1], all of one dtype. Candidates
-// that are NaN never pass.
+// LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,
+// or 0 when there is none: entropy and epsilon scalars, candidates [K+1], all of one dtype.
+// Candidates that are NaN never pass.
 func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	const where = "gradest.LargestStep"
 	assertScalar(where, "entropy", entropy)
@@ -153,8 +153,9 @@ const mostUnseen = 1.05
 // sites, and divided by their sum. So the error is proportional to the spread of log q' and not to
 // its size, which eq. 56 with weights divided by N does not have; at q' = q both are the same.
 //
-// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor 1.05: then
-// q' puts mass where the sample cannot see it, and entropy that no estimate from the sample can tell of.
+// The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor
+// 1.05: then q' puts mass where the sample cannot see it, and entropy that no estimate from the
+// sample can tell of.
 func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	const where = "gradest.ImportanceEntropy"
 	assertVector(where, "logQ", logQ)
@@ -172,8 +173,8 @@ func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	return graph.Where(trusted, entropy, graph.Scalar(logQ.Graph(), logQ.DType(), math.NaN()))
 }
 
-// Advance returns value + scale·step, or value itself to the bit, whatever the step holds, when scale
-// is 0: value and step of one shape, scale a scalar.
+// Advance returns value + scale·step, or value itself to the bit, whatever the step holds, when
+// scale is 0: value and step of one shape, scale a scalar.
 func Advance(value, step, scale *graph.Node) *graph.Node {
 	assertScalar("gradest.Advance", "scale", scale)
 	moved := graph.Add(value, graph.Mul(graph.ConvertDType(scale, value.DType()), step))

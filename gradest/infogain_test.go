@@ -202,8 +202,8 @@ func TestImportanceEntropy(t *testing.T) {
 	}
 }
 
-// When each model is in the sample once and q is uniform, the sum over the sample is the sum over all
-// models and the estimate is exact, for outcomes of any number and for excluded models too.
+// When each model is in the sample once and q is uniform, the sum over the sample is the sum over
+// all models and the estimate is exact, for outcomes of any number and for excluded models too.
 func TestImportanceEntropyOverAllModels(t *testing.T) {
 	logits := []float64{0.5, -1, math.Inf(-1), 2, 0}
 	logQ, logQNew := make([]float64, 5), make([]float64, 5)

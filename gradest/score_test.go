@@ -34,8 +34,8 @@ func toyGradient() (value float64, gradient []float64) {
 
 type baseline func(loss *graph.Node) *graph.Node
 
-// toyEstimates evaluates the estimator on many batches of models at once [N, B] and returns value and
-// gradient of each.
+// toyEstimates evaluates the estimator on many batches of models at once [N, B] and returns value
+// and gradient of each.
 func toyEstimates(t testing.TB, batches [][]int32, control baseline) (values []float64, gradients [][]float64) {
 	t.Helper()
 	exec, err := context.NewExec(testkit.Backend(t), context.New(), func(_ *context.Context, models *graph.Node) []*graph.Node {
@@ -139,7 +139,8 @@ func TestLeaveOneOutReducesVariance(t *testing.T) {
 		}
 		return total
 	}
-	raised := func(loss *graph.Node) *graph.Node { return graph.ConstAs(loss, -30) } // a loss far from zero
+	// a loss far from zero
+	raised := func(loss *graph.Node) *graph.Node { return graph.ConstAs(loss, -30) }
 	require.Less(t, variance(gradest.LeaveOneOut), 0.1*variance(raised))
 }
 
@@ -159,7 +160,8 @@ func TestScoreFunctionLeavesOutNonFinite(t *testing.T) {
 	require.Equal(t, []any{[]float64{0, 0}, int32(2)}, out[1:])
 }
 
-// Losses of a float32 flow meet the float64 log probabilities of a table; no gradient passes to them.
+// Losses of a float32 flow meet the float64 log probabilities of a table; no gradient passes to
+// them.
 func TestScoreFunctionMixedTypes(t *testing.T) {
 	out := run(t, context.New(), func(_ *context.Context, loss, logQ *graph.Node) []*graph.Node {
 		surrogate, _ := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)

@@ -34,8 +34,10 @@ func template(m *Model) (lines []string) {
 	return lines
 }
 
-// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize: of the same model, or of one with the same variables and plates of other sizes. cfg says where
-// the checkpoint is, and the seed and the device are those of this call; everything else is that of the fit.
+// LoadAmortized opens the posterior given data from a checkpoint of a Fit with Config.Amortize: of
+// the same model, or of one with the same variables and plates of other sizes. cfg says where the
+// checkpoint is, and the seed and the device are those of this call; everything else is that of the
+// fit.
 func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	if err := model.CheckData(data); err != nil {
 		return nil, err

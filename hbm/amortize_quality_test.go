@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQualityOfAmortization trains on data sets that are simulated from Gaussian random effects, and infers from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
+// TestQualityOfAmortization trains on data sets that are simulated from Gaussian random effects,
+// and infers from new ones: 1,000 of 3 groups, 100 of 30 and 10 of 300:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfAmortization -v ./hbm
 func TestQualityOfAmortization(t *testing.T) {

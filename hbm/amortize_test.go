@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A family trained on simulated data sets infers from new ones, and from models with more groups, near the exact evidence of each.
+// A family trained on simulated data sets infers from new ones, and from models with more groups,
+// near the exact evidence of each.
 func TestAmortizedOverDataSets(t *testing.T) {
 	e := newEffects(3, 5, 1)
 	p := fit(t, e.model, nil, Config{Family: PAVIE, Amortize: 16, Steps: 1500})

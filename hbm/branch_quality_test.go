@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// regressions is eq. 16 of the branch paper: a linear regression in each group with coefficients about common ones.
+// regressions is eq. 16 of the branch paper: a linear regression in each group with coefficients
+// about common ones.
 type regressions struct {
 	model        *Model
 	group, row   *Plate
@@ -26,7 +27,8 @@ type regressions struct {
 
 const regressors = 10
 
-// newRegressions simulates data, with so many rows in each group, and finds the evidence in closed form. With A = X'X and b = X'y of a group,
+// newRegressions simulates data, with so many rows in each group, and finds the evidence in closed
+// form. With A = X'X and b = X'y of a group,
 //
 //	log p(y | θ) = −½ (n log 2π + log|I + A| + y'y − (θ + b)'(I + A)⁻¹(θ + b) + θ'θ),
 //
@@ -104,8 +106,9 @@ func identity(n int) *mat.SymDense {
 	return m
 }
 
-// TestQualityOfBranches compares joint, branch and amortized branch with the exact evidence on eq. 16 of the branch paper. The encoder reads products of two numbers. Where there are many groups a step
-// takes part in 100 of them:
+// TestQualityOfBranches compares joint, branch and amortized branch with the exact evidence on eq.
+// 16 of the branch paper. The encoder reads products of two numbers. Where there are many groups a
+// step takes part in 100 of them:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfBranches -v ./hbm -quality.sizes 10,1000
 func TestQualityOfBranches(t *testing.T) {

@@ -21,17 +21,21 @@ import (
 type CertifyConfig struct {
 	// Draws is the number of weighted draws; 0 stands for 2,000.
 	Draws int
-	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of Draws; 0 stands for 16.
+	// Inner is the number of draws of what belongs to one member of Certificate.Plate, for each of
+	// Draws; 0 stands for 16.
 	Inner int
 }
 
-// Certificate is what importance weighting finds about a posterior: the evidence, with its error, corrected draws, and whether to believe them.
+// Certificate is what importance weighting finds about a posterior: the evidence, with its error,
+// corrected draws, and whether to believe them.
 //
-// The members of a plate whose variables are independent given all others, in the model and in the family, are weighted one by one: the evidence given the others is a product over members,
+// The members of a plate whose variables are independent given all others, in the model and in the
+// family, are weighted one by one: the evidence given the others is a product over members,
 //
 //	p(x, θ) = p(θ, x_0) Π_g ∫ p(x_g, z_g | θ) dz_g
 //
-// and each factor is estimated without bias by a mean over draws of z_g alone, so the weights of the draws of θ hardly spread more for many members than for few.
+// and each factor is estimated without bias by a mean over draws of z_g alone, so the weights of
+// the draws of θ hardly spread more for many members than for few.
 type Certificate struct {
 	Verdict vti.Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
@@ -45,7 +49,8 @@ type Certificate struct {
 	LogEvidence, LogEvidenceSE float64
 	// NonFinite counts draws whose density was not finite; they weigh nothing.
 	NonFinite int
-	// Sample are draws that follow the posterior when each is weighted by its Weight; the weights sum to one. LogJoint and LogQ are nil.
+	// Sample are draws that follow the posterior when each is weighted by its Weight; the weights
+	// sum to one. LogJoint and LogQ are nil.
 	Sample *Draws
 	Weight []float64
 }
@@ -89,8 +94,9 @@ func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
 	return certificate, nil
 }
 
-// separable is the plate to whose members most latent numbers belong, of those for which each variable belongs to one member at most; nil if there is none. Given the other
-// variables, those of different members of it are independent.
+// separable is the plate to whose members most latent numbers belong, of those for which each
+// variable belongs to one member at most; nil if there is none. Given the other variables, those of
+// different members of it are independent.
 func separable(m *Model) *Plate {
 	var best *Plate
 	most := 0
@@ -115,7 +121,8 @@ func separable(m *Model) *Plate {
 	return best
 }
 
-// belongs is the plate of the variable that says to which member of the other plate its members belong; nil if they belong to none.
+// belongs is the plate of the variable that says to which member of the other plate its members
+// belong; nil if they belong to none.
 func (v *Variable) belongs(to *Plate) *Plate {
 	if to == nil {
 		return nil
@@ -135,15 +142,18 @@ func (m *Model) largest() int {
 	return largest
 }
 
-// weighing computes importance weights in batches of outer draws, with inner draws of what belongs to each member of a plate.
+// weighing computes importance weights in batches of outer draws, with inner draws of what belongs
+// to each member of a plate.
 type weighing struct {
 	*Posterior
 	plate        *Plate
 	outer, inner int
 }
 
-// graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws if it does not belong to a member of the plate, and the inputs of the feed. It returns the log weights of what belongs to no member [outer], of
-// what belongs to each [members, outer, inner], and the values of all latent variables with draws first.
+// graph takes the noise of each latent variable, [plates..., outer·inner, U], or with outer draws
+// if it does not belong to a member of the plate, and the inputs of the feed. It returns the log
+// weights of what belongs to no member [outer], of what belongs to each [members, outer, inner],
+// and the values of all latent variables with draws first.
 func (w *weighing) graph(ctx *context.Context, inputs []*Node) []*Node {
 	noise := make([]*Node, len(w.family.latents))
 	copy(noise, inputs)
@@ -225,7 +235,8 @@ func (w *weighing) run(sample *Draws) ([]float64, error) {
 		}
 		keep := min(w.outer, sample.N-start)
 		common, own := tensors.MustCopyFlatData[float64](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1])
-		picks := make([][]int, len(own)/(w.outer*w.inner)) // of each member, [keep]: which of the inner draws
+		// of each member, [keep]: which of the inner draws
+		picks := make([][]int, len(own)/(w.outer*w.inner))
 		logWeights = append(logWeights, common[:keep]...)
 		for member := range picks {
 			picks[member] = make([]int, keep)
@@ -244,7 +255,8 @@ func (w *weighing) run(sample *Draws) ([]float64, error) {
 	return logWeights, nil
 }
 
-// picked takes from values [outer·inner, plates..., event...] of a variable the draws that were picked for each member of the plate, [keep, plates..., event...].
+// picked takes from values [outer·inner, plates..., event...] of a variable the draws that were
+// picked for each member of the plate, [keep, plates..., event...].
 func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int) []float64 {
 	size := v.EventSize()
 	rowSize := v.Members() * size
@@ -263,7 +275,8 @@ func (w *weighing) picked(v *Variable, values []float64, picks [][]int, keep int
 	return out
 }
 
-// owners are the members of the plate that the members of a variable belong to; nil if they belong to none.
+// owners are the members of the plate that the members of a variable belong to; nil if they belong
+// to none.
 func (w *weighing) owners(v *Variable) []int32 {
 	carrier := v.belongs(w.plate)
 	if carrier == nil {
@@ -281,7 +294,8 @@ func (w *weighing) owners(v *Variable) []int32 {
 	return owners
 }
 
-// pickOne picks one of several draws with probability proportional to its weight, and returns the logarithm of the mean weight.
+// pickOne picks one of several draws with probability proportional to its weight, and returns the
+// logarithm of the mean weight.
 func pickOne(random *rand.Rand, logWeights []float64) (logMean float64, pick int) {
 	largest := math.Inf(-1)
 	for _, l := range logWeights {

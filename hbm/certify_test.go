@@ -9,7 +9,8 @@ import (
 	vti "github.com/transdim/vti"
 )
 
-// After a short training the bound is loose, and the certificate still finds the exact evidence and posterior means: within five of its standard errors, and more exactly than the bound.
+// After a short training the bound is loose, and the certificate still finds the exact evidence and
+// posterior means: within five of its standard errors, and more exactly than the bound.
 func TestCertifyEffects(t *testing.T) {
 	e := newEffects(30, 5, 2)
 	data := e.draw(t, 1)
@@ -46,7 +47,8 @@ func weighted(c *Certificate, f func(draw int) float64) (mean, variance float64)
 	return mean, variance
 }
 
-// Weighting by members changes the error, not the answer: against all at once, on plates of all kinds.
+// Weighting by members changes the error, not the answer: against all at once, on plates of all
+// kinds.
 func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)

@@ -17,7 +17,8 @@ import (
 // encodingsScope holds free encodings in a checkpoint.
 const encodingsScope = "encodings"
 
-// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same model, data and configuration.
+// Load opens the posterior stored in cfg.Checkpoint by a Fit with the same model, data and
+// configuration.
 func Load(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
 	t, err := newTrainer(device, model, data, cfg)
@@ -66,7 +67,8 @@ func (t *trainer) restore() error {
 	return nil
 }
 
-// settings are what a resumed run must share with the interrupted one: all that the state after a given step depends on.
+// settings are what a resumed run must share with the interrupted one: all that the state after a
+// given step depends on.
 func (t *trainer) settings() (json.RawMessage, error) {
 	c := t.config
 	var variables []string

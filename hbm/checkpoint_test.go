@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run that was stopped and continued ends with the bits of one that was not, for free encodings and for encoders; and so does one that is only loaded.
+// A run that was stopped and continued ends with the bits of one that was not, for free encodings
+// and for encoders; and so does one that is only loaded.
 func TestResume(t *testing.T) {
 	e := newEffects(5, 4, 2)
 	data := e.draw(t, 1)

@@ -27,12 +27,14 @@ func OpenRun(dir string) (*StoredRun, error) {
 	return run, rundir.ReadResult(dir, run.Result)
 }
 
-// Comparison is how far two regressions agree. It has models and terms if both are selections from the same formula.
+// Comparison is how far two regressions agree. It has models and terms if both are selections from
+// the same formula.
 type Comparison struct {
 	compare.Comparison
 	// Terms compares the probabilities of the states of each term.
 	Terms []compare.Pair `json:"terms,omitempty"`
-	// Estimates compares the posteriors of what both have: effects, standard deviations, and effects of levels.
+	// Estimates compares the posteriors of what both have: effects, standard deviations, and
+	// effects of levels.
 	Estimates []Estimates `json:"estimates"`
 }
 
@@ -43,13 +45,15 @@ type Estimates struct {
 	SDA   Figure `json:"sd_a"`
 	MeanB Figure `json:"mean_b"`
 	SDB   Figure `json:"sd_b"`
-	// Shift is the difference of the means, A − B, over the root mean square of the standard deviations; Ratio is that of the standard deviations, A to B.
+	// Shift is the difference of the means, A − B, over the root mean square of the standard
+	// deviations; Ratio is that of the standard deviations, A to B.
 	Shift Figure `json:"shift"`
 	Ratio Figure `json:"ratio"`
 }
 
-// Compare sets two finished regressions on the same rows of the same table side by side. Their formulas may differ: then the log evidences compare the formulas. Runs on different
-// tables, rows or responses are refused.
+// Compare sets two finished regressions on the same rows of the same table side by side. Their
+// formulas may differ: then the log evidences compare the formulas. Runs on different tables, rows
+// or responses are refused.
 func Compare(a, b *StoredRun) (*Comparison, error) {
 	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
@@ -90,8 +94,9 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	return c, nil
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, estimates, terms and models as CSV, and the probabilities of the models against each other as SVG and
-// PNG. A directory that already holds a comparison is refused.
+// Write stores the comparison in a directory, which is made: the object as JSON, estimates, terms
+// and models as CSV, and the probabilities of the models against each other as SVG and PNG. A
+// directory that already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	rows := [][]string{{"name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio"}}
 	for _, e := range c.Estimates {

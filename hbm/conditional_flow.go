@@ -12,23 +12,28 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// flows is the conditional distribution of PAVI: the prior is pushed forward by an affine block and a flow, both shared by all members of a variable and conditioned on their encodings and on
-// the variables before them.
+// flows is the conditional distribution of PAVI: the prior is pushed forward by an affine block and
+// a flow, both shared by all members of a variable and conditioned on their encodings and on the
+// variables before them.
 //
-// The affine block multiplies the normal approximation N(m, s²) of the prior, given its parents, by a normal likelihood of one observation per number, with a mean x̂ and a precision λ that it reads from
-// the encoding: with w = λs² / (1 + λs²) the result is
+// The affine block multiplies the normal approximation N(m, s²) of the prior, given its parents, by
+// a normal likelihood of one observation per number, with a mean x̂ and a precision λ that it reads
+// from the encoding: with w = λs² / (1 + λs²) the result is
 //
 //	u = m + w (x̂ − m) + s √(1−w) y,  y = flow(z)
 //
-// It is the posterior of a normal variable whose data amounts to such an observation, for all values of its parents; with λ = 0 it is the prior. Where the encoding comes with sites, each of these is an observation
-// too, and the scale is a triangular matrix.
+// It is the posterior of a normal variable whose data amounts to such an observation, for all
+// values of its parents; with λ = 0 it is the prior. Where the encoding comes with sites, each of
+// these is an observation too, and the scale is a triangular matrix.
 type flows struct {
 	encoding int // size of the encodings
 	flow     map[*Variable]*cosmic.Flow
 	seed     uint64
-	// own tells that members differ in how they follow the variables before them, as their encodings say. Data sets of many sizes and scales need that.
+	// own tells that members differ in how they follow the variables before them, as their
+	// encodings say. Data sets of many sizes and scales need that.
 	own bool
-	// sites tells that encodings come with sites (siteEncoder), each of which is an observation too.
+	// sites tells that encodings come with sites (siteEncoder), each of which is an observation
+	// too.
 	sites bool
 }
 
@@ -47,7 +52,8 @@ func newFlows(list []*latent, encoding int, cfg cosmic.Config, seed uint64, own,
 	return f, nil
 }
 
-// spareEncoding is how many numbers an encoding has by default beside one mean and one precision for each number.
+// spareEncoding is how many numbers an encoding has by default beside one mean and one precision
+// for each number.
 const spareEncoding = 4
 
 // ownWidth is the size of an encoding without sites.
@@ -75,7 +81,8 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 		precision, linear, in.encoding = splitSites(in.encoding, l.dim)
 	}
 
-	// What the affine block reads starts as the first numbers of the encoding, so that each member can be fitted on its own from the beginning.
+	// What the affine block reads starts as the first numbers of the encoding, so that each member
+	// can be fitted on its own from the beginning.
 	start := make([]float64, width*2*l.dim)
 	for i := range min(width, 2*l.dim) {
 		start[i*2*l.dim+i] = 1
@@ -97,7 +104,8 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	mask := Ones(z.Graph(), shapes.Make(dtypes.Bool, rows, l.dim))
 	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
 	y, logDetFlow = Reshape(y, z.Shape().Dimensions...), Reshape(logDetFlow, leading...)
-	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim)) // in units of the typical sd
+	// in units of the typical sd
+	observed, logPrecision := SliceAxis(read, last, AxisRange(0, l.dim)), SliceAxis(read, last, AxisRange(l.dim))
 	if precision == nil {
 		logSD := Log(in.sd)
 		logOdds := Add(logPrecision, MulScalar(Sub(logSD, Log(in.typicalSD)), 2)) // log λs²

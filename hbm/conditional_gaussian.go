@@ -5,15 +5,18 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// startLogSD is the logarithm of the standard deviation at which normal distributions start, in units of that of the prior.
+// startLogSD is the logarithm of the standard deviation at which normal distributions start, in
+// units of that of the prior.
 const startLogSD = -1
 
-// gaussian is a normal distribution whose mean, covariance and regression on the variables before it are the encoding itself.
+// gaussian is a normal distribution whose mean, covariance and regression on the variables before
+// it are the encoding itself.
 type gaussian struct {
 	dense bool // the covariance of one member; else it is diagonal
 }
 
-// width counts the mean, the logarithms of the diagonal of the factor of the covariance, the rest of the factor, and the regression.
+// width counts the mean, the logarithms of the diagonal of the factor of the covariance, the rest
+// of the factor, and the regression.
 func (n gaussian) width(l *latent) int {
 	width := 2*l.dim + l.dim*l.after
 	if n.dense {
@@ -43,12 +46,14 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 	return u, BroadcastToDims(logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
 }
 
-// timesVector is the product of matrices [..., n, m] and vectors [..., m], whose leading axes broadcast.
+// timesVector is the product of matrices [..., n, m] and vectors [..., m], whose leading axes
+// broadcast.
 func timesVector(matrix, vector *Node) *Node {
 	return ReduceSum(Mul(matrix, InsertAxes(vector, -2)), -1)
 }
 
-// strictlyLower puts entries [..., n(n−1)/2], row by row, below the diagonal of matrices [..., n, n].
+// strictlyLower puts entries [..., n(n−1)/2], row by row, below the diagonal of matrices [..., n,
+// n].
 func strictlyLower(entries *Node, n int) *Node {
 	place := make([][]float64, n*(n-1)/2)
 	for i, k := 1, 0; i < n; i++ {

@@ -7,7 +7,8 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// siteGaussian is a normal distribution with the precision and the mean that follow from sites (siteEncoder). In units x of the prior at typical values, with Λ = Σ w F F' + diag exp a,
+// siteGaussian is a normal distribution with the precision and the mean that follow from sites
+// (siteEncoder). In units x of the prior at typical values, with Λ = Σ w F F' + diag exp a,
 //
 //	x = Λ⁻¹ (Σ w F r + h + B z_before) + noise,   noise ~ N(0, Λ⁻¹).
 type siteGaussian struct{}
@@ -27,7 +28,8 @@ func (siteGaussian) push(ctx *context.Context, l *latent, in given) (u, logDet *
 	}
 	precision, linear, rest := splitSites(in.encoding, d)
 	last, width := rest.Rank()-1, rest.Shape().Dim(-1)
-	fixed := made.Variable(ctx, rest.Graph(), 0, "fixed", rest.DType(), made.Zeros, width) // learns faster than networks
+	// learns faster than networks
+	fixed := made.Variable(ctx, rest.Graph(), 0, "fixed", rest.DType(), made.Zeros, width)
 	rest = Add(rest, Reshape(fixed, ones(last, width)...))
 	at := 0
 	next := func(dims ...int) *Node { // [plates..., draws or 1, dims...]
@@ -50,7 +52,8 @@ func (siteGaussian) push(ctx *context.Context, l *latent, in given) (u, logDet *
 // lower are the columns of lower triangular matrices L, column j from row j on: [..., d − j].
 type lower []*Node
 
-// cholesky is the factor of A + diag(more), for positive semidefinite A [..., d, d] and positive more [..., d], written out for small d.
+// cholesky is the factor of A + diag(more), for positive semidefinite A [..., d, d] and positive
+// more [..., d], written out for small d.
 func cholesky(a, more *Node) lower {
 	d := a.Shape().Dim(-1)
 	columns := make(lower, d)
@@ -58,7 +61,8 @@ func cholesky(a, more *Node) lower {
 		axis := a.Rank() - 1
 		column := Squeeze(SliceAxis(a, axis, AxisElem(0)), axis) // [..., d − j]
 		axis--
-		pivot := Sqrt(Add(MaxScalar(SliceAxis(column, axis, AxisElem(0)), 0), SliceAxis(more, axis, AxisElem(j)))) // what is below zero is rounding
+		// what is below zero is rounding
+		pivot := Sqrt(Add(MaxScalar(SliceAxis(column, axis, AxisElem(0)), 0), SliceAxis(more, axis, AxisElem(j))))
 		if j == d-1 {
 			columns[j] = pivot
 			break

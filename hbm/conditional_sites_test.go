@@ -60,7 +60,8 @@ func TestCholeskyAgainstGonum(t *testing.T) {
 	}
 }
 
-// A member's encoding does not depend on which others take part: a sum of sites weighs only what is summed over.
+// A member's encoding does not depend on which others take part: a sum of sites weighs only what is
+// summed over.
 func TestEncodingsOfParts(t *testing.T) {
 	c := newClasses([]int32{0, 0, 0, 1, 2, 2}, []int{1, 2, 3, 4, 5, 6}, []int{0, 1, 2})
 	school := c.model.plates[0]
@@ -80,7 +81,8 @@ func TestEncodingsOfParts(t *testing.T) {
 	}
 }
 
-// On linear regressions in groups, with normal noise, sites give the posterior of the coefficients: two in a group, whose normal equations differ from group to group.
+// On linear regressions in groups, with normal noise, sites give the posterior of the coefficients:
+// two in a group, whose normal equations differ from group to group.
 func TestSitesOfRegressions(t *testing.T) {
 	const groups, rows = 8, 10
 	m := NewModel()
@@ -117,7 +119,8 @@ func TestSitesOfRegressions(t *testing.T) {
 	require.InDelta(t, exact, elbo, 0.01*groups)
 }
 
-// Plates that are crossed with those of a variable decide about its data, plates that are nested in them or above do not. Mixtures have no sites: a datum tells of one of several components.
+// Plates that are crossed with those of a variable decide about its data, plates that are nested in
+// them or above do not. Mixtures have no sites: a datum tells of one of several components.
 func TestCrossedPlates(t *testing.T) {
 	m := NewModel()
 	student, lecturer := m.Plate("student", 2), m.Plate("lecturer", 3)

@@ -11,63 +11,88 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Config says how Fit trains. The zero value is a good default for models of up to some ten thousand members.
+// Config says how Fit trains. The zero value is a good default for models of up to some ten
+// thousand members.
 type Config struct {
 	// Family is the variational family.
 	Family Family
-	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI; 0 stands for two for each number of the variable, and four more.
+	// Encoding is the size of the encodings of PAVIF, PAVIE and ADAVI; 0 stands for two for each
+	// number of the variable, and four more.
 	Encoding int
-	// Products lets encoders read the products of each two numbers of a datum and the constants that its density depends on, beside these: for models that are linear in constants.
+	// Products lets encoders read the products of each two numbers of a datum and the constants
+	// that its density depends on, beside these: for models that are linear in constants.
 	Products bool
-	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of 16 units.
+	// Flow is the architecture of the conditional flows of PAVIF, PAVIE and ADAVI; Fit fills in Dim
+	// and Features. If Kind and all sizes are zero, it is a spline of one layer with one block of
+	// 16 units.
 	Flow cosmic.Config
-	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI section 4.2); of a plate nested in one other, how many at most for each of its selected members; a plate nested in
-	// several selects the members it belongs to. A plate that is not there is taken whole.
+	// Batch is how many members of a plate a step takes part in, drawn without replacement (PAVI
+	// section 4.2); of a plate nested in one other, how many at most for each of its selected
+	// members; a plate nested in several selects the members it belongs to. A plate that is not
+	// there is taken whole.
 	Batch map[*Plate]int
-	// Amortize trains a family that encodes data on data sets simulated from the model, so many in each step, with one draw for each; data given to Fit are then only the constants. Posterior.On infers
-	// from any data. 0 trains on the data given.
+	// Amortize trains a family that encodes data on data sets simulated from the model, so many in
+	// each step, with one draw for each; data given to Fit are then only the constants.
+	// Posterior.On infers from any data. 0 trains on the data given.
 	Amortize int
-	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables [plates..., sets, event...], and of constants those or one for all sets. They need not follow the
-	// model: the family is trained to be near the posterior given each of them. The same arguments must give the same sets. Of members of plates in left the step takes
-	// part in those that are true, with Thin; nil is for all. nil simulates the model.
+	// Simulate, if not nil, makes the data sets of Amortize: values of observed variables
+	// [plates..., sets, event...], and of constants those or one for all sets. They need not follow
+	// the model: the family is trained to be near the posterior given each of them. The same
+	// arguments must give the same sets. Of members of plates in left the step takes part in those
+	// that are true, with Thin; nil is for all. nil simulates the model.
 	Simulate func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
-	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from ThinnestShare to all, as if there were no others: the family learns to infer from data of
+	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from
+	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.
 	Thin bool
-	// Slices reads data that do not fit in memory; what its Source holds is not among the data given to Fit.
+	// Slices reads data that do not fit in memory; what its Source holds is not among the data
+	// given to Fit.
 	Slices SliceConfig
-	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64, the fewer the more members a step takes part in.
+	// Draws is the number of Monte Carlo draws of each variable in a step; 0 stands for 8 to 64,
+	// the fewer the more members a step takes part in.
 	Draws int
 	// Steps is the number of training steps; 0 stands for 2,000.
 	Steps int
-	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to zero along a cosine; 0 stands for 0.05. The weights of networks, in flows and in encoders, take a twentieth of it.
+	// LearningRate is the largest step of Adam, reached after a short warm-up and then lowered to
+	// zero along a cosine; 0 stands for 0.05. The weights of networks, in flows and in encoders,
+	// take a twentieth of it.
 	LearningRate float64
-	// Start is what training does before it maximises the ELBO; the zero value begins with the ELBO at once.
+	// Start is what training does before it maximises the ELBO; the zero value begins with the ELBO
+	// at once.
 	Start Start
 	// Seed is the root of every random stream.
 	Seed uint64
-	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64. Sums over members are always Float64.
+	// DType is the float type to compute in: Float32 (the zero value stands for it) or Float64.
+	// Sums over members are always Float64.
 	DType dtypes.DType
-	// MaxNonFinite is the largest share of draws with a density that is not finite that is tolerated between two log points; above it Fit returns an error. 0 stands for 0.01. In the first 100 steps up to half may be so.
+	// MaxNonFinite is the largest share of draws with a density that is not finite that is
+	// tolerated between two log points; above it Fit returns an error. 0 stands for 0.01. In the
+	// first 100 steps up to half may be so.
 	MaxNonFinite float64
 	// Checkpoint names the file that holds the state of training; "" writes none.
 	Checkpoint string
-	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step is always stored.
+	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step
+	// is always stored.
 	CheckpointEvery int
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
 	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
 	LogEvery int
-	// Progress, if not nil, is called after the first step, every LogEvery steps and after the last.
+	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
+	// last.
 	Progress func(Info)
 }
 
-// Start is a training in three steps (ADAVI appendix E.4), for models on which the first gradients of the ELBO are wild: modes, then spreads, then, in the steps that are left, the ELBO.
-// Weights of flows wait for the last of them. Until then what Info reports is the objective of the step and not the ELBO. The learning rate is lowered over all three together.
+// Start is a training in three steps (ADAVI appendix E.4), for models on which the first gradients
+// of the ELBO are wild: modes, then spreads, then, in the steps that are left, the ELBO. Weights of
+// flows wait for the last of them. Until then what Info reports is the objective of the step and
+// not the ELBO. The learning rate is lowered over all three together.
 type Start struct {
-	// Modes is the number of steps that raise the log joint density where the noise of the family is zero: locations go to a mode.
+	// Modes is the number of steps that raise the log joint density where the noise of the family
+	// is zero: locations go to a mode.
 	Modes int
-	// Unregularized is the number of steps after those that raise the mean log joint density of draws, the ELBO without the entropy.
+	// Unregularized is the number of steps after those that raise the mean log joint density of
+	// draws, the ELBO without the entropy.
 	Unregularized int
 }
 

@@ -13,8 +13,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestQualityOfNonConjugate compares families with the exact log evidence of eq. 7 of ADAVI, a product of integrals over one number each, and with the mean field of that paper: a gamma distribution of each number, with
-// a rate for both:
+// TestQualityOfNonConjugate compares families with the exact log evidence of eq. 7 of ADAVI, a
+// product of integrals over one number each, and with the mean field of that paper: a gamma
+// distribution of each number, with a rate for both:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfNonConjugate -v ./hbm
 func TestQualityOfNonConjugate(t *testing.T) {

@@ -7,20 +7,24 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Density is the conditional distribution of a variable given its parents, with terms as parameters. Where the event of the variable has axes, a parameter is either a number, which
-// holds for all components, or has the same event shape.
+// Density is the conditional distribution of a variable given its parents, with terms as
+// parameters. Where the event of the variable has axes, a parameter is either a number, which holds
+// for all components, or has the same event shape.
 type Density struct {
 	name    string
 	support Support
 	terms   []Term
 	// tells is what one value tells an encoder of its parents.
 	tells telling
-	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may leave axes of the event, over which the log density is a sum.
+	// logProb is the log density of x [plates..., draws, event...], all constants kept. It may
+	// leave axes of the event, over which the log density is a sum.
 	logProb func(x *Node, parameters []*Node, eventRank int) *Node
-	// draw fills x with the value of one member. Each parameter has one number or as many as x, a mixture has more.
+	// draw fills x with the value of one member. Each parameter has one number or as many as x, a
+	// mixture has more.
 	draw func(random *rand.Rand, parameters [][]float64, x []float64)
-	// normal, if there is one, gives mean and standard deviation [plates..., draws, event...] of a normal distribution near that of the unconstrained value under the default link. It says where
-	// inference starts, and about which scale; nothing depends on how near it is.
+	// normal, if there is one, gives mean and standard deviation [plates..., draws, event...] of a
+	// normal distribution near that of the unconstrained value under the default link. It says
+	// where inference starts, and about which scale; nothing depends on how near it is.
 	normal func(parameters []*Node) (mean, sd *Node)
 }
 
@@ -28,18 +32,21 @@ type Density struct {
 type telling int
 
 const (
-	observation      telling = iota // about as much as a normal observation, how precise may depend on the value
-	plainObservation                // the same with a precision that does not depend on the value
-	ambiguous                       // of one of several things, nobody knows which
+	// about as much as a normal observation, how precise may depend on the value
+	observation      telling = iota
+	plainObservation         // the same with a precision that does not depend on the value
+	ambiguous                // of one of several things, nobody knows which
 )
 
 // CustomDensity describes a density that this package does not have.
 type CustomDensity struct {
 	Name    string
 	Support Support
-	// LogProb is the log density of x [plates..., draws, event...], normalised, given the values of the terms. It returns [plates..., draws], or leaves axes of the event to be summed over.
+	// LogProb is the log density of x [plates..., draws, event...], normalised, given the values of
+	// the terms. It returns [plates..., draws], or leaves axes of the event to be summed over.
 	LogProb func(x *Node, terms []*Node) *Node
-	// Draw fills x, the value of one member, given those of the terms there. It is needed only to simulate.
+	// Draw fills x, the value of one member, given those of the terms there. It is needed only to
+	// simulate.
 	Draw func(random *rand.Rand, terms [][]float64, x []float64)
 }
 

@@ -20,7 +20,8 @@ func Bernoulli(logit Term) Density {
 		}, logit)
 }
 
-// Binomial is the number of successes in a number of trials, each of probability 1 / (1 + exp −logit).
+// Binomial is the number of successes in a number of trials, each of probability 1 / (1 + exp
+// −logit).
 func Binomial(trials, logit Term) Density {
 	return elementwise("binomial", Counts,
 		func(x *Node, p []*Node) *Node {
@@ -42,7 +43,8 @@ func Poisson(logRate Term) Density {
 		}, logRate)
 }
 
-// NegativeBinomial counts events at a rate that is exp logMean times a gamma variable of mean one and the given shape: mean μ, variance μ + μ²/shape.
+// NegativeBinomial counts events at a rate that is exp logMean times a gamma variable of mean one
+// and the given shape: mean μ, variance μ + μ²/shape.
 func NegativeBinomial(logMean, shape Term) Density {
 	return elementwise("negative binomial", Counts,
 		func(x *Node, p []*Node) *Node {

@@ -7,7 +7,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Mixture draws one of the components with the given weights, a vector of shares, and the value from it: all components of the event from the same. Which it was is summed out.
+// Mixture draws one of the components with the given weights, a vector of shares, and the value
+// from it: all components of the event from the same. Which it was is summed out.
 func Mixture(weights Term, components ...Density) Density {
 	if len(components) == 0 {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))

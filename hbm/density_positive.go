@@ -40,7 +40,8 @@ func HalfNormal(sd Term) Density {
 		sd).withNormal(func(p []*Node) (mean, sd *Node) { return logOfScale(p[0]) })
 }
 
-// HalfStudentT is the distribution of |x| for Student's t with degrees of freedom, location zero and a scale.
+// HalfStudentT is the distribution of |x| for Student's t with degrees of freedom, location zero
+// and a scale.
 func HalfStudentT(degrees, scale Term) Density {
 	return elementwise("half-Student-t", Positives,
 		func(x *Node, p []*Node) *Node {
@@ -67,7 +68,8 @@ func Gamma(shape, rate Term) Density {
 	})
 }
 
-// Dirichlet is the distribution of shares with the concentration of each, a vector or a number for all. Its density is that of all shares but the last.
+// Dirichlet is the distribution of shares with the concentration of each, a vector or a number for
+// all. Its density is that of all shares but the last.
 func Dirichlet(concentration Term) Density {
 	return Density{
 		name: "Dirichlet", support: Simplex, terms: []Term{concentration},

@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// evaluate gives the log density of each member at values x of a variable on a plate of len(x)/event members.
+// evaluate gives the log density of each member at values x of a variable on a plate of
+// len(x)/event members.
 func evaluate(t *testing.T, density Density, x []float64, event ...int) []float64 {
 	m := NewModel()
 	v := m.Observed("x", density, On(m.Plate("members", len(x)/product(event))), Event(event...))
@@ -146,7 +147,8 @@ func TestDensitiesAgainstNaiveForms(t *testing.T) {
 	}
 }
 
-// The mean and standard deviation of draws. Tolerance 5 standard errors, of the sd through the fourth moment: about 1e-5 false alarms in all.
+// The mean and standard deviation of draws. Tolerance 5 standard errors, of the sd through the
+// fourth moment: about 1e-5 false alarms in all.
 func TestDrawsHaveTheirMoments(t *testing.T) {
 	const n = 20000
 	device := open(t)
@@ -202,7 +204,8 @@ func TestDirichlet(t *testing.T) {
 	}
 }
 
-// A mixture of vectors shares its label between the components of a vector; the broken variant, with one label for each number, differs.
+// A mixture of vectors shares its label between the components of a vector; the broken variant,
+// with one label for each number, differs.
 func TestMixture(t *testing.T) {
 	x := []float64{0.1, 2.2, -1, 0.4}
 	means := [][]float64{{0, 2}, {1, -1}, {0.5, 0.5}}
@@ -239,7 +242,8 @@ func TestMixture(t *testing.T) {
 	require.InDelta(t, 0.5, mean, 5*math.Sqrt(0.76/n))
 }
 
-// log Γ and its derivative, the digamma function by differences, over the range of shapes that occur.
+// log Γ and its derivative, the digamma function by differences, over the range of shapes that
+// occur.
 func TestLogGamma(t *testing.T) {
 	x := []float64{1e-4, 0.03, 0.5, 1, 1.5, 2, 7.9, 8, 8.1, 31, 1e3, 1e6}
 	out := MustExecOnceN(testkit.Backend(t), func(x *Node) []*Node {

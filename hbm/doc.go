@@ -1,9 +1,11 @@
-// Package hbm infers hierarchical models with plates: a variational family is derived from the graph of the model, its size hardly grows with the plates, and
-// it is trained on small replicas of the model (PAVI: plate-amortized variational inference).
+// Package hbm infers hierarchical models with plates: a variational family is derived from the
+// graph of the model, its size hardly grows with the plates, and it is trained on small replicas of
+// the model (PAVI: plate-amortized variational inference).
 //
 // # Describing a model
 //
-// A Model reads like the graph with plates that one would draw. This one has groups, and samples in each group (ADAVI eq. 6):
+// A Model reads like the graph with plates that one would draw. This one has groups, and samples in
+// each group (ADAVI eq. 6):
 //
 //	m := hbm.NewModel()
 //	group, sample := m.Plate("group", 3), m.Plate("sample", 50)
@@ -11,20 +13,24 @@
 //	groupMean := m.Latent("group mean", hbm.Normal(mean, hbm.Number(0.2)), hbm.On(group), hbm.Event(2))
 //	x := m.Observed("x", hbm.Normal(groupMean, hbm.Number(0.05)), hbm.On(group, sample), hbm.Event(2))
 //
-// Groups of different sizes: a plate of all samples that is nested in the groups by an index, Plate.In. A plate may be nested in
-// several others, which are then crossed, such as ratings in students and in teachers.
+// Groups of different sizes: a plate of all samples that is nested in the groups by an index,
+// Plate.In. A plate may be nested in several others, which are then crossed, such as ratings in
+// students and in teachers.
 //
 // # Inference
 //
-// Fit trains a Family on data and returns a Posterior, which draws latent variables at all levels and estimates the evidence lower bound:
+// Fit trains a Family on data and returns a Posterior, which draws latent variables at all levels
+// and estimates the evidence lower bound:
 //
 //	posterior, err := hbm.Fit(ctx, device, m, hbm.Values{x: numbers}, hbm.Config{Batch: map[*hbm.Plate]int{group: 20}})
 //	elbo, se, err := posterior.ELBO(1000, "elbo")
 //	draws, err := posterior.Sample(1000, "posterior")
 //
-// A step of training takes part in Batch members of each plate and weighs each variable with the number of those it stands for, so that the
-// gradient is unbiased (PAVI eq. 5 to 7). Each latent variable is conditioned on all before it that its members determine a member of, its ancestors among them (PAVI eq. 3). The
-// expensive part of a distribution, a flow, is shared by the members of a plate; what differs between them is an encoding of a few numbers (PAVI eq. 4).
+// A step of training takes part in Batch members of each plate and weighs each variable with the
+// number of those it stands for, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent
+// variable is conditioned on all before it that its members determine a member of, its ancestors
+// among them (PAVI eq. 3). The expensive part of a distribution, a flow, is shared by the members
+// of a plate; what differs between them is an encoding of a few numbers (PAVI eq. 4).
 //
 // # Notation
 //

@@ -20,7 +20,8 @@ func effectsConfig(e *effects, family Family) Config {
 	return cfg
 }
 
-// TestQualityOfEffects compares families with the closed form on Gaussian random effects (ADAVI eq. 6), one data set for each number of groups:
+// TestQualityOfEffects compares families with the closed form on Gaussian random effects (ADAVI eq.
+// 6), one data set for each number of groups:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfEffects$ -v ./hbm
 func TestQualityOfEffects(t *testing.T) {
@@ -44,7 +45,8 @@ func TestQualityOfEffects(t *testing.T) {
 	}
 }
 
-// TestQualityOfEffectsSteps finds the shortest training, doubling the steps from 50, that ends within 0.1 nats per group of the evidence, with parts of 30 groups in each step:
+// TestQualityOfEffectsSteps finds the shortest training, doubling the steps from 50, that ends
+// within 0.1 nats per group of the evidence, with parts of 30 groups in each step:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfEffectsSteps -v ./hbm -quality.batch 30
 func TestQualityOfEffectsSteps(t *testing.T) {
@@ -70,9 +72,11 @@ func TestQualityOfEffectsSteps(t *testing.T) {
 	}
 }
 
-// errors are the largest errors of a mean and of a standard deviation over all latent numbers, in exact posterior standard deviations.
+// errors are the largest errors of a mean and of a standard deviation over all latent numbers, in
+// exact posterior standard deviations.
 func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, sd float64) {
-	draws, err := p.Sample(10000, "errors") // 0.01 standard deviations of a mean, 0.007 of a standard deviation
+	// 0.01 standard deviations of a mean, 0.007 of a standard deviation
+	draws, err := p.Sample(10000, "errors")
 	require.NoError(t, err)
 	at := func(v *Variable, i int, wantMean, wantSD float64) {
 		column := make([]float64, draws.N)

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// effects is the model of Gaussian random effects (ADAVI eq. 6): D numbers, groups G, samples N in each.
+// effects is the model of Gaussian random effects (ADAVI eq. 6): D numbers, groups G, samples N in
+// each.
 type effects struct {
 	model           *Model
 	mean, groupMean *Variable
@@ -38,7 +39,9 @@ func (e *effects) draw(t testing.TB, seed uint64) Values {
 	return Values{e.x: drawn[e.x]}
 }
 
-// exactEffects is the posterior and the evidence in closed form. The samples of a group enter through their mean x̄_g, which is normal about the mean of all groups with variance σ_g² + σ_x²/N.
+// exactEffects is the posterior and the evidence in closed form. The samples of a group enter
+// through their mean x̄_g, which is normal about the mean of all groups with variance σ_g² +
+// σ_x²/N.
 type exactEffects struct {
 	logEvidence  float64
 	mean, meanSD []float64 // of the mean of all groups, [D]
@@ -85,7 +88,8 @@ func (e *effects) exact(data Values) exactEffects {
 	return out
 }
 
-// The closed form against the joint normal distribution of a small data set and its latent variables.
+// The closed form against the joint normal distribution of a small data set and its latent
+// variables.
 func TestExactEffects(t *testing.T) {
 	e := newEffects(2, 3, 1)
 	data := e.draw(t, 4)

@@ -14,18 +14,24 @@ const (
 	inducedPoints  = 8 // through which the members of a set see each other
 )
 
-// attention contracts the members of sets as a set transformer does: an induced block, in which learned points attend to the members and the members to these points, and then pooling by the attention of one
-// learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for a place that is left over.
+// attention contracts the members of sets as a set transformer does: an induced block, in which
+// learned points attend to the members and the members to these points, and then pooling by the
+// attention of one learned seed. x is [from..., draws, hidden] and weight [from..., 1, 1], 0 for a
+// place that is left over.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
-	points := s.look(ctx.In("induced"), set, x, weight, inducedPoints) // [to..., draws, points, hidden]
+	// [to..., draws, points, hidden]
+	points := s.look(ctx.In("induced"), set, x, weight, inducedPoints)
 	rank := x.Rank()
 
 	// Each member attends to the points of its set.
 	scope := ctx.In("members")
-	queries := s.heads(s.linear(scope.In("query"), x, s.hidden, made.FanIn(s.hidden)))             // [from..., draws, heads, h]
-	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.hidden, made.FanIn(s.hidden)))) // [from..., draws, points, heads, h]
+	// [from..., draws, heads, h]
+	queries := s.heads(s.linear(scope.In("query"), x, s.hidden, made.FanIn(s.hidden)))
+	// [from..., draws, points, heads, h]
+	keys := s.heads(set.spread(s.linear(scope.In("key"), points, s.hidden, made.FanIn(s.hidden))))
 	values := s.heads(set.spread(s.linear(scope.In("value"), points, s.hidden, made.FanIn(s.hidden))))
-	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.hidden/attentionHeads))) // [from..., draws, points, heads]
+	// [from..., draws, points, heads]
+	scores := MulScalar(ReduceSum(Mul(InsertAxes(queries, rank-1), keys), -1), 1/math.Sqrt(float64(s.hidden/attentionHeads)))
 	share := Exp(Sub(scores, StopGradient(ReduceAndKeep(scores, ReduceMax, rank-1))))
 	share = Div(share, ReduceAndKeep(share, ReduceSum, rank-1))
 	seen := ReduceSum(Mul(InsertAxes(share, -1), values), rank-1) // [from..., draws, heads, h]
@@ -40,12 +46,15 @@ func (s *setEncoder) look(ctx *context.Context, set *sets, x, weight *Node, poin
 	g, dtype := x.Graph(), x.DType()
 	h := s.hidden / attentionHeads
 	start := made.Variable(ctx, g, s.seed, "points", dtype, made.Uniform(1), points, s.hidden)
-	keys := s.heads(s.linear(ctx.In("key"), x, s.hidden, made.FanIn(s.hidden))) // [from..., draws, heads, h]
+	// [from..., draws, heads, h]
+	keys := s.heads(s.linear(ctx.In("key"), x, s.hidden, made.FanIn(s.hidden)))
 	values := s.heads(s.linear(ctx.In("value"), x, s.hidden, made.FanIn(s.hidden)))
 	queries := Reshape(s.linear(ctx.In("query"), start, s.hidden, made.FanIn(s.hidden)), append(ones(rank-1), points, attentionHeads, h)...)
-	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h))) // [from..., draws, points, heads]
+	// [from..., draws, points, heads]
+	scores := MulScalar(ReduceSum(Mul(InsertAxes(keys, rank-1), queries), -1), 1/math.Sqrt(float64(h)))
 	share := Mul(Exp(Sub(scores, set.spread(set.largest(scores)))), weight4(weight, scores.Rank()))
-	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1))) // [to..., draws, points, heads, h]
+	// [to..., draws, points, heads, h]
+	seen := set.sum(Mul(InsertAxes(share, -1), InsertAxes(values, rank-1)))
 	seen = Div(seen, MaxScalar(InsertAxes(set.sum(share), -1), 1e-6))
 	lead := append([]int{}, seen.Shape().Dimensions[:seen.Rank()-2]...)
 	seen = Reshape(seen, append(lead, s.hidden)...)

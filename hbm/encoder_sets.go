@@ -13,14 +13,17 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// setEncoder computes encodings from the data by networks that do not depend on its order, nor on how much there is: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). Data
-// is encoded datum by datum and then, plate by plate, contracted to what the members of each plate have in common: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
+// setEncoder computes encodings from the data by networks that do not depend on its order, nor on
+// how much there is: deep sets (PAVI appendix A.1.3) or set transformers (ADAVI section 2.2). Data
+// is encoded datum by datum and then, plate by plate, contracted to what the members of each plate
+// have in common: E_h = f(E_{h−1}) of ADAVI eq. 1. Its weights do not grow with the plates.
 type setEncoder struct {
 	pool   pooling
 	hidden int
 	seed   uint64
 	units  map[*Variable]units // of the observed variables and of the constants they depend on
-	// products tells that the numbers of a datum come with the products of each two: their means are what linear regressions depend on.
+	// products tells that the numbers of a datum come with the products of each two: their means
+	// are what linear regressions depend on.
 	products bool
 }
 
@@ -66,7 +69,8 @@ func newSetEncoder(m *Model, data Values, pool pooling, cfg Config) *setEncoder 
 	return s
 }
 
-// isCount tells that the values are counts, of which encoders read log(1 + x): they can differ by orders of magnitude.
+// isCount tells that the values are counts, of which encoders read log(1 + x): they can differ by
+// orders of magnitude.
 func (v *Variable) isCount() bool { return v.role == Observed && v.density.support == Counts }
 
 // level are encodings of all members of some plates, [plates..., draws, hidden].
@@ -90,12 +94,14 @@ func (s *setEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 	return s.linear(ctx.In(networkScope).In("encoding"), Concatenate(parts, -1), width, init)
 }
 
-// dataScope holds the networks that encode the data of the variable of number i, for all latent variables.
+// dataScope holds the networks that encode the data of the variable of number i, for all latent
+// variables.
 func (s *setEncoder) dataScope(ctx *context.Context, i int) *context.Context {
 	return ctx.InAbsPath(fmt.Sprintf("/%s/%s/encoder/data%d", familyScope, networkScope, i)).Checked(false)
 }
 
-// level encodes the data of x and contracts it, plate by plate, to those of the plates given that it depends on.
+// level encodes the data of x and contracts it, plate by plate, to those of the plates given that
+// it depends on.
 func (s *setEncoder) level(ctx *context.Context, r *replica, x *Variable, plates []*Plate) level {
 	l := s.datum(ctx, r, x)
 	for {
@@ -128,7 +134,8 @@ func (s *setEncoder) contractOnce(ctx *context.Context, r *replica, x *Variable,
 	return r.remembered(x.name+path, func() level { return s.contract(ctx.In("level"+path), r, l, axis, to) })
 }
 
-// contraction is the next step from plates to others: the axis of the last of the plates that must go, -1 if none must, and the plate that replaces it, if any.
+// contraction is the next step from plates to others: the axis of the last of the plates that must
+// go, -1 if none must, and the plate that replaces it, if any.
 func contraction(from, to []*Plate) (axis int, by *Plate) {
 	for axis = len(from) - 1; axis >= 0; axis-- {
 		if !slices.Contains(to, from[axis]) {
@@ -148,7 +155,8 @@ func contracted(plates []*Plate, axis int, by *Plate) []*Plate {
 	return left
 }
 
-// next is the plate that replaces the one on an axis when it is contracted on the way to others: one that it is nested in; nil if there is none that is not there already.
+// next is the plate that replaces the one on an axis when it is contracted on the way to others:
+// one that it is nested in; nil if there is none that is not there already.
 func next(from []*Plate, axis int, to []*Plate) *Plate {
 	var first *Plate
 	for _, parent := range from[axis].parents {
@@ -168,7 +176,8 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 // scope is the number of the plate in its model.
 func (p *Plate) scope() string { return fmt.Sprint(slices.Index(p.model.plates, p)) }
 
-// standard are the numbers of variables for each datum of x, in units of their spread, [plates..., draws, numbers].
+// standard are the numbers of variables for each datum of x, in units of their spread, [plates...,
+// draws, numbers].
 func (s *setEncoder) standard(r *replica, x *Variable, variables []*Variable) *Node {
 	flat := func(v *Variable) *Node {
 		value := r.align(r.values[v], v.plates, x.plates)
@@ -229,7 +238,8 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 	return level{set.to, l.path, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
 }
 
-// perceptron is W x + V ReLU(U x): what is linear in the data, such as its mean, can be kept exactly.
+// perceptron is W x + V ReLU(U x): what is linear in the data, such as its mean, can be kept
+// exactly.
 func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
 	hidden := made.ReLU.Apply(s.linear(ctx.In("hidden"), x, s.hidden, made.FanIn(x.Shape().Dim(-1))))
 	return s.linear(ctx.In("out"), Concatenate([]*Node{x, hidden}, -1), s.hidden, made.FanIn(x.Shape().Dim(-1)+s.hidden))
@@ -287,7 +297,8 @@ func (s *sets) reduce(x *Node, start float64, whole func(x *Node) *Node, scatter
 // spread gives each member what its set has: [to..., rest...] to [from..., rest...].
 func (s *sets) spread(x *Node) *Node { return s.align(x, s.to, s.from) }
 
-// memberWeights are the products of the weights of members of plates, with axes of size 1 up to a rank.
+// memberWeights are the products of the weights of members of plates, with axes of size 1 up to a
+// rank.
 func (r *replica) memberWeights(plates []*Plate, rank int) *Node {
 	weights := Ones(r.graph, shapeOf(r, append(r.sizesOf(plates), ones(rank-len(plates))...)))
 	for i, p := range plates {
@@ -319,7 +330,8 @@ func (r *replica) remembered(name string, compute func() level) level {
 	return l
 }
 
-// checkPyramid reports what keeps a model from being a pyramid, in which the plates of any two variables are nested in each other.
+// checkPyramid reports what keeps a model from being a pyramid, in which the plates of any two
+// variables are nested in each other.
 func checkPyramid(m *Model) error {
 	above := func(v *Variable) (names []string) {
 		for _, p := range m.plates {

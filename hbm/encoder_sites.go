@@ -11,15 +11,21 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// siteEncoder encodes the members of a variable as the natural parameters of normal distributions. Each datum j is read as a normal observation r_j = F_j'x + noise of the member x that it belongs to, with a precision w_j.
-// Together these have the precision Σ w F F' and the precision times the mean Σ w F r, which only have to be added up, however many data a member has. F is linear in the constants and r in the data, so that this is exact where the
-// model is linear with normal noise, and no network has to learn to solve its normal equations; w is a network's. What a setEncoder finds goes with it.
+// siteEncoder encodes the members of a variable as the natural parameters of normal distributions.
+// Each datum j is read as a normal observation r_j = F_j'x + noise of the member x that it belongs
+// to, with a precision w_j. Together these have the precision Σ w F F' and the precision times the
+// mean Σ w F r, which only have to be added up, however many data a member has. F is linear in the
+// constants and r in the data, so that this is exact where the model is linear with normal noise,
+// and no network has to learn to solve its normal equations; w is a network's. What a setEncoder
+// finds goes with it.
 type siteEncoder struct{ *setEncoder }
 
-// largestSites is the largest number of unconstrained numbers of a member that has sites: equations of that many unknowns are written out in the graph.
+// largestSites is the largest number of unconstrained numbers of a member that has sites: equations
+// of that many unknowns are written out in the graph.
 const largestSites = 32
 
-// hasSites tells whether a siteEncoder finds sites for a variable. Those without plates have no members to share a map with, and equations of very many unknowns are not written out.
+// hasSites tells whether a siteEncoder finds sites for a variable. Those without plates have no
+// members to share a map with, and equations of very many unknowns are not written out.
 func (v *Variable) hasSites() bool {
 	d, _ := v.link.Dim(v.event) // checked when it was added
 	return d <= largestSites && len(v.plates) > 0 && slices.ContainsFunc(v.model.variables, (*Variable).isSite)
@@ -28,10 +34,12 @@ func (v *Variable) hasSites() bool {
 // isSite tells whether data of v are observations of latent variables.
 func (v *Variable) isSite() bool { return v.role == Observed && v.density.tells != ambiguous }
 
-// siteNumbers is how many numbers of an encoding are sites of d unconstrained numbers: the precision [d, d] and the precision times the mean [d]. They come first.
+// siteNumbers is how many numbers of an encoding are sites of d unconstrained numbers: the
+// precision [d, d] and the precision times the mean [d]. They come first.
 func siteNumbers(d int) int { return d * (d + 1) }
 
-// splitSites takes an encoding [..., width] apart: the precision [..., d, d], the precision times the mean [..., d], and the rest.
+// splitSites takes an encoding [..., width] apart: the precision [..., d, d], the precision times
+// the mean [..., d], and the rest.
 func splitSites(encoding *Node, d int) (precision, linear, rest *Node) {
 	last := encoding.Rank() - 1
 	precision = reshapeLast(SliceAxis(encoding, last, AxisRange(0, d*d)), []int{d, d})
@@ -53,7 +61,8 @@ func (s siteEncoder) encode(ctx *context.Context, r *replica, v *Variable, width
 		part := r.align(l.value, l.plates, v.plates)
 		sum = plus(sum, BroadcastToDims(part, append(r.dims(v), part.Shape().Dimensions[len(v.plates):]...)...))
 	}
-	// What was observed is counted from an origin, so that a change of F alone does not move the mean.
+	// What was observed is counted from an origin, so that a change of F alone does not move the
+	// mean.
 	last := sum.Rank() - 1
 	precision, linear := SliceAxis(sum, last-1, AxisRange(0, d)), Squeeze(SliceAxis(sum, last-1, AxisRange(d)), last-1)
 	origin := made.Variable(ctx, r.graph, s.seed, "origin", r.dtype, made.Zeros, d)
@@ -75,7 +84,8 @@ type reading struct {
 
 // ofData reads data of x: r starts as what was observed.
 func (s siteEncoder) ofData(own, shared *context.Context, r *replica, x *Variable) reading {
-	d := reading{level: s.datum(shared, r, x), noises: x.EventSize(), scope: own.In("linear")} // this scope learns as fast as free encodings
+	// this scope learns as fast as free encodings
+	d := reading{level: s.datum(shared, r, x), noises: x.EventSize(), scope: own.In("linear")}
 	d.values = s.standard(r, x, append([]*Variable{x}, x.constants()...))
 	lead := d.values.Shape().Dimensions[:d.values.Rank()-1]
 	of := func(variables []*Variable) *Node {
@@ -107,7 +117,8 @@ func (s siteEncoder) ofLevel(own *context.Context, l level, noises int) reading 
 	}
 }
 
-// sites adds up the sites of the data of x: those of the members of the level that the last contraction on the way to the plates given starts from, [plates..., draws, d + 1, d].
+// sites adds up the sites of the data of x: those of the members of the level that the last
+// contraction on the way to the plates given starts from, [plates..., draws, d + 1, d].
 func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable, plates []*Plate, d int) level {
 	from := s.ofData(own, shared, r, x)
 	axis, by := contraction(from.plates, plates)
@@ -119,11 +130,14 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 		from = s.ofLevel(own, s.contractOnce(shared, r, x, from.level, axis, by), d)
 		axis, by = nextAxis, nextBy
 	}
-	// F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to pass through singular matrices.
+	// F starts at zero, so that it grows to the side that r asks for: from elsewhere it may have to
+	// pass through singular matrices.
 	last, inputs := from.constants.Rank()-1, from.constants.Shape().Dim(-1)
 	loads := MatMul(Reshape(from.constants, -1, inputs), made.Variable(from.scope, r.graph, s.seed, "loads", r.dtype, made.Zeros, inputs, d*from.noises))
-	loads = Reshape(loads, append(slices.Clone(from.constants.Shape().Dimensions[:last]), d, from.noises)...) // F, [..., d, m]
-	values := s.linear(from.scope.In("values"), from.values, from.noises, from.start)                         // r, [..., m]
+	// F, [..., d, m]
+	loads = Reshape(loads, append(slices.Clone(from.constants.Shape().Dimensions[:last]), d, from.noises)...)
+	// r, [..., m]
+	values := s.linear(from.scope.In("values"), from.values, from.noises, from.start)
 	if from.path == "" {
 		for _, other := range crossedPlates(x, plates) {
 			about := s.level(shared, r, x, []*Plate{other})
@@ -145,7 +159,9 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 	return level{set.to, from.path, Div(total, MaxScalar(r.memberWeights(set.to, total.Rank()), 1e-6))}
 }
 
-// crossedPlates are the plates that decide about the data of x as well, through latent variables of theirs, and that are crossed with the plates given: what a student's rating says of the student depends on the lecturer.
+// crossedPlates are the plates that decide about the data of x as well, through latent variables of
+// theirs, and that are crossed with the plates given: what a student's rating says of the student
+// depends on the lecturer.
 func crossedPlates(x *Variable, plates []*Plate) (others []*Plate) {
 	for _, q := range x.model.plates {
 		above := slices.ContainsFunc(x.plates, func(p *Plate) bool { return p.reaches(q) })

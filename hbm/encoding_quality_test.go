@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestQualityOfPlateAmortization is figure 2 of PAVI, left: the ELBO that families reach in so many steps of which each takes part in 2 of 100 groups, in 8 dimensions. Branch gives each group a distribution of
-// its own: it is the family without amortization across the plate.
+// TestQualityOfPlateAmortization is figure 2 of PAVI, left: the ELBO that families reach in so many
+// steps of which each takes part in 2 of 100 groups, in 8 dimensions. Branch gives each group a
+// distribution of its own: it is the family without amortization across the plate.
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfPlateAmortization -v ./hbm
 func TestQualityOfPlateAmortization(t *testing.T) {
@@ -31,7 +32,8 @@ func TestQualityOfPlateAmortization(t *testing.T) {
 	}
 }
 
-// TestQualityOfEncodingSize is figure 2 of PAVI, right: 20 groups in 8 dimensions, 2 in each step, by the size of the encodings:
+// TestQualityOfEncodingSize is figure 2 of PAVI, right: 20 groups in 8 dimensions, 2 in each step,
+// by the size of the encodings:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfEncodingSize -v ./hbm
 func TestQualityOfEncodingSize(t *testing.T) {

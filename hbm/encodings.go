@@ -9,12 +9,14 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// encodings are the free encodings of all members of a latent variable, E_i of PAVI section 4.3, with the state of Adam. They are kept on the host: a step sees and changes only those of
-// the members it takes part in, however many there are.
+// encodings are the free encodings of all members of a latent variable, E_i of PAVI section 4.3,
+// with the state of Adam. They are kept on the host: a step sees and changes only those of the
+// members it takes part in, however many there are.
 type encodings struct {
 	variable *Variable
 	width    int
-	columns  [encodingColumns][]float32 // values, first and second moments [N_i, width], steps [N_i]
+	// values, first and second moments [N_i, width], steps [N_i]
+	columns [encodingColumns][]float32
 }
 
 // What is kept of a member.
@@ -77,7 +79,8 @@ func (e *encodings) scatter(rows []int, counts []bool, outputs []*tensors.Tensor
 	}
 }
 
-// updateEncodings is one step of Adam on the gathered columns of some members, in the order of the columns. Where apply is false they stay.
+// updateEncodings is one step of Adam on the gathered columns of some members, in the order of the
+// columns. Where apply is false they stay.
 func updateEncodings(columns []*Node, gradient, learningRate, apply *Node) []*Node {
 	steps := AddScalar(columns[encodingSteps], 1)
 	increment, first, second := train.Adam{SecondDecay: secondDecay}.Step(gradient, columns[encodingFirst], columns[encodingSecond], learningRate, ConvertDType(steps, dtypes.Float64))

@@ -7,7 +7,8 @@ import (
 	"github.com/transdim/vti/hbm"
 )
 
-// Gaussian random effects (ADAVI eq. 6): the means of three groups scatter about a mean, and fifty samples about the mean of their group.
+// Gaussian random effects (ADAVI eq. 6): the means of three groups scatter about a mean, and fifty
+// samples about the mean of their group.
 func ExampleModel() {
 	m := hbm.NewModel()
 	group, sample := m.Plate("group", 3), m.Plate("sample", 50)

@@ -15,7 +15,8 @@ var (
 	qualityModel = flag.String("quality.models", "", "only these models, with commas between")
 )
 
-// TestQualityOfFamilies compares the ELBO of families on models without a closed form, over simulated data sets, each with a seed of its own:
+// TestQualityOfFamilies compares the ELBO of families on models without a closed form, over
+// simulated data sets, each with a seed of its own:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfFamilies -v ./hbm
 func TestQualityOfFamilies(t *testing.T) {

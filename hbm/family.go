@@ -8,25 +8,34 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Family is a variational family: how the posterior of the latent variables is written down, derived from the graph of the model.
+// Family is a variational family: how the posterior of the latent variables is written down,
+// derived from the graph of the model.
 type Family int
 
 const (
-	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that all members share (PAVI-F). The size of an encoding does not depend on the plates.
+	// PAVIF gives each member of a latent variable a free encoding, which conditions a flow that
+	// all members share (PAVI-F). The size of an encoding does not depend on the plates.
 	PAVIF Family = iota
-	// MeanField gives each number its own normal distribution, before the link, independent of all others.
+	// MeanField gives each number its own normal distribution, before the link, independent of all
+	// others.
 	MeanField
-	// Branch gives each member its own normal distribution with a dense covariance, whose mean is linear in the variables before it: globals and a branch for each member, where there
-	// is one plate.
+	// Branch gives each member its own normal distribution with a dense covariance, whose mean is
+	// linear in the variables before it: globals and a branch for each member, where there is one
+	// plate.
 	Branch
-	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E): its size does not depend on the plates at all, and once trained it can infer from other data.
+	// PAVIE is PAVIF with encodings that deep sets compute from the data (PAVI-E): its size does
+	// not depend on the plates at all, and once trained it can infer from other data.
 	PAVIE
-	// ADAVI has encodings by set transformers and no dependence between latent variables. Its plates must be nested.
+	// ADAVI has encodings by set transformers and no dependence between latent variables. Its
+	// plates must be nested.
 	ADAVI
-	// AmortizedBranch is Branch with the distributions of the members of plates computed from the data: each datum counts as a normal observation of its member, which add up to normal equations, and the rest comes
-	// from a network for each datum, the mean of its features and of their squares, and another network.
+	// AmortizedBranch is Branch with the distributions of the members of plates computed from the
+	// data: each datum counts as a normal observation of its member, which add up to normal
+	// equations, and the rest comes from a network for each datum, the mean of its features and of
+	// their squares, and another network.
 	AmortizedBranch
-	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all members, for models of at most MaxJoint of them.
+	// Joint is one normal distribution with a dense covariance of all unconstrained numbers of all
+	// members, for models of at most MaxJoint of them.
 	Joint
 )
 
@@ -59,11 +68,13 @@ type encoder interface {
 	encode(ctx *context.Context, r *replica, v *Variable, width int) *Node
 }
 
-// conditional is the distribution of the members of a latent variable given their encodings and the variables before them.
+// conditional is the distribution of the members of a latent variable given their encodings and the
+// variables before them.
 type conditional interface {
 	// width is the size of the encodings it takes.
 	width(l *latent) int
-	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape, with the logarithm of the determinant of the derivative, [plates..., draws].
+	// push maps standard normal z [plates..., draws, U] to unconstrained values of the same shape,
+	// with the logarithm of the determinant of the derivative, [plates..., draws].
 	push(ctx *context.Context, l *latent, in given) (u, logDet *Node)
 }
 
@@ -72,7 +83,8 @@ type given struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
-	// Mean and standard deviation of a normal distribution near the prior of the unconstrained value, given its parents, [plates..., draws, U]
+	// Mean and standard deviation of a normal distribution near the prior of the unconstrained
+	// value, given its parents, [plates..., draws, U]
 	mean, sd *Node
 	// and at typical values of the parents, [plates..., 1, U].
 	typicalMean, typicalSD *Node
@@ -81,9 +93,11 @@ type given struct {
 // latent is a latent variable with what a family needs to know of it.
 type latent struct {
 	*Variable
-	dim    int       // U, unconstrained numbers of a member
-	before []*latent // the latent variables that each of its members determines one member of: it is conditioned on these
-	after  int       // C, unconstrained numbers of a member of each of them
+	dim int // U, unconstrained numbers of a member
+	// the latent variables that each of its members determines one member of: it is conditioned on
+	// these
+	before []*latent
+	after  int // C, unconstrained numbers of a member of each of them
 	prior  func(parameters []*Node) (mean, sd *Node)
 }
 
@@ -111,7 +125,8 @@ func latents(m *Model, cascade bool) []*latent {
 	return list
 }
 
-// cascade is a family in which each latent variable has a conditional distribution of its own, given those before it (PAVI eq. 3).
+// cascade is a family in which each latent variable has a conditional distribution of its own,
+// given those before it (PAVI eq. 3).
 type cascade struct {
 	latents     []*latent
 	encoder     encoder
@@ -121,8 +136,9 @@ type cascade struct {
 	joint       bool // the noise of all variables is mixed first
 }
 
-// draw sets the values of the latent variables in the replica to draws from the family, made of standard normal noise [plates..., draws, U], and returns for each log q less the log determinant of its link,
-// which is the log density of its values, [plates..., draws].
+// draw sets the values of the latent variables in the replica to draws from the family, made of
+// standard normal noise [plates..., draws, U], and returns for each log q less the log determinant
+// of its link, which is the log density of its values, [plates..., draws].
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
 	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, values: map[*Variable]*Node{}}
@@ -162,12 +178,14 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	return logQ
 }
 
-// scope names what belongs to a variable in a context. Names of variables may hold anything, scopes may not.
+// scope names what belongs to a variable in a context. Names of variables may hold anything, scopes
+// may not.
 func (v *Variable) scope() string {
 	return fmt.Sprintf("variable%d", slices.Index(v.model.variables, v))
 }
 
-// priorNormal is a normal distribution near the unconstrained value: near its prior given its parents, or where the variable says, [plates..., draws, U].
+// priorNormal is a normal distribution near the unconstrained value: near its prior given its
+// parents, or where the variable says, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
 	if l.near[0] != nil {
@@ -207,7 +225,8 @@ func (freeEncodings) encode(_ *context.Context, r *replica, v *Variable, width i
 	return encodings
 }
 
-// encoderOf is the encoder of a latent variable: one without plates has no other members to share an amortized branch with.
+// encoderOf is the encoder of a latent variable: one without plates has no other members to share
+// an amortized branch with.
 func (c *cascade) encoderOf(l *latent) encoder {
 	if c.freeGlobals && len(l.plates) == 0 {
 		return freeEncodings{}

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/made"
 )
 
-// MaxJoint is the largest number of latent numbers that Joint takes: its covariance has the square of it.
+// MaxJoint is the largest number of latent numbers that Joint takes: its covariance has the square
+// of it.
 const MaxJoint = 2048
 
 // numbers is how many unconstrained numbers all members of all latent variables have.
@@ -31,7 +32,8 @@ func checkJoint(c *cascade) error {
 	return nil
 }
 
-// mix multiplies the noise of all variables, taken as one vector for each draw, by a lower triangular matrix with ones on its diagonal, whose determinant is one.
+// mix multiplies the noise of all variables, taken as one vector for each draw, by a lower
+// triangular matrix with ones on its diagonal, whose determinant is one.
 func (c *cascade) mix(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	var parts []*Node
 	for _, l := range c.latents {

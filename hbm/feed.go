@@ -6,10 +6,12 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
 
-// feed brings selections of members into graphs: the weights and indices of plates, the data and the free encodings of the members selected.
+// feed brings selections of members into graphs: the weights and indices of plates, the data and
+// the free encodings of the members selected.
 type feed struct {
 	model *Model
-	// data holds one set of values of each variable, or as many sets of an observed variable as there are draws, [plates..., sets, event...].
+	// data holds one set of values of each variable, or as many sets of an observed variable as
+	// there are draws, [plates..., sets, event...].
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings

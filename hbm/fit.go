@@ -26,11 +26,13 @@ const (
 	adamScope   = "adam"
 )
 
-// secondDecay makes Adam forget large gradients soon. At the start, far from the posterior, they are many thousand times those near it; their second moments take
-// log(10⁸) / (1 − decay) steps to fade, 200 instead of the 2,000 of a decay of 0.99, and as long the steps are too small.
+// secondDecay makes Adam forget large gradients soon. At the start, far from the posterior, they
+// are many thousand times those near it; their second moments take log(10⁸) / (1 − decay) steps to
+// fade, 200 instead of the 2,000 of a decay of 0.99, and as long the steps are too small.
 const secondDecay = 0.9
 
-// networkRate is the learning rate of the weights of networks, in units of that of free encodings and of affine maps: a change of each moves all members at once.
+// networkRate is the learning rate of the weights of networks, in units of that of free encodings
+// and of affine maps: a change of each moves all members at once.
 const networkRate = 1. / 20
 
 // networkScope is a part of the scope of every network, flowScope of those that are flows.
@@ -39,10 +41,13 @@ const (
 	flowScope    = networkScope + "/flow"
 )
 
-// Fit trains a variational family on the posterior of the latent variables of a model given data, by stochastic gradients of the reduced ELBO (PAVI eq. 6).
+// Fit trains a variational family on the posterior of the latent variables of a model given data,
+// by stochastic gradients of the reduced ELBO (PAVI eq. 6).
 //
-// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration names one, and returns the posterior trained so far together with an error that wraps ctx.Err(). Any other error comes with a nil posterior,
-// except too many densities that are not finite, where the posterior is returned for inspection.
+// When ctx is cancelled Fit finishes the step in progress, writes a checkpoint if the configuration
+// names one, and returns the posterior trained so far together with an error that wraps ctx.Err().
+// Any other error comes with a nil posterior, except too many densities that are not finite, where
+// the posterior is returned for inspection.
 func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	started := time.Now()
 	t, err := newTrainer(device, model, data, cfg)
@@ -170,7 +175,8 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(n
 	}, nil
 }
 
-// draws is the number of draws if the configuration gives none: enough that a step has manyRows values of its largest latent variable, within bounds.
+// draws is the number of draws if the configuration gives none: enough that a step has manyRows
+// values of its largest latent variable, within bounds.
 func (t *trainer) draws() int {
 	const manyRows, fewest, most = 1024, 8, 64
 	members := 1
@@ -229,7 +235,8 @@ func (t *trainer) advance() error {
 	return nil
 }
 
-// stepGraph is one step of training. It returns the new columns of the encodings, and what counters add up.
+// stepGraph is one step of training. It returns the new columns of the encodings, and what counters
+// add up.
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
@@ -269,7 +276,8 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped}, 0))
 }
 
-// objective is what a step maximises, for each draw: the reduced ELBO, or before that what Start says, [draws] Float64.
+// objective is what a step maximises, for each draw: the reduced ELBO, or before that what Start
+// says, [draws] Float64.
 func (t *trainer) objective(ctx *context.Context, r *replica, step *Node) *Node {
 	start := t.config.Start
 	if start.steps() == 0 {
@@ -288,19 +296,22 @@ func afterStep(step *Node, steps int) *Node {
 	return ConvertDType(GreaterThan(step, Scalar(step.Graph(), step.DType(), float64(steps))), dtypes.Float64)
 }
 
-// elbo draws from the family at the members of a replica and returns the reduced ELBO of each draw, [draws] Float64 (PAVI eq. 5 and 6).
+// elbo draws from the family at the members of a replica and returns the reduced ELBO of each draw,
+// [draws] Float64 (PAVI eq. 5 and 6).
 func (p *Posterior) elbo(ctx *context.Context, r *replica, draws int) *Node {
 	logJoint, logQ := p.densities(ctx, r, draws)
 	return Sub(logJoint, logQ)
 }
 
-// densities draws from the family at the members of a replica, leaves the values in it, and returns log p and log q of each draw, [draws] Float64.
+// densities draws from the family at the members of a replica, leaves the values in it, and returns
+// log p and log q of each draw, [draws] Float64.
 func (p *Posterior) densities(ctx *context.Context, r *replica, draws int) (logJoint, logQ *Node) {
 	return p.densitiesAt(ctx, r, p.noise(ctx, r, draws))
 }
 
-// noise is what draws of each latent variable are made of, [plates..., draws, U]. It comes in pairs of opposite sign: what is odd in it, near the optimum most of the gradient with
-// respect to locations, cancels.
+// noise is what draws of each latent variable are made of, [plates..., draws, U]. It comes in pairs
+// of opposite sign: what is odd in it, near the optimum most of the gradient with respect to
+// locations, cancels.
 func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	noise := make([]*Node, len(p.family.latents))
 	for i, l := range p.family.latents {
@@ -311,7 +322,8 @@ func (p *Posterior) noise(ctx *context.Context, r *replica, draws int) []*Node {
 	return noise
 }
 
-// densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent variable.
+// densitiesAt is densities for given standard normal noise, [plates..., draws, U] for each latent
+// variable.
 func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node) (logJoint, logQ *Node) {
 	logPs, logQs := p.termsAt(ctx, r, noise)
 	for _, v := range p.model.variables {
@@ -325,7 +337,8 @@ func (p *Posterior) densitiesAt(ctx *context.Context, r *replica, noise []*Node)
 	return logJoint, logQ
 }
 
-// termsAt are the terms of densitiesAt: the log density under the model of each member of each variable with a density, and that under the family of the latent ones, [plates..., draws].
+// termsAt are the terms of densitiesAt: the log density under the model of each member of each
+// variable with a density, and that under the family of the latent ones, [plates..., draws].
 func (p *Posterior) termsAt(ctx *context.Context, r *replica, noise []*Node) (logP, logQ map[*Variable]*Node) {
 	z := map[*Variable]*Node{}
 	for i, l := range p.family.latents {
@@ -360,7 +373,8 @@ type reporter struct {
 	before         counters
 }
 
-// next reports the interval that ends at step with sums now, and fails when too many draws of the interval were not finite.
+// next reports the interval that ends at step with sums now, and fails when too many draws of the
+// interval were not finite.
 func (r *reporter) next(step int, now counters) error {
 	steps, clock := float64(step-r.step), time.Now()
 	nonFinite := now.nonFinite - r.before.nonFinite

@@ -35,7 +35,9 @@ func fit(t testing.TB, m *Model, data Values, cfg Config) *Posterior {
 	return p
 }
 
-// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does the affine block of PAVI-F, and so does a joint normal distribution; the posterior of three groups is nearly independent here, so that the mean field is near it as well.
+// A fit comes near the exact evidence and posterior. Branch holds the exact posterior, and so does
+// the affine block of PAVI-F, and so does a joint normal distribution; the posterior of three
+// groups is nearly independent here, so that the mean field is near it as well.
 func TestFitEffects(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)
@@ -65,7 +67,8 @@ func TestFitEffects(t *testing.T) {
 	}
 }
 
-// ragged is a model with all kinds of plates: two levels of groups of different sizes, and items that are crossed with them.
+// ragged is a model with all kinds of plates: two levels of groups of different sizes, and items
+// that are crossed with them.
 func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	m = NewModel()
 	school := m.Plate("school", 4)
@@ -81,7 +84,8 @@ func ragged() (m *Model, observed *Variable, plates map[string]*Plate) {
 	return m, observed, map[string]*Plate{"school": school, "pupil": pupil, "year": year}
 }
 
-// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7): five standard errors. Without the factors of eq. 5 and 6 it is not.
+// The mean of the reduced ELBO over selections is the full ELBO (PAVI eq. 7): five standard errors.
+// Without the factors of eq. 5 and 6 it is not.
 func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
@@ -199,7 +203,8 @@ func TestFitMistakes(t *testing.T) {
 	_, err = p.Sample(0, "none")
 	require.Error(t, err)
 
-	// A term that fails is an error, not a panic; a density that is never finite stops the training.
+	// A term that fails is an error, not a panic; a density that is never finite stops the
+	// training.
 	m := NewModel()
 	mean := m.Latent("mean", Normal(Number(0), Number(1)), Event(2))
 	m.Observed("x", Normal(At(mean, 5), Number(1)))
@@ -222,7 +227,9 @@ func TestFamilyNames(t *testing.T) {
 	require.ErrorContains(t, err, `unknown family "pavi"`)
 }
 
-// Where the latent variables depend on each other, the families that can say so come near the evidence and the mean field stays away: one sample in each group, less certain than the groups are apart.
+// Where the latent variables depend on each other, the families that can say so come near the
+// evidence and the mean field stays away: one sample in each group, less certain than the groups
+// are apart.
 func TestFitOfDependence(t *testing.T) {
 	e := newEffects(4, 1, 1)
 	e.sd = [3]float64{1, 0.2, 0.3}

@@ -7,11 +7,13 @@ import (
 	"unicode"
 )
 
-// Formula is a regression in the notation of lme4 and brms: a response, population terms, and terms that vary by group.
+// Formula is a regression in the notation of lme4 and brms: a response, population terms, and terms
+// that vary by group.
 type Formula struct {
 	// Response is what stands before "~".
 	Response FormulaVariable
-	// Terms are the population terms, each once, main effects before interactions; an empty term is the intercept.
+	// Terms are the population terms, each once, main effects before interactions; an empty term is
+	// the intercept.
 	Terms []FormulaTerm
 	// Varying are the parenthesised terms, in the order of the formula; a/b has become a and a:b.
 	Varying []Varying
@@ -23,7 +25,8 @@ type Formula struct {
 type FormulaVariable struct {
 	Column    string
 	Transform Transform
-	// Position is where it stands in the text of the formula, in characters from 1; it does not take part in comparisons.
+	// Position is where it stands in the text of the formula, in characters from 1; it does not
+	// take part in comparisons.
 	Position int
 }
 

@@ -10,10 +10,13 @@ import (
 //
 //	log_radon ~ floor + (1 + floor | county)
 //
-// Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a + a:b, and "- a" takes a term away. The intercept
-// is there unless 0 or -1 takes it away. (terms | group) lets the coefficients of terms vary by group, correlated with each other, or independent of each other
-// with ||; its intercept, too, is there unless taken away. A group is a column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b).
-// Columns may stand in log, log1p, exp, sqrt or factor; offset(x) adds a column as it is. Names that are no words stand in backticks. Errors are of type *[FormulaError].
+// Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a
+// + a:b, and "- a" takes a term away. The intercept is there unless 0 or -1 takes it away. (terms |
+// group) lets the coefficients of terms vary by group, correlated with each other, or independent
+// of each other with ||; its intercept, too, is there unless taken away. A group is a column, a
+// combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). Columns
+// may stand in log, log1p, exp, sqrt or factor; offset(x) adds a column as it is. Names that are no
+// words stand in backticks. Errors are of type *[FormulaError].
 func ParseFormula(text string) (*Formula, error) {
 	tokens, err := lex(text)
 	if err != nil {
@@ -99,7 +102,8 @@ func (p *formulaParser) parse() error {
 	return nil
 }
 
-// sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells whether varying terms and offsets can be part of it.
+// sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells
+// whether varying terms and offsets can be part of it.
 func (p *formulaParser) sum(terms []FormulaTerm, top bool) ([]FormulaTerm, error) {
 	for first := true; ; first = false {
 		minus := false

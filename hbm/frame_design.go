@@ -47,9 +47,11 @@ type namedColumn struct {
 	isLevel bool // an indicator, or a product with one
 }
 
-// expand turns terms into the columns of a design. where names the terms in errors: "" for those of the population.
+// expand turns terms into the columns of a design. where names the terms in errors: "" for those of
+// the population.
 //
-// A factor becomes indicators of its levels: of all but the first if the rest of the term is a term as well, as in R, and otherwise of all.
+// A factor becomes indicators of its levels: of all but the first if the rest of the term is a term
+// as well, as in R, and otherwise of all.
 func (f *Frame) expand(t *table.Table, terms []FormulaTerm, where string) (columns []FrameColumn, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := indexOfTerm(terms, nil) >= 0
@@ -90,7 +92,8 @@ func (f *Frame) expand(t *table.Table, terms []FormulaTerm, where string) (colum
 	return columns, design, nil
 }
 
-// variableColumns are the columns of one variable: its numbers, or indicators of its levels, without the first if contrast.
+// variableColumns are the columns of one variable: its numbers, or indicators of its levels,
+// without the first if contrast.
 func variableColumns(t *table.Table, v FormulaVariable, contrast bool) ([]namedColumn, error) {
 	column, err := t.Lookup(v.Column)
 	if err != nil {
@@ -140,10 +143,12 @@ func crossColumns(left, right []namedColumn) (list []namedColumn) {
 	return list
 }
 
-// dependentColumn is the relative length below which what is left of a column beside those before it counts as nothing.
+// dependentColumn is the relative length below which what is left of a column beside those before
+// it counts as nothing.
 const dependentColumn = 1e-8
 
-// checkRank warns of population columns that are combinations of those before them: only the priors tell their coefficients apart.
+// checkRank warns of population columns that are combinations of those before them: only the priors
+// tell their coefficients apart.
 func (f *Frame) checkRank() {
 	if f.X == nil {
 		return
@@ -254,7 +259,8 @@ func (f *Frame) grouping(t *table.Table, group FormulaTerm) (*Grouping, error) {
 	return g, nil
 }
 
-// checkGrouping refuses groups that nothing can be learned from, and warns of those that say little.
+// checkGrouping refuses groups that nothing can be learned from, and warns of those that say
+// little.
 func (f *Frame) checkGrouping(g *Grouping) error {
 	single := 0
 	for _, count := range g.Counts {
@@ -279,5 +285,6 @@ func (f *Frame) checkGrouping(g *Grouping) error {
 	return nil
 }
 
-// maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised group by group.
+// maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised
+// group by group.
 const maxVaryingColumns = 8

@@ -59,7 +59,8 @@ type FrameOptions struct {
 	Formula string `json:"formula"`
 	// Response is the distribution of the response.
 	Response ResponseKind `json:"likelihood"`
-	// SE names a column of known standard deviations of a gaussian response, one for each row; "" for none: σ is unknown.
+	// SE names a column of known standard deviations of a gaussian response, one for each row; ""
+	// for none: σ is unknown.
 	SE string `json:"se,omitempty"`
 	// DropMissing leaves out rows that miss a cell in a used column, which are an error otherwise.
 	DropMissing bool `json:"drop_missing,omitempty"`
@@ -94,11 +95,14 @@ type Frame struct {
 
 // FrameColumn is a column of a design.
 type FrameColumn struct {
-	// Name is that of the term, with the level of each factor: "floor", "trt=a:age"; that of the intercept is InterceptName.
+	// Name is that of the term, with the level of each factor: "floor", "trt=a:age"; that of the
+	// intercept is InterceptName.
 	Name string
-	// Term is the place of its term: among the population terms, or for a varying column among those of its Varying.
+	// Term is the place of its term: among the population terms, or for a varying column among
+	// those of its Varying.
 	Term int
-	// Varying is the place of the Varying in the formula that a varying column belongs to; 0 for population columns.
+	// Varying is the place of the Varying in the formula that a varying column belongs to; 0 for
+	// population columns.
 	Varying int
 }
 
@@ -107,7 +111,8 @@ type Grouping struct {
 	// Name is the column, or the columns joined by colons; Group are these columns.
 	Name  string
 	Group FormulaTerm
-	// Levels are the names of the groups in the order of the table's levels, Index [n] the group of each row, Counts the number of rows of each.
+	// Levels are the names of the groups in the order of the table's levels, Index [n] the group of
+	// each row, Counts the number of rows of each.
 	Levels []string
 	Index  []int
 	Counts []int
@@ -119,13 +124,15 @@ type Grouping struct {
 // Rows returns n.
 func (f *Frame) Rows() int { return len(f.Y) }
 
-// Correlated tells whether the effects of two columns of a grouping have a correlation to be learned.
+// Correlated tells whether the effects of two columns of a grouping have a correlation to be
+// learned.
 func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	first, second := g.Columns[a].Varying, g.Columns[b].Varying
 	return first == second && !f.Formula.Varying[first].Independent
 }
 
-// NewFrame uses a table as a formula says. Whatever is wrong with formula or data is an error that names the column and, where there is one, the line.
+// NewFrame uses a table as a formula says. Whatever is wrong with formula or data is an error that
+// names the column and, where there is one, the line.
 func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if opt.Formula == "" {
 		return nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
@@ -187,7 +194,8 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	return f, nil
 }
 
-// usedColumns lists the columns of a formula, each once; one that is not in the table is an error that says where it stands.
+// usedColumns lists the columns of a formula, each once; one that is not in the table is an error
+// that says where it stands.
 func usedColumns(t *table.Table, opt FrameOptions, formula *Formula) (names []string, err error) {
 	variables := append([]FormulaVariable{formula.Response}, formula.Offsets...)
 	for _, term := range formula.Terms {

@@ -11,9 +11,11 @@ import (
 type Link interface {
 	// Support is the set of values.
 	Support() Support
-	// Dim is the number of real numbers behind a value of the shape given, or an error if there are no values of this shape.
+	// Dim is the number of real numbers behind a value of the shape given, or an error if there are
+	// no values of this shape.
 	Dim(event []int) (int, error)
-	// ToEvent maps u [..., Dim] to values [..., event...], with the logarithm of the absolute determinant of the derivative, [...].
+	// ToEvent maps u [..., Dim] to values [..., event...], with the logarithm of the absolute
+	// determinant of the derivative, [...].
 	ToEvent(u *Node, event []int) (value, logDet *Node)
 }
 
@@ -31,11 +33,14 @@ type SoftplusLink struct{}
 // IntervalLink is θ = Low + (High − Low) / (1 + exp −u).
 type IntervalLink struct{ Low, High float64 }
 
-// SoftmaxLink maps C−1 real numbers to C shares that sum to one: the softmax of (u, 0), which is a bijection. The determinant is that of the first C−1 shares.
+// SoftmaxLink maps C−1 real numbers to C shares that sum to one: the softmax of (u, 0), which is a
+// bijection. The determinant is that of the first C−1 shares.
 type SoftmaxLink struct{}
 
-// CholeskyLink maps d(d+1)/2 real numbers, the rows of a lower triangle, to a lower triangular [d, d] matrix with a positive diagonal: ½(u + √(u² + 4)) on the
-// diagonal, the proximal map of the entropy of a normal distribution (appendix A of the branch paper), which decays to zero slowly. The determinant is that of the entries of the triangle.
+// CholeskyLink maps d(d+1)/2 real numbers, the rows of a lower triangle, to a lower triangular [d,
+// d] matrix with a positive diagonal: ½(u + √(u² + 4)) on the diagonal, the proximal map of the
+// entropy of a normal distribution (appendix A of the branch paper), which decays to zero slowly.
+// The determinant is that of the entries of the triangle.
 type CholeskyLink struct{}
 
 func (IdentityLink) Support() Support   { return Reals }
@@ -118,7 +123,8 @@ func (CholeskyLink) ToEvent(u *Node, event []int) (value, logDet *Node) {
 	isDiagonal := GreaterThan(BroadcastToShape(Reshape(ConvertDType(Const(g, on), u.DType()), ones(u.Rank()-1, len(on))...), u.Shape()), ZerosLike(u))
 	entries := Where(isDiagonal, diagonal, u)
 	flat := Reshape(entries, -1, len(on))
-	full := MatMul(flat, ConvertDType(Const(g, place), u.DType())) // a product with zeros and ones: exact
+	// a product with zeros and ones: exact
+	full := MatMul(flat, ConvertDType(Const(g, place), u.DType()))
 	return Reshape(full, append(append([]int{}, u.Shape().Dimensions[:u.Rank()-1]...), event...)...),
 		ReduceSum(Where(isDiagonal, logSlope, ZerosLike(u)), -1)
 }

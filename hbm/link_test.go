@@ -13,7 +13,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Links with the event they are tried on, and the places of the value that are free coordinates of it.
+// Links with the event they are tried on, and the places of the value that are free coordinates of
+// it.
 var linkCases = map[string]struct {
 	link  Link
 	event []int

@@ -6,8 +6,10 @@ import (
 	"slices"
 )
 
-// Model is a hierarchical model with plates: the graph template of PAVI, section 3.1. It is built from top to bottom: each
-// variable names the variables it depends on, which must be there, so there are no cycles. Mistakes are kept, and reported together by Err and by all that uses the model.
+// Model is a hierarchical model with plates: the graph template of PAVI, section 3.1. It is built
+// from top to bottom: each variable names the variables it depends on, which must be there, so
+// there are no cycles. Mistakes are kept, and reported together by Err and by all that uses the
+// model.
 type Model struct {
 	plates    []*Plate
 	variables []*Variable
@@ -29,8 +31,9 @@ const (
 // String returns "latent", "observed" or "constant".
 func (r Role) String() string { return [...]string{"latent", "observed", "constant"}[r] }
 
-// Variable is a template of random variables, one member for each combination of members of its plates: θ_i or X of PAVI eq. 2. It is
-// a Term: as a parameter of a density it stands for its value at the member that the other variable's member belongs to.
+// Variable is a template of random variables, one member for each combination of members of its
+// plates: θ_i or X of PAVI eq. 2. It is a Term: as a parameter of a density it stands for its value
+// at the member that the other variable's member belongs to.
 type Variable struct {
 	model   *Model
 	name    string
@@ -38,9 +41,11 @@ type Variable struct {
 	plates  []*Plate
 	event   []int
 	density Density
-	link    Link         // of a latent variable
-	near    [2][]float64 // where its inference starts: mean and sd of each unconstrained number, or nil
-	// estimated tells that a constant is computed from observed values, for encoders to read: no density depends on it.
+	link    Link // of a latent variable
+	// where its inference starts: mean and sd of each unconstrained number, or nil
+	near [2][]float64
+	// estimated tells that a constant is computed from observed values, for encoders to read: no
+	// density depends on it.
 	estimated bool
 }
 
@@ -53,11 +58,13 @@ func On(plates ...*Plate) Option { return func(v *Variable) { v.plates = plates 
 // Event gives the values of each member a shape; without it they are numbers.
 func Event(dims ...int) Option { return func(v *Variable) { v.event = dims } }
 
-// Through replaces the link of a latent variable, which by default is chosen by the support of its density.
+// Through replaces the link of a latent variable, which by default is chosen by the support of its
+// density.
 func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 
-// Near says where the inference of a latent variable starts: near a normal distribution of its unconstrained numbers, with a mean and a standard deviation for each. Without it that is near
-// the prior, if that has a normal approximation. Nothing else depends on it.
+// Near says where the inference of a latent variable starts: near a normal distribution of its
+// unconstrained numbers, with a mean and a standard deviation for each. Without it that is near the
+// prior, if that has a normal approximation. Nothing else depends on it.
 func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
 
 // Latent adds a variable to be inferred.
@@ -182,7 +189,8 @@ func (v *Variable) Members() int { return sizeOf(v.plates) }
 // EventSize is how many numbers the value of one member holds.
 func (v *Variable) EventSize() int { return product(v.event) }
 
-// Parents are the variables that the density depends on, each once, in the order of their first mention.
+// Parents are the variables that the density depends on, each once, in the order of their first
+// mention.
 func (v *Variable) Parents() []*Variable {
 	var parents []*Variable
 	for _, term := range v.density.terms {

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// Values are brought to the plates of a child by the path from each of its members: against loops over members, for nested, crossed and mixed plates, with events and draws.
+// Values are brought to the plates of a child by the path from each of its members: against loops
+// over members, for nested, crossed and mixed plates, with events and draws.
 func TestAlign(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 3)

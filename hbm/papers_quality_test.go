@@ -17,7 +17,8 @@ type paper struct {
 	x     *Variable
 }
 
-// nonConjugate is eq. 7 of ADAVI: ten Laplace samples about a location with a gamma prior, in two dimensions.
+// nonConjugate is eq. 7 of ADAVI: ten Laplace samples about a location with a gamma prior, in two
+// dimensions.
 func nonConjugate() paper {
 	m := NewModel()
 	sample := m.Plate("sample", 10)
@@ -25,7 +26,8 @@ func nonConjugate() paper {
 	return paper{"non-conjugate", m, m.Observed("b", Laplace(a, Number(0.3)), On(sample), Event(2))}
 }
 
-// gaussianMixture is eq. 8 of ADAVI: each group has its own means of three components, about common ones, and its own shares.
+// gaussianMixture is eq. 8 of ADAVI: each group has its own means of three components, about common
+// ones, and its own shares.
 func gaussianMixture() paper {
 	const components, dim = 3, 2
 	m := NewModel()
@@ -40,7 +42,8 @@ func gaussianMixture() paper {
 	return paper{"Gaussian mixture", m, m.Observed("x", Mixture(share, of...), On(group, sample), Event(dim))}
 }
 
-// hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a log-normal variance.
+// hierarchicalVariance is eq. B.23 of PAVI: the variance of each group is log-normal with a
+// log-normal variance.
 func hierarchicalVariance() paper {
 	m := NewModel()
 	group, sample := m.Plate("group", 15), m.Plate("sample", 15)
@@ -50,7 +53,9 @@ func hierarchicalVariance() paper {
 	return paper{"hierarchical variance", m, m.Observed("x", LogNormal(Number(0), sdOf(groupVariance)), On(group, sample), Event(2))}
 }
 
-// neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3: networks of connectivity, to which the vertices of subjects belong with shares about those of the population.
+// neuroimaging is eq. B.24 of PAVI, labels summed out, with the sizes of its appendix B.4.3:
+// networks of connectivity, to which the vertices of subjects belong with shares about those of the
+// population.
 func neuroimaging() paper {
 	const networks, dim = 7, 4
 	m := NewModel()

@@ -2,7 +2,8 @@ package hbm
 
 import "fmt"
 
-// Plate stands for repetition: a variable on a plate has one member for each member of the plate. Plates are made by Model.Plate.
+// Plate stands for repetition: a variable on a plate has one member for each member of the plate.
+// Plates are made by Model.Plate.
 type Plate struct {
 	model   *Model
 	name    string
@@ -31,8 +32,9 @@ func (m *Model) Plate(name string, size int) *Plate {
 	return p
 }
 
-// In nests the plate in another, whose members may have different numbers of members of p: member i of p belongs to
-// member index[i] of the plate given. A plate may be nested in several others, each with an index of its own: then those are crossed. It returns p.
+// In nests the plate in another, whose members may have different numbers of members of p: member i
+// of p belongs to member index[i] of the plate given. A plate may be nested in several others, each
+// with an index of its own: then those are crossed. It returns p.
 func (p *Plate) In(of *Plate, index []int32) *Plate {
 	m := p.model
 	switch {
@@ -62,7 +64,8 @@ func (p *Plate) Name() string { return p.name }
 // Size is the number of members of the plate.
 func (p *Plate) Size() int { return p.size }
 
-// path is the shortest chain of memberships that leads from p to another plate; nil if there is none.
+// path is the shortest chain of memberships that leads from p to another plate; nil if there is
+// none.
 func (p *Plate) path(to *Plate) []*membership {
 	type step struct {
 		at    *Plate
@@ -83,7 +86,8 @@ func (p *Plate) path(to *Plate) []*membership {
 // reaches reports whether a member of p determines a member of the other plate.
 func (p *Plate) reaches(to *Plate) bool { return p == to || p.path(to) != nil }
 
-// carrier is the number of the first of plates whose members determine a member of p; -1 if there is none.
+// carrier is the number of the first of plates whose members determine a member of p; -1 if there
+// is none.
 func (p *Plate) carrier(plates []*Plate) int {
 	for i, plate := range plates {
 		if plate == p {

@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Posterior is a trained variational family together with the model and the data that it was trained on. Its methods are not safe for use by several goroutines at once.
+// Posterior is a trained variational family together with the model and the data that it was
+// trained on. Its methods are not safe for use by several goroutines at once.
 type Posterior struct {
 	device    *gpu.Device
 	model     *Model
@@ -93,8 +94,10 @@ func (p *Posterior) setFamily(data Values) error {
 // Model is the model behind the posterior.
 func (p *Posterior) Model() *Model { return p.model }
 
-// On is the posterior given other data, from the same weights in one pass, for a family that computes all encodings from the data. model is the model that was trained on, or one with the same variables and plates of
-// other sizes. It needs no training if that was amortized over data sets (Config.Amortize).
+// On is the posterior given other data, from the same weights in one pass, for a family that
+// computes all encodings from the data. model is the model that was trained on, or one with the
+// same variables and plates of other sizes. It needs no training if that was amortized over data
+// sets (Config.Amortize).
 func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	for _, l := range p.family.latents {
 		if p.family.free(l) {
@@ -130,7 +133,8 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 	return &other, err
 }
 
-// sameTemplate reports the first difference between two models beside the sizes of plates. Densities cannot be compared.
+// sameTemplate reports the first difference between two models beside the sizes of plates.
+// Densities cannot be compared.
 func sameTemplate(a, b *Model) error {
 	if len(a.plates) != len(b.plates) || len(a.variables) != len(b.variables) {
 		return fmt.Errorf("hbm: expected a model of %d plates and %d variables, found %d and %d", len(a.plates), len(a.variables), len(b.plates), len(b.variables))
@@ -194,7 +198,8 @@ func (d *Draws) Of(v *Variable, draw int) []float64 {
 	return d.Values[v][draw*size : (draw+1)*size]
 }
 
-// ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats, from so many draws of the stream called name.
+// ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats,
+// from so many draws of the stream called name.
 func (p *Posterior) ELBO(draws int, name string) (elbo, se float64, err error) {
 	all, err := p.sample(draws, name, false)
 	if err != nil {
@@ -211,10 +216,12 @@ func (p *Posterior) ELBO(draws int, name string) (elbo, se float64, err error) {
 	return elbo, math.Sqrt(squares / float64(draws) / float64(max(draws-1, 1))), nil
 }
 
-// Sample makes n draws from the posterior, with the seed of the configuration and the stream name given: another name gives independent draws.
+// Sample makes n draws from the posterior, with the seed of the configuration and the stream name
+// given: another name gives independent draws.
 func (p *Posterior) Sample(n int, name string) (*Draws, error) { return p.sample(n, name, true) }
 
-// largestChunk bounds the members times draws that one graph holds when the whole model is evaluated.
+// largestChunk bounds the members times draws that one graph holds when the whole model is
+// evaluated.
 const largestChunk = 1 << 18
 
 func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
@@ -224,8 +231,10 @@ func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
 	return p.sampleAt(p.everything, p.feed, n, name, values)
 }
 
-// SampleSlice makes n draws of what one slice of Config.Slices takes part in: its members, and what has no plates. Their LogJoint and LogQ are those of the whole model as estimated from the
-// slice, so that the mean of their difference over all slices of one size is the ELBO. What a family that encodes data conditions on data of all members sees those of the slice.
+// SampleSlice makes n draws of what one slice of Config.Slices takes part in: its members, and what
+// has no plates. Their LogJoint and LogQ are those of the whole model as estimated from the slice,
+// so that the mean of their difference over all slices of one size is the ELBO. What a family that
+// encodes data conditions on data of all members sees those of the slice.
 func (p *Posterior) SampleSlice(slice, n int, name string) (*Draws, error) {
 	w := p.feed.window
 	if w == nil || slice < 0 || slice >= len(w.bounds)-1 {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tests of this build tag measure rather than check, and log rows of Markdown for docs/benchmarks.md.
+// The tests of this build tag measure rather than check, and log rows of Markdown for
+// docs/benchmarks.md.
 var (
 	qualitySteps  = flag.Int("quality.steps", 0, "training steps; 0: what the test says")
 	qualityGroups = flag.String("quality.sizes", "", "only these sizes of the plate that grows, with commas between")

@@ -53,7 +53,8 @@ func newRatings(t testing.TB, file string, share float64) *ratings {
 		ofLecturer[lecturer[i]]++
 	}
 	for i, y := range column(t, all, "y") {
-		if random.Float64() < share && ofStudent[student[i]] > 1 && ofLecturer[lecturer[i]] > 1 { // nobody is left without
+		// nobody is left without
+		if random.Float64() < share && ofStudent[student[i]] > 1 && ofLecturer[lecturer[i]] > 1 {
 			ofStudent[student[i]]--
 			ofLecturer[lecturer[i]]--
 			r.student, r.lecturer, r.heldOut = append(r.student, student[i]), append(r.lecturer, lecturer[i]), append(r.heldOut, y)
@@ -90,8 +91,9 @@ func (r *ratings) predictive(draws *Draws) float64 {
 	return total / float64(len(r.heldOut))
 }
 
-// TestQualityOfRatings compares families on 73,421 ratings with crossed effects: the variances on all of them, to set against restricted maximum likelihood by lme4 (students 0.1062, lecturers 0.2737,
-// residual 1.3872, intercept 3.2542), and the log density of a tenth when it is held out:
+// TestQualityOfRatings compares families on 73,421 ratings with crossed effects: the variances on
+// all of them, to set against restricted maximum likelihood by lme4 (students 0.1062, lecturers
+// 0.2737, residual 1.3872, intercept 3.2542), and the log density of a tenth when it is held out:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfRatings -v ./hbm -quality.insteval InstEval.csv -quality.batch 7000
 func TestQualityOfRatings(t *testing.T) {

@@ -46,16 +46,21 @@ func (p *SDPrior) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// RegressionOptions are the priors of a regression. sd(y) is the standard deviation of a continuous response, and 1 on the link scale of others.
+// RegressionOptions are the priors of a regression. sd(y) is the standard deviation of a continuous
+// response, and 1 on the link scale of others.
 type RegressionOptions struct {
-	// CoefficientScale is the prior standard deviation of a population effect, in units of sd(y) for one standard deviation of its column; 0 stands for 1.5.
+	// CoefficientScale is the prior standard deviation of a population effect, in units of sd(y)
+	// for one standard deviation of its column; 0 stands for 1.5.
 	CoefficientScale float64 `json:"coefficient_scale"`
-	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0 stands for 10.
+	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0
+	// stands for 10.
 	InterceptScale float64 `json:"intercept_scale"`
-	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units of the response; InterceptScale is not used then.
+	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units
+	// of the response; InterceptScale is not used then.
 	Intercept *NormalPrior `json:"intercept,omitempty"`
-	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in units of sd(y) for one standard deviation of its column, or for the whole
-	// of a column of zeros and ones; 0 stands for 1.
+	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in
+	// units of sd(y) for one standard deviation of its column, or for the whole of a column of
+	// zeros and ones; 0 stands for 1.
 	SDPrior SDPrior `json:"sd_prior"`
 	SDScale float64 `json:"sd_scale"`
 	// Correlation is η of the LKJ prior of the correlations of varying effects; 0 stands for 2.
@@ -111,12 +116,14 @@ func (o RegressionOptions) Validate() error {
 // logNoiseSD is the prior standard deviation of log σ, whose mean is log sd(y).
 const logNoiseSD = 2
 
-// Regression is a frame with priors: the posterior of population effects β, standard deviations and correlations of varying effects, and noise, for one model or, with
-// Select, for every choice of terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
+// Regression is a frame with priors: the posterior of population effects β, standard deviations and
+// correlations of varying effects, and noise, for one model or, with Select, for every choice of
+// terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
 //
 //	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,   u_gj ~ N(0, I),   Λ_g = diag(s_g) L_g,
 //
-// where L is the Cholesky factor of the correlations. The effects u of the grouping with the most of them are integrated out; those of others are coordinates.
+// where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
+// of them are integrated out; those of others are coordinates.
 type Regression struct {
 	Frame   *Frame
 	Options RegressionOptions
@@ -141,11 +148,14 @@ type Regression struct {
 // varyingGroup is a grouping on the working scale.
 type varyingGroup struct {
 	*Grouping
-	z       *mat.Dense // [n, q]
-	zSD     []float64
-	sd      []int   // coordinate of each standard deviation [q]
-	partial [][]int // coordinates of partial correlations [q][q], below the diagonal; −1 where there is none
-	first   int     // the first coordinate of the effects u, column by column, level by level; −1 if they are integrated out
+	z   *mat.Dense // [n, q]
+	zSD []float64
+	sd  []int // coordinate of each standard deviation [q]
+	// coordinates of partial correlations [q][q], below the diagonal; −1 where there is none
+	partial [][]int
+	// the first coordinate of the effects u, column by column, level by level; −1 if they are
+	// integrated out
+	first int
 }
 
 // effects is the number of effects of all levels.
@@ -166,7 +176,8 @@ const (
 type coordinate struct {
 	kind coordinateKind
 	name string
-	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial correlation, and unit is c of the scaleMap of a standard deviation.
+	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial
+	// correlation, and unit is c of the scaleMap of a standard deviation.
 	mean, sd, beta, unit float64
 }
 
@@ -190,7 +201,8 @@ func NewRegression(f *Frame, opt RegressionOptions) (*Regression, error) {
 	return r, nil
 }
 
-// newLikelihood is the density of the response with the effects of the inner grouping integrated out: in closed form, or by quadrature.
+// newLikelihood is the density of the response with the effects of the inner grouping integrated
+// out: in closed form, or by quadrature.
 func (r *Regression) newLikelihood() groupedLikelihood {
 	if r.Frame.Response == GaussianResponse {
 		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
@@ -293,7 +305,8 @@ func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
 	}
 }
 
-// varyingSpread is what a varying column is divided by: its standard deviation, unless it is made of zeros and ones.
+// varyingSpread is what a varying column is divided by: its standard deviation, unless it is made
+// of zeros and ones.
 func varyingSpread(values []float64) float64 {
 	if zerosAndOnes(values) {
 		return 1
@@ -345,7 +358,8 @@ func (r *Regression) layOut() {
 			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
 			for b := range a {
 				if r.Frame.Correlated(g.Grouping, a, b) {
-					// LKJ(η) as partial correlations given the b columns before: Beta(β, β) on (−1, 1) (Lewandowski, Kurowicka and Joe 2009).
+					// LKJ(η) as partial correlations given the b columns before: Beta(β, β) on (−1,
+					// 1) (Lewandowski, Kurowicka and Joe 2009).
 					g.partial[a][b] = add(coordinate{kind: partialCoordinate, name: "cor(" + g.Columns[b].Name + ", " + g.Columns[a].Name + " | " + g.Name + ")",
 						beta: r.Options.Correlation + float64(blockSize(r.Frame, g, a)-2-blockPlace(r.Frame, g, a, b))/2})
 				}
@@ -368,7 +382,8 @@ func (r *Regression) layOut() {
 	}
 }
 
-// blockSize is the number of columns that column a is correlated with, itself included, and blockPlace the place of b among them.
+// blockSize is the number of columns that column a is correlated with, itself included, and
+// blockPlace the place of b among them.
 func blockSize(f *Frame, g *varyingGroup, a int) (size int) {
 	for b := range g.Columns {
 		if a == b || f.Correlated(g.Grouping, a, b) {
@@ -390,7 +405,8 @@ func blockPlace(f *Frame, g *varyingGroup, a, b int) (place int) {
 // Dim is D, the number of coordinates.
 func (r *Regression) Dim() int { return len(r.coordinates) }
 
-// LogJacobian turns log evidences of the working response into those of the response in the units of the table.
+// LogJacobian turns log evidences of the working response into those of the response in the units
+// of the table.
 func (r *Regression) LogJacobian() float64 { return r.logJacobian }
 
 // Priors describes likelihood and priors in one line each, in the units of the table.

@@ -15,13 +15,15 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// RegressionShape is what a table must have in common with the one that an amortized family was trained on.
+// RegressionShape is what a table must have in common with the one that an amortized family was
+// trained on.
 type RegressionShape struct {
 	Columns []string        `json:"columns"`
 	Groups  []GroupingShape `json:"groups,omitempty"`
 }
 
-// GroupingShape is what is fixed of a grouping: by name, what varies by it, and the groupings that it is nested in.
+// GroupingShape is what is fixed of a grouping: by name, what varies by it, and the groupings that
+// it is nested in.
 type GroupingShape struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"`
@@ -90,7 +92,8 @@ func (r *Regression) amortized(above [][]int) (*PlateRegression, error) {
 	}, true)
 }
 
-// enlarged is the table twice with other groups, and every row of that twice: the largest table that a family for many tables learns from. Thinned, it is a table of any size up to that.
+// enlarged is the table twice with other groups, and every row of that twice: the largest table
+// that a family for many tables learns from. Thinned, it is a table of any size up to that.
 func (f *Frame) enlarged() *Frame {
 	const copies, repeats = 2, 2
 	large := *f
@@ -134,7 +137,8 @@ const InferCommand = "hbm infer"
 
 // InferRun says how [Regression.Infer] works.
 type InferRun struct {
-	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape that of its regression.
+	// Model is the run directory of a RunFamily with Fit.Amortize, and Shape that of its
+	// regression.
 	Model string
 	Shape *RegressionShape
 	// Seed is the root of every random stream.
@@ -153,7 +157,8 @@ func (r *Regression) CheckInfer(shape *RegressionShape) error {
 	return err
 }
 
-// Infer answers for a table in one pass of a family that was trained on simulated tables, certifies the answer, and writes what [Regression.RunFamily] writes, without training.
+// Infer answers for a table in one pass of a family that was trained on simulated tables, certifies
+// the answer, and writes what [Regression.RunFamily] writes, without training.
 func (r *Regression) Infer(device *gpu.Device, cfg InferRun) (*RegressionResult, error) {
 	started := time.Now()
 	above, err := cfg.Shape.fit(r)
@@ -177,8 +182,9 @@ func (r *Regression) Infer(device *gpu.Device, cfg InferRun) (*RegressionResult,
 	return result, nil
 }
 
-// A simulated response is used if it could be one of a table: not the same in every row, counts within reason, and some noise beside what the predictors explain. Without that bound a few
-// tables with next to no noise, whose posteriors are needles, would decide about training.
+// A simulated response is used if it could be one of a table: not the same in every row, counts
+// within reason, and some noise beside what the predictors explain. Without that bound a few tables
+// with next to no noise, whose posteriors are needles, would decide about training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // of the standard deviation of the response
@@ -192,8 +198,10 @@ type simulatedTable struct {
 	means                   []float64
 }
 
-// simulator makes tables from the prior predictive distribution. As [NewRegression] does with any table, it centres and scales a continuous response of each of them, and its predictors:
-// the prior is relative to these. Half of them have the predictors of the table at hand; in others the rows of each group are drawn, with replacement, from those of a group of it.
+// simulator makes tables from the prior predictive distribution. As [NewRegression] does with any
+// table, it centres and scales a continuous response of each of them, and its predictors: the prior
+// is relative to these. Half of them have the predictors of the table at hand; in others the rows
+// of each group are drawn, with replacement, from those of a group of it.
 func (p *PlateRegression) simulator(device *gpu.Device) (func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error), error) {
 	simulator, err := NewSimulator(device, p.Model)
 	if err != nil {
@@ -251,7 +259,8 @@ func entries(values []float64, rows []int) []float64 {
 	return some
 }
 
-// usableResponse tells whether a response with noise of a standard deviation could be one of a table of the rows kept, and brings a continuous one to the working scale.
+// usableResponse tells whether a response with noise of a standard deviation could be one of a
+// table of the rows kept, and brings a continuous one to the working scale.
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
 	some := entries(y, kept)
 	if len(some) < 2 {
@@ -309,7 +318,8 @@ func (p *PlateRegression) predictors(kept []int, random *rand.Rand) *simulatedTa
 	return t
 }
 
-// predictorsOf are those of the rows of source, each in the place of a row of the table. It is nil if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
+// predictorsOf are those of the rows of source, each in the place of a row of the table. It is nil
+// if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
 func (p *PlateRegression) predictorsOf(source, kept []int) *simulatedTable {
 	r := p.regression
 	t := &simulatedTable{estimates: p.Data[p.estimates]}

@@ -28,7 +28,8 @@ func heights(seed uint64, groups, rows int) string {
 	return text
 }
 
-// A family trained over tables simulated from the priors answers for a table that it has not seen, of another size, as the regression does that is fitted to it: means within half a standard
+// A family trained over tables simulated from the priors answers for a table that it has not seen,
+// of another size, as the regression does that is fitted to it: means within half a standard
 // deviation after this short training, and log evidences within five standard errors.
 func TestInferFromAnotherTable(t *testing.T) {
 	opt := FrameOptions{Formula: "y ~ 1 + (1 | g)"}
@@ -81,7 +82,8 @@ func TestShapeOfGroupings(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckInfer(shape), "in training each group of class lay in one of school, and here they are crossed")
 }
 
-// Simulated tables are on the working scale, as every table is; and the largest of them is thinned to all sizes.
+// Simulated tables are on the working scale, as every table is; and the largest of them is thinned
+// to all sizes.
 func TestSimulatedTables(t *testing.T) {
 	r := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 + x | school) + (1 | class)"}), RegressionOptions{})
 	large, err := NewRegression(r.Frame.enlarged(), r.Options)

@@ -20,14 +20,17 @@ type anchors struct {
 	precision, linear []float64 // [K·D·D], [K·D]
 }
 
-// anchorBudget bounds the numbers of all precisions together, and quickModels is the number of models whose approximations are found one by one.
+// anchorBudget bounds the numbers of all precisions together, and quickModels is the number of
+// models whose approximations are found one by one.
 const (
 	anchorBudget = 1 << 22
 	quickModels  = 1024
 )
 
-// Prepare finds the mode of each model and the curvature there, from which the flow starts. Models with more coordinates than a flow can couple, and more models than can be visited one by one,
-// go without: then the engine starts from the largest model. It must come before [Regression.Target]; another time it does nothing.
+// Prepare finds the mode of each model and the curvature there, from which the flow starts. Models
+// with more coordinates than a flow can couple, and more models than can be visited one by one, go
+// without: then the engine starts from the largest model. It must come before [Regression.Target];
+// another time it does nothing.
 func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	dim, count := r.Dim(), len(r.space.masks)
 	if r.prepared {
@@ -63,15 +66,18 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	return nil
 }
 
-// unitShare is the unit of a standard deviation as a share of the width of its posterior: small enough that what is left of the posterior at zero ends sharply, for weights to be bounded
-// there. unitRounds is how often widths are looked for, each time in the coordinates that those before give; narrowestUnit bounds units, in those of the scale of the prior.
+// unitShare is the unit of a standard deviation as a share of the width of its posterior: small
+// enough that what is left of the posterior at zero ends sharply, for weights to be bounded there.
+// unitRounds is how often widths are looked for, each time in the coordinates that those before
+// give; narrowestUnit bounds units, in those of the scale of the prior.
 const (
 	unitShare     = 1.0 / 3
 	unitRounds    = 3
 	narrowestUnit = 1e-3
 )
 
-// fitUnits sets the unit of each standard deviation from the width of its posterior at the mode of the model of all terms.
+// fitUnits sets the unit of each standard deviation from the width of its posterior at the mode of
+// the model of all terms.
 func (r *Regression) fitUnits(device *gpu.Device) error {
 	full := make([]int32, len(r.space.cards))
 	for s, card := range r.space.cards {
@@ -102,7 +108,8 @@ func (r *Regression) fitUnits(device *gpu.Device) error {
 	return nil
 }
 
-// start is where the search for modes begins: noise of the size of the response, and an intercept at its mean.
+// start is where the search for modes begins: noise of the size of the response, and an intercept
+// at its mean.
 func (r *Regression) start() []float64 {
 	start := make([]float64, r.Dim())
 	for j, c := range r.Frame.Columns {

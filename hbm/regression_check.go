@@ -8,13 +8,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic tells of a way in which the model may not fit.
+// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic tells
+// of a way in which the model may not fit.
 type predictiveCheck struct {
 	names     []string
 	functions []func(y []float64) float64
 }
 
-// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the means of groups lie apart.
+// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the
+// means of groups lie apart.
 func (r *Regression) newCheck() *predictiveCheck {
 	c := &predictiveCheck{}
 	add := func(name string, function func(y []float64) float64) {
@@ -73,11 +75,13 @@ func (r *Regression) replicate(eta []float64, sigma float64, random *rand.Rand) 
 	return y
 }
 
-// CheckSummary compares a statistic of the response with those of responses drawn from the posterior.
+// CheckSummary compares a statistic of the response with those of responses drawn from the
+// posterior.
 type CheckSummary struct {
 	Statistic string `json:"statistic"`
 	Observed  Figure `json:"observed"`
-	// Mean and SD are those of drawn responses; P is the share of them with a larger statistic, ties counting half: near 0 or 1 it says that the model does not fit.
+	// Mean and SD are those of drawn responses; P is the share of them with a larger statistic,
+	// ties counting half: near 0 or 1 it says that the model does not fit.
 	Mean Figure `json:"mean"`
 	SD   Figure `json:"sd"`
 	P    Figure `json:"p"`

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for the effects of a level that are not normal given the rest.
+// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for the
+// effects of a level that are not normal given the rest.
 const (
 	regressionDraws  = 4000
 	fewestDraws      = 500     // with many levels
@@ -19,15 +20,18 @@ const (
 	effectStretch    = 1.2 // of the proposal, so that weights are bounded in its tails
 )
 
-// regressionSample are equally weighted draws of everything, in the units of the table. Absent effects are zero.
+// regressionSample are equally weighted draws of everything, in the units of the table. Absent
+// effects are zero.
 type regressionSample struct {
 	codes      [][]int32
 	logP, logQ []float64
 	effects    *mat.Dense   // of the population [N, P], or nil
 	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
 	varying    []*mat.Dense // of each grouping [N, q·J], column by column, level by level
-	pooling    [][]float64  // of each grouping [q·J]: the mean share of the variance of an effect that the data leave, where it varies; nil if effects were not drawn given the rest
-	replicated *mat.Dense   // statistics of responses drawn anew [N, …], or nil
+	// of each grouping [q·J]: the mean share of the variance of an effect that the data leave,
+	// where it varies; nil if effects were not drawn given the rest
+	pooling    [][]float64
+	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
 }
 
 // choose draws n rows of a weighted sample by systematic resampling, in random order.
@@ -49,7 +53,8 @@ func choose(weight []float64, n int, random *rand.Rand) []int {
 	return chosen
 }
 
-// chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more effects each has.
+// chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more
+// effects each has.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	count := 1
 	for _, g := range r.groups {
@@ -78,8 +83,9 @@ func (r *Regression) emptySample(n int) *regressionSample {
 	return s
 }
 
-// sample draws the effects of all levels, given draws of the other coordinates: of the inner grouping from their distribution given those, which is normal for a gaussian response, and otherwise
-// by resampling candidates.
+// sample draws the effects of all levels, given draws of the other coordinates: of the inner
+// grouping from their distribution given those, which is normal for a gaussian response, and
+// otherwise by resampling candidates.
 func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *regressionSample {
 	random := stream.Rand(seed, "hbm/effects")
 	rows := r.chooseDraws(weighted.Weight, seed)
@@ -170,7 +176,8 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	}
 }
 
-// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping, and σ.
+// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping, and
+// σ.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
 		for _, c := range g.Columns {
@@ -190,7 +197,8 @@ func (r *Regression) sdNames() (names []string) {
 	return names
 }
 
-// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each grouping and σ; absent ones are zero.
+// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
+// grouping and σ; absent ones are zero.
 func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float64) {
 	at := 0
 	put := func(x float64) {
@@ -239,7 +247,8 @@ func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, ds
 	}
 }
 
-// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the linear predictors of its rows.
+// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the linear
+// predictors of its rows.
 func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][]float64, u, eta, dst []float64) {
 	for a := range factor {
 		effect := 0.0
@@ -253,7 +262,8 @@ func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][
 	}
 }
 
-// drawEffects draws u of a level of the inner grouping given everything else, and returns the covariance of u at its mode.
+// drawEffects draws u of a level of the inner grouping given everything else, and returns the
+// covariance of u at its mode.
 func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, sigma float64, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
 	q, row := len(factor), r.rowDensity()
 	effects := mat.NewDense(len(rows), q, nil) // of unit u on each row

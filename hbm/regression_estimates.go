@@ -7,7 +7,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Estimates by least squares are what encoders read beside the data of a table when they are to know many tables: networks would have to learn to invert matrices otherwise. Of each row they hold
+// Estimates by least squares are what encoders read beside the data of a table when they are to
+// know many tables: networks would have to learn to invert matrices otherwise. Of each row they
+// hold
 //
 //   - the effects of its group of the largest grouping, from its rows alone, but for a small ridge,
 //   - what they leave of its response,
@@ -21,7 +23,8 @@ func (p *PlateRegression) estimateSize() int {
 	return 2*len(p.regression.inner.Columns) + 2
 }
 
-// estimateRidge is the weight of the ridge, in rows; leastEstimate bounds the standard deviations whose logarithms are taken.
+// estimateRidge is the weight of the ridge, in rows; leastEstimate bounds the standard deviations
+// whose logarithms are taken.
 const (
 	estimateRidge = 0.1
 	leastEstimate = 1e-3
@@ -95,7 +98,8 @@ func (r *Regression) linearised(y, offset []float64) []float64 {
 	return out
 }
 
-// subtractFit takes from y what least squares with a ridge over some rows explain by the columns of x.
+// subtractFit takes from y what least squares with a ridge over some rows explain by the columns of
+// x.
 func subtractFit(y []float64, x *mat.Dense, rows []int) {
 	beta := ridge(x, y, rows)
 	for i := range y {

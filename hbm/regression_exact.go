@@ -73,7 +73,8 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
-// moments are sums over rows that are white: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the covariance C of the rows given Λ and σ.
+// moments are sums over rows that are white: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
+// covariance C of the rows given Λ and σ.
 type moments struct {
 	vv     *mat.SymDense
 	vy     *mat.VecDense
@@ -151,7 +152,8 @@ func (d *grouped) covarianceAt(level int, factor [][]float64, sigma float64, cov
 	}
 }
 
-// hyperparameters are the active coordinates that no normal prior and likelihood can integrate out: standard deviations, correlations and noise.
+// hyperparameters are the active coordinates that no normal prior and likelihood can integrate out:
+// standard deviations, correlations and noise.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
 		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate) {
@@ -161,7 +163,8 @@ func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	return list
 }
 
-// logMarginal is log p(y, h | m) of a gaussian response, h the hyperparameters in θ: all effects are integrated out in closed form.
+// logMarginal is log p(y, h | m) of a gaussian response, h the hyperparameters in θ: all effects
+// are integrated out in closed form.
 func (r *Regression) logMarginal(data *grouped, mask []bool, theta []float64) float64 {
 	sigma := r.noiseAt(theta)
 	var inner [][]float64
@@ -243,8 +246,10 @@ const (
 	exactNodes              = 13
 )
 
-// ExactLogEvidence is log p(y | m) of a gaussian response in the units of the table, without sampling: effects are integrated out in closed form, and up to five standard deviations, correlations and
-// noise by a product of Gauss-Hermite rules around their mode, each with so many nodes (0 stands for 13).
+// ExactLogEvidence is log p(y | m) of a gaussian response in the units of the table, without
+// sampling: effects are integrated out in closed form, and up to five standard deviations,
+// correlations and noise by a product of Gauss-Hermite rules around their mode, each with so many
+// nodes (0 stands for 13).
 func (r *Regression) ExactLogEvidence(code []int32, nodes int) (float64, error) {
 	if r.Frame.Response != GaussianResponse {
 		return 0, fmt.Errorf("exact evidences exist for the gaussian likelihood only, not for %s", r.Frame.Response)
@@ -272,7 +277,8 @@ func (r *Regression) ExactLogEvidence(code []int32, nodes int) (float64, error) 
 	return integral + r.logJacobian, err
 }
 
-// adaptiveHermite is log ∫ exp(f): a product Gauss-Hermite rule in the coordinates in which f has unit curvature at its mode.
+// adaptiveHermite is log ∫ exp(f): a product Gauss-Hermite rule in the coordinates in which f has
+// unit curvature at its mode.
 func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error) {
 	best, err := optimize.Minimize(optimize.Problem{Func: func(h []float64) float64 { return finiteOr(-f(h), 1e100) }}, make([]float64, dim),
 		&optimize.Settings{FuncEvaluations: 4000}, &optimize.NelderMead{})
@@ -295,7 +301,8 @@ func adaptiveHermite(f func([]float64) float64, dim, nodes int) (float64, error)
 			vectors.Set(k, i, vectors.At(k, i)*width)
 		}
 	}
-	// ∫ g(x) dx with g(x) = exp(f(mode + W x)) |W|: nodes √2 t and weights w e^(t²) √2 of the rule for e^(−t²).
+	// ∫ g(x) dx with g(x) = exp(f(mode + W x)) |W|: nodes √2 t and weights w e^(t²) √2 of the rule
+	// for e^(−t²).
 	t, w := make([]float64, nodes), make([]float64, nodes)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
 	place := make([]int, dim)
@@ -347,7 +354,8 @@ func logSumOf(values []float64) float64 {
 	return largest + math.Log(sum)
 }
 
-// predictorAt is the linear predictor [n] at θ on the working scale, without the effects of the inner grouping.
+// predictorAt is the linear predictor [n] at θ on the working scale, without the effects of the
+// inner grouping.
 func (r *Regression) predictorAt(mask []bool, theta []float64) []float64 {
 	eta := make([]float64, len(r.y))
 	copy(eta, r.offset)

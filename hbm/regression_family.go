@@ -18,10 +18,12 @@ import (
 
 // FamilyRun says how [Regression.RunFamily] works.
 type FamilyRun struct {
-	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO that Progress hears of is that of the response in its own units; with Amortize it is the
-	// mean over simulated tables.
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO
+	// that Progress hears of is that of the response in its own units; with Amortize it is the mean
+	// over simulated tables.
 	Fit Config
-	// Members is how many groups a step takes part in, of the grouping that all others are nested in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
+	// Members is how many groups a step takes part in, of the grouping that all others are nested
+	// in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
 	// in whole tables.
 	Members int
 	// Certify configures certification.
@@ -33,7 +35,8 @@ type FamilyRun struct {
 // elboDraws is the number of draws that the ELBO of an answer is the mean of.
 const elboDraws = 500
 
-// RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and writes what [Regression.Run] writes. Resuming and stopping are as there.
+// RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
+// writes what [Regression.Run] writes. Resuming and stopping are as there.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*RegressionResult, error) {
 	started := time.Now()
 	plates, fit, err := r.familyFit(ctx, device, cfg)
@@ -90,7 +93,8 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	return err
 }
 
-// CheckFamily reports what keeps a family from being fitted to the regression with so many Members in a step.
+// CheckFamily reports what keeps a family from being fitted to the regression with so many Members
+// in a step.
 func (r *Regression) CheckFamily(family Family, members int) error {
 	if r.Options.Select {
 		return fmt.Errorf("terms are selected with family %s only, found %v", MarginalFamily, family)
@@ -144,7 +148,8 @@ func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	return plates, fit, nil
 }
 
-// checkMembers refuses steps that take part in more members than there are, in some with a family that needs all, and those in which an encoder would see only some rows of a group.
+// checkMembers refuses steps that take part in more members than there are, in some with a family
+// that needs all, and those in which an encoder would see only some rows of a group.
 func (p *PlateRegression) checkMembers(family Family, members int) error {
 	if members == 0 {
 		return nil
@@ -208,7 +213,8 @@ func (p *PlateRegression) sample(c *Certificate, seed uint64) *regressionSample 
 	theta := make([]float64, r.Dim())
 	for k, at := range rows {
 		s.codes = append(s.codes, make([]int32, len(r.space.cards)))
-		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN()) // what belongs to a level was drawn several times
+		// what belongs to a level was drawn several times
+		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 		value := func(v *Variable) []float64 { return c.Sample.Of(v, at) }
 		if p.population != nil {
 			copy(theta, value(p.population))
@@ -245,7 +251,8 @@ func (p *PlateRegression) sample(c *Certificate, seed uint64) *regressionSample 
 	return s
 }
 
-// predictor is the linear predictor of each row at values of the latent variables, given the design.
+// predictor is the linear predictor of each row at values of the latent variables, given the
+// design.
 func (p *PlateRegression) predictor(design *mat.Dense, value func(v *Variable) []float64) []float64 {
 	r := p.regression
 	eta := make([]float64, len(r.y))

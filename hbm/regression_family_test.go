@@ -32,7 +32,8 @@ const schools = `y,x,school,class,teacher
 4,1,c,6,w
 `
 
-// naiveJoint is the log density of all latent variables of a regression and of its response, with the covariance of the effects of a level written out.
+// naiveJoint is the log density of all latent variables of a regression and of its response, with
+// the covariance of the effects of a level written out.
 func naiveJoint(t *testing.T, p *PlateRegression, value func(v *Variable) []float64) float64 {
 	r, sum := p.regression, 0.0
 	theta := make([]float64, r.Dim())
@@ -104,7 +105,8 @@ func naiveJoint(t *testing.T, p *PlateRegression, value func(v *Variable) []floa
 	return sum
 }
 
-// The model with plates has the density of the regression; and its plates are nested where the data are.
+// The model with plates has the density of the regression; and its plates are nested where the data
+// are.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	for name, opt := range map[string]FrameOptions{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},
@@ -144,7 +146,8 @@ func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *RegressionResult {
 	return result
 }
 
-// Families agree with the answer that integrates the effects out: means within 0.15 sd, which is five standard errors of a thousand effective draws, and the log evidence with quadrature.
+// Families agree with the answer that integrates the effects out: means within 0.15 sd, which is
+// five standard errors of a thousand effective draws, and the log evidence with quadrature.
 func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
 	marginal, _ := runRegression(t, f, RegressionOptions{}, vti.Config{Steps: 100, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// RegressionRecord is everything that a run was asked for, with what is needed to repeat or continue it.
+// RegressionRecord is everything that a run was asked for, with what is needed to repeat or
+// continue it.
 type RegressionRecord struct {
 	rundir.Header
 	Frame FrameOptions      `json:"frame"`
@@ -30,13 +31,15 @@ type RegressionRecord struct {
 	// Encoding and Members are those of Config and of FamilyRun.
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
-	// Amortize is the number of simulated tables in a training step of a family that is to infer from other tables, and Shape is what those must have in common with this; 0 and nil for
-	// all other runs.
+	// Amortize is the number of simulated tables in a training step of a family that is to infer
+	// from other tables, and Shape is what those must have in common with this; 0 and nil for all
+	// other runs.
 	Amortize int              `json:"amortize,omitempty"`
 	Shape    *RegressionShape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
 	TrainedBy string `json:"trained_by,omitempty"`
-	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at every model.
+	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at
+	// every model.
 	CertifyDraws int                `json:"certify_draws,omitempty"`
 	Seed         uint64             `json:"seed"`
 	Seconds      *RegressionSeconds `json:"seconds,omitempty"`
@@ -56,8 +59,9 @@ func ReadRegressionRecord(dir string) (*RegressionRecord, error) {
 	return &record, nil
 }
 
-// Regression reads the table and builds the posterior. A record with a fingerprint insists on it: the table must not have changed since the run began. One without gets it, and
-// what zeros of the model stand for.
+// Regression reads the table and builds the posterior. A record with a fingerprint insists on it:
+// the table must not have changed since the run began. One without gets it, and what zeros of the
+// model stand for.
 func (r *RegressionRecord) Regression() (*Regression, error) {
 	data, err := r.Table()
 	if err != nil {
@@ -75,7 +79,8 @@ func (r *RegressionRecord) Regression() (*Regression, error) {
 	return regression, nil
 }
 
-// FitConfig is the training that the record asks for, without what only concerns its progress and files. Zeros of the record become what they stand for.
+// FitConfig is the training that the record asks for, without what only concerns its progress and
+// files. Zeros of the record become what they stand for.
 func (r *RegressionRecord) FitConfig(regression *Regression) vti.Config {
 	fit := regression.Training(vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
 	r.Flow, r.Steps, r.Batch = fit.Flow.WithDefaults(), fit.Steps, fit.Batch
@@ -147,7 +152,8 @@ const (
 // mostDrawnLevels bounds the effects of levels whose draws are written.
 const mostDrawnLevels = 1000
 
-// writeDraws writes posterior draws in the units of the table: population effects, standard deviations, and effects of levels unless they are very many.
+// writeDraws writes posterior draws in the units of the table: population effects, standard
+// deviations, and effects of levels unless they are very many.
 func (r *Regression) writeDraws(dir string, seed uint64, s *regressionSample) error {
 	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, Seed: seed}
 	for _, q := range r.questions {

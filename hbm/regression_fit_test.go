@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Which terms of the radon formula matter: certified probabilities and evidences of all twelve models agree with quadrature over their standard deviations.
+// Which terms of the radon formula matter: certified probabilities and evidences of all twelve
+// models agree with quadrature over their standard deviations.
 func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	r := newRegression(t, frameOfFile(t, "radon.csv", FrameOptions{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), RegressionOptions{Select: true})
 	device, err := gpu.Open(gpu.Auto)
@@ -29,7 +30,8 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
 	require.Len(t, certificate.Models, 12)
 
-	likely := certificate.Models[:6] // the others are improbable by a factor e^18 and more; quadrature over them takes long
+	// the others are improbable by a factor e^18 and more; quadrature over them takes long
+	likely := certificate.Models[:6]
 	assert.Less(t, certificate.Models[6].Certified, 1e-12)
 	exact, logMass := make([]float64, len(likely)), make([]float64, len(likely))
 	for i, model := range likely {

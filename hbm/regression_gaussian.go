@@ -7,12 +7,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// grouped are rows with normal noise as far as they matter. With the QR decomposition of [Z_j V_j y_j] for the rows of each group, V the columns of [Regression.wide], the first q rows
-// hold all that is known of the effects of the group,
+// grouped are rows with normal noise as far as they matter. With the QR decomposition of [Z_j V_j
+// y_j] for the rows of each group, V the columns of [Regression.wide], the first q rows hold all
+// that is known of the effects of the group,
 //
 //	e_j = R^y_j − R^v_j w = R^z_j b_j + noise,   so that e_j ~ N(0, σ² I + R^z_j Σ R^z_jᵀ),
 //
-// and the rest of all groups, which no effect changes, is compressed once more. The cost of a density does not depend on the number of rows.
+// and the rest of all groups, which no effect changes, is compressed once more. The cost of a
+// density does not depend on the number of rows.
 type grouped struct {
 	levels, q, width int
 	z                [][]float64 // R^z: entry [a*q+c] has one number for each level
@@ -172,7 +174,8 @@ func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Nod
 	return Sub(total, ReduceSum(BroadcastToDims(each, logNoise.Shape().Dim(0), l.levels), -1))
 }
 
-// whiten factorises the covariance C = L Lᵀ of small vectors, entry by entry [B, J], and returns Σ log L_aa, the entries of L⁻¹ x, and L.
+// whiten factorises the covariance C = L Lᵀ of small vectors, entry by entry [B, J], and returns Σ
+// log L_aa, the entries of L⁻¹ x, and L.
 func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, l [][]*Node) {
 	l = make([][]*Node, len(x))
 	for a := range x {
@@ -198,7 +201,8 @@ func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, 
 	return logDiagonal, white, l
 }
 
-// wide are the columns that multiply w: those of the population, and for each outer grouping and what varies by it one for each level. nil if there are none.
+// wide are the columns that multiply w: those of the population, and for each outer grouping and
+// what varies by it one for each level. nil if there are none.
 func (r *Regression) wide() *mat.Dense {
 	width := 0
 	if r.x != nil {

@@ -42,7 +42,8 @@ func logJoints(t testing.TB, target vti.Target, codes [][]int32, theta *mat.Dens
 	return tensors.MustCopyFlatData[float64](out[0])
 }
 
-// naiveLogJoint is log p(y, θ | m) of a gaussian response with the covariance of all rows written out.
+// naiveLogJoint is log p(y, θ | m) of a gaussian response with the covariance of all rows written
+// out.
 func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) float64 {
 	mask := r.space.MaskRow(code, nil)
 	n := len(r.y)
@@ -99,7 +100,8 @@ func naiveLogJoint(t testing.TB, r *Regression, code []int32, theta []float64) f
 	return logPrior - float64(n)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2 - mat.Dot(residual, solved)/2
 }
 
-// formulas whose posteriors have every part: slopes, correlations, crossed and nested groupings, factors, and known noise.
+// formulas whose posteriors have every part: slopes, correlations, crossed and nested groupings,
+// factors, and known noise.
 var gaussianCases = map[string]FrameOptions{
 	"one grouping":  {Formula: "y ~ x + (1 + x | g)"},
 	"independent":   {Formula: "y ~ x + (1 + x || g)"},
@@ -127,7 +129,8 @@ const grouped18 = `y,x,z,g,h,s
 0.3,1.5,0.1,e,v,1.1
 `
 
-// The density agrees with that of all rows written out, in every model, and the marginal density with a sum over a grid of effects.
+// The density agrees with that of all rows written out, in every model, and the marginal density
+// with a sum over a grid of effects.
 func TestGaussianLogJoint(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +155,8 @@ func TestGaussianLogJoint(t *testing.T) {
 	}
 }
 
-// The host's marginal density is the integral of the density over the normal coordinates: at its mode the normal density of these divides out.
+// The host's marginal density is the integral of the density over the normal coordinates: at its
+// mode the normal density of these divides out.
 func TestGaussianMarginal(t *testing.T) {
 	for name, opt := range gaussianCases {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +172,8 @@ func TestGaussianMarginal(t *testing.T) {
 					normal = append(normal, j)
 				}
 			}
-			// log p(y, h) = log p(y, h, v) − log p(v | y, h), whose mean and covariance come from differences of the quadratic log p(y, h, v) in v.
+			// log p(y, h) = log p(y, h, v) − log p(v | y, h), whose mean and covariance come from
+			// differences of the quadratic log p(y, h, v) in v.
 			f := func(v []float64) float64 {
 				for i, j := range normal {
 					theta[j] = v[i]
@@ -212,7 +217,8 @@ func TestGaussianMarginal(t *testing.T) {
 	}
 }
 
-// The prior density of a model integrates to one over its standard deviation, its correlation and its noise.
+// The prior density of a model integrates to one over its standard deviation, its correlation and
+// its noise.
 func TestPriorsIntegrateToOne(t *testing.T) {
 	for prior := HalfNormalSD; prior <= ExponentialSD; prior++ {
 		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ (1 + x | g)"}), RegressionOptions{SDPrior: prior, SDScale: 0.7, Correlation: 1.3})

@@ -8,13 +8,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PlateRegression is a regression as a model with plates, on the working scale: every grouping is a plate, and the rows are one that is nested in the groupings. Nothing is integrated out:
-// the effects of each column of a grouping are a variable on its plate, normal given those of the columns before it,
+// PlateRegression is a regression as a model with plates, on the working scale: every grouping is a
+// plate, and the rows are one that is nested in the groupings. Nothing is integrated out: the
+// effects of each column of a grouping are a variable on its plate, normal given those of the
+// columns before it,
 //
 //	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
 //
-// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that also vary by the largest grouping are the means of its effects, a linear map A β: the
-// variables are A β + b, which the data tell more of than of b. A grouping each of whose levels lies in one level of another, such as classes in schools, is nested in it.
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that
+// also vary by the largest grouping are the means of its effects, a linear map A β: the variables
+// are A β + b, which the data tell more of than of b. A grouping each of whose levels lies in one
+// level of another, such as classes in schools, is nested in it.
 type PlateRegression struct {
 	// Model has the variables, and Data the values of those that are not latent.
 	Model *Model
@@ -40,13 +44,15 @@ type plateGroup struct {
 	means   *mat.Dense  // its value
 }
 
-// Plates writes the regression as a model with plates. Inference starts near the modes that [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
+// Plates writes the regression as a model with plates. Inference starts near the modes that
+// [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
 // model of all terms is.
 func (r *Regression) Plates() (*PlateRegression, error) {
 	return r.plates(r.nesting(), r.near(), false)
 }
 
-// plates is Plates with the nesting of the groupings, where inference starts for each coordinate, and whether there are estimates for encoders to read.
+// plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
+// and whether there are estimates for encoders to read.
 func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateRegression, error) {
 	p := &PlateRegression{Model: NewModel(), Data: Values{}, regression: r, globals: map[int]*Variable{}}
 	m := p.Model
@@ -68,7 +74,8 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 		}
 	}
 	p.addGlobals(near)
-	coarsest := slices.Clone(p.groups) // first, so that the effects of groups are given those of the groups that they lie in
+	// first, so that the effects of groups are given those of the groups that they lie in
+	coarsest := slices.Clone(p.groups)
 	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
 	for _, g := range coarsest {
 		p.addEffects(g)
@@ -103,7 +110,8 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and zeros in the others. nil if there is none, or if the columns of Z depend on each other.
+// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and zeros
+// in the others. nil if there is none, or if the columns of Z depend on each other.
 func means(x, z *mat.Dense) *mat.Dense {
 	rows, q := z.Dims()
 	if x == nil || rows < q {
@@ -132,7 +140,8 @@ func means(x, z *mat.Dense) *mat.Dense {
 	return a
 }
 
-// within is the level of another grouping that each level of g lies in; nil if a level lies in several.
+// within is the level of another grouping that each level of g lies in; nil if a level lies in
+// several.
 func (g *varyingGroup) within(other *varyingGroup) []int32 {
 	index := slices.Repeat([]int32{-1}, len(g.Levels))
 	for row, level := range g.Index {
@@ -153,7 +162,8 @@ func toInt32(list []int) []int32 {
 	return out
 }
 
-// nearSpread is how wide inference starts, in standard deviations of the normal approximation at the mode; widestStart bounds it where there is none.
+// nearSpread is how wide inference starts, in standard deviations of the normal approximation at
+// the mode; widestStart bounds it where there is none.
 const (
 	nearSpread  = 2
 	widestStart = 2
@@ -180,7 +190,8 @@ func (r *Regression) near() func(coordinate int) (mean, sd float64) {
 	}
 }
 
-// addGlobals adds what has no plate: population effects, standard deviations, partial correlations and σ.
+// addGlobals adds what has no plate: population effects, standard deviations, partial correlations
+// and σ.
 func (p *PlateRegression) addGlobals(near func(coordinate int) (mean, sd float64)) {
 	r := p.regression
 	if n := len(r.Frame.Columns); n > 0 {
@@ -268,7 +279,8 @@ func rowTimes(matrix *Node, row int, vector *Node) *Node {
 	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
 }
 
-// factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on, as factorNodes expects them.
+// factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on,
+// as factorNodes expects them.
 func (p *PlateRegression) factorTerms(g *varyingGroup, a int) (terms []Term) {
 	for c := range a + 1 {
 		terms = append(terms, p.globals[g.sd[c]])

@@ -54,7 +54,8 @@ func caterpillars(result *RegressionResult) (list []caterpillar) {
 	return list
 }
 
-// fileName is that of the plot, without its ending: only letters, digits and a few signs, so that any name of a column gives one.
+// fileName is that of the plot, without its ending: only letters, digits and a few signs, so that
+// any name of a column gives one.
 func (c caterpillar) fileName(number int) string {
 	safe := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -65,7 +66,8 @@ func (c caterpillar) fileName(number int) string {
 	return fmt.Sprintf("caterpillar-%d-%s", number, safe)
 }
 
-// writeCaterpillars draws the effects of the levels of every grouping, a plot for each term, as SVG and PNG.
+// writeCaterpillars draws the effects of the levels of every grouping, a plot for each term, as SVG
+// and PNG.
 func (r *Regression) writeCaterpillars(dir string, result *RegressionResult) error {
 	for number, c := range caterpillars(result) {
 		p, err := c.plot()

@@ -8,8 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules: of each level with nodes around the mode of its effects, in units of the curvature there. Nodes
-// are found anew for every draw, and no gradient passes through them: the integral does not depend on where they are.
+// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules:
+// of each level with nodes around the mode of its effects, in units of the curvature there. Nodes
+// are found anew for every draw, and no gradient passes through them: the integral does not depend
+// on where they are.
 type quadratureRows struct {
 	row    rowDensity
 	y      []float64
@@ -22,7 +24,8 @@ type quadratureRows struct {
 	weight []float64   // log w + |t|² of each node
 }
 
-// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps is the number of Newton steps, none longer than longestStep.
+// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps
+// is the number of Newton steps, none longer than longestStep.
 var quadratureNodes = []int{1, 15, 9, 6}
 
 const (
@@ -142,7 +145,8 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 	return AddScalar(ReduceSum(each, -1), normaliser)
 }
 
-// modes finds the mode of the effects of each level, q nodes [B, J], the Cholesky factor of the curvature there, and the logarithm of its determinant.
+// modes finds the mode of the effects of each level, q nodes [B, J], the Cholesky factor of the
+// curvature there, and the logarithm of its determinant.
 func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, predictor func(base *Node, effects, u []*Node) *Node, perLevel func(*Node) *Node) (
 	u []*Node, lower [][]*Node, logDiagonal *Node) {
 	q := len(effects)

@@ -31,7 +31,8 @@ const counts18 = `y,b,x,g,h
 1,1,1.2,d,u
 `
 
-// gridLogDensity is log p(y | θ) of a response, the effects of the inner grouping summed over a grid.
+// gridLogDensity is log p(y | θ) of a response, the effects of the inner grouping summed over a
+// grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
 	row, mask, sigma := r.rowDensity(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)
@@ -76,7 +77,8 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	return total
 }
 
-// The quadrature agrees with sums over a grid of effects, its gradient with differences; for gaussian rows it agrees with the closed form.
+// The quadrature agrees with sums over a grid of effects, its gradient with differences; for
+// gaussian rows it agrees with the closed form.
 func TestQuadrature(t *testing.T) {
 	for name, test := range map[string]struct {
 		opt       FrameOptions
@@ -115,7 +117,8 @@ func TestQuadrature(t *testing.T) {
 				assert.InDelta(t, want, got[k], test.tolerance)
 			}
 			if test.tolerance > 1e-5 {
-				return // the gradient of the integral is that of the rule only where the rule is exact
+				// the gradient of the integral is that of the rule only where the rule is exact
+				return
 			}
 			exec, err := NewExec(testkit.Backend(t), func(theta *Node) *Node {
 				codes := Zeros(theta.Graph(), shapeOfCodes(draws))
@@ -194,7 +197,8 @@ func TestRowDensities(t *testing.T) {
 				mean += test.row.draw(eta, sigma, random) / draws
 			}
 			want := map[string]float64{"poisson": math.Exp(eta), "logistic": 1 / (1 + math.Exp(-eta)), "student": eta, "gaussian": eta}[name]
-			assert.InDelta(t, want, mean, 5*1.3/math.Sqrt(draws)) // no sd is above 1.3: false alarms below 1e-6
+			// no sd is above 1.3: false alarms below 1e-6
+			assert.InDelta(t, want, mean, 5*1.3/math.Sqrt(draws))
 		})
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// classical is a fit by (restricted) maximum likelihood, in the units of the table: no priors take part.
+// classical is a fit by (restricted) maximum likelihood, in the units of the table: no priors take
+// part.
 type classical struct {
 	logLikelihood float64
 	fixed, errors []float64
@@ -19,7 +20,8 @@ type classical struct {
 	sigma         float64
 }
 
-// fitClassical maximises the (restricted) likelihood over standard deviations, correlations and noise.
+// fitClassical maximises the (restricted) likelihood over standard deviations, correlations and
+// noise.
 func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	t.Helper()
 	require.Len(t, r.groups, 1)
@@ -76,7 +78,8 @@ func fitClassical(t testing.TB, r *Regression, restricted bool) classical {
 	return fit
 }
 
-// Restricted maximum likelihood gives the published figures: lme4's documentation of sleepstudy, chapter 12 of Gelman and Hill (2007) for radon, and the examples of BUGS for rats.
+// Restricted maximum likelihood gives the published figures: lme4's documentation of sleepstudy,
+// chapter 12 of Gelman and Hill (2007) for radon, and the examples of BUGS for rats.
 func TestPublishedClassicalFits(t *testing.T) {
 	fit := func(file, formula string, restricted bool) classical {
 		return fitClassical(t, newRegression(t, frameOfFile(t, file, FrameOptions{Formula: formula}), RegressionOptions{}), restricted)
@@ -107,7 +110,8 @@ func TestPublishedClassicalFits(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{106.568, 6.1857}, rats.fixed, 1e-3)
 }
 
-// The quadrature over standard deviations, correlation and noise agrees with a sum over a fine grid, and more nodes change nothing.
+// The quadrature over standard deviations, correlation and noise agrees with a sum over a fine
+// grid, and more nodes change nothing.
 func TestExactLogEvidence(t *testing.T) {
 	r := newRegression(t, frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (1 | Subject)"}), RegressionOptions{})
 	data, mask, theta := newGrouped(r.y, r.wide(), r.inner), r.space.masks[0], make([]float64, r.Dim())

@@ -18,21 +18,24 @@ type Figure = report.Number
 
 // RegressionResult is the answer in the user's words: the object that --json prints.
 type RegressionResult struct {
-	Command string         `json:"command"`
-	Version string         `json:"version"`
-	Seed    *uint64        `json:"seed,omitempty"`
-	Backend string         `json:"backend,omitempty"`
-	Family  string         `json:"family"`
-	Data    FrameSummary   `json:"data"`
-	Effects []Summary      `json:"effects"`
-	SDs     []Summary      `json:"sds"` // standard deviations and correlations of varying effects, and σ
+	Command string       `json:"command"`
+	Version string       `json:"version"`
+	Seed    *uint64      `json:"seed,omitempty"`
+	Backend string       `json:"backend,omitempty"`
+	Family  string       `json:"family"`
+	Data    FrameSummary `json:"data"`
+	Effects []Summary    `json:"effects"`
+	// standard deviations and correlations of varying effects, and σ
+	SDs     []Summary      `json:"sds"`
 	Varying []LevelSummary `json:"varying"`
-	// ELBO is the mean over the last report of training, LogEvidence that of all models together, in nats and for the response in the units of the table.
+	// ELBO is the mean over the last report of training, LogEvidence that of all models together,
+	// in nats and for the response in the units of the table.
 	ELBO          *Figure                `json:"elbo,omitempty"`
 	LogEvidence   *Figure                `json:"log_evidence,omitempty"`
 	LogEvidenceSE *Figure                `json:"log_evidence_se,omitempty"`
 	Certificate   *RegressionCertificate `json:"certificate,omitempty"`
-	// Terms are the probabilities of the states of each term, and Models the models, with a selection only.
+	// Terms are the probabilities of the states of each term, and Models the models, with a
+	// selection only.
 	Terms   []TermState       `json:"terms,omitempty"`
 	Models  []RegressionModel `json:"models,omitempty"`
 	Checks  []CheckSummary    `json:"checks,omitempty"`
@@ -56,7 +59,8 @@ type GroupSummary struct {
 	Levels int    `json:"levels"`
 }
 
-// Summary is the posterior of one number, in the units of the table. With a selection it is averaged over models, in those without it being zero.
+// Summary is the posterior of one number, in the units of the table. With a selection it is
+// averaged over models, in those without it being zero.
 type Summary struct {
 	Name string `json:"name"`
 	Mean Figure `json:"mean"`
@@ -65,7 +69,8 @@ type Summary struct {
 	Q975 Figure `json:"q975"`
 }
 
-// LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is from that of the population.
+// LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is
+// from that of the population.
 type LevelSummary struct {
 	Group string `json:"group"`
 	Level string `json:"level"`
@@ -74,12 +79,14 @@ type LevelSummary struct {
 	SD    Figure `json:"sd"`
 	Q025  Figure `json:"q025"`
 	Q975  Figure `json:"q975"`
-	// Rows is the number of rows of the level; Pooling the share of the variance of its effect that they leave, from 0, they say all, to 1, all is from the other levels.
+	// Rows is the number of rows of the level; Pooling the share of the variance of its effect that
+	// they leave, from 0, they say all, to 1, all is from the other levels.
 	Rows    int    `json:"rows"`
 	Pooling Figure `json:"pooling"`
 }
 
-// TermState is the probability of what a model may answer about a term: "absent", "pooled", or "varying by" groups.
+// TermState is the probability of what a model may answer about a term: "absent", "pooled", or
+// "varying by" groups.
 type TermState struct {
 	Term  string `json:"term"`
 	State string `json:"state"`
@@ -102,10 +109,11 @@ type RegressionModel struct {
 
 // RegressionCertificate is the verdict of importance weighting.
 type RegressionCertificate struct {
-	Verdict       string   `json:"verdict"` // trusted, doubtful or failed
-	KHat          Figure   `json:"khat"`
-	ESS           Figure   `json:"ess"`
-	RHat          *Figure  `json:"rhat,omitempty"` // of tempered chains, if they gave the answer because weights could not; KHat is null then
+	Verdict string `json:"verdict"` // trusted, doubtful or failed
+	KHat    Figure `json:"khat"`
+	ESS     Figure `json:"ess"`
+	// of tempered chains, if they gave the answer because weights could not; KHat is null then
+	RHat          *Figure  `json:"rhat,omitempty"`
 	Draws         int      `json:"draws"`
 	ModelsChecked int      `json:"models_checked"`
 	Reasons       []string `json:"reasons,omitempty"`
@@ -118,7 +126,8 @@ type RegressionSeconds struct {
 	Total   float64 `json:"total"`
 }
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
 func (r *RegressionResult) ExitStatus() int {
 	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
 		return 3
@@ -194,7 +203,8 @@ func (r *Regression) fillSelection(result *RegressionResult, c *vti.Certificate)
 	}
 }
 
-// poolingOf is the share of the variance of an effect that the data leave. Effects that were not drawn given the rest have posterior over prior variance.
+// poolingOf is the share of the variance of an effect that the data leave. Effects that were not
+// drawn given the rest have posterior over prior variance.
 func (r *Regression) poolingOf(g *varyingGroup, s *regressionSample, i, at int) Figure {
 	if g == r.inner && s.pooling != nil {
 		return Figure(s.pooling[i][at])

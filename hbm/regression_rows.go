@@ -10,9 +10,11 @@ import (
 
 // rowDensity is the density of one row given its linear predictor η, in a graph and on the host.
 type rowDensity interface {
-	// log is log p(y | η, σ) of each row [B, n], up to normaliser: y [1, n], eta [B, n], logNoise [B, 1] or nil.
+	// log is log p(y | η, σ) of each row [B, n], up to normaliser: y [1, n], eta [B, n], logNoise
+	// [B, 1] or nil.
 	log(y, eta, logNoise *Node) *Node
-	// working returns the slope of log p in η, and a curvature, positive: that of −log p, or for a heavy tail the largest quadratic that stays below.
+	// working returns the slope of log p in η, and a curvature, positive: that of −log p, or for a
+	// heavy tail the largest quadratic that stays below.
 	working(y, eta, logNoise *Node) (slope, curvature *Node)
 	// normaliser is what log leaves out, summed over rows.
 	normaliser(y []float64) float64

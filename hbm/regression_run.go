@@ -52,7 +52,8 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 	return fit
 }
 
-// DefaultFlow is the family of flows that suits the problem: splines, which can follow the skewed posteriors of standard deviations; affine ones where there are many coordinates.
+// DefaultFlow is the family of flows that suits the problem: splines, which can follow the skewed
+// posteriors of standard deviations; affine ones where there are many coordinates.
 func (r *Regression) DefaultFlow() cosmic.Kind {
 	if r.Dim() > cosmic.MaxCoupledDim {
 		return cosmic.Affine
@@ -62,7 +63,8 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 
 // RegressionRun says how [Regression.Run] works.
 type RegressionRun struct {
-	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss that Progress hears of is that of the response in its own units.
+	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss that
+	// Progress hears of is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -70,9 +72,11 @@ type RegressionRun struct {
 	Dir string
 }
 
-// Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables, draws and plots to the run directory.
+// Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
+// draws and plots to the run directory.
 //
-// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err(); Run with Fit.Resume set continues from there.
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
+// Run with Fit.Resume set continues from there.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg RegressionRun) (*RegressionResult, error) {
 	started := time.Now()
 	fit := r.Training(cfg.Fit)
@@ -117,7 +121,8 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Regressi
 	return result, r.writeResult(result, sample)
 }
 
-// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping are integrated out, and one flow learns everything else.
+// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping are
+// integrated out, and one flow learns everything else.
 const MarginalFamily = "marginal"
 
 // newResult is a result without an answer.
@@ -130,7 +135,8 @@ func (r *Regression) writeResult(result *RegressionResult, s *regressionSample) 
 	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
 }
 
-// CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if there is none.
+// CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if
+// there is none.
 func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
 		return err
@@ -142,7 +148,8 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 	return err
 }
 
-// startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run that was stopped before its first checkpoint starts again.
+// startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run
+// that was stopped before its first checkpoint starts again.
 func startRegressionTrace(resume *bool, checkpoint, dir string) (*rundir.Trace, error) {
 	lastStep := 0
 	if *resume {
@@ -174,7 +181,8 @@ func (r *Regression) summary() FrameSummary {
 // finerNodes check quadratureNodes.
 var finerNodes = []int{1, 25, 14, 8}
 
-// noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the answer: it compares log densities of a few draws with those of a finer rule.
+// noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the
+// answer: it compares log densities of a few draws with those of a finer rule.
 func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, result *RegressionResult) error {
 	rule, ok := r.likelihood.(*quadratureRows)
 	if !ok || r.inner == nil {

@@ -45,7 +45,8 @@ func find(t testing.TB, list []Summary, name string) Summary {
 	return Summary{}
 }
 
-// Eight schools under the priors of the reference posterior (posteriordb): means within 0.1 sd of 10,000 reference draws, sds within a tenth.
+// Eight schools under the priors of the reference posterior (posteriordb): means within 0.1 sd of
+// 10,000 reference draws, sds within a tenth.
 func TestEightSchools(t *testing.T) {
 	f := frameOfFile(t, "eight_schools.csv", FrameOptions{Formula: "y ~ 1 + (1 | school)", SE: "sigma"})
 	unit := newRegression(t, f, RegressionOptions{}).ySD
@@ -78,7 +79,8 @@ func TestEightSchools(t *testing.T) {
 	}
 }
 
-// Effects of levels: for a gaussian response their moments are those of the normal distribution of all effects given θ, written out.
+// Effects of levels: for a gaussian response their moments are those of the normal distribution of
+// all effects given θ, written out.
 func TestEffectsGivenTheRest(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), RegressionOptions{})
 	mask, theta := r.space.masks[0], make([]float64, r.Dim())
@@ -126,7 +128,8 @@ func TestEffectsGivenTheRest(t *testing.T) {
 		}
 		for a := range q {
 			sd := math.Sqrt(covariance.At(a, a))
-			assert.InDelta(t, mean.AtVec(a), sums[a], 5*sd/math.Sqrt(n)) // five standard errors: false alarms below 1e-5
+			// five standard errors: false alarms below 1e-5
+			assert.InDelta(t, mean.AtVec(a), sums[a], 5*sd/math.Sqrt(n))
 			assert.InDelta(t, sd, math.Sqrt(squares[a]-sums[a]*sums[a]), 5*sd/math.Sqrt(2*n))
 		}
 	}
@@ -158,16 +161,19 @@ func TestEffectsOfCounts(t *testing.T) {
 		sum += u[0] / n
 		squares += u[0] * u[0] / n
 	}
-	assert.InDelta(t, mean, sum, 5*sd/math.Sqrt(n)+0.01*sd) // resampling 24 candidates leaves about a hundredth
+	// resampling 24 candidates leaves about a hundredth
+	assert.InDelta(t, mean, sum, 5*sd/math.Sqrt(n)+0.01*sd)
 	assert.InDelta(t, sd, math.Sqrt(squares-sum*sum), 0.06*sd)
 }
 
-// A run leaves what it says, and its numbers are those of the classical fit where data say nearly all.
+// A run leaves what it says, and its numbers are those of the classical fit where data say nearly
+// all.
 func TestRegressionRun(t *testing.T) {
 	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, RegressionOptions{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
-	assert.InDelta(t, -890.8-0.6, float64(*result.LogEvidence), 0.1) // ExactLogEvidence gives −891.41
+	// ExactLogEvidence gives −891.41
+	assert.InDelta(t, -890.8-0.6, float64(*result.LogEvidence), 0.1)
 	assert.InDelta(t, float64(*result.LogEvidence), float64(*result.ELBO), 0.3)
 	intercept, days := find(t, result.Effects, "(Intercept)"), find(t, result.Effects, "Days")
 	assert.InDelta(t, 251.4, float64(intercept.Mean), 1.5)

@@ -12,20 +12,24 @@ import (
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// groupedLikelihood is the density of the response with the effects of the inner grouping integrated out.
+// groupedLikelihood is the density of the response with the effects of the inner grouping
+// integrated out.
 type groupedLikelihood interface {
-	// logDensity is log p(y | w, Λ, σ) [B]: w [B, W] are the population effects and then the effects of outer groupings, in the order of Regression.wide; factor are the entries
-	// [B, 1] of Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
+	// logDensity is log p(y | w, Λ, σ) [B]: w [B, W] are the population effects and then the
+	// effects of outer groupings, in the order of Regression.wide; factor are the entries [B, 1] of
+	// Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
 	logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node
 }
 
-// RegressionTarget is the posterior of a regression for [vti.Fit], on the working scale: population effects, standard deviations, partial correlations, log σ, and the effects of all
-// groupings but the largest, which are integrated out.
+// RegressionTarget is the posterior of a regression for [vti.Fit], on the working scale: population
+// effects, standard deviations, partial correlations, log σ, and the effects of all groupings but
+// the largest, which are integrated out.
 type RegressionTarget struct{ regression *Regression }
 
 var _ vti.Target = RegressionTarget{}
 
-// Target is the posterior density: with the normal approximation of each model as a [vti.QuadraticTarget] once Prepare has found it.
+// Target is the posterior density: with the normal approximation of each model as a
+// [vti.QuadraticTarget] once Prepare has found it.
 func (r *Regression) Target() vti.Target {
 	if r.anchors != nil {
 		return anchoredTarget{RegressionTarget{r}}
@@ -113,7 +117,8 @@ func (r *Regression) columns(active, used *Node) *parts {
 	return p
 }
 
-// factor is Λ = diag(s) L of a grouping, L the Cholesky factor of the correlations with these partial correlations: entries [B, 1] on and below the diagonal, nil for zeros.
+// factor is Λ = diag(s) L of a grouping, L the Cholesky factor of the correlations with these
+// partial correlations: entries [B, 1] on and below the diagonal, nil for zeros.
 func (r *Regression) factor(g *varyingGroup, p *parts) [][]*Node {
 	rows := make([][]*Node, len(g.Columns))
 	for a := range rows {
@@ -164,12 +169,15 @@ func logSymmetricBeta(b float64) float64 {
 	return (2*b-1)*math.Ln2 + 2*one - two
 }
 
-// scaleMap is a standard deviation s = c r(τ), as a smooth and increasing function of a coordinate τ:
+// scaleMap is a standard deviation s = c r(τ), as a smooth and increasing function of a coordinate
+// τ:
 //
 //	log r(τ) = log softplus(τ) − ½ softplus(−τ)²
 //
-// Where s is far from zero it is linear in τ. Towards zero the posterior of s is nearly constant; the density of log s has an exponential tail there, which importance weights of a normal distribution do not
-// survive, and that of τ a normal one. c is a third of the width of the posterior of s, which [Regression.Prepare] finds; the prior of s does not depend on it.
+// Where s is far from zero it is linear in τ. Towards zero the posterior of s is nearly constant;
+// the density of log s has an exponential tail there, which importance weights of a normal
+// distribution do not survive, and that of τ a normal one. c is a third of the width of the
+// posterior of s, which [Regression.Prepare] finds; the prior of s does not depend on it.
 type scaleMap struct {
 	logRatio, logSlope *Node   // log r and log d log r / dτ [B, 1]
 	scale              *Node   // s, zero where not used [B, 1]
@@ -207,7 +215,8 @@ func (m *scaleMap) logPrior(prior SDPrior) *Node {
 	return Mul(m.used, AddScalar(Add(Add(density, m.logRatio), m.logSlope), math.Log(m.relative)))
 }
 
-// partialMap is a partial correlation with density ∝ (1 − ρ²)^(b−1), as a function of a coordinate z with nearly a standard normal prior, tails included:
+// partialMap is a partial correlation with density ∝ (1 − ρ²)^(b−1), as a function of a coordinate
+// z with nearly a standard normal prior, tails included:
 //
 //	ρ = tanh w,   w = z √((1 + z² / 8b) / 2b)
 type partialMap struct {
@@ -225,7 +234,8 @@ func newPartialMap(z, used *Node, b float64) *partialMap {
 	return &partialMap{Tanh(w), Mul(used, AddScalar(Add(MulScalar(logOne, b), logSlope), -logSymmetricBeta(b)))}
 }
 
-// block returns n columns of x [B, D] from the first on, as a product, which every backend can differentiate. [B, n]
+// block returns n columns of x [B, D] from the first on, as a product, which every backend can
+// differentiate. [B, n]
 func block(x *Node, first, n int) *Node {
 	dim := x.Shape().Dim(1)
 	if n == dim {
@@ -238,7 +248,8 @@ func block(x *Node, first, n int) *Node {
 	return Einsum("bd,nd->bn", x, table2(x, choose, n, dim))
 }
 
-// table2 and vector put constants into the graph of like, in its float type: [rows, columns] and [1, n].
+// table2 and vector put constants into the graph of like, in its float type: [rows, columns] and
+// [1, n].
 func table2(like *Node, values []float64, rows, columns int) *Node {
 	return ConvertDType(Reshape(Const(like.Graph(), values), rows, columns), like.DType())
 }
@@ -258,7 +269,8 @@ type anchoredTarget struct{ RegressionTarget }
 
 var _ vti.QuadraticTarget = anchoredTarget{}
 
-// Quadratic gives the precision at the mode of each model, and the linear term that puts the mode there.
+// Quadratic gives the precision at the mode of each model, and the linear term that puts the mode
+// there.
 func (t anchoredTarget) Quadratic(codes, _ *Node, dtype dtypes.DType) (precision, linear *Node) {
 	return t.regression.anchors.quadratic(t.regression.space, codes, dtype)
 }

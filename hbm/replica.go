@@ -8,17 +8,21 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// replica is a set of members of each plate in one graph, together with the values of variables at these members: [plates..., draws, event...], where data has
-// one draw. It is the whole model, or the reduced model of PAVI section 4.2.
+// replica is a set of members of each plate in one graph, together with the values of variables at
+// these members: [plates..., draws, event...], where data has one draw. It is the whole model, or
+// the reduced model of PAVI section 4.2.
 type replica struct {
-	graph  *Graph
-	dtype  dtypes.DType
-	sizes  map[*Plate]int        // how many members are in the replica
-	index  map[*membership]*Node // [size] int32: for each member in the replica, the position in the replica of the member it belongs to
+	graph *Graph
+	dtype dtypes.DType
+	sizes map[*Plate]int // how many members are in the replica
+	// [size] int32: for each member in the replica, the position in the replica of the member it
+	// belongs to
+	index  map[*membership]*Node
 	values map[*Variable]*Node
 	// weights say for how many members of the model each member stands, [size]; nil: one.
 	weights map[*Plate]*Node
-	// encodings tell the members of latent variables apart in families with free encodings, [plates..., 1, width].
+	// encodings tell the members of latent variables apart in families with free encodings,
+	// [plates..., 1, width].
 	encodings map[*Variable]*Node
 	levels    map[string]level // what an encoder has computed
 }
@@ -39,7 +43,8 @@ func (r *replica) weigh(v *Variable, x *Node) *Node {
 	return x
 }
 
-// align takes x [from..., rest...] to the plates of another variable, each of whose members belongs to one of x: [to..., rest...], with size 1 for the plates that x does not vary on.
+// align takes x [from..., rest...] to the plates of another variable, each of whose members belongs
+// to one of x: [to..., rest...], with size 1 for the plates that x does not vary on.
 func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	axes := slices.Clone(from)
 	for carrier, plate := range to {
@@ -87,7 +92,8 @@ func (r *replica) align(x *Node, from, to []*Plate) *Node {
 	return x
 }
 
-// position is, for each member of a plate in the replica, the position of the member of another plate it belongs to, [size, 1] int32.
+// position is, for each member of a plate in the replica, the position of the member of another
+// plate it belongs to, [size, 1] int32.
 func (r *replica) position(plate, of *Plate) *Node {
 	var position *Node
 	for _, step := range plate.path(of) {
@@ -120,7 +126,8 @@ func (r *replica) parameters(v *Variable) []*Node {
 	return nodes
 }
 
-// logProb is the log density of each member of a variable at its value in the replica, [plates..., draws].
+// logProb is the log density of each member of a variable at its value in the replica, [plates...,
+// draws].
 func (r *replica) logProb(v *Variable) *Node {
 	logProb := v.density.logProb(r.values[v], r.parameters(v), len(v.event))
 	return sumTrailing(logProb, len(v.plates)+1)

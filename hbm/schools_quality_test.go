@@ -20,7 +20,8 @@ func column(t testing.TB, from *table.Table, name string) []float64 {
 	return c.Values
 }
 
-// TestQualityOfSchools compares families with the reference draws of eight schools (posteriordb): μ ~ N(0, 5²), τ ~ half-Cauchy(5), in standard deviations of the reference. Certified are the draws
+// TestQualityOfSchools compares families with the reference draws of eight schools (posteriordb): μ
+// ~ N(0, 5²), τ ~ half-Cauchy(5), in standard deviations of the reference. Certified are the draws
 // weighted by importance:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestQualityOfSchools -v ./hbm

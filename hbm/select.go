@@ -11,17 +11,20 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// question is what a model answers about a term: whether it is there, and by which groupings it varies. It is a site of a model's code.
+// question is what a model answers about a term: whether it is there, and by which groupings it
+// varies. It is a site of a model's code.
 type question struct {
 	name string
 	term FormulaTerm
-	// population tells that the formula has it as a population term, optional that it may be absent: the intercept may not.
+	// population tells that the formula has it as a population term, optional that it may be
+	// absent: the intercept may not.
 	population, optional bool
 	// groups are the groupings by which the formula lets it vary.
 	groups []int
 }
 
-// outcomes is the number of answers: absent if that can be, and for each set of groupings present and varying by these.
+// outcomes is the number of answers: absent if that can be, and for each set of groupings present
+// and varying by these.
 func (q question) outcomes() int {
 	count := 1 << len(q.groups)
 	if q.optional {
@@ -30,7 +33,8 @@ func (q question) outcomes() int {
 	return count
 }
 
-// answer decodes an outcome: whether the population term is there, and as bits the groupings by which it varies.
+// answer decodes an outcome: whether the population term is there, and as bits the groupings by
+// which it varies.
 func (q question) answer(outcome int32) (in bool, varies uint) {
 	if q.optional {
 		if outcome == 0 {
@@ -59,10 +63,12 @@ func (q question) state(outcome int32, names []string) string {
 	return "absent"
 }
 
-// maxRegressionModels is the largest number of models that a selection may have: each is weighed on its own.
+// maxRegressionModels is the largest number of models that a selection may have: each is weighed on
+// its own.
 const maxRegressionModels = 1 << 16
 
-// ask makes the questions and the space of their answers. Without Select there is one model: everything is there and varies.
+// ask makes the questions and the space of their answers. Without Select there is one model:
+// everything is there and varies.
 func (r *Regression) ask() error {
 	formula := r.Frame.Formula
 	if r.Options.Select {
@@ -141,8 +147,9 @@ func (r *Regression) varies(code []int32, term FormulaTerm, group int) bool {
 	return true
 }
 
-// logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a part of an interaction take away: a term is in with probability ½, and, if it is in,
-// varies by each of its groupings with probability ½.
+// logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
+// part of an interaction take away: a term is in with probability ½, and, if it is in, varies by
+// each of its groupings with probability ½.
 func (r *Regression) logPriorOf(code []int32) float64 {
 	logPrior := 0.0
 	for s, q := range r.questions {

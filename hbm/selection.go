@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// selection are the members of each plate that make up one replica of the model, drawn without replacement.
+// selection are the members of each plate that make up one replica of the model, drawn without
+// replacement.
 type selection struct {
 	members map[*Plate][]int32
-	// weight is one over the probability of each member to be selected: N_i / N_i^r of PAVI eq. 5 and 6 where all members are alike. A place that
-	// is left over has weight 0.
+	// weight is one over the probability of each member to be selected: N_i / N_i^r of PAVI eq. 5
+	// and 6 where all members are alike. A place that is left over has weight 0.
 	weight map[*Plate][]float64
 	index  map[*membership][]int32 // place of the member that each member belongs to
 }
@@ -29,12 +30,14 @@ type way struct {
 	below below
 	// lists are the members of the plate that belong to each member of the plate above.
 	lists [][]int32
-	// pool are the spans of members that takeSome draws from, and poolWeight the weight of each member drawn; nil and 0 for all members.
+	// pool are the spans of members that takeSome draws from, and poolWeight the weight of each
+	// member drawn; nil and 0 for all members.
 	pool       [][2]int
 	poolWeight float64
 }
 
-// among makes takeSome draw from spans, slices of the plate of which there are so many, each there as often.
+// among makes takeSome draw from spans, slices of the plate of which there are so many, each there
+// as often.
 func (w *way) among(spans [][2]int, count int) {
 	members := 0
 	for _, span := range spans {
@@ -79,8 +82,10 @@ type below struct {
 	counts []float64 // members of the plate below, by member
 }
 
-// newSelector prepares to draw batch[p] members of each plate p that is given there, and all of the others. For a plate that is nested in one other, batch
-// is the largest number for each selected member of that; a plate nested in several draws from all of its members, which select the members they belong to.
+// newSelector prepares to draw batch[p] members of each plate p that is given there, and all of the
+// others. For a plate that is nested in one other, batch is the largest number for each selected
+// member of that; a plate nested in several draws from all of its members, which select the members
+// they belong to.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 	s := &selector{ways: map[*Plate]*way{}}
 	for p, n := range batch {
@@ -202,7 +207,8 @@ func (s *selector) wayDown(p *Plate, part int) (*way, error) {
 	return &way{kind: takeAmong, size: share * s.ways[above.of].size, share: share, lists: lists}, nil
 }
 
-// checkProducts reports a variable on several plates whose selections depend on each other: the product of their weights would be wrong.
+// checkProducts reports a variable on several plates whose selections depend on each other: the
+// product of their weights would be wrong.
 func (s *selector) checkProducts(m *Model) error {
 	for _, v := range m.variables {
 		for i, a := range v.plates {
@@ -335,7 +341,8 @@ func draw(random *rand.Rand, n, k int) []int {
 	return list
 }
 
-// rows are the numbers of the members of a variable that a selection holds, in the order of its plates.
+// rows are the numbers of the members of a variable that a selection holds, in the order of its
+// plates.
 func (c *selection) rows(v *Variable) []int {
 	rows := []int{0}
 	for _, p := range v.plates {
@@ -350,7 +357,8 @@ func (c *selection) rows(v *Variable) []int {
 	return rows
 }
 
-// thin leaves only a share of the members of each plate, and of those nested in members that are left. It returns which.
+// thin leaves only a share of the members of each plate, and of those nested in members that are
+// left. It returns which.
 func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
 	all := map[*Plate][]bool{}
 	for _, p := range byDepth(m.plates) {

@@ -28,12 +28,14 @@ func total(c *selection, f func(members []int) float64, plates ...*Plate) float6
 	return sum
 }
 
-// Weighted sums over selections are unbiased for sums over all members, whatever the plates: nested with groups of different sizes, crossed, or a product. The tolerance is five
-// standard errors of the mean over selections; leaving out the weights fails.
+// Weighted sums over selections are unbiased for sums over all members, whatever the plates: nested
+// with groups of different sizes, crossed, or a product. The tolerance is five standard errors of
+// the mean over selections; leaving out the weights fails.
 func TestSelectionsAreUnbiased(t *testing.T) {
 	m := NewModel()
 	school := m.Plate("school", 5)
-	pupil := m.Plate("pupil", 9).In(school, []int32{0, 0, 0, 1, 2, 2, 3, 3, 3}) // the last school is empty
+	// the last school is empty
+	pupil := m.Plate("pupil", 9).In(school, []int32{0, 0, 0, 1, 2, 2, 3, 3, 3})
 	year := m.Plate("year", 4)
 	student, teacher := m.Plate("student", 4), m.Plate("teacher", 3)
 	faculty := m.Plate("faculty", 2)

@@ -51,7 +51,8 @@ func NewSimulator(device *gpu.Device, m *Model) (*Simulator, error) {
 	return s, nil
 }
 
-// graphFor builds the graph of the parameters, given a vector with as many entries as there are sets and the values of the parents.
+// graphFor builds the graph of the parameters, given a vector with as many entries as there are
+// sets and the values of the parents.
 func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	return func(inputs []*Node) []*Node {
 		r := m.whole(inputs[0].Graph(), dtypes.Float64)
@@ -69,12 +70,14 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 	}
 }
 
-// Draw simulates the model: values of all latent and observed variables, with the seed and the stream name given. Constants come from known, and so does every other variable found there.
+// Draw simulates the model: values of all latent and observed variables, with the seed and the
+// stream name given. Constants come from known, and so does every other variable found there.
 func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error) {
 	return s.DrawSets(known, 1, seed, name)
 }
 
-// DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not known. Of those that are there is one for all sets, [plates..., event...], or one for each.
+// DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not
+// known. Of those that are there is one for all sets, [plates..., event...], or one for each.
 func (s *Simulator) DrawSets(known Values, sets int, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {

@@ -8,21 +8,27 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Slices are data that do not fit in memory, read slice by slice: the values of variables that belong to consecutive members of a plate.
+// Slices are data that do not fit in memory, read slice by slice: the values of variables that
+// belong to consecutive members of a plate.
 type Slices interface {
-	// Plate is what is cut, nested in no other, and Bounds the first member of each slice and then the size of the plate.
+	// Plate is what is cut, nested in no other, and Bounds the first member of each slice and then
+	// the size of the plate.
 	Plate() *Plate
 	Bounds() []int
-	// Variables are what slices hold: observed variables and constants whose first plate is Plate, or one whose members are nested in those of Plate, in their order.
+	// Variables are what slices hold: observed variables and constants whose first plate is Plate,
+	// or one whose members are nested in those of Plate, in their order.
 	Variables() []*Variable
-	// Read reads the values of one slice: those of the members of each variable that belong to it, in order.
+	// Read reads the values of one slice: those of the members of each variable that belong to it,
+	// in order.
 	Read(slice int) (Values, error)
 	// Fingerprint tells the data from others.
 	Fingerprint() string
 }
 
-// SliceConfig says how training goes through slices. Some are in memory at a time, from which each step draws the Batch members of their plate; now and then the oldest gives way to the next. All slices
-// come in turn, in random order, and each is in memory for the same share of the steps, so that gradients stay unbiased.
+// SliceConfig says how training goes through slices. Some are in memory at a time, from which each
+// step draws the Batch members of their plate; now and then the oldest gives way to the next. All
+// slices come in turn, in random order, and each is in memory for the same share of the steps, so
+// that gradients stay unbiased.
 type SliceConfig struct {
 	// Source is where slices are read from; nil for data in memory.
 	Source Slices
@@ -141,7 +147,8 @@ func (w *window) read(slice int) (Values, error) {
 	return values, nil
 }
 
-// gather takes the values of members of a variable, of size numbers each. A member that is not in memory stands for none: it gets those of any that is.
+// gather takes the values of members of a variable, of size numbers each. A member that is not in
+// memory stands for none: it gets those of any that is.
 func (w *window) gather(v *Variable, rows []int, size int) []float64 {
 	starts, below := w.starts[v], v.Members()/v.plates[0].size
 	part := make([]float64, 0, len(rows)*size)

@@ -19,9 +19,11 @@ type ParquetSlices struct {
 
 var _ Slices = (*ParquetSlices)(nil)
 
-// OpenParquetSlices opens a Parquet file for training by slices. Its columns are the numbers of an event of variables, in order, and its rows the members of these variables, which must all be on the same plates: of the
-// first member of the first plate the members of the other plates, then of the second member, and so on. That first plate is plate, or is nested in it in order. No member of plate may have rows in
-// two row groups. Close it when training is over.
+// OpenParquetSlices opens a Parquet file for training by slices. Its columns are the numbers of an
+// event of variables, in order, and its rows the members of these variables, which must all be on
+// the same plates: of the first member of the first plate the members of the other plates, then of
+// the second member, and so on. That first plate is plate, or is nested in it in order. No member
+// of plate may have rows in two row groups. Close it when training is over.
 func OpenParquetSlices(path string, plate *Plate, columns map[*Variable][]string) (*ParquetSlices, error) {
 	file, err := table.OpenParquet(path)
 	if err != nil {

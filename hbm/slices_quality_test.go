@@ -46,7 +46,8 @@ func (v *evidence) add(x []float64) {
 	}
 }
 
-// exact is the log evidence, and the posterior mean and standard deviation of the mean of all groups; see effects.exact.
+// exact is the log evidence, and the posterior mean and standard deviation of the mean of all
+// groups; see effects.exact.
 func (v *evidence) exact() (logEvidence float64, mean []float64, sd float64) {
 	e, n := v.e, float64(v.e.samples)
 	within := e.sd[2] * e.sd[2] / n
@@ -65,7 +66,8 @@ func (v *evidence) exact() (logEvidence float64, mean []float64, sd float64) {
 	return logEvidence, mean, math.Sqrt(1 / precision)
 }
 
-// TestTrainingBySlices writes data of Gaussian random effects with ten million latent numbers (a million groups of ten, five samples each) to a Parquet file, and trains on it by slices:
+// TestTrainingBySlices writes data of Gaussian random effects with ten million latent numbers (a
+// million groups of ten, five samples each) to a Parquet file, and trains on it by slices:
 //
 //	GOMAXPROCS=1 go test -tags quality -run TestTrainingBySlices -v -timeout 60m ./hbm -quality.families amortized-branch -quality.steps 4000 -quality.batch 500
 func TestTrainingBySlices(t *testing.T) {

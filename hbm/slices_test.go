@@ -61,7 +61,8 @@ func numberedColumns(n int) (names []string) {
 	return names
 }
 
-// slicedEffects writes data of random effects to a file, with row groups of so many groups, and opens it.
+// slicedEffects writes data of random effects to a file, with row groups of so many groups, and
+// opens it.
 func slicedEffects(t testing.TB, e *effects, data Values, perSlice int) *ParquetSlices {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.parquet")
@@ -77,7 +78,8 @@ func slicedEffects(t testing.TB, e *effects, data Values, perSlice int) *Parquet
 	return s
 }
 
-// Training by slices comes near the exact evidence, as training on everything does; it goes on from a checkpoint with the same numbers.
+// Training by slices comes near the exact evidence, as training on everything does; it goes on from
+// a checkpoint with the same numbers.
 func TestFitBySlices(t *testing.T) {
 	e := newEffects(40, 5, 2)
 	data := e.draw(t, 3)
@@ -124,7 +126,8 @@ func TestFitBySlices(t *testing.T) {
 	require.Equal(t, one.Values[e.groupMean], two.Values[e.groupMean])
 }
 
-// Weighted sums over what steps draw from slices, of unequal sizes and with groups of different sizes, are unbiased; and what a step gets are the values of its members.
+// Weighted sums over what steps draw from slices, of unequal sizes and with groups of different
+// sizes, are unbiased; and what a step gets are the values of its members.
 func TestSlicesAreUnbiased(t *testing.T) {
 	const groups = 13
 	var index []int32
@@ -183,7 +186,8 @@ func TestSlicesAreUnbiased(t *testing.T) {
 		}
 	}
 	average, sd := stat.MeanStdDev(sums, nil)
-	// Steps in a row share slices, so that their sums are not independent; ten at a time nearly are. Five standard errors.
+	// Steps in a row share slices, so that their sums are not independent; ten at a time nearly
+	// are. Five standard errors.
 	require.InDelta(t, total, average, 5*sd/math.Sqrt(steps/10))
 }
 

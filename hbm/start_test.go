@@ -12,13 +12,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Each of the three steps does its part. The mode of a normal posterior is its mean, where the first step takes locations without a change of scales; the second makes scales smaller than those of
-// the posterior; and after the third the ELBO is as near the evidence as without the others.
+// Each of the three steps does its part. The mode of a normal posterior is its mean, where the
+// first step takes locations without a change of scales; the second makes scales smaller than those
+// of the posterior; and after the third the ELBO is as near the evidence as without the others.
 func TestStartInThreeSteps(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)
 	exact := e.exact(data)
-	// sds are those of group means under the trained family; off is the largest distance of a mean from the exact one, in standard errors.
+	// sds are those of group means under the trained family; off is the largest distance of a mean
+	// from the exact one, in standard errors.
 	after := func(steps int, start Start) (p *Posterior, sds []float64, off float64) {
 		p = fit(t, e.model, data, Config{Family: MeanField, Steps: steps, Start: start})
 		const count = 4000

@@ -6,8 +6,9 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of variables (Of, At). Its value at the members of a variable is a node
-// [plates..., draws, event...] on the plates of that variable, where axes along which it does not change may have size 1.
+// Term is a parameter of a density: a Variable, a number (Number, Numbers), or a function of
+// variables (Of, At). Its value at the members of a variable is a node [plates..., draws, event...]
+// on the plates of that variable, where axes along which it does not change may have size 1.
 type Term interface {
 	variables() []*Variable
 	node(r *replica, plates []*Plate) *Node
@@ -54,8 +55,9 @@ type expression struct {
 	inputs   []Term
 }
 
-// Of is a differentiable function of other terms, such as a linear predictor. The function builds a graph: it gets the values of the inputs, in order, as nodes
-// [plates..., draws, event...] with the same leading axes, of which some may have size 1, and returns one of that kind.
+// Of is a differentiable function of other terms, such as a linear predictor. The function builds a
+// graph: it gets the values of the inputs, in order, as nodes [plates..., draws, event...] with the
+// same leading axes, of which some may have size 1, and returns one of that kind.
 func Of(function func(values []*Node) *Node, inputs ...Term) Term {
 	return expression{function, inputs}
 }
@@ -82,7 +84,8 @@ type at struct {
 	index int
 }
 
-// At is the entry of a term with the given index along the first axis of its event: row c of means [C, D], say.
+// At is the entry of a term with the given index along the first axis of its event: row c of means
+// [C, D], say.
 func At(term Term, index int) Term { return at{term, index} }
 
 func (a at) variables() []*Variable { return a.term.variables() }

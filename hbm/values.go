@@ -31,7 +31,8 @@ func (v *Variable) memberName(number int) string {
 	return fmt.Sprintf("%s[%s]", v.name, strings.Join(at, ", "))
 }
 
-// CheckData reports what keeps values from being data of the model: an observed variable or a constant that is missing, a wrong number of values, or one outside the support of its density.
+// CheckData reports what keeps values from being data of the model: an observed variable or a
+// constant that is missing, a wrong number of values, or one outside the support of its density.
 func (m *Model) CheckData(data Values) error { return m.checkData(data, nil) }
 
 // checkData is CheckData, less the values that a window has.

@@ -23,22 +23,24 @@ type AutoregressiveConfig struct {
 	// one row for each site, with a value for each outcome. They need not be normalised; -Inf
 	// excludes an outcome for ever. Nil means all equal.
 	SiteLogPrior [][]float64
-	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has probability zero. Nil: none.
+	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has
+	// probability zero. Nil: none.
 	Constraint Constraint
 	Seed       uint64       // root seed of the initial weights
 	DType      dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
 }
 
-// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with all
-// conditionals from one residual masked network that has as many outputs for a site as the site has
-// outcomes (MADE+; paper section 3.2 and appendix F.8). Its memory grows with the number of sites and
-// not with that of models.
+// Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with
+// all conditionals from one residual masked network that has as many outputs for a site as the site
+// has outcomes (MADE+; paper section 3.2 and appendix F.8). Its memory grows with the number of
+// sites and not with that of models.
 //
 // The network reads the outcomes of earlier sites as [space.Features]. From its outputs on,
 // arithmetic is in float64.
 type Autoregressive struct {
-	cards  []int
-	inputs []int // cards as the network sees them: the outcome of the last site is no input to any other
+	cards []int
+	// cards as the network sees them: the outcome of the last site is no input to any other
+	inputs []int
 	net    *made.Network
 	dtype  dtypes.DType
 	groups []siteGroup
@@ -58,9 +60,9 @@ type siteGroup struct {
 // place says where a site's outputs are.
 type place struct{ group, slot int }
 
-// NewAutoregressive returns the autoregressive distribution over codes with the given outcome counts.
-// It refuses a space with a single model, sizes a network cannot have, and site log priors of the wrong
-// shape, with NaN or +Inf, or without any outcome left at a site.
+// NewAutoregressive returns the autoregressive distribution over codes with the given outcome
+// counts. It refuses a space with a single model, sizes a network cannot have, and site log priors
+// of the wrong shape, with NaN or +Inf, or without any outcome left at a site.
 func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, error) {
 	if err := space.CheckCards(cards); err != nil {
 		return nil, err
@@ -155,16 +157,17 @@ func (c AutoregressiveConfig) check(cards []int) error {
 // Cards returns the outcome counts of the sites. Callers must not change it.
 func (a *Autoregressive) Cards() []int { return a.cards }
 
-// Tempered returns the distribution whose conditionals are those of a to a power, normalised again: flatter for a power below one. It has no variables of its own, but those of a.
-// What has probability zero keeps it.
+// Tempered returns the distribution whose conditionals are those of a to a power, normalised again:
+// flatter for a power below one. It has no variables of its own, but those of a. What has
+// probability zero keeps it.
 func (a *Autoregressive) Tempered(power float64) *Autoregressive {
 	tempered := *a
 	tempered.power *= power
 	return &tempered
 }
 
-// LogProb returns log q of each code in one pass of the network: codes [B, S] int32 -> [B] float64, -Inf
-// for codes with an excluded outcome.
+// LogProb returns log q of each code in one pass of the network: codes [B, S] int32 -> [B] float64,
+// -Inf for codes with an excluded outcome.
 func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.Autoregressive.LogProb", codes, len(a.cards))
 	g := codes.Graph()
@@ -193,8 +196,9 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	return total
 }
 
-// Sample maps uniforms [B, S] to codes [B, S] int32, site after site by inverting the cumulative conditional
-// probability of each. All sites together cost about one evaluation of the network (made.Bound.Sequential). No gradient passes through it.
+// Sample maps uniforms [B, S] to codes [B, S] int32, site after site by inverting the cumulative
+// conditional probability of each. All sites together cost about one evaluation of the network
+// (made.Bound.Sequential). No gradient passes through it.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
 	g := uniforms.Graph()
@@ -207,7 +211,8 @@ func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *gra
 		}
 		at := a.places[site]
 		group := a.groups[at.group]
-		logits := graph.MulScalar(graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1), a.power) // [B, K]
+		// [B, K]
+		logits := graph.MulScalar(graph.Squeeze(group.logits(outputs[at.group], group.initialOf(at.slot)), 1), a.power)
 		if a.constraint != nil {
 			codes := append(slices.Clone(drawn), blank(len(a.cards)-site))
 			logits = onlyAllowed(logits, a.constraint.Allowed(graph.Concatenate(codes, 1), site))
@@ -253,8 +258,8 @@ func (s siteGroup) outputs() int {
 	return s.card
 }
 
-// logits turns outputs of the network for n sites of the group, [B, n·outputs], into logits of their
-// outcomes, [B, n, K] float64, to which initial [n, K] is added unless it is nil.
+// logits turns outputs of the network for n sites of the group, [B, n·outputs], into logits of
+// their outcomes, [B, n, K] float64, to which initial [n, K] is added unless it is nil.
 func (s siteGroup) logits(outputs *graph.Node, initial [][]float64) *graph.Node {
 	x := graph.ConvertDType(outputs, dtypes.Float64)
 	x = graph.Reshape(x, x.Shape().Dim(0), -1, s.outputs())
@@ -275,8 +280,8 @@ func (s siteGroup) initialOf(slot int) [][]float64 {
 	return s.initial[slot : slot+1]
 }
 
-// logSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row; the
-// gradient stays finite.
+// logSoftmax normalises log weights over the last axis. Weights may be -Inf, but not all of a row;
+// the gradient stays finite.
 func logSoftmax(x *graph.Node) *graph.Node {
 	x = graph.Sub(x, graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1)))
 	return graph.Sub(x, graph.Log(graph.ReduceAndKeep(graph.Exp(x), graph.ReduceSum, -1)))

@@ -155,8 +155,8 @@ func TestDependenceIsChecked(t *testing.T) {
 	require.True(t, fails(t, func(t testing.TB) { requireFrequencies(t, cards, independent, draws) }))
 }
 
-// Each site reads its own column of the uniforms, and the ends of the unit interval give the first and
-// the last possible outcome.
+// Each site reads its own column of the uniforms, and the ends of the unit interval give the first
+// and the last possible outcome.
 func TestAutoregressiveSampleEnds(t *testing.T) {
 	below1 := math.Nextafter(1, 0)
 	prior := [][]float64{{0, 0, math.Inf(-1)}, {math.Inf(-1), 0}, {math.Inf(-1), 0, 0}}
@@ -166,7 +166,8 @@ func TestAutoregressiveSampleEnds(t *testing.T) {
 }
 
 // The gradient of a weighted sum of log probabilities, against central differences in float64, for
-// every variable; it is finite where outcomes are excluded. Sampling in the same graph adds nothing.
+// every variable; it is finite where outcomes are excluded. Sampling in the same graph adds
+// nothing.
 func TestAutoregressiveGradient(t *testing.T) {
 	for name, cards := range shapesOfCodes {
 		t.Run(name, func(t *testing.T) {
@@ -220,7 +221,8 @@ func TestAutoregressiveGradient(t *testing.T) {
 	}
 }
 
-// The conditionals of a tempered network are those of the network to a power, found here by sums over all codes, and it draws what its log q says.
+// The conditionals of a tempered network are those of the network to a power, found here by sums
+// over all codes, and it draws what its log q says.
 func TestTempered(t *testing.T) {
 	const power = 0.5
 	cards := []int{3, 2, 3}
@@ -288,7 +290,8 @@ func TestLearnsTarget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.New()
-			// Adam and not plain descent: blocks that start as the identity put a network on a saddle.
+			// Adam and not plain descent: blocks that start as the identity put a network on a
+			// saddle.
 			adam := optimizers.Adam().LearningRate(c.rate).Done()
 			train, err := context.NewExec(backend(t), ctx, func(ctx *context.Context, u *graph.Node) *graph.Node {
 				codes := c.q.Sample(ctx, u)
@@ -311,7 +314,8 @@ func TestLearnsTarget(t *testing.T) {
 			}
 			require.Less(t, variation, 0.05)
 
-			// What was learnt is in the context alone: in another one the distribution starts afresh.
+			// What was learnt is in the context alone: in another one the distribution starts
+			// afresh.
 			fresh := run(t, context.New(), c.q.LogProb, allCodes(cards))[0].([]float64)
 			require.InDelta(t, -math.Log(12), slices.Min(fresh), 1e-12)
 			require.InDelta(t, -math.Log(12), slices.Max(fresh), 1e-12)
@@ -319,8 +323,8 @@ func TestLearnsTarget(t *testing.T) {
 	}
 }
 
-// The information-gain step of a network keeps the exact entropy within the bound, up to the error of
-// an estimate from many draws.
+// The information-gain step of a network keeps the exact entropy within the bound, up to the error
+// of an estimate from many draws.
 func TestAutoregressiveInformationGain(t *testing.T) {
 	const epsilon, slack = 0.05, 0.01
 	cards := []int{3, 2, 2}
@@ -337,7 +341,8 @@ func TestAutoregressiveInformationGain(t *testing.T) {
 		g := u.Graph()
 		drawn := q.Sample(ctx, u)
 		before := exactEntropy(q.LogProb(ctx, all))
-		steps := graph.Gradient(before, valuesOf(variables, g)...) // straight up the entropy, far too far
+		// straight up the entropy, far too far
+		steps := graph.Gradient(before, valuesOf(variables, g)...)
 		for i := range steps {
 			steps[i] = graph.MulScalar(steps[i], 50)
 		}

@@ -16,7 +16,8 @@ import (
 // DefaultLimit is the largest number of models a [Categorical] holds unless told otherwise.
 const DefaultLimit = 1 << 20
 
-// CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform distribution.
+// CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform
+// distribution.
 type CategoricalConfig struct {
 	// LogPrior holds the initial logits, one for each code in the order of its index, usually
 	// log p(m); they need not be normalised. -Inf excludes a model: its probability is zero for
@@ -142,8 +143,8 @@ func (c *Categorical) Entropy(ctx *context.Context, g *graph.Graph) *graph.Node 
 	return gradest.CategoricalEntropy(c.Logits(ctx, g))
 }
 
-// Sample draws codes by inverting the cumulative distribution: uniforms [B, S] float64 -> codes
-// [B, S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M); a model of
+// Sample draws codes by inverting the cumulative distribution: uniforms [B, S] float64 -> codes [B,
+// S] int32. Only the first column of the uniforms is used. The cost is O(M + B log M); a model of
 // probability zero is never drawn.
 func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Categorical.Sample", uniforms, len(c.cards))
@@ -151,7 +152,8 @@ func (c *Categorical) Sample(ctx *context.Context, uniforms *graph.Node) *graph.
 	weights := graph.Exp(graph.Sub(logits, graph.ReduceAllMax(logits)))
 	u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(0)), 1)
 	index := invertCDF(graph.InsertAxes(weights, 0), u)
-	// Without the mark, differentiating log q at these codes would look for a gradient of comparisons.
+	// Without the mark, differentiating log q at these codes would look for a gradient of
+	// comparisons.
 	return graph.StopGradient(space.Codes(c.cards, index))
 }
 

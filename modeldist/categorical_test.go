@@ -68,8 +68,8 @@ func uniforms(seed uint64, batch, sites int) [][]float64 {
 }
 
 // requireFrequencies compares how often each code was drawn with its probability by Pearson's
-// chi-square, after checking that impossible codes were never drawn. Codes expected fewer than 5 times
-// are counted together.
+// chi-square, after checking that impossible codes were never drawn. Codes expected fewer than 5
+// times are counted together.
 func requireFrequencies(t testing.TB, cards []int, probs []float64, draws [][]int32) {
 	t.Helper()
 	counts := make([]float64, len(probs))

@@ -9,12 +9,14 @@ import (
 
 // Constraint says which outcomes of a site are possible given the outcomes of the sites before it.
 type Constraint interface {
-	// Allowed returns, for codes [B, S] int32, which of the K outcomes of a site are possible: [B, K] Bool. It depends on the columns of codes before the site
-	// only, and for every code that it allows so far at least one outcome is possible.
+	// Allowed returns, for codes [B, S] int32, which of the K outcomes of a site are possible: [B,
+	// K] Bool. It depends on the columns of codes before the site only, and for every code that it
+	// allows so far at least one outcome is possible.
 	Allowed(codes *graph.Node, site int) *graph.Node
 }
 
-// MaxActive allows at most Limit sites to have an outcome other than 0. All sites have two outcomes.
+// MaxActive allows at most Limit sites to have an outcome other than 0. All sites have two
+// outcomes.
 type MaxActive struct{ Limit int }
 
 // Allowed implements [Constraint].
@@ -27,7 +29,8 @@ func (c MaxActive) Allowed(codes *graph.Node, site int) *graph.Node {
 	return zeroAndIf(graph.LessThan(active(graph.Mul(codes, graph.Const(g, [][]int32{before}))), graph.Const(g, int32(c.Limit))))
 }
 
-// Parents allows a site to have an outcome other than 0 only if its parents have: all of them, or with Any at least one. All sites have two outcomes.
+// Parents allows a site to have an outcome other than 0 only if its parents have: all of them, or
+// with Any at least one. All sites have two outcomes.
 type Parents struct {
 	// Of lists the parents of each site, all of them earlier sites; none: the site is free.
 	Of  [][]int
@@ -49,8 +52,8 @@ func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
 	return zeroAndIf(graph.GreaterOrEqual(active(space.TakeColumns(codes, columns)), graph.Const(codes.Graph(), int32(needed))))
 }
 
-// Both allows what all of several constraints allow. It needs constraints that always allow outcome 0, as those of this package do: others may
-// leave nothing.
+// Both allows what all of several constraints allow. It needs constraints that always allow outcome
+// 0, as those of this package do: others may leave nothing.
 type Both []Constraint
 
 // Allowed implements [Constraint].

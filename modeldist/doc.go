@@ -2,8 +2,8 @@
 //
 // All forms have the same two graph methods, LogProb and Sample: [Categorical] keeps one logit per
 // model and is exact in everything, for spaces that can be listed; [Autoregressive] is a masked
-// network over the sites of a code, for spaces that cannot; [List] is one over the ascending lists of
-// space.Lists, for few members among thousands of items.
+// network over the sites of a code, for spaces that cannot; [List] is one over the ascending lists
+// of space.Lists, for few members among thousands of items.
 //
 // Notation (paper section 3.2):
 //

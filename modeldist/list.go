@@ -15,26 +15,30 @@ import (
 
 // ListConfig sizes a [List]. The zero value is ready for use.
 type ListConfig struct {
-	// LogOdds are the log odds of each item to be a member, which items have independently at the start, but for the limit on
-	// their number; nil means 0 for all. They must be finite.
+	// LogOdds are the log odds of each item to be a member, which items have independently at the
+	// start, but for the limit on their number; nil means 0 for all. They must be finite.
 	LogOdds []float64
-	// Active is the number of items, the first ones, whose log odds follow from the members before them; each of the others learns log odds that
-	// are the same after all members. 0 means all up to 512. So put the items that matter first.
+	// Active is the number of items, the first ones, whose log odds follow from the members before
+	// them; each of the others learns log odds that are the same after all members. 0 means all up
+	// to 512. So put the items that matter first.
 	Active int
-	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden its number of units, 64 by default.
+	// Embedding is the number of coordinates of an item in the network, 16 by default, and Hidden
+	// its number of units, 64 by default.
 	Embedding, Hidden int
-	Seed              uint64       // root seed of the initial weights
-	DType             dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+	Seed              uint64 // root seed of the initial weights
+	// of the network, Float32 or Float64; the zero value means Float32
+	DType dtypes.DType
 }
 
-// List is a distribution over the ascending lists of [space.Lists]. Given the members so far, the last of them item i, every later item j
-// has a hazard π_j, its probability to be the next member if none between is:
+// List is a distribution over the ascending lists of [space.Lists]. Given the members so far, the
+// last of them item i, every later item j has a hazard π_j, its probability to be the next member
+// if none between is:
 //
 //	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),  logit π_j = a_j + e_j·h(members so far)
 //
-// and after k members there are no more. With e = 0, where it starts, items are members independently. So it is the same family as an
-// autoregressive network over p bits, in which bits between two members depend on the members alone; drawing a code takes
-// k passes and not p.
+// and after k members there are no more. With e = 0, where it starts, items are members
+// independently. So it is the same family as an autoregressive network over p bits, in which bits
+// between two members depend on the members alone; drawing a code takes k passes and not p.
 type List struct {
 	items, slots int
 	active       int
@@ -99,7 +103,8 @@ func (l *List) bind(ctx *context.Context, g *graph.Graph) *hazards {
 	return h
 }
 
-// summary is what the hazards depend on: members [R, E], the summed embeddings of the members so far, count [R, 1] their number -> h [R, E].
+// summary is what the hazards depend on: members [R, E], the summed embeddings of the members so
+// far, count [R, 1] their number -> h [R, E].
 func (h *hazards) summary(members, count *graph.Node) *graph.Node {
 	cfg := &h.list.cfg
 	layer := func(name string, x *graph.Node, outputs int) *graph.Node {
@@ -116,7 +121,8 @@ func (h *hazards) odds(summary *graph.Node) *graph.Node {
 	return graph.Add(graph.MatMul(summary, graph.Transpose(h.outward, 0, 1)), h.base)
 }
 
-// at returns the log odds of one item in each row, 0 if it is not active: summary [R, E], items [R] int32 -> [R].
+// at returns the log odds of one item in each row, 0 if it is not active: summary [R, E], items [R]
+// int32 -> [R].
 func (h *hazards) at(summary, items *graph.Node) *graph.Node {
 	active := graph.LessThan(items, graph.Const(items.Graph(), int32(h.list.active)))
 	index := graph.InsertAxes(graph.Where(active, items, graph.ZerosLike(items)), -1)
@@ -134,7 +140,8 @@ func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
 }
 
-// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is no ascending list.
+// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is no ascending
+// list.
 func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
 	g := codes.Graph()
@@ -142,7 +149,8 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	h := l.bind(ctx, g)
 	none := graph.Const(g, int32(l.items))
 
-	// Every row is a place of a list, the first places of all lists first: what is drawn there, and the member before it.
+	// Every row is a place of a list, the first places of all lists first: what is drawn there, and
+	// the member before it.
 	drawn := graph.Transpose(codes, 0, 1) // [k, B]
 	last := graph.BroadcastToDims(graph.Const(g, int32(-1)), 1, batch)
 	if l.slots > 1 {
@@ -158,15 +166,17 @@ func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	members := graph.Reshape(graph.MatMul(later, embedded), l.slots*batch, l.cfg.Embedding)
 	count := graph.Reshape(graph.MatMul(later, member), l.slots*batch, 1)
 
-	// The active items that a place passes, from behind the last member up to what was drawn, have the log odds that hold there. No two places
-	// of a list pass the same item, so the log odds of all places shrink to one row.
+	// The active items that a place passes, from behind the last member up to what was drawn, have
+	// the log odds that hold there. No two places of a list pass the same item, so the log odds of
+	// all places shrink to one row.
 	summary := h.summary(members, count)
 	odds := graph.Reshape(h.odds(summary), l.slots, batch, l.active)
 	item := graph.Iota(g, shapes.Make(dtypes.Int32, odds.Shape().Dimensions...), 2)
 	column := func(x *graph.Node) *graph.Node { return graph.BroadcastToShape(graph.InsertAxes(x, -1), item.Shape()) }
 	passed := graph.LogicalAnd(graph.GreaterThan(item, column(last)), graph.LessOrEqual(item, column(drawn)))
 	odds = graph.ReduceSum(graph.Where(passed, odds, graph.ZerosLike(odds)), 0)
-	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1)) // of a full list, which says nothing of what comes behind it
+	// of a full list, which says nothing of what comes behind it
+	end := graph.SliceAxis(drawn, 0, graph.AxisElem(l.slots-1))
 	item = graph.Iota(g, shapes.Make(dtypes.Int32, batch, l.active), 1)
 	reached := graph.LessOrEqual(item, graph.BroadcastToShape(graph.Transpose(end, 0, 1), item.Shape()))
 	total := graph.ReduceSum(graph.ConvertDType(graph.Where(reached, softplus(odds), graph.ZerosLike(odds)), dtypes.Float64), 1)
@@ -196,8 +206,9 @@ func (h *hazards) tailLogProb(drawn, last *graph.Node) *graph.Node {
 	return graph.Sub(graph.Where(inside, odds, graph.ZerosLike(odds)), passed)
 }
 
-// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place: the next member is the first item at which the sum of
-// −log(1 − π) over the items behind the last member exceeds −log(1 − u).
+// Sample maps uniforms [B, k] float64 in [0, 1) to codes [B, k] int32, place after place: the next
+// member is the first item at which the sum of −log(1 − π) over the items behind the last member
+// exceeds −log(1 − u).
 func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.List.Sample", uniforms, l.slots)
 	g := uniforms.Graph()
@@ -228,7 +239,8 @@ func (l *List) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.Concatenate(columns, 1))
 }
 
-// tailDraw returns the first item that is not active, behind last, at which the running sum exceeds target, or none: last [B] int32, target [B] -> [B].
+// tailDraw returns the first item that is not active, behind last, at which the running sum exceeds
+// target, or none: last [B] int32, target [B] -> [B].
 func (h *hazards) tailDraw(last, target, none *graph.Node) *graph.Node {
 	if h.tail == nil {
 		return graph.BroadcastToShape(none, last.Shape())
@@ -252,8 +264,8 @@ func softplus(x *graph.Node) *graph.Node {
 	return graph.Add(graph.MaxScalar(x, 0), graph.Log1P(graph.Exp(graph.Neg(graph.Abs(x)))))
 }
 
-// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. The entries are laid out in a square whose rows are summed by
-// products with a triangle.
+// runningSums returns 0 and the sums of the first 1, 2, … entries: x [N] -> [N+1]. The entries are
+// laid out in a square whose rows are summed by products with a triangle.
 func runningSums(x *graph.Node) *graph.Node {
 	g := x.Graph()
 	n := x.Shape().Dim(0)

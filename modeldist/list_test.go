@@ -92,7 +92,8 @@ func TestListSumsToOneAndSamples(t *testing.T) {
 	}
 }
 
-// At the start members are independent, but for the limit: the last place takes whichever comes first.
+// At the start members are independent, but for the limit: the last place takes whichever comes
+// first.
 func TestListStartsAtItsLogOdds(t *testing.T) {
 	odds := []float64{0.4, -1.2, 2, -0.3, 0.8}
 	for _, active := range []int{5, 2} {
@@ -107,7 +108,8 @@ func TestListStartsAtItsLogOdds(t *testing.T) {
 				switch {
 				case slices.Contains(members, int32(item)):
 					want -= math.Log1p(math.Exp(-x))
-				case len(members) < 3 || item < int(members[2]): // a full list says nothing of what comes behind it
+				// a full list says nothing of what comes behind it
+				case len(members) < 3 || item < int(members[2]):
 					want -= math.Log1p(math.Exp(x))
 				}
 			}
@@ -133,7 +135,8 @@ func TestListGradient(t *testing.T) {
 	codes := [][]int32{{0, 1, 2}, {1, 4, 6}, {6, 6, 6}, {3, 4, 5}, {2, 1, 0}}
 	score := func(ctx *context.Context, codes *graph.Node) *graph.Node {
 		logProbs := c.q.LogProb(ctx, codes)
-		logProbs = graph.Where(graph.IsFinite(logProbs), logProbs, graph.ZerosLike(logProbs)) // the last code is no list
+		// the last code is no list
+		logProbs = graph.Where(graph.IsFinite(logProbs), logProbs, graph.ZerosLike(logProbs))
 		return graph.ReduceAllSum(graph.Mul(graph.AddScalar(graph.Iota(codes.Graph(), logProbs.Shape(), 0), -1.5), logProbs))
 	}
 	var variables []*context.Variable
@@ -167,8 +170,8 @@ func TestListGradient(t *testing.T) {
 	}
 }
 
-// learn trains q on log weights of lists by the score function, and returns its total variation from them. Each test of what q can learn takes
-// the same 200 steps of 256 draws.
+// learn trains q on log weights of lists by the score function, and returns its total variation
+// from them. Each test of what q can learn takes the same 200 steps of 256 draws.
 func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (variation float64) {
 	t.Helper()
 	target := make([]float64, len(allCodes(c.s.Cards())))
@@ -199,7 +202,8 @@ func (c listCase) learn(t testing.TB, logWeight func(members []int32) float64) (
 	return variation
 }
 
-// Two items that exclude each other: what independent hazards cannot say, the network learns from rewards.
+// Two items that exclude each other: what independent hazards cannot say, the network learns from
+// rewards.
 func TestListLearnsDependence(t *testing.T) {
 	exclusive := func(members []int32) float64 {
 		if slices.Contains(members, 1) == slices.Contains(members, 3) {
@@ -239,7 +243,8 @@ func TestNewListErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkList times the draws, log q of given codes, and log q with its gradient, at thousands of items.
+// BenchmarkList times the draws, log q of given codes, and log q with its gradient, at thousands of
+// items.
 func BenchmarkList(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

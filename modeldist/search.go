@@ -10,13 +10,13 @@ import (
 // levels, small enough that a row of children and its running sums are cheap.
 const maxFan = 32
 
-// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64, not
-// negative, and u [B] float64 in [0, 1) -> [B] int32. With R = 1 all u share one row of weights,
-// otherwise R = B and each u has its own.
+// invertCDF returns the outcome at the fraction u of the cumulative weight: weights [R, M] float64,
+// not negative, and u [B] float64 in [0, 1) -> [B] int32. With R = 1 all u share one row of
+// weights, otherwise R = B and each u has its own.
 //
 // The weights of a row are the leaves of a tree in which every node holds the sum of its children.
-// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row nothing of size
-// B·M exists; sums over a tree are also accurate to a few rounding errors whatever M is.
+// Each u walks down from the root, so the cost is O(R·M + B·fan·levels) and with one row nothing of
+// size B·M exists; sums over a tree are also accurate to a few rounding errors whatever M is.
 //
 // An outcome of weight zero is never returned, however sums are rounded and whatever u is: at each
 // node only children of positive weight are eligible, and when rounding leaves u beyond the last
@@ -34,7 +34,8 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 		padding := graph.Zeros(g, shapes.Make(weights.DType(), rows, leaves-outcomes))
 		weights = graph.Concatenate([]*graph.Node{weights, padding}, 1)
 	}
-	// children[l] is [R·fan^l, fan], a row for each node of level l; those of a tree are consecutive.
+	// children[l] is [R·fan^l, fan], a row for each node of level l; those of a tree are
+	// consecutive.
 	children := make([]*graph.Node, levels)
 	sums := weights
 	for level := levels - 1; level >= 0; level-- {
@@ -60,9 +61,9 @@ func invertCDF(weights, u *graph.Node) *graph.Node {
 	return graph.Sub(node, graph.MulScalar(tree, leaves))
 }
 
-// firstBeyond returns the first column with positive weight whose running sum exceeds the target, or
-// the last one with positive weight when there is none: row and running [B, F], target [B] -> [B]
-// int32. Rows without a positive weight, or with NaN, give column 0.
+// firstBeyond returns the first column with positive weight whose running sum exceeds the target,
+// or the last one with positive weight when there is none: row and running [B, F], target [B] ->
+// [B] int32. Rows without a positive weight, or with NaN, give column 0.
 func firstBeyond(row, running, target *graph.Node) *graph.Node {
 	g := row.Graph()
 	fan := row.Shape().Dim(1)

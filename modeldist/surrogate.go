@@ -13,14 +13,16 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the weight β of the standard deviation in the upper confidence bound unless told otherwise, that of the paper's experiments.
+// DefaultBeta is the weight β of the standard deviation in the upper confidence bound unless told
+// otherwise, that of the paper's experiments.
 const DefaultBeta = 2
 
 // Belief says which belief about the models a [Surrogate] holds.
 type Belief int
 
 const (
-	// AutoBelief is the diagonal one up to 4,096 models, which a few batches see all of, and the process beyond.
+	// AutoBelief is the diagonal one up to 4,096 models, which a few batches see all of, and the
+	// process beyond.
 	AutoBelief Belief = iota
 	// DiagonalBelief takes every model by itself (surrogate.Diagonal).
 	DiagonalBelief
@@ -41,18 +43,21 @@ type SurrogateConfig struct {
 	Utility surrogate.Utility
 	// Beta is β of the upper confidence bound, positive; 0 stands for DefaultBeta.
 	Beta float64
-	// Inducing bounds the inducing codes of a process; 0 stands for surrogate.DefaultInducing up to 65,536 models and half as many beyond.
+	// Inducing bounds the inducing codes of a process; 0 stands for surrogate.DefaultInducing up to
+	// 65,536 models and half as many beyond.
 	Inducing int
 	// Seed is the root of the random stream of Thompson draws.
 	Seed uint64
 }
 
-// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed: u is the utility of model m by a Gaussian belief about its expected
-// reward, learned from the rewards of draws and not along a gradient. The table of log p + u is a variable, so that sampling and densities are those of a
-// [Categorical]; the belief itself lives on the host between two calls of Store.
+// Surrogate is q(m) ∝ p(m) exp u(m) (eq. 14) over a space that can be listed: u is the utility of
+// model m by a Gaussian belief about its expected reward, learned from the rewards of draws and not
+// along a gradient. The table of log p + u is a variable, so that sampling and densities are those
+// of a [Categorical]; the belief itself lives on the host between two calls of Store.
 //
-// Reading u of all models is the cost that grows with the space: for the diagonal belief it happens after every batch, for a process after 1, 2, 4, … batches
-// and then every M/(4B), so that, batch by batch, no more than four times as many models are read as are drawn.
+// Reading u of all models is the cost that grows with the space: for the diagonal belief it happens
+// after every batch, for a process after 1, 2, 4, … batches and then every M/(4B), so that, batch
+// by batch, no more than four times as many models are read as are drawn.
 type Surrogate struct {
 	table   *Categorical
 	cfg     SurrogateConfig
@@ -61,7 +66,8 @@ type Surrogate struct {
 	scratch []float64
 }
 
-// NewSurrogate returns the distribution over all codes with the given outcome counts. It refuses what NewCategorical refuses, and a negative β.
+// NewSurrogate returns the distribution over all codes with the given outcome counts. It refuses
+// what NewCategorical refuses, and a negative β.
 func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 	if !(cfg.Beta >= 0) || math.IsInf(cfg.Beta, 0) {
 		return nil, fmt.Errorf("modeldist: β of a surrogate is %v, want a positive number (or 0 for %v)", cfg.Beta, DefaultBeta)
@@ -141,8 +147,9 @@ func (s *Surrogate) variable(ctx *context.Context) *context.Variable {
 	return s.table.Variable(ctx).SetTrainable(false)
 }
 
-// Learn takes in a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those that are not finite are left out; movement is how far the flow
-// has moved expected rewards since the previous batch, in nats. q(m) is then what the utilities say, if they are due to be read.
+// Learn takes in a batch: codes [B*S] drawn from q and their rewards −log h [B], of which those
+// that are not finite are left out; movement is how far the flow has moved expected rewards since
+// the previous batch, in nats. q(m) is then what the utilities say, if they are due to be read.
 func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64, movement float64) error {
 	sites := len(s.Cards())
 	if len(codes) != sites*len(rewards) {
@@ -186,8 +193,9 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settle sets q(m) ∝ p(m) exp μ(m), what is believed without the bonus for exploring. It is the distribution to report; the next Learn
-// goes on as if it had not been called. Before anything was learned it changes nothing.
+// Settle sets q(m) ∝ p(m) exp μ(m), what is believed without the bonus for exploring. It is the
+// distribution to report; the next Learn goes on as if it had not been called. Before anything was
+// learned it changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
 	if s.batches == 0 {
 		return nil
@@ -201,14 +209,16 @@ const (
 	stateName  = "state"
 )
 
-// Store writes the belief into a variable, from which another Surrogate with the same configuration goes on with the same bits.
+// Store writes the belief into a variable, from which another Surrogate with the same configuration
+// goes on with the same bits.
 func (s *Surrogate) Store(ctx *context.Context) error {
 	state := append(s.belief.State(), float64(s.batches))
 	variable := ctx.In(stateScope).Checked(false).VariableWithValue(stateName, state).SetTrainable(false)
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// Begin forgets what was learned, and takes from ctx what Store wrote there, if anything. Call it before the first Learn.
+// Begin forgets what was learned, and takes from ctx what Store wrote there, if anything. Call it
+// before the first Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
 	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0
 	variable := ctx.GetVariableByScopeAndName(ctx.In(stateScope).Scope(), stateName)

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// BenchmarkIterations reports chain-iterations per second on a conjugate linear model of 30 rows and 5
-// coordinates with the default moves (6 density evaluations per iteration), tuned.
+// BenchmarkIterations reports chain-iterations per second on a conjugate linear model of 30 rows
+// and 5 coordinates with the default moves (6 density evaluations per iteration), tuned.
 func BenchmarkIterations(b *testing.B) {
 	l := correlatedLinear(b)
 	for name, dtype := range map[string]dtypes.DType{"float32": dtypes.Float32, "float64": dtypes.Float64} {

@@ -16,51 +16,61 @@ const (
 	DefaultIterations = 2000
 	DefaultThin       = 5
 	DefaultJumps      = 2
-	DefaultListJumps  = 10 // where models are short lists among many items: most new members are refused
-	DefaultSwaps      = 2
-	DefaultWalks      = 1
-	DefaultJoints     = 1
+	// where models are short lists among many items: most new members are refused
+	DefaultListJumps = 10
+	DefaultSwaps     = 2
+	DefaultWalks     = 1
+	DefaultJoints    = 1
 )
 
 // Config says how long and how to sample. The zero value is ready for small problems.
 type Config struct {
-	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little each: they share one graph call.
+	// Chains is the number of chains, C; 0 means DefaultChains. More chains cost little each: they
+	// share one graph call.
 	Chains int
 	// BurnIn iterations adapt the proposals and are discarded; 0 means DefaultBurnIn, negative none
 	// (and then nothing adapts).
 	BurnIn int
 	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
 	Iterations int
-	// Thin keeps every Thin-th iteration; 0 means DefaultThin. Draws take about (13 D + 4 S) bytes each.
+	// Thin keeps every Thin-th iteration; 0 means DefaultThin. Draws take about (13 D + 4 S) bytes
+	// each.
 	Thin int
 
-	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the default,
-	// negative none (DefaultListJumps on a space of lists). Swaps are left out where no two sites have the same number of outcomes, Joints by
-	// default above MaxQuadraticDim coordinates.
+	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the
+	// default, negative none (DefaultListJumps on a space of lists). Swaps are left out where no
+	// two sites have the same number of outcomes, Joints by default above MaxQuadraticDim
+	// coordinates.
 	Jumps, Swaps, Walks, Joints int
 
-	// Starts are models (codes of length S) in which the chains start in turn: chain c in Starts[c mod len(Starts)]. Empty means models
-	// drawn from sparse to dense.
+	// Starts are models (codes of length S) in which the chains start in turn: chain c in Starts[c
+	// mod len(Starts)]. Empty means models drawn from sparse to dense.
 	Starts [][]int32
-	// Weights, one positive number per item of a space of lists, say in what proportion new members are proposed at first:
-	// one-predictor evidence, say. Burn-in renews them. nil leaves that to the space. They do not change the posterior.
+	// Weights, one positive number per item of a space of lists, say in what proportion new members
+	// are proposed at first: one-predictor evidence, say. Burn-in renews them. nil leaves that to
+	// the space. They do not change the posterior.
 	Weights []float64
 
-	// Temperatures is the number of copies of each chain, of which the first samples the posterior and the others flatter densities, down to the prior of models
-	// (tempering.go): neighbours exchange their states, so that a chain comes from one mode to another. 0 means 1, no tempering. Time and memory grow in proportion.
+	// Temperatures is the number of copies of each chain, of which the first samples the posterior
+	// and the others flatter densities, down to the prior of models (tempering.go): neighbours
+	// exchange their states, so that a chain comes from one mode to another. 0 means 1, no
+	// tempering. Time and memory grow in proportion.
 	Temperatures int
 
-	// InitScale is the standard deviation, in units of θ, of the starting values and of the first birth
-	// proposals and steps; 0 means 1. Adaptation replaces it.
+	// InitScale is the standard deviation, in units of θ, of the starting values and of the first
+	// birth proposals and steps; 0 means 1. Adaptation replaces it.
 	InitScale float64
-	// DType is the float type the densities are computed in, Float32 or Float64; the zero value means Float64.
+	// DType is the float type the densities are computed in, Float32 or Float64; the zero value
+	// means Float64.
 	DType dtypes.DType
 	// Seed selects the random streams.
 	Seed uint64
-	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf before
-	// Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any case.
+	// MaxNonFinite is the share of proposals after burn-in whose log density may be NaN or +Inf
+	// before Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any
+	// case.
 	MaxNonFinite float64
-	// Enough, when not nil, is asked about the draws so far each time another sixteenth of Iterations is done, and ends the run with true.
+	// Enough, when not nil, is asked about the draws so far each time another sixteenth of
+	// Iterations is done, and ends the run with true.
 	Enough func(*Result) bool
 	// Progress, when not nil, is called after every iteration from the goroutine of Run.
 	Progress func(Progress)

@@ -19,8 +19,9 @@ type Target interface {
 	Space() space.Space
 	// LogPrior is log p(m), up to a constant: codes [B,S] int32 -> [B]. −Inf forbids a model.
 	LogPrior(codes *graph.Node) *graph.Node
-	// LogJoint is log η(θ | m) = log p(y, θ | m), constants that depend on m kept, over active coordinates only:
-	// codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive entries of theta are 0.
+	// LogJoint is log η(θ | m) = log p(y, θ | m), constants that depend on m kept, over active
+	// coordinates only: codes [B,S] int32, mask [B,D] Bool, theta [B,D] -> [B]. Inactive entries of
+	// theta are 0.
 	LogJoint(codes, mask, theta *graph.Node) *graph.Node
 }
 
@@ -81,7 +82,8 @@ func (d *density) masks(codes []int32, mask []bool) error {
 	return run("the mask of the space", d.maskExec, [][]bool{mask}, d.codes)
 }
 
-// quadratics fills in the approximations of the models of p. It does nothing without a QuadraticTarget.
+// quadratics fills in the approximations of the models of p. It does nothing without a
+// QuadraticTarget.
 func (d *density) quadratics(p *population) error {
 	if d.quadratic == nil {
 		return nil
@@ -96,8 +98,8 @@ func (d *density) quadratics(p *population) error {
 	return run("the target's approximation", d.quadratic, [][]float64{p.precision, p.linear}, d.codes, d.mask)
 }
 
-// eval fills logPrior [R] and logJoint [R] for codes [R*S], their mask [R*D] and theta [R*D], row-major, theta 0 where
-// inactive.
+// eval fills logPrior [R] and logJoint [R] for codes [R*S], their mask [R*D] and theta [R*D],
+// row-major, theta 0 where inactive.
 func (d *density) eval(codes []int32, mask []bool, theta, logPrior, logJoint []float64) error {
 	err := tensors.MutableFlatData(d.codes, func(flat []int32) { copy(flat, codes) })
 	if err == nil {
@@ -153,7 +155,8 @@ func (d *density) close() {
 	}
 }
 
-// round returns v as the density's float type holds it, so that the host's state is the one evaluated.
+// round returns v as the density's float type holds it, so that the host's state is the one
+// evaluated.
 func (d *density) round(v float64) float64 {
 	if d.dtype == dtypes.Float32 {
 		return float64(float32(v))

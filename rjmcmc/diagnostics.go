@@ -9,13 +9,14 @@ import (
 // Summary is the posterior of one quantity and how well the chains agree about it.
 type Summary struct {
 	Mean, SD float64
-	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. An indicator that never changed
-	// tells nothing of its autocorrelation: it gets √(p(1−p)/C) with p = ½/(C+1), as if each of the C
-	// chains were one draw. Any other quantity that never changed gets 0.
+	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. An indicator that never
+	// changed tells nothing of its autocorrelation: it gets √(p(1−p)/C) with p = ½/(C+1), as if
+	// each of the C chains were one draw. Any other quantity that never changed gets 0.
 	MCSE float64
-	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari, Gelman,
-	// Simpson, Carpenter and Bürkner 2021); values above 1.01 say that the chains have not mixed. NaN when the
-	// quantity never changed or a chain has fewer than four draws, +Inf when every half-chain is constant but they differ.
+	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari,
+	// Gelman, Simpson, Carpenter and Bürkner 2021); values above 1.01 say that the chains have not
+	// mixed. NaN when the quantity never changed or a chain has fewer than four draws, +Inf when
+	// every half-chain is constant but they differ.
 	RHat float64
 	// ESS is the bulk effective number of draws over all chains; NaN as RHat.
 	ESS float64
@@ -24,7 +25,8 @@ type Summary struct {
 // fewestDraws of a chain can be compared.
 const fewestDraws = 4
 
-// Summarise describes a quantity of which there are as many draws from each of several chains, [chains][draws].
+// Summarise describes a quantity of which there are as many draws from each of several chains,
+// [chains][draws].
 func Summarise(chains [][]float64) Summary {
 	n := 0
 	var sum float64
@@ -68,7 +70,8 @@ func split(chains [][]float64) [][]float64 {
 	return halves
 }
 
-// rHat is the larger of the rank-normalised R-hat of the values and of their distances from the median.
+// rHat is the larger of the rank-normalised R-hat of the values and of their distances from the
+// median.
 func rHat(chains [][]float64) float64 {
 	all := slices.Concat(chains...)
 	slices.Sort(all)
@@ -87,7 +90,8 @@ func rHat(chains [][]float64) float64 {
 	return max(bulk, plainRHat(rankNormalise(folded)))
 }
 
-// plainRHat is √(var⁺/W) with var⁺ = (n−1)/n W + B/n: W the mean variance within chains, B/n the variance of their means.
+// plainRHat is √(var⁺/W) with var⁺ = (n−1)/n W + B/n: W the mean variance within chains, B/n the
+// variance of their means.
 func plainRHat(chains [][]float64) float64 {
 	n := float64(len(chains[0]))
 	if n < 2 {
@@ -100,7 +104,8 @@ func plainRHat(chains [][]float64) float64 {
 	return math.Sqrt((n-1)/n + between/within)
 }
 
-// variances is the mean over chains of the unbiased variance within, and the unbiased variance of the chain means.
+// variances is the mean over chains of the unbiased variance within, and the unbiased variance of
+// the chain means.
 func variances(chains [][]float64) (within, between float64) {
 	means := make([]float64, len(chains))
 	for c, chain := range chains {
@@ -120,8 +125,8 @@ func sumSquares(x []float64, centre float64) float64 {
 }
 
 // effectiveSize is the number of independent draws whose mean is as precise as that of the chains:
-// N / τ with τ = 1 + 2 Σ ρ_t, the autocorrelations ρ_t combined over chains and summed over Geyer's initial
-// monotone sequence of pairs (Vehtari et al. 2021, section 3). At most N log10 N.
+// N / τ with τ = 1 + 2 Σ ρ_t, the autocorrelations ρ_t combined over chains and summed over Geyer's
+// initial monotone sequence of pairs (Vehtari et al. 2021, section 3). At most N log10 N.
 func effectiveSize(chains [][]float64) float64 {
 	n, total := len(chains[0]), float64(len(chains)*len(chains[0]))
 	if n < 2 {
@@ -146,7 +151,8 @@ func effectiveSize(chains [][]float64) float64 {
 		}
 		return 1 - (within-sum/total)/pooled
 	}
-	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at noise, and cap rises.
+	// Pairs ρ_2k + ρ_2k+1 of a reversible chain are positive and decreasing: stop at noise, and cap
+	// rises.
 	tau, previous := -1.0, math.Inf(1)
 	for lag := 0; lag+1 < n; lag += 2 {
 		even := 1.0
@@ -164,9 +170,9 @@ func effectiveSize(chains [][]float64) float64 {
 	return total / max(tau, 1/math.Log10(total))
 }
 
-// rankNormalise replaces values by the normal quantiles of their ranks over all chains, ties sharing
-// their average rank. Up to two distinct values stay as they are: the map would be affine, and
-// nothing computed from the result sees one.
+// rankNormalise replaces values by the normal quantiles of their ranks over all chains, ties
+// sharing their average rank. Up to two distinct values stay as they are: the map would be affine,
+// and nothing computed from the result sees one.
 func rankNormalise(chains [][]float64) [][]float64 {
 	if atMostTwoValues(chains) {
 		return chains

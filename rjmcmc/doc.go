@@ -1,5 +1,5 @@
-// Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump Markov
-// chain Monte Carlo (Green 1995; appendix E.4 of the VTI paper).
+// Package rjmcmc samples a transdimensional posterior exactly in the limit, by reversible jump
+// Markov chain Monte Carlo (Green 1995; appendix E.4 of the VTI paper).
 //
 // It answers the same question as the variational engine from the same Target, and serves as its
 // check. The target density over pairs of a model m and the values θ of its active coordinates is
@@ -16,25 +16,26 @@
 //	| Walk  | one active coordinate plus a normal step               | π'/π                                  |
 //	| Joint | all active coordinates plus a correlated normal step   | π'/π                                  |
 //
-// A change of model keeps the coordinates R active, switches K off and J on. The values of J are drawn
-// afresh, always, from a normal density g(· | R), and those of K pay g of the value they had. Keeping the
-// old value of an inactive coordinate for its next birth, without that ratio, is not a valid sampler.
-// The kept coordinates give way by a linear map with Jacobian 1 ([Quadratic]), without which chains
-// do not move between models of collinear predictors.
+// A change of model keeps the coordinates R active, switches K off and J on. The values of J are
+// drawn afresh, always, from a normal density g(· | R), and those of K pay g of the value they had.
+// Keeping the old value of an inactive coordinate for its next birth, without that ratio, is not a
+// valid sampler. The kept coordinates give way by a linear map with Jacobian 1 ([Quadratic]),
+// without which chains do not move between models of collinear predictors.
 //
-// During burn-in everything about the proposals adapts to the whole population of chains: g, the maps, step sizes
-// and step correlations, see [Tuning]. After burn-in they are frozen, so that the kept draws come from one
-// fixed reversible kernel and the chains are independent. The first quarter of burn-in does not change
-// models.
+// During burn-in everything about the proposals adapts to the whole population of chains: g, the
+// maps, step sizes and step correlations, see [Tuning]. After burn-in they are frozen, so that the
+// kept draws come from one fixed reversible kernel and the chains are independent. The first
+// quarter of burn-in does not change models.
 //
-// On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the space: a member is
-// added, removed or exchanged. New members are proposed by weights that burn-in learns from the odds of earlier proposals
-// (Config.Weights to begin with), and the ratio accounts for that. The coordinates behind the place of a change shift along.
-// A target that knows the quadratic of each model ([QuadraticTarget]) gives births and kept coordinates; other
-// targets on lists get births from the pooled spread of each slot.
+// On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
+// space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
+// learns from the odds of earlier proposals (Config.Weights to begin with), and the ratio accounts
+// for that. The coordinates behind the place of a change shift along. A target that knows the
+// quadratic of each model ([QuadraticTarget]) gives births and kept coordinates; other targets on
+// lists get births from the pooled spread of each slot.
 //
-// Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a set of
-// predictors that stand in for others: look at RHat and ESS before anything else.
+// Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a
+// set of predictors that stand in for others: look at RHat and ESS before anything else.
 //
 //	| here       | paper   | meaning                                        | shape            |
 //	| codes      | m       | outcomes of the sites                          | [S] per draw     |

@@ -6,12 +6,15 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// evidenceGroups is the largest number of groups of chains whose evidences are compared for the error.
+// evidenceGroups is the largest number of groups of chains whose evidences are compared for the
+// error.
 const evidenceGroups = 16
 
-// LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between groups of chains. It takes a run with Temperatures, and a target whose
-// prior over models is normalised; both numbers are NaN without tempering or with fewer than four chains. Each pair of neighbouring temperatures gives the ratio of their normalising
-// constants by the acceptance ratio of Bennett (1976), which uses the draws of both; the flattest density is normalised.
+// LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between
+// groups of chains. It takes a run with Temperatures, and a target whose prior over models is
+// normalised; both numbers are NaN without tempering or with fewer than four chains. Each pair of
+// neighbouring temperatures gives the ratio of their normalising constants by the acceptance ratio
+// of Bennett (1976), which uses the draws of both; the flattest density is normalised.
 func (r *Result) LogEvidence() (value, se float64) {
 	if len(r.ladder) == 1 || r.Chains < 4 {
 		return math.NaN(), math.NaN()
@@ -40,8 +43,9 @@ func (r *Result) logEvidence(first, last int) (sum float64) {
 	return sum
 }
 
-// logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f, the log ratio of the normalising constants of the colder to the hotter density,
-// by bisection; w is the log ratio of the densities at as many draws of each.
+// logRatio solves Σ_hot 1/(1 + exp(f − w)) = Σ_cold 1/(1 + exp(w − f)) for f, the log ratio of the
+// normalising constants of the colder to the hotter density, by bisection; w is the log ratio of
+// the densities at as many draws of each.
 func logRatio(cold, hot []float64) float64 {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{cold, hot} {

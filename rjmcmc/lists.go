@@ -7,8 +7,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// list is a space of short ascending lists of items, [space.Lists] or one that embeds it. Its coordinates belong to places in
-// the list, so that the coefficient of an item has another coordinate when a smaller item comes or goes.
+// list is a space of short ascending lists of items, [space.Lists] or one that embeds it. Its
+// coordinates belong to places in the list, so that the coefficient of an item has another
+// coordinate when a smaller item comes or goes.
 type list interface {
 	space.Mover
 	Items() int
@@ -23,8 +24,9 @@ type list interface {
 
 var _ list = (*space.Lists)(nil)
 
-// label tells what coordinate j of a model stands for: the same coefficient has the same label in every model. Labels ascend with the
-// coordinates in use. In spaces other than lists a coordinate is its own label.
+// label tells what coordinate j of a model stands for: the same coefficient has the same label in
+// every model. Labels ascend with the coordinates in use. In spaces other than lists a coordinate
+// is its own label.
 func (s *sampler) label(code []int32, j int) int {
 	if s.list == nil || j < s.list.Fixed() {
 		return j
@@ -35,21 +37,24 @@ func (s *sampler) label(code []int32, j int) int {
 
 // Settings of the weights of items.
 const (
-	// uniformShare of new items is proposed uniformly, so that none is out of reach whatever the weights say.
+	// uniformShare of new items is proposed uniformly, so that none is out of reach whatever the
+	// weights say.
 	uniformShare = 0.25
 	// guessWeight is what the weight of an item so far counts when it is renewed, in proposals.
 	guessWeight = 1
 )
 
-// itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an item compares the model with and
-// without it, at the rest of the chain's state: odds o of being in, whether or not it is accepted. The mean of
-// o/(1+o) estimates the item's inclusion probability, and an item is proposed in proportion to that.
+// itemWeights learns during burn-in how often to propose each item. A proposal to add or remove an
+// item compares the model with and without it, at the rest of the chain's state: odds o of being
+// in, whether or not it is accepted. The mean of o/(1+o) estimates the item's inclusion
+// probability, and an item is proposed in proportion to that.
 type itemWeights struct {
 	inclusion  []float64 // [p] estimates so far
 	sum, count []float64 // [p] of the window
 }
 
-// newItemWeights starts from given weights, nil for none: an expected two members, shared out by weight.
+// newItemWeights starts from given weights, nil for none: an expected two members, shared out by
+// weight.
 func newItemWeights(items int, weights []float64) *itemWeights {
 	const members = 2
 	w := &itemWeights{
@@ -68,7 +73,8 @@ func newItemWeights(items int, weights []float64) *itemWeights {
 	return w
 }
 
-// observe takes in a proposal from one list to another whose log posterior odds are logOdds. Exchanges say nothing of one item alone.
+// observe takes in a proposal from one list to another whose log posterior odds are logOdds.
+// Exchanges say nothing of one item alone.
 func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	longer, shorter := to, from
 	if len(from) > len(to) {

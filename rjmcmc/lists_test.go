@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// listTarget is a linearTarget over the subsets of at most k of its groups, as lists: the intercept is fixed, and a slot gathers its columns.
+// listTarget is a linearTarget over the subsets of at most k of its groups, as lists: the intercept
+// is fixed, and a slot gathers its columns.
 type listTarget struct {
 	linearTarget
 	lists   *space.Lists
@@ -68,9 +69,12 @@ func (l listTarget) design(codes *graph.Node) *graph.Node {
 		}
 	}
 	batch := codes.Shape().Dim(0)
-	columns := graph.Gather(graph.Const(g, l.columns), graph.Reshape(codes, -1, 1))                 // [B*k, W]
-	rows := graph.Gather(graph.Const(g, transposed), graph.Reshape(columns, -1, 1))                 // [B*k*W, n]
-	intercept := graph.BroadcastToDims(graph.Const(g, [][][]float64{{transposed[0]}}), batch, 1, n) // column 0
+	// [B*k, W]
+	columns := graph.Gather(graph.Const(g, l.columns), graph.Reshape(codes, -1, 1))
+	// [B*k*W, n]
+	rows := graph.Gather(graph.Const(g, transposed), graph.Reshape(columns, -1, 1))
+	// column 0
+	intercept := graph.BroadcastToDims(graph.Const(g, [][][]float64{{transposed[0]}}), batch, 1, n)
 	return graph.Concatenate([]*graph.Node{intercept, graph.Reshape(rows, batch, -1, n)}, 1)
 }
 
@@ -104,8 +108,8 @@ func (l listTarget) exactLists() map[string]exactModel {
 	return models
 }
 
-// worst is the largest error of model probabilities, inclusion and moments of coefficients in their standard errors, and the chi-square of
-// the model probabilities above 0.002 per degree of freedom.
+// worst is the largest error of model probabilities, inclusion and moments of coefficients in their
+// standard errors, and the chi-square of the model probabilities above 0.002 per degree of freedom.
 func (l listTarget) worst(t testing.TB, r *Result) (z, chi2 float64, where string) {
 	see := func(got Summary, want float64, format string, args ...any) float64 {
 		e := math.Abs(got.Mean-want) / got.MCSE
@@ -181,7 +185,8 @@ func (a tilted) Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precisio
 	return graph.Mul(precision, graph.InsertAxes(graph.AddScalar(graph.MulScalar(tilt, 0.3), 1), 1)), graph.Add(linear, graph.MulScalar(tilt, 4))
 }
 
-// smallList has an intercept, six items of one column and one of two, the second nearly a copy of the first, at most four of them in a model.
+// smallList has an intercept, six items of one column and one of two, the second nearly a copy of
+// the first, at most four of them in a model.
 func smallList(t testing.TB) listTarget {
 	rng := rand.New(rand.NewPCG(4, 2))
 	groups := [][]int{{1}, {2}, {3}, {4, 5}, {6}, {7}, {8}}

@@ -33,8 +33,8 @@ func (m Move) String() string {
 	return fmt.Sprintf("move(%d)", int(m))
 }
 
-// proposeCodes changes the model in row c of the proposal, a copy of the state. false means that the move
-// does not exist from here and the chain stays.
+// proposeCodes changes the model in row c of the proposal, a copy of the state. false means that
+// the move does not exist from here and the chain stays.
 func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	code, _, _ := s.proposal.row(c)
 	switch {
@@ -50,8 +50,9 @@ func (s *sampler) proposeCodes(w *workspace, move Move, c int) bool {
 	return s.proposeSwap(s.rngs[c], code)
 }
 
-// compare fills w with the coordinates that stay, die and are born between the model of row c and the proposed one, and
-// carries the values of those that stay to their new coordinates. All other values of the proposal are 0.
+// compare fills w with the coordinates that stay, die and are born between the model of row c and
+// the proposed one, and carries the values of those that stay to their new coordinates. All other
+// values of the proposal are 0.
 func (s *sampler) compare(w *workspace, c int) {
 	code, theta, mask := s.proposal.row(c)
 	old, values, was := s.state.row(c)
@@ -127,8 +128,8 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 	return logRatio
 }
 
-// proposeStep moves the values of row c within its model. false as for proposeCodes; scale is the index of
-// the step size used.
+// proposeStep moves the values of row c within its model. false as for proposeCodes; scale is the
+// index of the step size used.
 func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved bool) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)
@@ -158,8 +159,8 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 	return len(active), true
 }
 
-// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or with
-// the spreads of births where Λ is unknown or not positive definite.
+// proposeJoint adds a normal step with covariance scale² Λ_AA⁻¹ over the active coordinates A, or
+// with the spreads of births where Λ is unknown or not positive definite.
 func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []int) {
 	step := w.take(len(active))
 	for a := range step {
@@ -188,8 +189,8 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	}
 }
 
-// proposeJump changes one site, uniform among those with a choice, to another outcome, uniform among the
-// others. The reverse has the same probability.
+// proposeJump changes one site, uniform among those with a choice, to another outcome, uniform
+// among the others. The reverse has the same probability.
 func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	if len(s.free) == 0 {
 		return false
@@ -203,10 +204,11 @@ func (s *sampler) proposeJump(rng *rand.Rand, code []int32) bool {
 	return true
 }
 
-// proposeSwap exchanges the outcomes of two sites with equally many outcomes that differ. The first site
-// a is uniform among all that have a like, the second b uniform among its likes of another outcome: d_a of them.
-// The pair is so chosen with probability ∝ 1/d_a + 1/d_b, and the exchange, which keeps the number of sites at each
-// outcome, turns d_a into d_b and back: the reverse has the same probability.
+// proposeSwap exchanges the outcomes of two sites with equally many outcomes that differ. The first
+// site a is uniform among all that have a like, the second b uniform among its likes of another
+// outcome: d_a of them. The pair is so chosen with probability ∝ 1/d_a + 1/d_b, and the exchange,
+// which keeps the number of sites at each outcome, turns d_a into d_b and back: the reverse has the
+// same probability.
 func (s *sampler) proposeSwap(rng *rand.Rand, code []int32) bool {
 	if len(s.paired) == 0 {
 		return false

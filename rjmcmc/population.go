@@ -1,14 +1,17 @@
 package rjmcmc
 
-// population is one state per row, R of them, row-major: the chains, and behind them their copies at each temperature.
+// population is one state per row, R of them, row-major: the chains, and behind them their copies
+// at each temperature.
 type population struct {
 	sites, dim int
 	codes      []int32   // [R*S]
 	theta      []float64 // [R*D]
 	mask       []bool    // [R*D]
-	base, tilt []float64 // log p(m) g(θ), and log η(θ | m) − log g(θ), which β multiplies (tempering.go) [R]
+	// log p(m) g(θ), and log η(θ | m) − log g(θ), which β multiplies (tempering.go) [R]
+	base, tilt []float64
 	logDensity []float64 // base + β tilt [R]
-	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a QuadraticTarget; else nil.
+	// precision [R*D*D] and linear [R*D] are the approximation of each row's model by a
+	// QuadraticTarget; else nil.
 	precision, linear []float64
 	ladder            *ladder
 }
@@ -61,7 +64,8 @@ func exchange[T any](a, b []T) {
 	}
 }
 
-// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry i of its linear part: those of g and η, weighted by β.
+// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry
+// i of its linear part: those of g and η, weighted by β.
 func (p *population) curvature(c, i, j int) float64 {
 	beta := p.ladder.of(c)
 	value := beta * p.precision[(c*p.dim+i)*p.dim+j]

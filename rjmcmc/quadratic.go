@@ -2,26 +2,28 @@ package rjmcmc
 
 import "gonum.org/v1/gonum/mat"
 
-// MaxQuadraticDim is the largest D for which a quadratic approximation is fitted: its cost grows as D³.
+// MaxQuadraticDim is the largest D for which a quadratic approximation is fitted: its cost grows as
+// D³.
 const MaxQuadraticDim = 128
 
 // Quadratic approximates the log density of every model by one quadratic form over all coordinates,
 //
 //	log η(θ | m) ≈ c(m) + b_A'θ_A − ½ θ_A' Λ_AA θ_A,
 //
-// A the active coordinates. It is exact for linear regression with known variance, and close wherever leaving a
-// coordinate out is the same as setting it to 0. Proposals built on it are right for every target;
-// a poor fit only makes them less often accepted.
+// A the active coordinates. It is exact for linear regression with known variance, and close
+// wherever leaving a coordinate out is the same as setting it to 0. Proposals built on it are right
+// for every target; a poor fit only makes them less often accepted.
 type Quadratic struct {
 	Linear    []float64 // b, [D]
 	Precision []float64 // Λ, symmetric, [D*D]
-	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j: 0 when the approximation is exact. [D]
+	// Excess is the variance of ∂ log η/∂θ_j about its linear fit b_j − (Λθ)_j: 0 when the
+	// approximation is exact. [D]
 	Excess []float64
 }
 
-// fit estimates a Quadratic by least squares from one-coordinate steps. A step δ of coordinate i that
-// changes the log density by Δ has Δ/δ = b_i − Σ_k Λ_ik θ̄_k where the density is quadratic, θ̄ the midpoint:
-// a linear regression for each row of Λ, with weights δ².
+// fit estimates a Quadratic by least squares from one-coordinate steps. A step δ of coordinate i
+// that changes the log density by Δ has Δ/δ = b_i − Σ_k Λ_ik θ̄_k where the density is quadratic,
+// θ̄ the midpoint: a linear regression for each row of Λ, with weights δ².
 type fit struct {
 	dim  int
 	rows []regression
@@ -45,7 +47,8 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of log density above which a step says more about tails than about the bulk.
+// implausible is the change of log density above which a step says more about tails than about the
+// bulk.
 const implausible = 50
 
 // observe adds a step of coordinate i from theta by delta that changed the log density by change.
@@ -118,8 +121,9 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 	return q
 }
 
-// solve returns the coefficients of x, nil when there are too few steps. A ridge worth 1/n of a step, n the number of
-// steps that speak about a coefficient, holds those that the steps leave open near 0 and hardly touches the others.
+// solve returns the coefficients of x, nil when there are too few steps. A ridge worth 1/n of a
+// step, n the number of steps that speak about a coefficient, holds those that the steps leave open
+// near 0 and hardly touches the others.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {
@@ -148,7 +152,8 @@ func (r *regression) solve() []float64 {
 	return coefficients.RawVector().Data
 }
 
-// recentre returns the constant that suits a given row of Λ, and the mean square of what it leaves unexplained.
+// recentre returns the constant that suits a given row of Λ, and the mean square of what it leaves
+// unexplained.
 func (r *regression) recentre(precision []float64) (constant, excess float64) {
 	n := len(r.crossed)
 	coefficients := make([]float64, n)

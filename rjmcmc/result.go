@@ -8,13 +8,15 @@ import (
 
 // Info counts what happened after burn-in.
 type Info struct {
-	// Proposed and Accepted count proposals by Move. Moves that do not exist from a state (a Swap when
-	// all sites agree) are not proposals.
+	// Proposed and Accepted count proposals by Move. Moves that do not exist from a state (a Swap
+	// when all sites agree) are not proposals.
 	Proposed, Accepted [numMoves]int
 	// NonFinite counts proposals whose log density was NaN or +Inf. They were rejected.
 	NonFinite int
-	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the posterior first, and RoundTrips counts how often a state went from
-	// the posterior to the flattest density and back. Nil and 0 without tempering. All other counts are of the posterior's own chains.
+	// Exchanges are the shares of accepted exchanges between neighbouring temperatures, the
+	// posterior first, and RoundTrips counts how often a state went from the posterior to the
+	// flattest density and back. Nil and 0 without tempering. All other counts are of the
+	// posterior's own chains.
 	Exchanges  []float64
 	RoundTrips int
 }
@@ -45,7 +47,8 @@ type Result struct {
 	Tuning Tuning
 
 	ladder []float64 // β of the temperatures [T]
-	tilt   []float64 // what β multiplies, of all rows at each kept iteration [N/C*R]; nil without tempering
+	// what β multiplies, of all rows at each kept iteration [N/C*R]; nil without tempering
+	tilt []float64
 
 	codes []int32   // [N*S]
 	theta []float64 // [N*D]
@@ -98,7 +101,8 @@ func (r *Result) series(f func(draw int) float64) [][]float64 {
 	return chains
 }
 
-// Inclusion summarises the indicator that coordinate j is active: Mean is its posterior probability.
+// Inclusion summarises the indicator that coordinate j is active: Mean is its posterior
+// probability.
 func (r *Result) Inclusion(j int) Summary {
 	return r.summariseIndicator(func(d int) bool { return r.mask[d*r.Dim+j] })
 }
@@ -116,7 +120,8 @@ func (r *Result) Contains(item int32) Summary {
 	})
 }
 
-// Counts is how many draws have each of the given number of items as a member, for a space of lists.
+// Counts is how many draws have each of the given number of items as a member, for a space of
+// lists.
 func (r *Result) Counts(items int) []int {
 	counts := make([]int, items)
 	for _, item := range r.codes {
@@ -136,12 +141,13 @@ func (r *Result) LogDensitySummary() Summary {
 type Model struct {
 	Codes []int32 // [S]
 	Draws int     // how many draws have it
-	// Summary is that of its indicator: Mean is its posterior probability, MCSE its Monte Carlo error.
+	// Summary is that of its indicator: Mean is its posterior probability, MCSE its Monte Carlo
+	// error.
 	Summary
 }
 
-// Models lists visited models by decreasing probability (ties by code), at most limit of them; limit 0
-// lists all. Each costs a pass over the draws.
+// Models lists visited models by decreasing probability (ties by code), at most limit of them;
+// limit 0 lists all. Each costs a pass over the draws.
 func (r *Result) Models(limit int) []Model {
 	models, numbers := r.visited()
 	order := make([]int32, len(models))
@@ -171,7 +177,8 @@ func (r *Result) Visited() int {
 	return len(models)
 }
 
-// visited lists the models in order of appearance, and the position there of the model of each draw.
+// visited lists the models in order of appearance, and the position there of the model of each
+// draw.
 func (r *Result) visited() (models []Model, numbers []int32) {
 	numbers = make([]int32, r.Draws())
 	known := map[string]int32{}

@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// robustTarget is the misspecified regression of section 5.1: y_i ~ 0.9 N(x_i'β, 1) + 0.1 N(x_i'β, 10²), β_j ~ N(0, 1.5²),
-// all subsets of the columns after the first equally likely.
+// robustTarget is the misspecified regression of section 5.1: y_i ~ 0.9 N(x_i'β, 1) + 0.1 N(x_i'β,
+// 10²), β_j ~ N(0, 1.5²), all subsets of the columns after the first equally likely.
 type robustTarget struct {
 	space *space.Subsets
 	x     [][]float64 // [n][D]
@@ -62,8 +62,9 @@ func readNumbers(t *testing.T, path string) [][]float64 {
 	return rows
 }
 
-// The evidence of all 128 models is known from tempered sequential Monte Carlo (testdata/README.md). The chains
-// must reproduce the model probabilities, where a sampler that keeps stale coefficients is 0.16 off in total variation.
+// The evidence of all 128 models is known from tempered sequential Monte Carlo
+// (testdata/README.md). The chains must reproduce the model probabilities, where a sampler that
+// keeps stale coefficients is 0.16 off in total variation.
 func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10 s of sampling")
@@ -81,7 +82,8 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			oracle := make([]float64, 128)
 			var total, oracleError float64
 			for _, row := range readNumbers(t, "../testdata/robust_vs/"+name+"_logz.csv") {
-				index, err := strconv.ParseInt(strconv.Itoa(int(row[0])), 2, 32) // leading zeros of the bits are lost as a number
+				// leading zeros of the bits are lost as a number
+				index, err := strconv.ParseInt(strconv.Itoa(int(row[0])), 2, 32)
 				require.NoError(t, err)
 				oracle[index] = math.Exp(row[1])
 				total += oracle[index]
@@ -99,7 +101,8 @@ func TestRobustRegressionAgainstTemperedSMC(t *testing.T) {
 			for i := range oracle {
 				distance += math.Abs(got[i]-oracle[i]/total) / 2
 			}
-			// Half the sum of absolute errors: at most three times what the standard errors of both make likely.
+			// Half the sum of absolute errors: at most three times what the standard errors of both
+			// make likely.
 			assert.Less(t, distance, 3*(samplerError+oracleError/total)/2)
 			assert.Less(t, distance, 0.03)
 			for j := 1; j < r.Dim; j++ {

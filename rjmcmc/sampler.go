@@ -16,9 +16,10 @@ import (
 
 // Run samples the target. The backend evaluates its graphs.
 //
-// When ctx is cancelled, Run stops after the move in progress and returns the error of ctx (wrapped)
-// with the draws so far, nil if burn-in had not ended. It also returns the draws along with an error
-// when more than MaxNonFinite of the proposals after burn-in had no finite log density.
+// When ctx is cancelled, Run stops after the move in progress and returns the error of ctx
+// (wrapped) with the draws so far, nil if burn-in had not ended. It also returns the draws along
+// with an error when more than MaxNonFinite of the proposals after burn-in had no finite log
+// density.
 func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
 	s, err := newSampler(backend, target, cfg)
 	if err != nil {
@@ -35,24 +36,28 @@ type sampler struct {
 	cards   []int
 	dim     int
 	density *density
-	// transfer proposes the values of a chain whose model changes; propagate, but for tests of broken samplers.
+	// transfer proposes the values of a chain whose model changes; propagate, but for tests of
+	// broken samplers.
 	transfer func(w *workspace, c int) float64
 	// logExchange is the log acceptance ratio of an exchange; tiltRatio, but for such tests.
 	logExchange func(cold, hot int) float64
 
-	list   list          // the space if its coordinates are those of places in a list; else nil
-	mover  space.Mover   // what proposes other models; nil for jumps and swaps of sites
-	free   []int         // sites with at least two outcomes
-	likes  map[int][]int // sites by number of outcomes, where there are at least two of two outcomes or more
-	paired []int         // sites in likes, ascending
+	list  list        // the space if its coordinates are those of places in a list; else nil
+	mover space.Mover // what proposes other models; nil for jumps and swaps of sites
+	free  []int       // sites with at least two outcomes
+	// sites by number of outcomes, where there are at least two of two outcomes or more
+	likes  map[int][]int
+	paired []int // sites in likes, ascending
 
 	rows            int          // R, chains times temperatures
 	rngs            []*rand.Rand // one per row
 	state, proposal *population
-	scale           []int     // step size used by the move in progress, per row
-	moved           []bool    // whether the move in progress exists, per row
-	logChoice       []float64 // log probability of choosing the way back over that of the way forth, per row
-	logRatio        []float64 // what the proposal densities add to the log acceptance ratio, per row
+	scale           []int  // step size used by the move in progress, per row
+	moved           []bool // whether the move in progress exists, per row
+	// log probability of choosing the way back over that of the way forth, per row
+	logChoice []float64
+	// what the proposal densities add to the log acceptance ratio, per row
+	logRatio []float64
 
 	workspaces []workspace // one per goroutine
 
@@ -218,13 +223,14 @@ func (s *sampler) endBurnIn(t int) error {
 	return nil
 }
 
-// settling is the share of burn-in without changes of model, in which the chains, spread over models, find the
-// place and width of their coordinates. Were they free to leave, they would abandon any coordinate whose posterior
-// lies far from its first guess before learning where that is.
+// settling is the share of burn-in without changes of model, in which the chains, spread over
+// models, find the place and width of their coordinates. Were they free to leave, they would
+// abandon any coordinate whose posterior lies far from its first guess before learning where that
+// is.
 const settling = 0.25
 
-// schedule is the number of moves of each kind in iteration t. Settling chains walk instead of changing
-// model: walks are what the quadratic approximation is fitted to.
+// schedule is the number of moves of each kind in iteration t. Settling chains walk instead of
+// changing model: walks are what the quadratic approximation is fitted to.
 func (s *sampler) schedule(t int) [numMoves]int {
 	moves := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
 	if moves[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {
@@ -255,7 +261,8 @@ func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 // chainsPerGoroutine is the least number of rows worth a goroutine.
 const chainsPerGoroutine = 32
 
-// eachRow calls f for every row, from several goroutines. What f does with a row must touch no other.
+// eachRow calls f for every row, from several goroutines. What f does with a row must touch no
+// other.
 func (s *sampler) eachRow(f func(w *workspace, c int)) {
 	workers := len(s.workspaces)
 	var wait sync.WaitGroup

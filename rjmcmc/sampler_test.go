@@ -37,8 +37,8 @@ func correlatedLinear(t testing.TB) linearTarget {
 	return l
 }
 
-// worst is the largest error of model probabilities and of first and second moments of the coefficients,
-// in their own Monte Carlo standard errors.
+// worst is the largest error of model probabilities and of first and second moments of the
+// coefficients, in their own Monte Carlo standard errors.
 func (l linearTarget) worst(r *Result) (float64, string) {
 	var z float64
 	var where string
@@ -216,8 +216,8 @@ func TestTwoModelsOfDifferentDimension(t *testing.T) {
 	}
 }
 
-// Sites with three and two outcomes, one with a single outcome, masks in no relation to them: jumps and swaps must be reversible
-// whatever the space.
+// Sites with three and two outcomes, one with a single outcome, masks in no relation to them: jumps
+// and swaps must be reversible whatever the space.
 func TestAnyCards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	cards := []int{3, 2, 3, 1, 2, 3}

@@ -10,9 +10,9 @@ import (
 // Starting points.
 const (
 	startTries = 100
-	// startSites is the number of sites up to which starts range from sparse to dense. In larger spaces they thin out, to
-	// at most startSites²/S sites: a start with many wrong predictors explains the data by accident,
-	// and no step that keeps most of them leads out.
+	// startSites is the number of sites up to which starts range from sparse to dense. In larger
+	// spaces they thin out, to at most startSites²/S sites: a start with many wrong predictors
+	// explains the data by accident, and no step that keeps most of them leads out.
 	startSites = 16
 )
 
@@ -70,7 +70,8 @@ func (s *sampler) initialise() error {
 		len(pending), s.rows, startTries, c, s.proposal.logDensity[c], code)
 }
 
-// startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up to the given share of sites off outcome 0.
+// startModel writes the model in which chain c starts: that of Config.Starts, or one drawn with up
+// to the given share of sites off outcome 0.
 func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32) {
 	if len(s.cfg.Starts) > 0 {
 		copy(code, s.cfg.Starts[c%len(s.cfg.Starts)])
@@ -95,7 +96,8 @@ func (s *sampler) startModel(rng *rand.Rand, c int, share float64, code []int32)
 	}
 }
 
-// startValues draws the values of row c from the approximation of a QuadraticTarget, where there is one: three times as wide.
+// startValues draws the values of row c from the approximation of a QuadraticTarget, where there is
+// one: three times as wide.
 func (s *sampler) startValues(w *workspace, c int) {
 	w.reset()
 	_, theta, mask := s.proposal.row(c)

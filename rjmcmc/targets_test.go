@@ -9,8 +9,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// linearTarget is y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns and each optional column in with
-// probability inclusion, a priori independent. Everything about it is known in closed form.
+// linearTarget is y ~ N(X β, σ²) with β_j ~ N(0, τ²) for the active columns and each optional
+// column in with probability inclusion, a priori independent. Everything about it is known in
+// closed form.
 type linearTarget struct {
 	space     *space.Subsets
 	x         [][]float64 // [n][D]
@@ -125,7 +126,8 @@ func (l linearTarget) enumerate() (models []exactModel, logEvidence float64) {
 }
 
 // tableTarget has evidence 1 in every model: the coordinates active in model m are independent
-// normals with mean centre[m][j] and standard deviation spread[j]. Its posterior over models is the prior.
+// normals with mean centre[m][j] and standard deviation spread[j]. Its posterior over models is the
+// prior.
 type tableTarget struct {
 	space  space.Space
 	prior  []float64   // [M]

@@ -12,9 +12,12 @@ import (
 //
 //	π_β(m, θ) ∝ p(m) g(θ)^(1−β) η(θ | m)^β,  1 = β_0 > … > β_{T−1} = 0,
 //
-// with g a wide normal density of the active coordinates. At β = 0 models follow their prior and nothing separates modes. After each iteration, the even
-// and the odd pairs of neighbours in turn exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η − log g: pairs that take turns let
-// states travel straight through the ladder (Okabe et al. 2001). The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al. 2022).
+// with g a wide normal density of the active coordinates. At β = 0 models follow their prior and
+// nothing separates modes. After each iteration, the even and the odd pairs of neighbours in turn
+// exchange their states with probability min(1, exp((β_t − β_{t+1}) (x_{t+1} − x_t))), x = log η −
+// log g: pairs that take turns let states travel straight through the ladder (Okabe et al. 2001).
+// The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al.
+// 2022).
 
 // ladder are the temperatures of a run, and what their exchanges tell.
 type ladder struct {
@@ -30,13 +33,15 @@ type ladder struct {
 }
 
 // replica follows a state on its way through the ladder.
-type replica struct{ left, returning bool } // the posterior last, and is on the way back from the flattest density
+// the posterior last, and is on the way back from the flattest density
+type replica struct{ left, returning bool }
 
 // Settings of the ladder.
 const (
 	// widening is how much wider g is than what the posterior's chains show of a coordinate.
 	widening = 2
-	// firstPower of evenly spaced numbers are the first β; refusals are interpolated over β to the power of 1/firstPower.
+	// firstPower of evenly spaced numbers are the first β; refusals are interpolated over β to the
+	// power of 1/firstPower.
 	firstPower = 3
 	// leastRefused keeps temperatures apart that never refuse.
 	leastRefused = 1e-3
@@ -69,7 +74,8 @@ func (l *ladder) normalise() {
 // of is the β of a row.
 func (l *ladder) of(row int) float64 { return l.beta[row/l.chains] }
 
-// logReference is log g of the active coordinates of a row; 0 without tempering, where it would only be added and subtracted.
+// logReference is log g of the active coordinates of a row; 0 without tempering, where it would
+// only be added and subtracted.
 func (l *ladder) logReference(theta []float64, mask []bool) float64 {
 	if len(l.beta) == 1 {
 		return 0
@@ -108,7 +114,8 @@ func (s *sampler) evaluate(p *population) error {
 	return nil
 }
 
-// exchange lets half of the pairs of neighbours exchange their states, the other half in the next iteration.
+// exchange lets half of the pairs of neighbours exchange their states, the other half in the next
+// iteration.
 func (s *sampler) exchange(iteration int) {
 	l := s.ladder
 	if len(l.beta) == 1 {
@@ -134,7 +141,8 @@ func (s *sampler) exchange(iteration int) {
 	l.follow()
 }
 
-// tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring temperatures.
+// tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring
+// temperatures.
 func (s *sampler) tiltRatio(cold, hot int) float64 {
 	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
@@ -151,8 +159,8 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew takes g from what the posterior's chains show, and places the temperatures by the refusals since the last time: each pair is to have its share of
-// their sum. All densities change.
+// renew takes g from what the posterior's chains show, and places the temperatures by the refusals
+// since the last time: each pair is to have its share of their sum. All densities change.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.sd {
 		l.mean[j], l.sd[j] = posterior.BirthMean[j], widening*posterior.BirthSD[j]
@@ -187,7 +195,8 @@ func (l *ladder) restart() {
 	l.roundTrips = 0
 }
 
-// report is the share of accepted exchanges of each pair and the number of round trips since the last restart; nil and 0 without tempering.
+// report is the share of accepted exchanges of each pair and the number of round trips since the
+// last restart; nil and 0 without tempering.
 func (l *ladder) report() (accepted []float64, roundTrips int) {
 	for t, tried := range l.tried {
 		accepted = append(accepted, 1-l.refused[t]/tried)

@@ -13,8 +13,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// separated has two models of one coordinate each, and two modes in the second, many standard deviations apart: N(4, 0.1²) in the first model, with evidence e^-6, and
-// ¾ N(−4, 0.1²) + ¼ N(4, 0.1²) in the second. Equal prior probabilities.
+// separated has two models of one coordinate each, and two modes in the second, many standard
+// deviations apart: N(4, 0.1²) in the first model, with evidence e^-6, and ¾ N(−4, 0.1²) + ¼ N(4,
+// 0.1²) in the second. Equal prior probabilities.
 type separated struct{ *space.Table }
 
 func newSeparated(t *testing.T) separated {
@@ -42,8 +43,9 @@ func (separated) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	return graph.Where(second, both, graph.AddScalar(normal(0, 4, 1), -6))
 }
 
-// With temperatures chains find the weights of modes that they cannot walk between, and the evidence, in a posterior where plain chains stay where they began. Bounds of
-// 5 standard errors on four quantities: a false alarm in 1e5 runs.
+// With temperatures chains find the weights of modes that they cannot walk between, and the
+// evidence, in a posterior where plain chains stay where they began. Bounds of 5 standard errors on
+// four quantities: a false alarm in 1e5 runs.
 func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	target := newSeparated(t)
 	cfg := Config{Chains: 32, BurnIn: 300, Iterations: 3000, Seed: 3, Starts: [][]int32{{1}}}
@@ -70,7 +72,8 @@ func TestTemperedChainsCrossBetweenModes(t *testing.T) {
 	assert.Greater(t, r.Info.RoundTrips, 50)
 }
 
-// Tempered chains sample the posterior of the linear model too, with and without its approximation; exchanges without their ratio do not.
+// Tempered chains sample the posterior of the linear model too, with and without its approximation;
+// exchanges without their ratio do not.
 func TestTemperedLinearModel(t *testing.T) {
 	l := correlatedLinear(t)
 	cfg := Config{Chains: 48, BurnIn: 300, Iterations: 1200, Thin: 2, Seed: 1, Temperatures: 4}
@@ -108,7 +111,8 @@ func TestLogRatio(t *testing.T) {
 	var cold, hot []float64
 	for i := range n {
 		u := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/n-1)
-		logDensityRatio := func(x float64) float64 { return -0.5*x*x*4 + 0.5*x*x + 3 } // N(0, ½²) to N(0, 1), times e³
+		// N(0, ½²) to N(0, 1), times e³
+		logDensityRatio := func(x float64) float64 { return -0.5*x*x*4 + 0.5*x*x + 3 }
 		cold, hot = append(cold, logDensityRatio(u/2)), append(hot, logDensityRatio(u))
 	}
 	assert.InDelta(t, 3-math.Ln2, logRatio(cold, hot), 1e-3)

@@ -10,13 +10,14 @@ import (
 //
 //	θ_R | θ_X ~ N(Λ_RR⁻¹ (b_R − Λ_RX θ_X), Λ_RR⁻¹),  X = K before, J after,
 //
-// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, carries one conditional distribution into the other.
-// Its Jacobian is 1, it undoes itself when K and J change places, and θ_J' drawn from the approximate
-// marginal of θ_J in the new model makes the acceptance ratio the ratio of the two models' evidences, up to the error
-// of the approximation. Where predictors are collinear nothing less moves between models.
+// so that the move θ_R' = θ_R + W_K θ_K − W_J θ_J', W_X = Λ_RR⁻¹ Λ_RX, carries one conditional
+// distribution into the other. Its Jacobian is 1, it undoes itself when K and J change places, and
+// θ_J' drawn from the approximate marginal of θ_J in the new model makes the acceptance ratio the
+// ratio of the two models' evidences, up to the error of the approximation. Where predictors are
+// collinear nothing less moves between models.
 
-// marginal is the normal distribution of coordinates X switched on beside kept coordinates R, and how R
-// gives way to them. It depends on R and X alone.
+// marginal is the normal distribution of coordinates X switched on beside kept coordinates R, and
+// how R gives way to them. It depends on R and X alone.
 type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
 	mean   []float64 // [X]
@@ -24,8 +25,8 @@ type marginal struct {
 	memory *workspace
 }
 
-// workspace is what one goroutine needs to work on one chain after another: lists of coordinates, and memory for
-// vectors and matrices that lasts until the next chain.
+// workspace is what one goroutine needs to work on one chain after another: lists of coordinates,
+// and memory for vectors and matrices that lasts until the next chain.
 type workspace struct {
 	kept, died, born []int // kept and born in the new model, died in the old
 	from             []int // the kept ones in the old model
@@ -41,7 +42,8 @@ func (w *workspace) reset() { w.used = 0 }
 // take returns n zeros.
 func (w *workspace) take(n int) []float64 {
 	if w.used+n > len(w.memory) {
-		w.memory, w.used = make([]float64, 2*len(w.memory)+n), 0 // earlier slices keep the old block
+		// earlier slices keep the old block
+		w.memory, w.used = make([]float64, 2*len(w.memory)+n), 0
 	}
 	taken := w.memory[w.used : w.used+n : w.used+n]
 	w.used += n
@@ -49,7 +51,8 @@ func (w *workspace) take(n int) []float64 {
 	return taken
 }
 
-// marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil: none).
+// marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil:
+// none).
 func (t *Tuning) marginal(w *workspace, kept, x []int, factor []float64) marginal {
 	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
@@ -63,7 +66,8 @@ func (t *Tuning) marginal(w *workspace, kept, x []int, factor []float64) margina
 	return m
 }
 
-// factorise returns the lower Cholesky factor of Λ over the given coordinates, nil when Λ is not positive definite there.
+// factorise returns the lower Cholesky factor of Λ over the given coordinates, nil when Λ is not
+// positive definite there.
 func (q *Quadratic) factorise(w *workspace, coordinates []int) []float64 {
 	d, n := len(q.Linear), len(coordinates)
 	a := w.take(n * n)
@@ -78,8 +82,8 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) []float64 {
 	return a
 }
 
-// marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R), covariance S⁻¹, widened
-// by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
+// marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R),
+// covariance S⁻¹, widened by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
 func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
 	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n), memory: w}

@@ -126,7 +126,8 @@ func TestMarginalDensityMatchesItsDraws(t *testing.T) {
 	var w workspace
 	m, ok := q.marginal(&w, []int{0}, []int{1, 2}, q.factorise(&w, []int{0}))
 	require.True(t, ok)
-	// The mean of −log density over draws is the entropy log det L + log 2πe, for each of two dimensions half.
+	// The mean of −log density over draws is the entropy log det L + log 2πe, for each of two
+	// dimensions half.
 	rng := rand.New(rand.NewPCG(2, 2))
 	const n = 20000
 	values := make([]float64, 2)
@@ -149,7 +150,8 @@ func TestTransferUndoesItself(t *testing.T) {
 	copy(s.state.theta, before)
 	copy(s.state.mask, []bool{true, true, false, true, false})
 	s.state.copyRow(s.proposal, 0)
-	copy(s.proposal.mask, []bool{true, false, true, true, true}) // 1 dies; 2 and 4 are born; 0 and 3 stay
+	// 1 dies; 2 and 4 are born; 0 and 3 stay
+	copy(s.proposal.mask, []bool{true, false, true, true, true})
 	var w workspace
 	s.propagate(&w, 0)
 	assert.Zero(t, s.proposal.theta[1])

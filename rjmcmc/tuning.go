@@ -7,21 +7,25 @@ import (
 
 // Tuning holds the proposals of a run. It changes during burn-in only.
 type Tuning struct {
-	// BirthMean and BirthSD are normal densities g_j of each coordinate, from the values it had in the
-	// population: births use them where Quadratic has no answer. [D]
+	// BirthMean and BirthSD are normal densities g_j of each coordinate, from the values it had in
+	// the population: births use them where Quadratic has no answer. [D]
 	BirthMean, BirthSD []float64
-	// WalkScale is the standard deviation of a Walk step of each coordinate, under a QuadraticTarget in units of Λ_jj^−½. [D]
+	// WalkScale is the standard deviation of a Walk step of each coordinate, under a
+	// QuadraticTarget in units of Λ_jj^−½. [D]
 	WalkScale []float64
 	// JointScale multiplies a Joint step in a model of k active coordinates, k = 0 … D. [D+1]
 	JointScale []float64
-	// Quadratic approximates the log density; nil before it is first fitted, and above MaxQuadraticDim coordinates.
+	// Quadratic approximates the log density; nil before it is first fitted, and above
+	// MaxQuadraticDim coordinates.
 	Quadratic *Quadratic
 }
 
 // Settings of the adaptation.
 const (
-	walkTarget = 0.44 // optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
-	// birthInflation widens births beyond the spread that was estimated: values outside their bulk are slow to die.
+	// optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
+	walkTarget = 0.44
+	// birthInflation widens births beyond the spread that was estimated: values outside their bulk
+	// are slow to die.
 	birthInflation = 1.2
 	priorDraws     = 5   // weight, in draws, of the previous value when a variance is renewed
 	momentEvery    = 4   // iterations between looks at the population's moments
@@ -29,7 +33,8 @@ const (
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
 
-// jointTarget is the acceptance aimed at by Joint steps in k dimensions: 0.44 at 1, 0.234 in the limit.
+// jointTarget is the acceptance aimed at by Joint steps in k dimensions: 0.44 at 1, 0.234 in the
+// limit.
 func jointTarget(k int) float64 { return 0.234 + (walkTarget-0.234)/float64(max(k, 1)) }
 
 // gain is the Robbins-Monro step at the n-th update, n = 1, 2, ….
@@ -54,10 +59,12 @@ type adapter struct {
 	next   int // iteration of the next renewal
 	last   int // no renewal after it
 
-	walks, joints      rates
-	count, sum, square []float64    // moments of the window about BirthMean, over chains where the coordinate is active. [D]
-	fit                *fit         // nil above MaxQuadraticDim, on lists, and under a QuadraticTarget
-	items              *itemWeights // nil unless the space is one of lists
+	walks, joints rates
+	// moments of the window about BirthMean, over chains where the coordinate is active. [D]
+	count, sum, square []float64
+	// nil above MaxQuadraticDim, on lists, and under a QuadraticTarget
+	fit   *fit
+	items *itemWeights // nil unless the space is one of lists
 }
 
 func newAdapter(t *Tuning, dim, burnIn int) *adapter {
@@ -102,7 +109,8 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 // renews tells whether burn-in iteration t renews what is estimated.
 func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
 
-// endIteration looks at the chains after burn-in iteration t = 1, 2, …. It returns new weights of the items of a list, or nil for no change.
+// endIteration looks at the chains after burn-in iteration t = 1, 2, …. It returns new weights of
+// the items of a list, or nil for no change.
 func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
 	a.joints.adjust(a.tuning.JointScale, jointTarget)

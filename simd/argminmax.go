@@ -6,7 +6,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// argStep finds the position of the extreme element along one axis of an array [outer, length, inner].
+// argStep finds the position of the extreme element along one axis of an array [outer, length,
+// inner].
 type argStep struct {
 	src, dst             int // values
 	outer, length, inner int

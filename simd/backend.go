@@ -15,7 +15,8 @@ const BackendName = "simd"
 
 func init() { backends.Register(BackendName, New) }
 
-// Backend runs GoMLX graphs on the CPU. Its methods, and those of what it creates, may be called from many goroutines.
+// Backend runs GoMLX graphs on the CPU. Its methods, and those of what it creates, may be called
+// from many goroutines.
 type Backend struct {
 	config    config
 	kernels   *kernels
@@ -87,7 +88,8 @@ var supportedDTypes = []dtypes.DType{
 	dtypes.Uint8, dtypes.Uint16, dtypes.Uint32, dtypes.Uint64, dtypes.Float32, dtypes.Float64,
 }
 
-// unsupportedOps lists the operations that return an error naming them; every other OpType is supported.
+// unsupportedOps lists the operations that return an error naming them; every other OpType is
+// supported.
 var unsupportedOps = map[backends.OpType]bool{
 	backends.OpTypeInvalid: true, backends.OpTypeBroadcast: true,
 	backends.OpTypeBatchNormForInference: true, backends.OpTypeBatchNormForTraining: true, backends.OpTypeBatchNormGradient: true,

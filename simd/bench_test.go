@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass. The issue is memory: a copy of the same array
-// is measured beside it.
+// BenchmarkChain runs ten element-wise operations over 64 MiB as one pass. The issue is memory: a
+// copy of the same array is measured beside it.
 func BenchmarkChain(b *testing.B) {
 	const size = 64 << 20 / 4
 	backend := newBackend(b, "")

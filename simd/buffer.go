@@ -13,13 +13,14 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Buffer is a dense row-major array in ordinary Go memory. Every buffer is "shared" in GoMLX's sense: BufferData gives
-// the very memory that executions read.
+// Buffer is a dense row-major array in ordinary Go memory. Every buffer is "shared" in GoMLX's
+// sense: BufferData gives the very memory that executions read.
 type Buffer struct {
 	shape  shapes.Shape
 	block  *block
-	shared bool         // made by NewSharedBuffer: never reused by a donation
-	users  atomic.Int32 // executions reading it now; a donated buffer is reused only when it has no other user
+	shared bool // made by NewSharedBuffer: never reused by a donation
+	// executions reading it now; a donated buffer is reused only when it has no other user
+	users atomic.Int32
 }
 
 // flat returns the elements as a slice of the Go type of the shape's dtype.
@@ -35,7 +36,8 @@ type block struct{ words []uint64 }
 
 func (b *block) pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.words)) }
 
-// memory recycles blocks by size class. Blocks that nobody asks for again are freed by the garbage collector.
+// memory recycles blocks by size class. Blocks that nobody asks for again are freed by the garbage
+// collector.
 type memory struct{ classes [1024]sync.Pool }
 
 // sizeClass rounds a number of words up to one with four significant bits, at most an eighth more.
@@ -203,8 +205,8 @@ func matchFlat(flat any, shape shapes.Shape) error {
 // HasSharedBuffers returns true: buffers are ordinary memory.
 func (b *Backend) HasSharedBuffers() bool { return true }
 
-// NewSharedBuffer returns a zeroed buffer together with its elements. Executions never reuse its memory, even when the
-// buffer is donated.
+// NewSharedBuffer returns a zeroed buffer together with its elements. Executions never reuse its
+// memory, even when the buffer is donated.
 func (b *Backend) NewSharedBuffer(device backends.DeviceNum, shape shapes.Shape) (backends.Buffer, any, error) {
 	if err := b.checkNewBuffer(device, shape); err != nil {
 		return nil, nil, err

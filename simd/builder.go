@@ -8,8 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// Builder records the operations of one computation until Compile. Operations this backend lacks (convolutions, FFT,
-// complex numbers, batch normalisation, collectives) return an error with their name, from the embedded Builder.
+// Builder records the operations of one computation until Compile. Operations this backend lacks
+// (convolutions, FFT, complex numbers, batch normalisation, collectives) return an error with their
+// name, from the embedded Builder.
 type Builder struct {
 	notimplemented.Builder
 	backend  *Backend
@@ -33,7 +34,8 @@ func (b *Builder) OpShape(op backends.Op) (shapes.Shape, error) {
 	return nodes[0].shape(), nil
 }
 
-// Compile optimises the graph that leads to outputs and returns it ready to run. The builder cannot be used any more.
+// Compile optimises the graph that leads to outputs and returns it ready to run. The builder cannot
+// be used any more.
 func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingSpec) (backends.Executable, error) {
 	for _, s := range shardings {
 		if s != nil {

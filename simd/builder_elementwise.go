@@ -22,7 +22,8 @@ func (b *Builder) unary(op backends.OpType, x backends.Op) (backends.Op, error) 
 	return b.add(op, shape, nil, in[0]), nil
 }
 
-// predicate is a unary operation on floats that returns bools; integers are always finite and never NaN.
+// predicate is a unary operation on floats that returns bools; integers are always finite and never
+// NaN.
 func (b *Builder) predicate(op backends.OpType, x backends.Op) (backends.Op, error) {
 	in, err := b.check(op.String(), x)
 	if err != nil {
@@ -49,8 +50,8 @@ func (b *Builder) binary(op backends.OpType, lhs, rhs backends.Op) (backends.Op,
 	return b.addBinary(op, shape.DType, in), nil
 }
 
-// addBinary records a binary operation whose operands were found to broadcast: an axis of size 1 follows the other
-// operand, also when that is empty, which package shapeinference has wrong.
+// addBinary records a binary operation whose operands were found to broadcast: an axis of size 1
+// follows the other operand, also when that is empty, which package shapeinference has wrong.
 func (b *Builder) addBinary(op backends.OpType, dtype dtypes.DType, in []*node) *node {
 	dims := slices.Clone(in[0].dims)
 	if len(dims) == 0 {
@@ -118,8 +119,8 @@ func (b *Builder) Clamp(low, x, high backends.Op) (backends.Op, error) {
 	return clamped, errors.WithMessage(err, "simd: Clamp")
 }
 
-// ConvertDType converts values. Floats become integers by truncation; NaN becomes 0 and values out of range the nearest
-// integer; anything but 0 becomes true.
+// ConvertDType converts values. Floats become integers by truncation; NaN becomes 0 and values out
+// of range the nearest integer; anything but 0 becomes true.
 func (b *Builder) ConvertDType(x backends.Op, dtype dtypes.DType) (backends.Op, error) {
 	in, err := b.check("ConvertDType", x)
 	if err != nil {
@@ -232,7 +233,8 @@ func (b *Builder) BitwiseXor(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeBitwiseXor, lhs, rhs)
 }
 
-// Div is lhs / rhs; an integer divided by 0 is −1 (all bits set), as in XLA, element-wise with broadcasting.
+// Div is lhs / rhs; an integer divided by 0 is −1 (all bits set), as in XLA, element-wise with
+// broadcasting.
 func (b *Builder) Div(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeDiv, lhs, rhs)
 }
@@ -272,7 +274,8 @@ func (b *Builder) Pow(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypePow, lhs, rhs)
 }
 
-// Rem is the remainder of lhs / rhs with the sign of lhs; an integer modulo 0 is lhs, element-wise with broadcasting.
+// Rem is the remainder of lhs / rhs with the sign of lhs; an integer modulo 0 is lhs, element-wise
+// with broadcasting.
 func (b *Builder) Rem(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.binary(backends.OpTypeRem, lhs, rhs)
 }
@@ -287,12 +290,14 @@ func (b *Builder) ShiftLeft(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftLeft, lhs, rhs)
 }
 
-// ShiftRightArithmetic is lhs >> rhs keeping the sign, element-wise with broadcasting; a negative rhs counts as a huge one.
+// ShiftRightArithmetic is lhs >> rhs keeping the sign, element-wise with broadcasting; a negative
+// rhs counts as a huge one.
 func (b *Builder) ShiftRightArithmetic(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftRightArithmetic, lhs, rhs)
 }
 
-// ShiftRightLogical is lhs >> rhs filling with 0, element-wise with broadcasting; a negative rhs counts as a huge one.
+// ShiftRightLogical is lhs >> rhs filling with 0, element-wise with broadcasting; a negative rhs
+// counts as a huge one.
 func (b *Builder) ShiftRightLogical(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.shift(backends.OpTypeShiftRightLogical, lhs, rhs)
 }

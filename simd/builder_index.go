@@ -10,7 +10,8 @@ import (
 	"github.com/pkg/errors"
 )
 
-// withIndexAxis gives indices the last axis of size 1 that GoMLX leaves implicit when indexAxis is their rank.
+// withIndexAxis gives indices the last axis of size 1 that GoMLX leaves implicit when indexAxis is
+// their rank.
 func (b *Builder) withIndexAxis(what string, indices *node, indexAxis int) (*node, error) {
 	if !indices.dtype.IsInt() {
 		return nil, errors.Errorf("simd: %s: expected integer indices, got %s", what, indices.shape())
@@ -41,7 +42,8 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	}
 	shape, err := shapeinference.Gather(in[0].shape(), indices.shape(), min(indexVectorAxis, len(in[0].dims)),
 		offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes, indicesAreSorted)
-	if indexVectorAxis > len(in[0].dims) { // refused by shapeinference, which compares it with the wrong rank
+	// refused by shapeinference, which compares it with the wrong rank
+	if indexVectorAxis > len(in[0].dims) {
 		shape, err = b.gatherShape(in[0], indices, indexVectorAxis, offsetOutputAxes, sliceSizes, collapsedSliceAxes)
 	}
 	if err != nil {
@@ -52,7 +54,8 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 	return b.add(backends.OpTypeGather, shape, attr, in[0], indices), nil
 }
 
-// gatherShape merges the batch dimensions of indices and the slice dimensions that are not collapsed.
+// gatherShape merges the batch dimensions of indices and the slice dimensions that are not
+// collapsed.
 func (b *Builder) gatherShape(operand, indices *node, indexAxis int, offsetAxes, sliceDims, collapsed []int) (shapes.Shape, error) {
 	batch := slices.Delete(slices.Clone(indices.dims), indexAxis, indexAxis+1)
 	if len(sliceDims) != len(operand.dims) || len(offsetAxes)+len(collapsed) != len(operand.dims) {
@@ -102,7 +105,8 @@ func (b *Builder) scatter(op backends.OpType, operand, scatterIndices, updates b
 	return b.add(op, shape, attr, in[0], indices, in[2]), nil
 }
 
-// ScatterSum adds updates to operand at indices; an update that reaches outside operand is skipped, as in XLA.
+// ScatterSum adds updates to operand at indices; an update that reaches outside operand is skipped,
+// as in XLA.
 func (b *Builder) ScatterSum(operand, scatterIndices, updates backends.Op, indexVectorAxis int,
 	updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes []int, _, _ bool) (backends.Op, error) {
 	return b.scatter(backends.OpTypeScatterSum, operand, scatterIndices, updates, indexVectorAxis,
@@ -123,8 +127,8 @@ func (b *Builder) ScatterMin(operand, scatterIndices, updates backends.Op, index
 		updateWindowAxes, insertedWindowAxes, scatterAxesToOperandAxes)
 }
 
-// checkStarts verifies one scalar integer index per axis of operand, or one vector with all of them, and returns
-// operand, more..., one scalar per axis.
+// checkStarts verifies one scalar integer index per axis of operand, or one vector with all of
+// them, and returns operand, more..., one scalar per axis.
 func (b *Builder) checkStarts(what string, operands []backends.Op, starts []backends.Op) ([]*node, error) {
 	in, err := b.check(what, append(slices.Clone(operands), starts...)...)
 	if err != nil {
@@ -167,7 +171,8 @@ func (b *Builder) DynamicSlice(operand backends.Op, startIndices []backends.Op, 
 	return b.add(backends.OpTypeDynamicSlice, shapes.Make(in[0].dtype, slices.Clone(sliceDims)...), nil, in...), nil
 }
 
-// DynamicUpdateSlice overwrites operand with update at startIndices, clamped so that update lies inside.
+// DynamicUpdateSlice overwrites operand with update at startIndices, clamped so that update lies
+// inside.
 func (b *Builder) DynamicUpdateSlice(operand, update backends.Op, startIndices []backends.Op) (backends.Op, error) {
 	in, err := b.checkStarts("DynamicUpdateSlice", []backends.Op{operand, update}, startIndices)
 	if err != nil {

@@ -22,8 +22,8 @@ func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 	return b.DotGeneral(lhs, []int{rank - 1}, nil, rhs, []int{0}, nil)
 }
 
-// DotGeneral sums products over the contracting axes, aligns the batch axes and crosses the others. Its dimensions are
-// batch, then the other axes of lhs, then those of rhs.
+// DotGeneral sums products over the contracting axes, aligns the batch axes and crosses the others.
+// Its dimensions are batch, then the other axes of lhs, then those of rhs.
 func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes []int,
 	rhs backends.Op, rhsContractingAxes, rhsBatchAxes []int) (backends.Op, error) {
 	in, err := b.check("DotGeneral", lhs, rhs)
@@ -77,7 +77,8 @@ func (p productAttr) outputDims(lhs, rhs []int) []int {
 	return dims
 }
 
-// RNGBitGenerator returns shape filled with random bits and the state that continues the stream; see random.go.
+// RNGBitGenerator returns shape filled with random bits and the state that continues the stream;
+// see random.go.
 func (b *Builder) RNGBitGenerator(state backends.Op, shape shapes.Shape) (newState, values backends.Op, err error) {
 	in, err := b.check("RNGBitGenerator", state)
 	if err != nil {

@@ -132,7 +132,8 @@ func (b *Builder) Concatenate(axis int, operands ...backends.Op) (backends.Op, e
 	return b.add(backends.OpTypeConcatenate, shape, axis, in...), nil
 }
 
-// Pad puts fillValue before, after and between the elements of x; negative amounts before and after crop.
+// Pad puts fillValue before, after and between the elements of x; negative amounts before and after
+// crop.
 func (b *Builder) Pad(x, fillValue backends.Op, axesConfig ...backends.PadAxis) (backends.Op, error) {
 	in, err := b.check("Pad", x, fillValue)
 	if err != nil {

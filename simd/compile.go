@@ -6,11 +6,13 @@ import (
 	"github.com/pkg/errors"
 )
 
-// compile turns what a builder recorded into an executable: it translates the nodes that outputs need into a graph of
-// views, element-wise operations and the rest (graph.go, simplify.go, contract.go, fold.go), groups them into units
-// (fuse.go), and lowers those to the steps of a program (lower.go).
+// compile turns what a builder recorded into an executable: it translates the nodes that outputs
+// need into a graph of views, element-wise operations and the rest (graph.go, simplify.go,
+// contract.go, fold.go), groups them into units (fuse.go), and lowers those to the steps of a
+// program (lower.go).
 func compile(b *Builder, outputs []*node) (_ *executable, err error) {
-	defer func() { // a type that an operation does not support is found when its instruction is chosen
+	// a type that an operation does not support is found when its instruction is chosen
+	defer func() {
 		if r := recover(); r != nil {
 			cause, ok := r.(error)
 			if !ok {
@@ -68,10 +70,12 @@ func reachable(nodes, outputs []*node) []*node {
 	return kept
 }
 
-// output returns a node that is computed and was not taken by another output: n itself, or a copy of it.
+// output returns a node that is computed and was not taken by another output: n itself, or a copy
+// of it.
 func (g *graph) output(n *node, taken map[*node]bool) *node {
 	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
-		n = base // the same elements in the same order: only the shape differs, which the executable knows
+		// the same elements in the same order: only the shape differs, which the executable knows
+		n = base
 	}
 	if n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant || taken[n] {
 		n = &node{id: len(g.nodes), op: backends.OpTypeIdentity, dtype: n.dtype, dims: n.dims, inputs: []*node{n}}

@@ -10,7 +10,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// config is what the text after "simd:" selects. The zero value of each field but isa and threads is the default.
+// config is what the text after "simd:" selects. The zero value of each field but isa and threads
+// is the default.
 type config struct {
 	isa     kernel.ISA // instruction set of the kernels
 	threads int        // goroutines that compute, the caller of Execute included

@@ -58,13 +58,19 @@ func (m *maker) indexing() {
 		indexAxis                                     int
 		offsetAxes, collapsed, indexedAxes, sliceDims []int
 	}{
-		{[]int{40}, []int{6, 1}, 1, nil, []int{0}, []int{0}, []int{1}},              // single elements
-		{[]int{40}, []int{6}, 1, nil, []int{0}, []int{0}, []int{1}},                 // the same, with the index axis implied
-		{[]int{9, 5}, []int{6, 1}, 1, []int{1}, []int{0}, []int{0}, []int{1, 5}},    // rows
-		{[]int{9, 5}, []int{2, 3, 1}, 2, []int{2}, []int{0}, []int{0}, []int{1, 5}}, // rows, batch of rank 2
-		{[]int{9, 5}, []int{2, 3, 1}, 2, []int{0}, []int{0}, []int{0}, []int{1, 5}}, // rows, laid out as columns
-		{[]int{9, 5}, []int{6, 2}, 1, nil, []int{0, 1}, []int{0, 1}, []int{1, 1}},   // elements of a matrix
-		{[]int{9, 5}, []int{2, 6}, 0, nil, []int{0, 1}, []int{1, 0}, []int{1, 1}},   // the same, indices transposed
+		// single elements
+		{[]int{40}, []int{6, 1}, 1, nil, []int{0}, []int{0}, []int{1}},
+		// the same, with the index axis implied
+		{[]int{40}, []int{6}, 1, nil, []int{0}, []int{0}, []int{1}},
+		{[]int{9, 5}, []int{6, 1}, 1, []int{1}, []int{0}, []int{0}, []int{1, 5}}, // rows
+		// rows, batch of rank 2
+		{[]int{9, 5}, []int{2, 3, 1}, 2, []int{2}, []int{0}, []int{0}, []int{1, 5}},
+		// rows, laid out as columns
+		{[]int{9, 5}, []int{2, 3, 1}, 2, []int{0}, []int{0}, []int{0}, []int{1, 5}},
+		// elements of a matrix
+		{[]int{9, 5}, []int{6, 2}, 1, nil, []int{0, 1}, []int{0, 1}, []int{1, 1}},
+		// the same, indices transposed
+		{[]int{9, 5}, []int{2, 6}, 0, nil, []int{0, 1}, []int{1, 0}, []int{1, 1}},
 		{[]int{9, 5, 4}, []int{3, 2}, 1, []int{1, 2}, []int{0}, []int{0, 2}, []int{1, 3, 2}},
 		{[]int{9, 5, 4}, []int{3, 2, 2}, 1, []int{0, 1, 4}, nil, []int{2, 1}, []int{2, 2, 3}},
 		{[]int{3, 4, 5, 2}, []int{4, 1}, 1, []int{1, 2, 3}, []int{2}, []int{2}, []int{3, 4, 1, 2}},
@@ -107,7 +113,8 @@ func (m *maker) indexing() {
 						}
 					}
 					m.add(operation{name: describe(fmt.Sprint(s.name, c), x, i, u), in: []typed{x, i, u}, want: want,
-						tolerance: 100 * rounding(dtype), notInGo: true, // the Go backend does not skip what is outside
+						// the Go backend does not skip what is outside
+						tolerance: 100 * rounding(dtype), notInGo: true,
 						build: func(b backends.Builder, in []backends.Op) (backends.Op, error) {
 							return s.build(b, in[0], in[1], in[2])
 						}})

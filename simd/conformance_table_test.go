@@ -111,7 +111,8 @@ func (m *maker) unary(name string, build func(backends.Builder, backends.Op) (ba
 			want := naiveMap(func(x []float64) float64 { return f(dtype, x[0]) }, in.array)
 			want.dims = in.dims
 			m.add(operation{name: describe(name, in), in: []typed{in}, want: want, tolerance: rounding(dtype),
-				notInGo: name == "Round" || name == "Sign", // Go's rounds half away from zero, and gives 0 as the sign of NaN
+				// Go's rounds half away from zero, and gives 0 as the sign of NaN
+				notInGo: name == "Round" || name == "Sign",
 				build:   func(b backends.Builder, x []backends.Op) (backends.Op, error) { return build(b, x[0]) }})
 		}
 	}
@@ -196,7 +197,8 @@ func (m *maker) binaries() {
 	m.binary("Add", backends.Builder.Add, numbers, arithmetic(func(x, y int64) int64 { return x + y }, add), nil)
 	m.binary("Sub", backends.Builder.Sub, numbers, arithmetic(func(x, y int64) int64 { return x - y }, func(x, y float64) float64 { return x - y }), nil)
 	m.binary("Mul", backends.Builder.Mul, numbers, arithmetic(func(x, y int64) int64 { return x * y }, mul), nil)
-	zeroDivision := func(o operation) operation { o.notInGo = true; return o } // the Go backend panics on x/0
+	// the Go backend panics on x/0
+	zeroDivision := func(o operation) operation { o.notInGo = true; return o }
 	m.binary("Div", backends.Builder.Div, numbers, arithmetic(func(x, y int64) int64 {
 		if y == 0 {
 			return -1
@@ -278,7 +280,8 @@ func (m *maker) binaries() {
 	}
 }
 
-// totalRank orders the values of the tests, which have no NaN but the positive one that math.NaN returns.
+// totalRank orders the values of the tests, which have no NaN but the positive one that math.NaN
+// returns.
 func totalRank(x float64) float64 {
 	switch {
 	case math.IsNaN(x):

@@ -22,7 +22,8 @@ type typed struct {
 	dtype dtypes.DType
 }
 
-// operation is a case of the conformance table: what to build and what a naive interpreter says it is.
+// operation is a case of the conformance table: what to build and what a naive interpreter says it
+// is.
 type operation struct {
 	name  string
 	in    []typed
@@ -33,7 +34,8 @@ type operation struct {
 	notInGo   bool // the Go backend differs or fails; the reason stands where it is set
 }
 
-// configs lists every instruction set this CPU has, fused and not, with one and with several threads.
+// configs lists every instruction set this CPU has, fused and not, with one and with several
+// threads.
 func configs() []string {
 	var list []string
 	for _, isa := range kernel.Available() {
@@ -115,7 +117,8 @@ func execute(b backends.Backend, o operation, constants bool) (array, error) {
 	return fromFlat(flat, e.Outputs()[0].Dimensions), nil
 }
 
-// difference returns the largest error relative to max(1, |want|); NaN must meet NaN, and infinities must be equal.
+// difference returns the largest error relative to max(1, |want|); NaN must meet NaN, and
+// infinities must be equal.
 func difference(want, got array) float64 {
 	worst := 0.0
 	for i, x := range want.data {

@@ -6,11 +6,12 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// contraction recognises Σ over axes of a·b, where a and b are broadcast against each other, as a matrix product, and
-// returns nil for anything else. GoMLX writes the gradients of Dot and DotGeneral like that: left alone, they would
-// compute every term of the product in memory.
+// contraction recognises Σ over axes of a·b, where a and b are broadcast against each other, as a
+// matrix product, and returns nil for anything else. GoMLX writes the gradients of Dot and
+// DotGeneral like that: left alone, they would compute every term of the product in memory.
 //
-// By where its operands vary, an axis of the sum is batch (both, kept), contracting (both, summed) or free (one, kept).
+// By where its operands vary, an axis of the sum is batch (both, kept), contracting (both, summed)
+// or free (one, kept).
 func (g *graph) contraction(dims, axes []int, x *node) *node {
 	if x.op != backends.OpTypeMul || !x.dtype.IsFloat() {
 		return nil
@@ -42,7 +43,8 @@ func (g *graph) contraction(dims, axes []int, x *node) *node {
 	if len(contract) == 0 || len(free[0]) == 0 || len(free[1]) == 0 {
 		return nil // nothing is gained over one fused pass
 	}
-	if free[0][0] > free[1][0] { // the side whose axes come first goes left, so that nothing need be transposed
+	// the side whose axes come first goes left, so that nothing need be transposed
+	if free[0][0] > free[1][0] {
 		sides[0], sides[1] = sides[1], sides[0]
 		free[0], free[1] = free[1], free[0]
 	}

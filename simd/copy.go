@@ -7,7 +7,8 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// copyStep assembles a result from parts of other arrays: concatenation, padding, transposes, dynamic slices and updates.
+// copyStep assembles a result from parts of other arrays: concatenation, padding, transposes,
+// dynamic slices and updates.
 type copyStep struct {
 	dst   int        // value
 	elem  int        // bytes of an element
@@ -20,7 +21,8 @@ type copyStep struct {
 	moves  *moves
 }
 
-// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions, collapsed together.
+// copyPart copies the elements of a view of src to those of a view of dst of the same dimensions,
+// collapsed together.
 type copyPart struct {
 	src      int // value
 	from, to view
@@ -93,8 +95,8 @@ func (s *copyStep) add(p copyPart) {
 	}
 }
 
-// rearranges tells whether a unit only copies elements in an order that is neither theirs nor a repetition: transposes
-// and the like, which want larger blocks than tiles.
+// rearranges tells whether a unit only copies elements in an order that is neither theirs nor a
+// repetition: transposes and the like, which want larger blocks than tiles.
 func (l *lowering) rearranges(u *unit) bool {
 	if len(u.nodes) > 1 || u.nodes[0].op != backends.OpTypeIdentity {
 		return false
@@ -197,7 +199,8 @@ func (l *lowering) lowerDynamicUpdateSlice(n *node) {
 	src, _ := l.operand(n.inputs[0])
 	update, _ := l.operand(n.inputs[1])
 	all := rowMajor([]int{n.size()})
-	s.add(copyPart{src: src.id, from: all, to: all}) // nothing to do when the result takes over its memory
+	// nothing to do when the result takes over its memory
+	s.add(copyPart{src: src.id, from: all, to: all})
 	e.reads = append(e.reads, src, update)
 	if n.inputs[1].size() > 0 {
 		to := rowMajor(n.dims)

@@ -1,27 +1,29 @@
-// Package simd is a GoMLX backend for CPUs. It compiles graphs, fuses their element-wise operations, and runs them with
-// vector kernels on all cores. There is no cgo and nothing to install: import it, and ask for it by name.
+// Package simd is a GoMLX backend for CPUs. It compiles graphs, fuses their element-wise
+// operations, and runs them with vector kernels on all cores. There is no cgo and nothing to
+// install: import it, and ask for it by name.
 //
 //	import _ "github.com/transdim/vti/simd"
 //
 //	backend, err := backends.NewWithConfig("simd")
 //
-// Setting the environment variable GOMLX_BACKEND=simd makes it the default of a program that imports it. Options follow
-// a colon, for instance "simd:threads=4,isa=avx2"; see [New].
+// Setting the environment variable GOMLX_BACKEND=simd makes it the default of a program that
+// imports it. Options follow a colon, for instance "simd:threads=4,isa=avx2"; see [New].
 //
 // # What it supports
 //
-// All operations that the graph package of GoMLX v0.26 and its gradients emit, on bool, int8 to int64, uint8 to uint64,
-// float32 and float64. Convolutions, FFT, complex numbers, batch normalisation, 16-bit floats and collectives are
-// missing: they return an error that names the operation or the type when the graph is built.
+// All operations that the graph package of GoMLX v0.26 and its gradients emit, on bool, int8 to
+// int64, uint8 to uint64, float32 and float64. Convolutions, FFT, complex numbers, batch
+// normalisation, 16-bit floats and collectives are missing: they return an error that names the
+// operation or the type when the graph is built.
 //
-// Every CPU that Go knows runs it. On amd64, assembly for AVX2 with FMA or for AVX-512 is chosen at start-up; the
-// environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice. The last bits of results depend on the
-// instruction set. They do not depend on the number of threads, nor on what else runs: two executions of a graph on the
-// same instruction set agree bit for bit.
+// Every CPU that Go knows runs it. On amd64, assembly for AVX2 with FMA or for AVX-512 is chosen at
+// start-up; the environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice. The last
+// bits of results depend on the instruction set. They do not depend on the number of threads, nor
+// on what else runs: two executions of a graph on the same instruction set agree bit for bit.
 //
-// Execute may be called from many goroutines at once. Buffers are ordinary Go memory, shared with the caller at no cost;
-// donated buffers are overwritten by outputs where that is possible. An execution that has run before allocates its
-// outputs and nothing else.
+// Execute may be called from many goroutines at once. Buffers are ordinary Go memory, shared with
+// the caller at no cost; donated buffers are overwritten by outputs where that is possible. An
+// execution that has run before allocates its outputs and nothing else.
 //
 // # How fast it is
 //
@@ -41,39 +43,47 @@
 //
 // # How it works
 //
-// A [Builder] records nodes. Compile turns them into a program, in these passes, each in a file of its own:
+// A [Builder] records nodes. Compile turns them into a program, in these passes, each in a file of
+// its own:
 //
-//   - graph.go: the compiler's copy of the graph. What only rearranges elements — reshapes, transposes, broadcasts,
-//     slices, reverses, iota — becomes a view (view.go): an offset and one stride per axis, which costs nothing. Equal
-//     nodes are merged, and nodes that no output needs are never copied.
-//   - simplify.go: multiplications by one and the like disappear; what repeats along an axis is computed once.
+//   - graph.go: the compiler's copy of the graph. What only rearranges elements — reshapes,
+//     transposes, broadcasts, slices, reverses, iota — becomes a view (view.go): an offset and one
+//     stride per axis, which costs nothing. Equal nodes are merged, and nodes that no output needs
+//     are never copied.
+//   - simplify.go: multiplications by one and the like disappear; what repeats along an axis is
+//     computed once.
 //   - fold.go: what depends on constants only is computed now.
-//   - contract.go: sums of broadcast products become matrix products. GoMLX writes the gradients of Dot like that.
-//   - masks.go: an operand multiplied by a constant of zeros and ones before a product, or a product multiplied by one,
-//     lets the product skip blocks of zeros.
-//   - fuse.go: element-wise operations over the same elements, and the sums at their ends, are grouped into units. A
-//     value goes to memory only if another unit reads it.
-//   - lower.go: every unit becomes a step. A group becomes a tile program (tile_compile.go, tile_layout.go), a product
-//     one or several plans of the kernels (product.go); the rest have steps of their own (copy.go, gather.go, …).
-//   - plan.go: all temporary values get places in one arena; those that do not live at the same time may share one, and
-//     a step that can work in place does.
+//   - contract.go: sums of broadcast products become matrix products. GoMLX writes the gradients of
+//     Dot like that.
+//   - masks.go: an operand multiplied by a constant of zeros and ones before a product, or a
+//     product multiplied by one, lets the product skip blocks of zeros.
+//   - fuse.go: element-wise operations over the same elements, and the sums at their ends, are
+//     grouped into units. A value goes to memory only if another unit reads it.
+//   - lower.go: every unit becomes a step. A group becomes a tile program (tile_compile.go,
+//     tile_layout.go), a product one or several plans of the kernels (product.go); the rest have
+//     steps of their own (copy.go, gather.go, …).
+//   - plan.go: all temporary values get places in one arena; those that do not live at the same
+//     time may share one, and a step that can work in place does.
 //
-// Bias and activation form a group of their own after a product: run on tiles of the product while they are in the cache,
-// they took as long or longer in every size measured (width 16 to 512, batch 1024).
+// Bias and activation form a group of their own after a product: run on tiles of the product while
+// they are in the cache, they took as long or longer in every size measured (width 16 to 512, batch
+// 1024).
 //
-// Execution (execute.go, program.go) runs the steps in order. A tile program (tile.go) takes a few thousand elements at
-// a time and runs all its instructions on them while they are in the L1 cache. Each step cuts its work into tasks whose
-// size depends on shapes alone, and combines partial sums in order; that is why threads do not change results. The tasks
-// are shared with a fixed set of helpers (pool.go): the caller publishes a job, works on it itself, and waits only for
-// helpers that are already inside a task. No goroutine ever waits for a free one, so it cannot deadlock.
+// Execution (execute.go, program.go) runs the steps in order. A tile program (tile.go) takes a few
+// thousand elements at a time and runs all its instructions on them while they are in the L1 cache.
+// Each step cuts its work into tasks whose size depends on shapes alone, and combines partial sums
+// in order; that is why threads do not change results. The tasks are shared with a fixed set of
+// helpers (pool.go): the caller publishes a job, works on it itself, and waits only for helpers
+// that are already inside a task. No goroutine ever waits for a free one, so it cannot deadlock.
 //
 // # How to add an operation
 //
-// An element-wise operation takes three lines: a tileFunc in the tables of elementwise_int.go or elementwise_float.go,
-// its name in elementwiseOps, and a method of Builder. It is fused, folded and tested in all its types from then on,
-// once it has a line in conformance_table_test.go with its meaning on float64.
+// An element-wise operation takes three lines: a tileFunc in the tables of elementwise_int.go or
+// elementwise_float.go, its name in elementwiseOps, and a method of Builder. It is fused, folded
+// and tested in all its types from then on, once it has a line in conformance_table_test.go with
+// its meaning on float64.
 //
-// Any other operation takes a method of Builder that checks and records it, a step with a run method, and a case in
-// lowerNode that emits the step together with the values it reads and writes. A step that shares out its work implements
-// tasked and calls frame.parallel.
+// Any other operation takes a method of Builder that checks and records it, a step with a run
+// method, and a case in lowerNode that emits the step together with the values it reads and writes.
+// A step that shares out its work implements tasked and calls frame.parallel.
 package simd

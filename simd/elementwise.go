@@ -9,8 +9,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// tileFunc computes n elements of an element-wise operation: dst from a, b and c, as far as the operation has operands.
-// dst may be an operand.
+// tileFunc computes n elements of an element-wise operation: dst from a, b and c, as far as the
+// operation has operands. dst may be an operand.
 type tileFunc func(dst, a, b, c unsafe.Pointer, n int)
 
 // opType is an element-wise operation on operands of one element type.
@@ -22,8 +22,8 @@ type opType struct {
 // conversion is a pair of element types.
 type conversion struct{ from, to dtypes.DType }
 
-// kernels holds the functions of all element-wise operations on one instruction set. To add an operation, put its
-// function here, list it in elementwiseOps, and give Builder a method for it.
+// kernels holds the functions of all element-wise operations on one instruction set. To add an
+// operation, put its function here, list it in elementwiseOps, and give Builder a method for it.
 type kernels struct {
 	isa      kernel.ISA
 	vectors  map[opType]tileFunc // all operands are arrays

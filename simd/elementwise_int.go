@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// map1 and map2 make tile functions of functions on elements. The common operations have loops of their own
-// below, because a call per element costs several times the arithmetic.
+// map1 and map2 make tile functions of functions on elements. The common operations have loops of
+// their own below, because a call per element costs several times the arithmetic.
 func map1[S, T any](f func(S) T) tileFunc {
 	return func(dst, a, _, _ unsafe.Pointer, n int) {
 		x, z := elements[S](a, n), elements[T](dst, n)

@@ -30,7 +30,8 @@ func (e *executable) Inputs() ([]string, []shapes.Shape) { return e.names, e.inp
 // Outputs returns the shapes of the outputs.
 func (e *executable) Outputs() []shapes.Shape { return e.outputShapes }
 
-// Execute runs the computation. An output may be written over a donated input; other donated inputs are recycled.
+// Execute runs the computation. An output may be written over a donated input; other donated inputs
+// are recycled.
 func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends.DeviceNum) ([]backends.Buffer, error) {
 	p := e.program
 	b := p.backend

@@ -51,7 +51,8 @@ func data32(t testing.TB, b *Backend, buffer backends.Buffer) []float32 {
 	return flat.([]float32)
 }
 
-// TestThreadsDoNotChangeResults runs a training pass, whose every kind of step splits its work, under many settings.
+// TestThreadsDoNotChangeResults runs a training pass, whose every kind of step splits its work,
+// under many settings.
 func TestThreadsDoNotChangeResults(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	s := madeSize{2, 2, 64, 5}
@@ -82,7 +83,8 @@ func TestMADEAgainstGo(t *testing.T) {
 	}
 }
 
-// execMADENoSlice is one masked layer without the slice whose gradient the Go backend cannot compute.
+// execMADENoSlice is one masked layer without the slice whose gradient the Go backend cannot
+// compute.
 func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Tensor {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := make([]float32, 64*s.width)
@@ -103,7 +105,8 @@ func execMADENoSlice(t testing.TB, b backends.Backend, s madeSize) []*tensors.Te
 	return exec.MustExec(tensors.FromFlatDataAndDimensions(x, 64, s.width), tensors.FromFlatDataAndDimensions(w, s.width, s.width))
 }
 
-// TestMasksAreFound checks that the three products of a masked layer skip the zeros of a triangular mask.
+// TestMasksAreFound checks that the three products of a masked layer skip the zeros of a triangular
+// mask.
 func TestMasksAreFound(t *testing.T) {
 	b := newBackend(t, "threads=1")
 	const width = 128
@@ -225,7 +228,8 @@ func TestDonation(t *testing.T) {
 	_, err = e.Execute([]backends.Buffer{x, y}, nil, 0)
 	require.Error(t, err, "a donated buffer is gone")
 
-	// The same buffer twice, one of them donated: it must not be overwritten while it is read, nor recycled early.
+	// The same buffer twice, one of them donated: it must not be overwritten while it is read, nor
+	// recycled early.
 	z := buffer32(t, b, data, 1000)
 	out, err = e.Execute([]backends.Buffer{z, z}, []bool{true, false}, 0)
 	require.NoError(t, err)

@@ -4,7 +4,8 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// maxFolded bounds the elements of a constant that the compiler computes, and so its time and memory.
+// maxFolded bounds the elements of a constant that the compiler computes, and so its time and
+// memory.
 const maxFolded = 1 << 20
 
 // foldable tells whether a node depends on constants only and is small enough to be computed now.
@@ -18,7 +19,9 @@ func foldable(n *node) bool {
 			return false
 		}
 		if n.op == backends.OpTypeIdentity && v.uniform() && v.size() > 1 {
-			return false // an array of zeros to scatter into: filling it in place is cheaper than keeping and copying it
+			// an array of zeros to scatter into: filling it in place is cheaper than keeping and
+			// copying it
+			return false
 		}
 	}
 	return true

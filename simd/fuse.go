@@ -8,8 +8,9 @@ import (
 	"github.com/pkg/errors"
 )
 
-// unit is what one pass over memory computes: a group of element-wise operations and reductions over the same elements
-// in the same order, or one operation of another kind. Views belong to no unit.
+// unit is what one pass over memory computes: a group of element-wise operations and reductions
+// over the same elements in the same order, or one operation of another kind. Views belong to no
+// unit.
 type unit struct {
 	nodes []*node // in topological order
 	fused bool    // a group
@@ -21,15 +22,18 @@ type unit struct {
 	seen  int     // search that visited the unit last
 }
 
-// maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share the L1 cache.
+// maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share
+// the L1 cache.
 const maxGroup = 160
 
-// maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but the other. A group that
-// spans many levels would delay what others need of it, and searches for paths between groups would take long.
+// maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but
+// the other. A group that spans many levels would delay what others need of it, and searches for
+// paths between groups would take long.
 const maxGap = 16
 
-// fuser distributes the nodes of a graph over units. A node joins the groups of its operands whenever no other unit
-// must run in between, so every intermediate result stays in the cache, and is stored only if another unit needs it.
+// fuser distributes the nodes of a graph over units. A node joins the groups of its operands
+// whenever no other unit must run in between, so every intermediate result stays in the cache, and
+// is stored only if another unit needs it.
 type fuser struct {
 	of     []*unit // of each node; nil for views, parameters and constants
 	search int
@@ -81,8 +85,8 @@ func (f *fuser) raiseNext(u *unit) {
 	}
 }
 
-// place puts an element-wise node or a reduction into the group of its operands, or into a new one. cols is 0 for
-// element-wise nodes.
+// place puts an element-wise node or a reduction into the group of its operands, or into a new one.
+// cols is 0 for element-wise nodes.
 func (f *fuser) place(n *node, size, cols int, enabled bool) {
 	own := f.newUnit(&unit{nodes: []*node{n}, fused: true, size: size, cols: cols})
 	if !enabled {
@@ -146,8 +150,8 @@ func (f *fuser) merge(a, b *unit) *unit {
 	return a
 }
 
-// compatible tells whether reductions of two groups agree on the length of rows. Rows too long for a tile allow only
-// one kind of reduction; see tile.go.
+// compatible tells whether reductions of two groups agree on the length of rows. Rows too long for
+// a tile allow only one kind of reduction; see tile.go.
 func compatible(a, b *unit) bool {
 	if a.size != b.size || a.cols != 0 && b.cols != 0 && a.cols != b.cols {
 		return false
@@ -162,8 +166,8 @@ func compatible(a, b *unit) bool {
 	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
 }
 
-// adjacent tells whether what one group reads of the other are results in the same order. A broadcast or a reduction
-// needs all of a group before the other can start.
+// adjacent tells whether what one group reads of the other are results in the same order. A
+// broadcast or a reduction needs all of a group before the other can start.
 func (f *fuser) adjacent(a, b *unit) bool {
 	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
 		from, to := pair[0], pair[1]
@@ -179,8 +183,8 @@ func (f *fuser) adjacent(a, b *unit) bool {
 	return true
 }
 
-// feedsOnly tells whether nothing but b needs a, and a, being of a lower level, does not need b: then they can be joined
-// however far apart they are.
+// feedsOnly tells whether nothing but b needs a, and a, being of a lower level, does not need b:
+// then they can be joined however far apart they are.
 func (f *fuser) feedsOnly(a, b *unit) bool {
 	if a.level >= b.level {
 		return false
@@ -224,8 +228,8 @@ func (f *fuser) reaches(u, target *unit) bool {
 // current is the group that u was merged into, or u itself.
 func (f *fuser) current(u *unit) *unit { return f.of[u.nodes[0].id] }
 
-// schedule orders units: each after those it needs, otherwise as their last nodes are ordered, so that results are used
-// soon after they are made.
+// schedule orders units: each after those it needs, otherwise as their last nodes are ordered, so
+// that results are used soon after they are made.
 func (f *fuser) schedule(nodes []*node) []*unit {
 	waiting := map[*unit]int{}
 	next := map[*unit][]*unit{}
@@ -295,8 +299,8 @@ func reductionRows(n *node) (reductionKind, int) {
 	return kind, cols
 }
 
-// rowsOf returns the kind of a reduction of an array of shape dims over axes, and the length of rows. It is not ok when
-// the axes are neither the last nor the first ones.
+// rowsOf returns the kind of a reduction of an array of shape dims over axes, and the length of
+// rows. It is not ok when the axes are neither the last nor the first ones.
 func rowsOf(dims, axes []int) (kind reductionKind, cols int, ok bool) {
 	var summed, kept []int // axes longer than 1
 	cols, keptSize := 1, 1

@@ -17,8 +17,8 @@ func programOf(t *testing.T, dims [][]int, f func(b *Builder, in []backends.Op) 
 	return p
 }
 
-// TestFusedUpdate checks that an update by momentum is one pass, although one of its terms could be computed first of
-// all and another one last.
+// TestFusedUpdate checks that an update by momentum is one pass, although one of its terms could be
+// computed first of all and another one last.
 func TestFusedUpdate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{64, 64}, {64, 64}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -35,8 +35,8 @@ func TestFusedUpdate(t *testing.T) {
 	require.Len(t, p.steps, 2*2*maxGap, "a product and an activation per layer, the update with the last one")
 }
 
-// TestFusedReductions checks that sums along both axes of a computed matrix are part of its pass, and that what needs
-// the sums is another one.
+// TestFusedReductions checks that sums along both axes of a computed matrix are part of its pass,
+// and that what needs the sums is another one.
 func TestFusedReductions(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{100, 30}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -52,7 +52,8 @@ func TestFusedReductions(t *testing.T) {
 	require.Len(t, first.down, 1)
 }
 
-// TestGradientOfDotIsAProduct checks that the sum of broadcast products which GoMLX writes is recognised.
+// TestGradientOfDotIsAProduct checks that the sum of broadcast products which GoMLX writes is
+// recognised.
 func TestGradientOfDotIsAProduct(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{32, 10}, {32, 20}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -64,7 +65,8 @@ func TestGradientOfDotIsAProduct(t *testing.T) {
 	require.Equal(t, [3]int{10, 32, 20}, [3]int{q.m, q.k, q.n})
 }
 
-// TestEliminate checks that equal nodes are one, dead ones none, and constant ones computed by the compiler.
+// TestEliminate checks that equal nodes are one, dead ones none, and constant ones computed by the
+// compiler.
 func TestEliminate(t *testing.T) {
 	ok := must(t)
 	p := programOf(t, [][]int{{50}}, func(b *Builder, in []backends.Op) []backends.Op {
@@ -79,7 +81,8 @@ func TestEliminate(t *testing.T) {
 	require.Len(t, p.steps[0].step.(*tileProgram).code, 2, "tanh and a sum")
 }
 
-// TestKeysDiffer checks that the number of an input and an attribute cannot be taken for each other.
+// TestKeysDiffer checks that the number of an input and an attribute cannot be taken for each
+// other.
 func TestKeysDiffer(t *testing.T) {
 	g := &graph{}
 	a := g.key(opRandomState, dtypes.Uint64, []int{3}, 23, []*node{{id: 1}})

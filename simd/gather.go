@@ -30,25 +30,31 @@ func loadIndex(dtype dtypes.DType, p unsafe.Pointer, i int) int {
 	}
 }
 
-// indexed describes what Gather and Scatter share: a batch of windows of one shape into an array (the operand), each at
-// a position read from an array of indices, and matched with a window of a second array (the batch of slices).
+// indexed describes what Gather and Scatter share: a batch of windows of one shape into an array
+// (the operand), each at a position read from an array of indices, and matched with a window of a
+// second array (the batch of slices).
 type indexed struct {
 	array, indices, slices int // values
 	dtype                  dtypes.DType
 	elem                   int
-	count                  int   // windows
-	start                  view  // [count]: where the index vector of a window begins
-	depth, depthStride     int   // length of an index vector, and the distance of its numbers
-	axisStrides, limits    []int // of the axes that are indexed: stride in the array, last position that fits
-	batch                  view  // [count]: where the window begins in slices
-	window, windowSlices   view  // of the array, from the position on, and of slices, from the beginning on; collapsed
-	run                    int   // elements that follow each other in both: the last axis of the window, or 1
-	runs, runsSlices       view  // where runs begin
-	simple                 bool  // windows are single runs, one after the other in slices, and so are index vectors
+	count                  int  // windows
+	start                  view // [count]: where the index vector of a window begins
+	depth, depthStride     int  // length of an index vector, and the distance of its numbers
+	// of the axes that are indexed: stride in the array, last position that fits
+	axisStrides, limits []int
+	batch               view // [count]: where the window begins in slices
+	// of the array, from the position on, and of slices, from the beginning on; collapsed
+	window, windowSlices view
+	// elements that follow each other in both: the last axis of the window, or 1
+	run              int
+	runs, runsSlices view // where runs begin
+	// windows are single runs, one after the other in slices, and so are index vectors
+	simple bool
 }
 
-// newIndexed analyses an operation. windowAxes are the axes of slices that belong to the window; windowDims is its shape
-// in the array, with 1 along the axes collapsed, which have no axis in slices.
+// newIndexed analyses an operation. windowAxes are the axes of slices that belong to the window;
+// windowDims is its shape in the array, with 1 along the axes collapsed, which have no axis in
+// slices.
 func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, collapsed, indexedAxes, windowDims []int) indexed {
 	x := indexed{dtype: indices.dtype, elem: array.dtype.Size(), depth: len(indexedAxes)}
 	all := rowMajor(indices.dims)
@@ -93,8 +99,8 @@ func newIndexed(array, indices, slicesNode *node, indexAxis int, windowAxes, col
 	return x
 }
 
-// position is where the window at the index vector that begins at element i starts in the array. With clamp it is moved
-// inside the array; otherwise a window that reaches outside is not ok.
+// position is where the window at the index vector that begins at element i starts in the array.
+// With clamp it is moved inside the array; otherwise a window that reaches outside is not ok.
 func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok bool) {
 	for d := range x.depth {
 		index := loadIndex(x.dtype, indices, i+d*x.depthStride)
@@ -189,7 +195,8 @@ type scatterStep struct {
 	operand int // value that the result starts as
 	bytes   int // of the result
 	combine tileFunc
-	add     func(array, updates, indices unsafe.Pointer, count, stride, limit int) // sums of single elements, or nil
+	// sums of single elements, or nil
+	add func(array, updates, indices unsafe.Pointer, count, stride, limit int)
 }
 
 func (l *lowering) lowerScatter(n *node) {

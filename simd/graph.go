@@ -100,7 +100,8 @@ func (g *graph) seen(base *node, v view) *node {
 	return g.add(opView, base.dtype, v.dims, v, base)
 }
 
-// reshaped returns n with new dimensions; only if no view can express it, the elements are copied into order.
+// reshaped returns n with new dimensions; only if no view can express it, the elements are copied
+// into order.
 func (g *graph) reshaped(n *node, dims []int) *node {
 	base, v := viewOf(n)
 	if r, ok := v.reshape(dims); ok {

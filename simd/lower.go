@@ -20,8 +20,9 @@ type lowering struct {
 	plans    map[any]any       // plans of products by planKey
 }
 
-// lower compiles nodes, which are what outputs need in topological order. Outputs are distinct nodes that are computed:
-// no parameters, constants or views. parameters lists all parameters of the computation in order.
+// lower compiles nodes, which are what outputs need in topological order. Outputs are distinct
+// nodes that are computed: no parameters, constants or views. parameters lists all parameters of
+// the computation in order.
 func lower(b *Backend, nodes, outputs, parameters []*node) *program {
 	l := &lowering{
 		program: &program{backend: b, parameters: make([]*value, len(parameters))},

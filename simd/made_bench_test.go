@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// madeSize is a flow of residual masked networks: layers × blocks × width, with outputs numbers per coordinate.
+// madeSize is a flow of residual masked networks: layers × blocks × width, with outputs numbers per
+// coordinate.
 type madeSize struct{ layers, blocks, width, outputs int }
 
 func (s madeSize) String() string { return fmt.Sprintf("%dx%dx%d", s.layers, s.blocks, s.width) }
@@ -22,14 +23,15 @@ const (
 	madeDim   = 8
 )
 
-// flops counts the products of a forward and a backward pass as if they were dense, at 2 per multiply-add.
+// flops counts the products of a forward and a backward pass as if they were dense, at 2 per
+// multiply-add.
 func (s madeSize) flops() float64 {
 	weights := madeDim*s.width + 2*s.blocks*s.width*s.width + s.width*madeDim*s.outputs
 	return 3 * 2 * madeBatch * float64(s.layers*weights)
 }
 
-// madeWeights holds, in the order in which made takes them: input weight and bias, per block a context bias, two weights
-// and two biases, output weight and bias; and so for every layer.
+// madeWeights holds, in the order in which made takes them: input weight and bias, per block a
+// context bias, two weights and two biases, output weight and bias; and so for every layer.
 func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 	var list []*tensors.Tensor
 	random := func(dims ...int) {
@@ -55,7 +57,8 @@ func (s madeSize) weights(rng *rand.Rand) []*tensors.Tensor {
 	return list
 }
 
-// madeMask is 1 where input unit i may reach output unit j: degree(i) ≤ degree(j), or < for the last layer.
+// madeMask is 1 where input unit i may reach output unit j: degree(i) ≤ degree(j), or < for the
+// last layer.
 func madeMask(in, out int, inDegree, outDegree func(int) int, strict bool) [][]float32 {
 	mask := make([][]float32, in)
 	for i := range mask {
@@ -69,10 +72,12 @@ func madeMask(in, out int, inDegree, outDegree func(int) int, strict bool) [][]f
 	return mask
 }
 
-// made applies the flow to x [B, D] and returns a loss and its gradients with respect to all weights.
+// made applies the flow to x [B, D] and returns a loss and its gradients with respect to all
+// weights.
 func (s madeSize) made(x *Node, weights []*Node) []*Node {
 	g := x.Graph()
-	hidden := func(j int) int { return 1 + j*(madeDim-1)/s.width } // sorted: masked weights are block triangular
+	// sorted: masked weights are block triangular
+	hidden := func(j int) int { return 1 + j*(madeDim-1)/s.width }
 	coordinate := func(i int) int { return 1 + i }
 	output := func(k int) int { return 1 + k/s.outputs }
 	first := Const(g, madeMask(madeDim, s.width, coordinate, hidden, false))

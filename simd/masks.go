@@ -7,9 +7,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// constantMask returns which elements of n, a product of an array with a constant of zeros and ones, may be other than
-// 0, or nil when n is no such product or nothing is 0. Element i is that of row-major position i of n after its axes are
-// rearranged by permutation.
+// constantMask returns which elements of n, a product of an array with a constant of zeros and
+// ones, may be other than 0, or nil when n is no such product or nothing is 0. Element i is that of
+// row-major position i of n after its axes are rearranged by permutation.
 func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	base, v := viewOf(n)
 	if base.op != backends.OpTypeMul {
@@ -23,8 +23,9 @@ func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	return nil
 }
 
-// zeroPattern tells which elements of factor, a constant of zeros and ones, are not 0, seen through v. It returns nil for
-// anything else, and when there are no zeros. Equal calls return the same slice.
+// zeroPattern tells which elements of factor, a constant of zeros and ones, are not 0, seen through
+// v. It returns nil for anything else, and when there are no zeros. Equal calls return the same
+// slice.
 func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	constant, seen := viewOf(factor)
 	if constant.op != backends.OpTypeConstant || !constant.dtype.IsFloat() {
@@ -68,8 +69,8 @@ func maskOf[T float](x []T) []bool {
 	return mask
 }
 
-// findOutMasks finds the products whose only use is a multiplication by a constant of zeros and ones: the elements under
-// a zero need not be computed. The gradient of a masked weight is one.
+// findOutMasks finds the products whose only use is a multiplication by a constant of zeros and
+// ones: the elements under a zero need not be computed. The gradient of a masked weight is one.
 func (l *lowering) findOutMasks(nodes []*node) {
 	for _, n := range nodes {
 		if n.op != backends.OpTypeMul {

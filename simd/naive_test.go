@@ -7,7 +7,8 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// array is a value of the naive interpreter that tests compare with: every element a float64, whatever its type.
+// array is a value of the naive interpreter that tests compare with: every element a float64,
+// whatever its type.
 type array struct {
 	dims []int
 	data []float64
@@ -43,7 +44,8 @@ func (a array) fill(f func(c []int) float64) array {
 	return a
 }
 
-// get reads with the broadcasting of binary operations: scalars everywhere, axes of size 1 along the axis.
+// get reads with the broadcasting of binary operations: scalars everywhere, axes of size 1 along
+// the axis.
 func (a array) get(c []int) float64 {
 	if len(a.dims) == 0 {
 		return a.data[0]
@@ -262,7 +264,8 @@ func naiveGather(a, indices array, indexAxis int, offsetAxes, collapsed, startMa
 	})
 }
 
-// naiveScatter follows the definition in XLA's operation semantics; windows that reach outside are skipped.
+// naiveScatter follows the definition in XLA's operation semantics; windows that reach outside are
+// skipped.
 func naiveScatter(combine func(x, y float64) float64, a, indices, updates array, indexAxis int, windowAxes, inserted, operandAxes []int) array {
 	if indexAxis == len(indices.dims) {
 		indices = indices.reshape(append(slices.Clone(indices.dims), 1)...)

@@ -11,8 +11,8 @@ type arenaBlock struct {
 // arenaAlign keeps values on cache lines of their own.
 const arenaAlign = 64
 
-// planMemory finds how long every value lives and puts temporaries into one arena so that those that live at the same
-// time do not overlap.
+// planMemory finds how long every value lives and puts temporaries into one arena so that those
+// that live at the same time do not overlap.
 func (l *lowering) planMemory() {
 	for i, s := range l.steps {
 		for _, v := range s.writes {
@@ -29,7 +29,8 @@ func (l *lowering) planMemory() {
 	l.place(l.blocks())
 }
 
-// blocks gives every temporary a block, that of an operand which ends where the temporary begins if the step allows.
+// blocks gives every temporary a block, that of an operand which ends where the temporary begins if
+// the step allows.
 func (l *lowering) blocks() []*arenaBlock {
 	var blocks []*arenaBlock
 	for i, s := range l.steps {
@@ -53,7 +54,8 @@ func (l *lowering) blocks() []*arenaBlock {
 	return blocks
 }
 
-// place assigns offsets, largest blocks first, each at the lowest place that is free during its life.
+// place assigns offsets, largest blocks first, each at the lowest place that is free during its
+// life.
 func (l *lowering) place(blocks []*arenaBlock) {
 	slices.SortStableFunc(blocks, func(a, b *arenaBlock) int { return b.size - a.size })
 	var placed []*arenaBlock // by offset
@@ -80,8 +82,9 @@ func (l *lowering) place(blocks []*arenaBlock) {
 	}
 }
 
-// planDonations pairs each output with a parameter whose memory it can take over: one of the same size that is read for
-// the last time before the output is written, or in the same step if that step can work in place.
+// planDonations pairs each output with a parameter whose memory it can take over: one of the same
+// size that is read for the last time before the output is written, or in the same step if that
+// step can work in place.
 func (l *lowering) planDonations() {
 	l.donations = make([]int, len(l.outputs))
 	taken := make([]bool, len(l.parameters))

@@ -10,10 +10,10 @@ import (
 
 // pool is a fixed set of goroutines that help the callers of Execute.
 //
-// A caller publishes a job, works on it itself until no task is left unclaimed, withdraws it, and waits for the helpers
-// that are still inside a task. Tasks are claimed from an atomic counter and never wait for anything, so a job ends even
-// if every helper is busy elsewhere: there is nothing to deadlock on. Which goroutine runs a task does not matter to its
-// result.
+// A caller publishes a job, works on it itself until no task is left unclaimed, withdraws it, and
+// waits for the helpers that are still inside a task. Tasks are claimed from an atomic counter and
+// never wait for anything, so a job ends even if every helper is busy elsewhere: there is nothing
+// to deadlock on. Which goroutine runs a task does not matter to its result.
 type pool struct {
 	threads int // helpers and one caller
 
@@ -22,12 +22,14 @@ type pool struct {
 	sleeping int
 	closed   bool
 
-	wanted atomic.Int64 // helpers that jobs could still use: idle ones watch it for a while before they sleep
+	// helpers that jobs could still use: idle ones watch it for a while before they sleep
+	wanted atomic.Int64
 	active atomic.Int64 // callers inside Execute
 	wake   chan struct{}
 }
 
-// job is a number of independent tasks. It belongs to one caller, which may publish it again after wait.
+// job is a number of independent tasks. It belongs to one caller, which may publish it again after
+// wait.
 type job struct {
 	run     func(task, worker int) // worker < threads is not shared by concurrent calls of one job
 	tasks   int64
@@ -40,8 +42,9 @@ type job struct {
 
 func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
-// spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it sleeps: longer than
-// the usual gap between two parallel passes of a graph, short against a scheduler's time slice.
+// spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it
+// sleeps: longer than the usual gap between two parallel passes of a graph, short against a
+// scheduler's time slice.
 const spinTime = 50 * time.Microsecond
 
 func newPool(threads int) *pool {
@@ -171,7 +174,8 @@ func (p *pool) watch() *job {
 	}
 }
 
-// join enters the oldest job that has room. It may fail when others look at the jobs at the same time.
+// join enters the oldest job that has room. It may fail when others look at the jobs at the same
+// time.
 func (p *pool) join() *job {
 	if !p.mu.TryLock() {
 		return nil

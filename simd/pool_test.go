@@ -49,8 +49,9 @@ func TestPoolRunsEveryTaskOnce(t *testing.T) {
 	require.Empty(t, p.jobs)
 }
 
-// TestPoolHelps checks that a sleeping helper wakes for a job: two tasks that wait for each other both run. A pool
-// without helpers would hang, which is the point of a fixed pool: tasks of this backend never wait.
+// TestPoolHelps checks that a sleeping helper wakes for a job: two tasks that wait for each other
+// both run. A pool without helpers would hang, which is the point of a fixed pool: tasks of this
+// backend never wait.
 func TestPoolHelps(t *testing.T) {
 	p := newPool(2)
 	defer p.close()

@@ -10,12 +10,12 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// productStep multiplies a batch of matrices, C = A·B. A plan of the kernel covers the whole product, a band of its
-// rows, or a part of its sum:
+// productStep multiplies a batch of matrices, C = A·B. A plan of the kernel covers the whole
+// product, a band of its rows, or a part of its sum:
 //   - whole: the plan's own tasks, in one phase or in two that share packed operands;
 //   - bands: products too small for the plan to split are cut into bands of rows, one task each;
-//   - parts: products with a small result and long sums are cut into parts of the sum, one task each, which are then
-//     added in order.
+//   - parts: products with a small result and long sums are cut into parts of the sum, one task
+//     each, which are then added in order.
 type productStep[T float] struct {
 	lhs, rhs     matrixView
 	a, b, c      int // values

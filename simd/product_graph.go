@@ -6,9 +6,10 @@ import (
 	"github.com/gomlx/gomlx/backends"
 )
 
-// dotGeneral adds a DotGeneral. Its operands become views with axes (batch, free, contracting) that a matrix product
-// can read with one stride each for rows and columns. Products that are not worth a matrix kernel — of integers, with a
-// vector, without a sum — become multiplications and sums that fuse with what is around them.
+// dotGeneral adds a DotGeneral. Its operands become views with axes (batch, free, contracting) that
+// a matrix product can read with one stride each for rows and columns. Products that are not worth
+// a matrix kernel — of integers, with a vector, without a sum — become multiplications and sums
+// that fuse with what is around them.
 func (g *graph) dotGeneral(dims []int, attr productAttr, lhs, rhs *node) *node {
 	lhsFree := freeAxes(len(lhs.dims), attr.lhsContract, attr.lhsBatch)
 	rhsFree := freeAxes(len(rhs.dims), attr.rhsContract, attr.rhsBatch)
@@ -29,7 +30,8 @@ func (g *graph) dotGeneral(dims []int, attr productAttr, lhs, rhs *node) *node {
 		}
 		return g.add(backends.OpTypeDotGeneral, lhs.dtype, dims, batch, sides[0], sides[1])
 	}
-	// (batch, lhs free, rhs free, contracting), each operand repeated along the free axes of the other
+	// (batch, lhs free, rhs free, contracting), each operand repeated along the free axes of the
+	// other
 	b, f, c := sides[0].dims[:batch], sides[0].dims[batch:batch+len(lhsFree)], sides[0].dims[batch+len(lhsFree):]
 	all := slices.Concat(b, f, sides[1].dims[batch:batch+len(rhsFree)], c)
 	axes := iotaInts(len(all))
@@ -46,8 +48,8 @@ func (g *graph) transposed(n *node, permutation []int) *node {
 	return g.seen(base, v.transpose(permutation))
 }
 
-// matrices returns an operand that matrixOf accepts: n itself, or a copy when strides cannot describe its rows and
-// columns.
+// matrices returns an operand that matrixOf accepts: n itself, or a copy when strides cannot
+// describe its rows and columns.
 func (g *graph) matrices(n *node, batch, contract int) *node {
 	if _, ok := matrixOf(n, batch, len(n.dims)-contract); ok {
 		return n
@@ -62,8 +64,8 @@ type matrixView struct {
 	offsets              []int // of the matrices of a batch
 }
 
-// matrixOf groups the axes of n: [0, batch) choose the matrix, [batch, split) are its rows, [split, …) its columns. It
-// fails when a group needs more than one stride, or a negative one.
+// matrixOf groups the axes of n: [0, batch) choose the matrix, [batch, split) are its rows, [split,
+// …) its columns. It fails when a group needs more than one stride, or a negative one.
 func matrixOf(n *node, batch, split int) (matrixView, bool) {
 	_, v := viewOf(n)
 	part := func(from, to int) view {

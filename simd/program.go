@@ -7,14 +7,16 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// program is a compiled graph: steps that run one after the other, each of which may use all threads of the pool.
+// program is a compiled graph: steps that run one after the other, each of which may use all
+// threads of the pool.
 type program struct {
 	backend    *Backend
 	values     []*value
 	steps      []scheduled
 	parameters []*value // nil where a parameter is not used
 	outputs    []*value
-	donations  []int // of each output, the parameter whose memory it takes over if that is donated; -1: none
+	// of each output, the parameter whose memory it takes over if that is donated; -1: none
+	donations  []int
 	arenaSize  int
 	tileMemory int // bytes of registers a worker needs
 	tileSlots  int // most slots of any tile program
@@ -54,7 +56,8 @@ type scheduled struct {
 	reuse         []reuse // ways to write a result over an operand
 }
 
-// reuse says that a step may write result in the memory of operand if nobody needs operand any more.
+// reuse says that a step may write result in the memory of operand if nobody needs operand any
+// more.
 type reuse struct{ result, operand *value }
 
 // step is one pass over memory.
@@ -67,8 +70,8 @@ type tasked interface {
 	task(f *frame, phase, task, worker int)
 }
 
-// frame is the state of one execution of a program. Frames are kept for the next execution, so that it allocates
-// nothing but outputs.
+// frame is the state of one execution of a program. Frames are kept for the next execution, so that
+// it allocates nothing but outputs.
 type frame struct {
 	program *program
 	memory  []unsafe.Pointer // of each value

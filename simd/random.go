@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// RNGBitGenerator is Philox 4x32-10, a counter-based generator: block i of 16 bytes is a function of the key and of
-// counter + i only, so that tasks need not know of each other. The state [3]uint64 is the key and the 128-bit counter,
-// low half first; the new state is the counter after the last block.
+// RNGBitGenerator is Philox 4x32-10, a counter-based generator: block i of 16 bytes is a function
+// of the key and of counter + i only, so that tasks need not know of each other. The state
+// [3]uint64 is the key and the 128-bit counter, low half first; the new state is the counter after
+// the last block.
 
 const (
 	philoxMul0, philoxMul1 = 0xD2511F53, 0xCD9E8D57

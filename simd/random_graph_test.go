@@ -15,8 +15,9 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// randomGraph is a graph together with its value by the naive interpreter. All its numbers are floats of one type; every
-// operation has a Lipschitz constant of about 1, so that rounding does not grow much.
+// randomGraph is a graph together with its value by the naive interpreter. All its numbers are
+// floats of one type; every operation has a Lipschitz constant of about 1, so that rounding does
+// not grow much.
 type randomGraph struct {
 	rng     *rand.Rand
 	dtype   dtypes.DType
@@ -305,8 +306,9 @@ func (g *randomGraph) check(t *testing.T, message string) {
 	}
 }
 
-// TestRandomGraphs compares fused and unfused execution of random graphs of 5 to 200 nodes with the naive interpreter.
-// The tolerance is far above the rounding errors seen (4e-15 relative in float64) and far below any wrong element.
+// TestRandomGraphs compares fused and unfused execution of random graphs of 5 to 200 nodes with the
+// naive interpreter. The tolerance is far above the rounding errors seen (4e-15 relative in
+// float64) and far below any wrong element.
 func TestRandomGraphs(t *testing.T) {
 	count := 300
 	if testing.Short() {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPhilox checks the known answers of Philox 4x32-10 published with Random123 (file kat_vectors).
+// TestPhilox checks the known answers of Philox 4x32-10 published with Random123 (file
+// kat_vectors).
 func TestPhilox(t *testing.T) {
 	for _, c := range []struct {
 		key, low, high uint64
@@ -25,7 +26,8 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestRandomStream checks that the stream continues where it stopped: two draws are the two halves of one.
+// TestRandomStream checks that the stream continues where it stopped: two draws are the two halves
+// of one.
 func TestRandomStream(t *testing.T) {
 	exec, err := NewExec(newBackend(t, "threads=3"), func(g *Graph) []*Node {
 		state := RNGStateFromSeedForGraph(g, 42)
@@ -37,7 +39,8 @@ func TestRandomStream(t *testing.T) {
 	require.NoError(t, err)
 	out := exec.MustExec()
 	require.True(t, out[0].Equal(out[1]))
-	// Mean and variance of 40,000 uniforms within 5 standard errors: a false alarm in 10⁶ runs, of a fixed seed.
+	// Mean and variance of 40,000 uniforms within 5 standard errors: a false alarm in 10⁶ runs, of
+	// a fixed seed.
 	sum, squares := 0.0, 0.0
 	data := tensors.MustCopyFlatData[float32](out[0])
 	for _, x := range data {

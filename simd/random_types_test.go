@@ -21,7 +21,8 @@ type typedValue struct {
 
 var mixedTypes = []dtypes.DType{dtypes.Int16, dtypes.Int32, dtypes.Uint8, dtypes.Float64}
 
-// mixedGraph grows a graph whose values are integers in several types, and bools: results must be exact.
+// mixedGraph grows a graph whose values are integers in several types, and bools: results must be
+// exact.
 func mixedGraph(rng *rand.Rand, size int) (inputs []typed, values []typedValue) {
 	dims := [][]int{{7}, {5, 12}, {40, 60}}[rng.IntN(3)]
 	for i := range 3 {

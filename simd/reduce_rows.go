@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/kernel"
 )
 
-// rowFunc reduces each of several rows of cols ≥ 1 neighbouring elements at a to one element at dst.
+// rowFunc reduces each of several rows of cols ≥ 1 neighbouring elements at a to one element at
+// dst.
 type rowFunc func(dst, a unsafe.Pointer, rows, cols int)
 
 func addRows[T any](k *kernels, dtype dtypes.DType, op backends.OpType, combine func(x, y T) T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 )
 
-// elementwise adds an element-wise operation after broadcasting its inputs. It applies only rules that give the same
-// bits, −0 and NaN included, and computes what repeats along an axis once.
+// elementwise adds an element-wise operation after broadcasting its inputs. It applies only rules
+// that give the same bits, −0 and NaN included, and computes what repeats along an axis once.
 func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, inputs ...*node) *node {
 	in := make([]*node, len(inputs))
 	for i, n := range inputs {
@@ -30,7 +30,8 @@ func (g *graph) elementwise(op backends.OpType, dtype dtypes.DType, dims []int, 
 	return g.add(op, dtype, dims, nil, in...)
 }
 
-// commonDims returns dims with 1 along the axes on which no input varies, or nil when there is none.
+// commonDims returns dims with 1 along the axes on which no input varies, or nil when there is
+// none.
 func commonDims(dims []int, inputs []*node) []int {
 	if len(inputs) == 0 || product(dims) == 0 {
 		return nil
@@ -136,7 +137,8 @@ func (g *graph) reduction(op backends.OpType, dims, axes []int, x *node) *node {
 			return n
 		}
 	}
-	if _, _, ok := rowsOf(x.dims, axes); !ok { // read x in another order, so that the axes come last
+	// read x in another order, so that the axes come last
+	if _, _, ok := rowsOf(x.dims, axes); !ok {
 		kept := freeAxes(len(x.dims), axes, nil)
 		x = g.transposed(x, slices.Concat(kept, axes))
 		axes = iotaInts(len(x.dims))[len(kept):]

@@ -17,7 +17,8 @@ type strided struct {
 type moves struct {
 	// spread repeats each of n elements times times.
 	spread func(dst, src unsafe.Pointer, n, times int)
-	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are those of rows, in elements.
+	// copyRows and transpose move a matrix of rows × cols elements to dst; the strides are those of
+	// rows, in elements.
 	copyRows, transpose func(dst unsafe.Pointer, dstStride int, src unsafe.Pointer, srcStride, rows, cols int)
 }
 
@@ -51,7 +52,8 @@ func (s *strided) period() int {
 	return s.size()
 }
 
-// fill copies elements [start, start+n) of the view of the array at src to dst, one after the other.
+// fill copies elements [start, start+n) of the view of the array at src to dst, one after the
+// other.
 func (s *strided) fill(dst, src unsafe.Pointer, start, n int) {
 	switch s.elem {
 	case 1:
@@ -78,7 +80,8 @@ func fillStrided[T word](dst *T, src unsafe.Pointer, s *strided, start, n int) {
 		fillRun(out, *(*T)(unsafe.Add(src, s.offset*size)))
 		return
 	}
-	// The two innermost axes are rows of a matrix: whole rows go together, pieces of rows one by one.
+	// The two innermost axes are rows of a matrix: whole rows go together, pieces of rows one by
+	// one.
 	inner, stride := s.dims[last], s.strides[last]
 	outer, step := 1, 0
 	if last > 0 {
@@ -155,7 +158,8 @@ func fillRun[T word](out []T, x T) {
 	}
 }
 
-// copyAxes copies elements of shape dims from and to places at the given strides, with the kernels m where they fit.
+// copyAxes copies elements of shape dims from and to places at the given strides, with the kernels
+// m where they fit.
 func copyAxes(dst, src unsafe.Pointer, dims, to, from []int, elem int, m *moves) {
 	switch len(dims) {
 	case 0:

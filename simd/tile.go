@@ -4,9 +4,10 @@ import (
 	"unsafe"
 )
 
-// tileProgram is the step of a group. It takes the elements of the group in row-major order, a tile at a time: fills
-// registers (scratch memory in the L1 cache) with what cannot be read in place, runs each instruction over the whole
-// tile, and reduces. Its tasks are runs of tiles; where they start depends on shapes alone.
+// tileProgram is the step of a group. It takes the elements of the group in row-major order, a tile
+// at a time: fills registers (scratch memory in the L1 cache) with what cannot be read in place,
+// runs each instruction over the whole tile, and reduces. Its tasks are runs of tiles; where they
+// start depends on shapes alone.
 type tileProgram struct {
 	order      tileOrder
 	size, cols int // elements, and the length of rows for reductions
@@ -28,17 +29,19 @@ type tileProgram struct {
 type tileOrder int
 
 const (
-	linear      tileOrder = iota // no reductions: any run of elements
-	shortRows                    // tiles of whole rows
-	longRows                     // reductions along rows longer than a tile: tiles are pieces of one row
-	longColumns                  // reductions down columns with such rows: tiles are pieces of rows, one below the other
+	linear    tileOrder = iota // no reductions: any run of elements
+	shortRows                  // tiles of whole rows
+	// reductions along rows longer than a tile: tiles are pieces of one row
+	longRows
+	// reductions down columns with such rows: tiles are pieces of rows, one below the other
+	longColumns
 )
 
 // maxTile is the largest tile, in elements.
 const maxTile = 2048
 
-// slot says where an operand of a tile is: at offset + start·scale bytes in the memory of a value, or at offset in the
-// registers of the worker if value is -1.
+// slot says where an operand of a tile is: at offset + start·scale bytes in the memory of a value,
+// or at offset in the registers of the worker if value is -1.
 type slot struct{ value, offset, scale int }
 
 type tileInstruction struct {
@@ -52,7 +55,8 @@ type tileLoad struct {
 	read     strided
 }
 
-// rowReduction gives one result per row; its partial results, one per task, start at partial in the shared memory.
+// rowReduction gives one result per row; its partial results, one per task, start at partial in the
+// shared memory.
 type rowReduction struct {
 	do           rowFunc
 	combine      tileFunc
@@ -160,7 +164,8 @@ func (t *tileProgram) compute(bases []unsafe.Pointer, start, n int) {
 	}
 }
 
-// add includes n elements of a row, the first of the task or not, in the partial result of the task.
+// add includes n elements of a row, the first of the task or not, in the partial result of the
+// task.
 func (r *rowReduction) add(t *tileProgram, f *frame, w *worker, bases []unsafe.Pointer, task, start, n int, first bool) {
 	sum := unsafe.Add(f.memory[r.result], task*r.elem)
 	if !r.directResult {
@@ -184,7 +189,8 @@ func (r *columnReduction) add(t *tileProgram, w *worker, bases []unsafe.Pointer,
 	}
 }
 
-// fold adds up the rows of the accumulator and stores the sums, which are the result if there is one task only.
+// fold adds up the rows of the accumulator and stores the sums, which are the result if there is
+// one task only.
 func (r *columnReduction) fold(t *tileProgram, f *frame, w *worker, task int) {
 	sum := unsafe.Add(w.registers, r.accumulator)
 	n := min(t.tile, t.span, t.size-task*t.span)

@@ -79,7 +79,8 @@ func (c *tileCompiler) choosePath() {
 	}
 }
 
-// inGroup returns the node of the group whose elements in computes on, or nil when in is read from memory.
+// inGroup returns the node of the group whose elements in computes on, or nil when in is read from
+// memory.
 func (c *tileCompiler) inGroup(in *node) *node {
 	base, v := viewOf(in)
 	if c.lowering.unit[base] == c.unit && isElementwise(base.op) && v.dense(base.size()) {
@@ -88,7 +89,8 @@ func (c *tileCompiler) inGroup(in *node) *node {
 	return nil
 }
 
-// findLastUses finds the last instruction that reads each result of the group; reductions run after all instructions.
+// findLastUses finds the last instruction that reads each result of the group; reductions run after
+// all instructions.
 func (c *tileCompiler) findLastUses() {
 	for i, n := range c.unit.nodes {
 		if isReduction(n.op) {
@@ -139,7 +141,8 @@ func (c *tileCompiler) newSlot(s slot) int {
 	return len(c.slots) - 1
 }
 
-// newRegister returns a slot with a free register, or with a fresh one, which no earlier instruction has written.
+// newRegister returns a slot with a free register, or with a fresh one, which no earlier
+// instruction has written.
 func (c *tileCompiler) newRegister(elem int, fresh bool) int {
 	var r *register
 	if free := c.pool[elem]; len(free) > 0 && !fresh {
@@ -191,7 +194,8 @@ func (c *tileCompiler) instruction(i int, n *node) {
 	c.code = append(c.code, in)
 }
 
-// free returns the registers, of the widths chosen, of operands that instruction i of node n reads last.
+// free returns the registers, of the widths chosen, of operands that instruction i of node n reads
+// last.
 func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	for _, operand := range n.inputs {
 		base := c.inGroup(operand)
@@ -205,7 +209,8 @@ func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	}
 }
 
-// otherIsScalar tells whether the first operand of a binary operation was already taken as a scalar: only one can be.
+// otherIsScalar tells whether the first operand of a binary operation was already taken as a
+// scalar: only one can be.
 func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 	if j == 0 || c.inGroup(n.inputs[0]) != nil {
 		return false
@@ -247,7 +252,8 @@ func (c *tileCompiler) reduce(n *node) {
 		src: src, result: result.id, elem: elem})
 }
 
-// reusable lists the results that may be written over an operand: read in place only, by no later instruction.
+// reusable lists the results that may be written over an operand: read in place only, by no later
+// instruction.
 func (c *tileCompiler) reusable() []reuse {
 	lastRead := map[int]int{} // of values
 	for i, in := range c.code {
@@ -264,7 +270,8 @@ func (c *tileCompiler) reusable() []reuse {
 	for _, r := range c.down {
 		blocked[c.slots[r.src].value] = true
 	}
-	for _, s := range c.slots { // scalars are read by every tile, and other parts of an array at other positions
+	// scalars are read by every tile, and other parts of an array at other positions
+	for _, s := range c.slots {
 		if s.value >= 0 && (s.scale == 0 || s.offset != 0) {
 			blocked[s.value] = true
 		}

@@ -34,8 +34,8 @@ func (c *tileCompiler) chooseTile() {
 	c.layOut()
 }
 
-// repeat returns the longest period of a load that fits a tile: with tiles of a multiple of it, the load is the same in
-// every tile.
+// repeat returns the longest period of a load that fits a tile: with tiles of a multiple of it, the
+// load is the same in every tile.
 func (c *tileCompiler) repeat(tile int) int {
 	longest := 1
 	for i := range c.loads {
@@ -127,7 +127,8 @@ func (c *tileCompiler) layOut() {
 	}
 }
 
-// costOf estimates the time of an operation per element, in units of a vectorised addition of float32.
+// costOf estimates the time of an operation per element, in units of a vectorised addition of
+// float32.
 func costOf(n *node) int {
 	dtype := n.dtype
 	if len(n.inputs) > 0 {

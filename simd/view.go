@@ -2,9 +2,10 @@ package simd
 
 import "slices"
 
-// view says where the elements of a logical array of shape dims lie in the flat memory of its base array: element
-// (i₀, i₁, …) is at offset + Σ iₐ·strides[a]. A stride of 0 repeats (broadcast), a negative one reverses. Transpose,
-// broadcast, slice, reverse and most reshapes only change the view, so they cost nothing at run time.
+// view says where the elements of a logical array of shape dims lie in the flat memory of its base
+// array: element (i₀, i₁, …) is at offset + Σ iₐ·strides[a]. A stride of 0 repeats (broadcast), a
+// negative one reverses. Transpose, broadcast, slice, reverse and most reshapes only change the
+// view, so they cost nothing at run time.
 type view struct {
 	offset        int
 	dims, strides []int
@@ -51,7 +52,8 @@ func (v view) uniform() bool {
 	return v.size() > 0
 }
 
-// collapse drops axes of size 1 and merges neighbouring axes that one stride can walk; the order of elements stays.
+// collapse drops axes of size 1 and merges neighbouring axes that one stride can walk; the order of
+// elements stays.
 func (v view) collapse() view {
 	out := view{offset: v.offset}
 	for axis, d := range v.dims {
@@ -69,7 +71,8 @@ func (v view) collapse() view {
 	return out
 }
 
-// transpose puts axis permutation[a] at axis a. Axes that the view only repeats along may be left out.
+// transpose puts axis permutation[a] at axis a. Axes that the view only repeats along may be left
+// out.
 func (v view) transpose(permutation []int) view {
 	out := view{offset: v.offset, dims: make([]int, len(permutation)), strides: make([]int, len(permutation))}
 	for to, from := range permutation {
@@ -78,7 +81,8 @@ func (v view) transpose(permutation []int) view {
 	return out
 }
 
-// broadcast maps axis a of v to axis axes[a] of an array of shape dims; other axes repeat, and so do those of size 1.
+// broadcast maps axis a of v to axis axes[a] of an array of shape dims; other axes repeat, and so
+// do those of size 1.
 func (v view) broadcast(dims, axes []int) view {
 	out := view{offset: v.offset, dims: slices.Clone(dims), strides: make([]int, len(dims))}
 	for from, to := range axes {
@@ -89,8 +93,8 @@ func (v view) broadcast(dims, axes []int) view {
 	return out
 }
 
-// broadcastTo applies the implicit broadcasting of binary operations: scalars repeat everywhere, axes of size 1 along
-// that axis.
+// broadcastTo applies the implicit broadcasting of binary operations: scalars repeat everywhere,
+// axes of size 1 along that axis.
 func (v view) broadcastTo(dims []int) view {
 	if len(v.dims) == 0 {
 		return v.broadcast(dims, nil)
@@ -117,7 +121,8 @@ func (v view) reverse(axes []int) view {
 	return out
 }
 
-// reshape returns the view under a new shape of the same size, or false when no strides can express it.
+// reshape returns the view under a new shape of the same size, or false when no strides can express
+// it.
 func (v view) reshape(dims []int) (view, bool) {
 	out := view{offset: v.offset, dims: slices.Clone(dims), strides: make([]int, len(dims))}
 	if v.size() <= 1 {

@@ -57,8 +57,8 @@ func (s *windowStep) task(f *frame, _, task, _ int) {
 	}
 }
 
-// source is the element under position w of the window of result i; not ok outside the array and between its dilated
-// elements.
+// source is the element under position w of the window of result i; not ok outside the array and
+// between its dilated elements.
 func (s *windowStep) source(i, w int) (index int, ok bool) {
 	for axis := len(s.out.dims) - 1; axis >= 0; axis-- {
 		p := i%s.out.dims[axis]*s.steps[axis] + w%s.window[axis]*s.dilation[axis] - s.paddings[axis][0]
@@ -75,8 +75,8 @@ func (s *windowStep) source(i, w int) (index int, ok bool) {
 	return index, true
 }
 
-// selectStep adds an element of another array, the source, to the place of the extreme element of every window. It is
-// the gradient of windowStep.
+// selectStep adds an element of another array, the source, to the place of the extreme element of
+// every window. It is the gradient of windowStep.
 type selectStep struct {
 	windowStep
 	from   int // value of the source

@@ -10,7 +10,8 @@ type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.
 	FeatureDim() int
-	// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float dtype.
+	// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given
+	// float dtype.
 	Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 }
 
@@ -36,8 +37,9 @@ func FeatureDim(cards []int) int {
 	return dim
 }
 
-// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given float
-// dtype. Unless the space is a [Featurer], a site with two outcomes is its outcome, 0 or 1, and any other site is one-hot.
+// Features returns the models as input of a network: codes [B, S] int32 -> [B, C] of the given
+// float dtype. Unless the space is a [Featurer], a site with two outcomes is its outcome, 0 or 1,
+// and any other site is one-hot.
 func Features(s Space, codes *graph.Node, dtype dtypes.DType) *graph.Node {
 	if featurer, ok := s.(Featurer); ok {
 		return featurer.Features(codes, dtype)
@@ -63,8 +65,8 @@ func FeaturesOf(cards []int, codes *graph.Node, dtype dtypes.DType) *graph.Node 
 	return graph.ConvertDType(on, dtype)
 }
 
-// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)], x itself when they are all
-// its columns in order. A column may repeat.
+// TakeColumns returns the listed columns of x [B, N] as [B, len(columns)], x itself when they are
+// all its columns in order. A column may repeat.
 func TakeColumns(x *graph.Node, columns []int32) *graph.Node {
 	if isIdentity(columns, x.Shape().Dim(1)) {
 		return x

@@ -9,13 +9,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Lists is the space of subsets of at most k of p items, for k far below p. A model is the ascending list of its
-// members: site t holds the t-th smallest of them, from 0 to p−1, or p where there is no more. Other codes name no model;
-// see [Lists.Valid].
+// Lists is the space of subsets of at most k of p items, for k far below p. A model is the
+// ascending list of its members: site t holds the t-th smallest of them, from 0 to p−1, or p where
+// there is no more. Other codes name no model; see [Lists.Valid].
 //
-// Coordinates are not one for each item but one block for each place in the list: the fixed ones, in every model, come
-// first, then k blocks of Width coordinates. Block t belongs to the t-th member, which uses as many of
-// its first coordinates as it is wide.
+// Coordinates are not one for each item but one block for each place in the list: the fixed ones,
+// in every model, come first, then k blocks of Width coordinates. Block t belongs to the t-th
+// member, which uses as many of its first coordinates as it is wide.
 type Lists struct {
 	cards  []int
 	widths []int32 // of each item, and 0 for "no more"
@@ -29,8 +29,8 @@ var (
 	_ Mover     = (*Lists)(nil)
 )
 
-// NewLists returns the space of lists of at most slots items, item j using widths[j] ≥ 1 coordinates, beside fixed
-// coordinates that every model uses.
+// NewLists returns the space of lists of at most slots items, item j using widths[j] ≥ 1
+// coordinates, beside fixed coordinates that every model uses.
 func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	p := len(widths)
 	switch {
@@ -55,8 +55,9 @@ func NewLists(widths []int, slots, fixed int) (*Lists, error) {
 	return l, err
 }
 
-// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to weights[j] > 0. It refuses weights below
-// 1e-9 of their sum, which rounding would spoil; mix them with equal ones.
+// WithWeights returns the same space whose [Lists.Move] proposes a new member j in proportion to
+// weights[j] > 0. It refuses weights below 1e-9 of their sum, which rounding would spoil; mix them
+// with equal ones.
 func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	if len(itemWeights) != l.Items() {
 		return nil, fmt.Errorf("space.Lists.WithWeights: %d weights for %d items", len(itemWeights), l.Items())
@@ -92,7 +93,8 @@ func (l *Lists) Width() int { return l.width }
 func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 	AssertCodes("space.Lists.Mask", codes, l.Slots())
 	g := codes.Graph()
-	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim()) // of each coordinate; that of a fixed one is before all others
+	// of each coordinate; that of a fixed one is before all others
+	slots, places := make([]int32, l.Dim()), make([]int32, l.Dim())
 	for j := range places {
 		places[j] = -1
 		if j >= l.fixed {
@@ -114,7 +116,8 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	return dst
 }
 
-// Valid tells whether code names a model: its members ascend, and nothing follows the first "no more".
+// Valid tells whether code names a model: its members ascend, and nothing follows the first "no
+// more".
 func (l *Lists) Valid(code []int32) bool {
 	mustCode("space.Lists.Valid", l.cards, code)
 	for t := 1; t < len(code); t++ {
@@ -134,8 +137,9 @@ func (l *Lists) Size(code []int32) int {
 // Set returns the members of a valid code in ascending order, as a part of it.
 func (l *Lists) Set(code []int32) []int32 { return code[:l.Size(code)] }
 
-// Code writes the code of a set of at most k different items, in any order, to dst (length k) and returns it; a nil dst is
-// allocated. It panics when the set is too large or an item does not exist.
+// Code writes the code of a set of at most k different items, in any order, to dst (length k) and
+// returns it; a nil dst is allocated. It panics when the set is too large or an item does not
+// exist.
 func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	if dst == nil {
 		dst = make([]int32, l.Slots())
@@ -152,7 +156,8 @@ func (l *Lists) Code(set []int32, dst []int32) []int32 {
 	return dst
 }
 
-// CountModels returns Σ_{j ≤ k} C(p, j), the number of valid codes; ok is false when it is larger than 2^62.
+// CountModels returns Σ_{j ≤ k} C(p, j), the number of valid codes; ok is false when it is larger
+// than 2^62.
 func (l *Lists) CountModels() (n int, ok bool) {
 	binomial := uint64(1)
 	for j := range l.Slots() + 1 {
@@ -177,8 +182,8 @@ type weights struct {
 	upTo []float64 // upTo[j] = Σ_{i<j} each[i]; one longer than each
 }
 
-// leastShare is the smallest share of the sum that a weight may have: what members leave over is the sum less their weights, which rounding must
-// not spoil.
+// leastShare is the smallest share of the sum that a weight may have: what members leave over is
+// the sum less their weights, which rounding must not spoil.
 const leastShare = 1e-9
 
 func newWeights(each []float64) (*weights, error) {
@@ -205,7 +210,8 @@ func (w *weights) outside(set []int32) float64 {
 	return total
 }
 
-// draw returns an item that is not in set (ascending, not all items) in proportion to its weight: u is uniform in [0, 1).
+// draw returns an item that is not in set (ascending, not all items) in proportion to its weight: u
+// is uniform in [0, 1).
 func (w *weights) draw(set []int32, u float64) int32 {
 	at := u * w.outside(set)
 	for _, item := range set { // skip the weights of members that lie before

@@ -124,7 +124,8 @@ func TestListsMoveCarriesCoordinates(t *testing.T) {
 	})
 }
 
-// proposal is the probability that Lists.Move makes the set from of some of the items the set to, by its definition.
+// proposal is the probability that Lists.Move makes the set from of some of the items the set to,
+// by its definition.
 func proposal(weights []float64, slots int, from, to []int32) float64 {
 	var added, removed []int32
 	outside := 0.0
@@ -153,7 +154,8 @@ func proposal(weights []float64, slots int, from, to []int32) float64 {
 	return probability
 }
 
-// The ratio is that of the definition, and one of the moves from the new model leads back to where code and coordinates came from.
+// The ratio is that of the definition, and one of the moves from the new model leads back to where
+// code and coordinates came from.
 func TestListsMoveIsReversible(t *testing.T) {
 	weights := []float64{5, 0.3, 1, 2, 0.1}
 	l, err := someLists(t).WithWeights(weights)
@@ -179,8 +181,9 @@ func TestListsMoveIsReversible(t *testing.T) {
 	require.Len(t, reached, 26, "every model")
 }
 
-// leadsBack tries moves from code until one leads to the model before, and tells whether the coordinates are those before too. The rarest
-// way back, an exchange, has probability 0.1/8.4/9 = 0.0013, so that all of 20,000 tries fail once in 10^11.
+// leadsBack tries moves from code until one leads to the model before, and tells whether the
+// coordinates are those before too. The rarest way back, an exchange, has probability 0.1/8.4/9 =
+// 0.0013, so that all of 20,000 tries fail once in 10^11.
 func leadsBack(l *space.Lists, random *rand.Rand, code []int32, z []float64, before []int32, beforeZ []float64) bool {
 	for range 20_000 {
 		back, moved := slices.Clone(code), slices.Clone(z)

@@ -9,15 +9,17 @@ import (
 // Mover is a Space that knows small reversible changes of its models.
 type Mover interface {
 	Space
-	// Move proposes another model in place of code (length S), and moves the reference draw z (length D) along: members that stay keep their
-	// coordinates of z, so that the map of z is a permutation. Coordinates that a model does not use hold draws too.
-	// It returns log of the probability of proposing the way back over that of the way forth; −Inf, with code and z unchanged,
-	// when the kind of move it picked is impossible here.
+	// Move proposes another model in place of code (length S), and moves the reference draw z
+	// (length D) along: members that stay keep their coordinates of z, so that the map of z is a
+	// permutation. Coordinates that a model does not use hold draws too. It returns log of the
+	// probability of proposing the way back over that of the way forth; −Inf, with code and z
+	// unchanged, when the kind of move it picked is impossible here.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
 
-// Move is that of s if it is a Mover. Otherwise a site, chosen uniformly, gets another outcome, chosen uniformly; where all sites have two outcomes
-// half of the moves exchange one that is on with one that is off. z stays as it is: coordinates belong to the same outcome in every model.
+// Move is that of s if it is a Mover. Otherwise a site, chosen uniformly, gets another outcome,
+// chosen uniformly; where all sites have two outcomes half of the moves exchange one that is on
+// with one that is off. z stays as it is: coordinates belong to the same outcome in every model.
 func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	if mover, ok := s.(Mover); ok {
 		return mover.Move(random, code, z)
@@ -38,7 +40,8 @@ func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float
 	return 0
 }
 
-// exchange switches off a site that is on and on one that is off, both chosen uniformly. The way back has the same probability.
+// exchange switches off a site that is on and on one that is off, both chosen uniformly. The way
+// back has the same probability.
 func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	var on, off []int
 	for site, outcome := range code {
@@ -56,8 +59,8 @@ func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	return 0
 }
 
-// Move adds a member, drawn by the weights of the items, removes one, or exchanges one, each a third of the time. The
-// coordinates of a new member are those of the first unused place.
+// Move adds a member, drawn by the weights of the items, removes one, or exchanges one, each a
+// third of the time. The coordinates of a new member are those of the first unused place.
 func (l *Lists) Move(random *rand.Rand, code []int32, z []float64) (logRatio float64) {
 	size, kind := l.Size(code), random.IntN(3)
 	switch {
@@ -87,7 +90,8 @@ func (l *Lists) insert(code []int32, z []float64, size int, item int32) {
 	rotate(l.blocks(z, place, size+1), -l.width)
 }
 
-// remove takes the member at place out of a list of size members; its coordinates go to the place that becomes free.
+// remove takes the member at place out of a list of size members; its coordinates go to the place
+// that becomes free.
 func (l *Lists) remove(code []int32, z []float64, size, place int) (item int32) {
 	item = code[place]
 	copy(code[place:size-1], code[place+1:size])

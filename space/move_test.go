@@ -14,8 +14,8 @@ import (
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
-// frequencies runs a Metropolis chain with Move on a target over models and returns the share of its time in each. scale multiplies the log
-// ratio of the proposals: 1 is right.
+// frequencies runs a Metropolis chain with Move on a target over models and returns the share of
+// its time in each. scale multiplies the log ratio of the proposals: 1 is right.
 func frequencies(s space.Space, start []int32, steps int, scale float64, logTarget func(code []int32) float64) map[string]float64 {
 	random := newRandom(3)
 	code, z := slices.Clone(start), make([]float64, s.Dim())
@@ -43,8 +43,9 @@ func worst(share map[string]float64, codes [][]int32, logTarget func(code []int3
 	return largest
 }
 
-// A Metropolis chain keeps its target only if the ratio of the proposals is right. With 300,000 steps the standard error of a share of
-// 0.1 is below 0.002 for an autocorrelation time of 10; 0.008 is four of them.
+// A Metropolis chain keeps its target only if the ratio of the proposals is right. With 300,000
+// steps the standard error of a share of 0.1 is below 0.002 for an autocorrelation time of 10;
+// 0.008 is four of them.
 func TestMoveKeepsTheTarget(t *testing.T) {
 	const steps, tolerance = 300_000, 0.008
 	lists := someLists(t)

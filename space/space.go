@@ -13,16 +13,16 @@ type Space interface {
 	Cards() []int
 	// Dim returns D, the number of saturated coordinates.
 	Dim() int
-	// Mask returns the coordinates each model uses: codes [B, S] int32 -> [B, D] Bool. It is a graph
-	// function: it panics with an error when codes has another shape or dtype.
+	// Mask returns the coordinates each model uses: codes [B, S] int32 -> [B, D] Bool. It is a
+	// graph function: it panics with an error when codes has another shape or dtype.
 	Mask(codes *graph.Node) *graph.Node
 }
 
 // RowMasker is a [Space] that can also tell the coordinates of one model without a graph.
 type RowMasker interface {
 	Space
-	// MaskRow writes the coordinates that code (length S) uses into dst (length D) and returns it; a
-	// nil dst is allocated. It panics when a length is wrong or an outcome does not exist.
+	// MaskRow writes the coordinates that code (length S) uses into dst (length D) and returns it;
+	// a nil dst is allocated. It panics when a length is wrong or an outcome does not exist.
 	MaskRow(code []int32, dst []bool) []bool
 }
 

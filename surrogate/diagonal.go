@@ -7,8 +7,10 @@ import (
 	"slices"
 )
 
-// Diagonal believes that expected rewards are independent normal variables, one for each model: a Kalman filter per model, with the flow's movement
-// as process noise. A batch costs O(M + B log B). The first batch, whose models are drawn from p(m), gives the mean and the variance that unseen models have.
+// Diagonal believes that expected rewards are independent normal variables, one for each model: a
+// Kalman filter per model, with the flow's movement as process noise. A batch costs O(M + B log B).
+// The first batch, whose models are drawn from p(m), gives the mean and the variance that unseen
+// models have.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -17,7 +19,8 @@ type Diagonal struct {
 
 var _ Belief = (*Diagonal)(nil)
 
-// NewDiagonal returns the belief before any observation, with standard normal rewards. It panics unless there is a model.
+// NewDiagonal returns the belief before any observation, with standard normal rewards. It panics
+// unless there is a model.
 func NewDiagonal(models int) *Diagonal {
 	if models < 1 {
 		panic(fmt.Sprintf("surrogate.NewDiagonal: %d models", models))
@@ -31,8 +34,8 @@ func (d *Diagonal) Models() int { return len(d.mean) }
 // Noise returns the variance of the reward of a single draw.
 func (d *Diagonal) Noise() float64 { return d.noise.value }
 
-// Observe takes in a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε² and μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one
-// draw after the other.
+// Observe takes in a batch: for a model drawn n times with mean reward ȳ, 1/v' = 1/v + n/σ_ε² and
+// μ' = v'(μ/v + nȳ/σ_ε²), the same numbers as one draw after the other.
 func (d *Diagonal) Observe(models []int, rewards []float64, movement float64) {
 	groups := grouped("Diagonal", len(d.mean), models, rewards)
 	if len(groups) == 0 {

@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// A batch gives what a Kalman filter gives that takes one draw after the other; averaging precisions and variances does not.
+// A batch gives what a Kalman filter gives that takes one draw after the other; averaging
+// precisions and variances does not.
 func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	d := NewDiagonal(3)
 	d.Observe([]int{0, 1}, []float64{-3, -5}, 0)
@@ -36,7 +37,9 @@ func TestDiagonalIsAKalmanFilter(t *testing.T) {
 	}
 }
 
-// The noise is found from draws of the same model, and from models drawn once a batch: the last fifty batches count, 3,200 draws, so 4 is known to ±0.1 (one standard error); a belief's errors add to it.
+// The noise is found from draws of the same model, and from models drawn once a batch: the last
+// fifty batches count, 3,200 draws, so 4 is known to ±0.1 (one standard error); a belief's errors
+// add to it.
 func TestNoiseIsLearned(t *testing.T) {
 	for name, models := range map[string]int{"repeated": 4, "once": 256} {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +102,9 @@ func TestUtilityNames(t *testing.T) {
 	require.ErrorContains(t, err, "expected ucb, thompson or mean")
 }
 
-// A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth of a megabyte, a hundredth of what keeping one number for each
-// batch would take, and the state keeps its length.
+// A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth
+// of a megabyte, a hundredth of what keeping one number for each batch would take, and the state
+// keeps its length.
 func TestMemoryStaysFlat(t *testing.T) {
 	d, p := NewDiagonal(8), NewProcess([]int{2, 2}, 0)
 	random := rand.New(rand.NewPCG(6, 6))

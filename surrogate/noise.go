@@ -3,17 +3,22 @@ package surrogate
 import "math"
 
 const (
-	// leastNoise keeps observations of a target that the flow fits exactly from becoming certain, in nats².
+	// leastNoise keeps observations of a target that the flow fits exactly from becoming certain,
+	// in nats².
 	leastNoise = 1e-6
-	// noiseMemory is the share of earlier batches in the estimate of the noise: a memory of about fifty.
+	// noiseMemory is the share of earlier batches in the estimate of the noise: a memory of about
+	// fifty.
 	noiseMemory = 0.98
-	// surprise bounds, in standard deviations, the error that a single model can add to the estimate.
+	// surprise bounds, in standard deviations, the error that a single model can add to the
+	// estimate.
 	surprise = 5
 )
 
-// noise is the learned variance of a reward given its model, by expectation and maximisation: what a batch adds is the expected squared
-// distance of its draws from f(m), given the draws. Where a model was drawn n times and v is the variance of f(m) before, that is
-// Σ(y − ȳ)² + n((1 − g)²(ȳ − μ)² + (1 − g)v) with the gain g = v/(v + σ_ε²/n): never negative, and σ_ε² itself where nothing was known of f(m).
+// noise is the learned variance of a reward given its model, by expectation and maximisation: what
+// a batch adds is the expected squared distance of its draws from f(m), given the draws. Where a
+// model was drawn n times and v is the variance of f(m) before, that is Σ(y − ȳ)² + n((1 − g)²(ȳ −
+// μ)² + (1 − g)v) with the gain g = v/(v + σ_ε²/n): never negative, and σ_ε² itself where nothing
+// was known of f(m).
 type noise struct {
 	value          float64
 	moment, weight float64 // decaying sums; weight is in draws
@@ -37,7 +42,8 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 // guessed is how many draws the first guess of the noise counts for.
 const guessed = 4
 
-// start takes in a first batch, in which no prediction means anything: a guess, and draws of the same model if there are any.
+// start takes in a first batch, in which no prediction means anything: a guess, and draws of the
+// same model if there are any.
 func (n *noise) start(groups []group, spread float64) {
 	n.moment, n.weight = guessed*math.Min(1, spread), guessed
 	for _, own := range groups {

@@ -9,13 +9,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// lookup holds what predictions for many codes in a row share. The covariance of a code with the inducing codes is a product of one over its first
-// sites, which neighbours in index have in common, and one over its last sites, which are few enough to tabulate.
+// lookup holds what predictions for many codes in a row share. The covariance of a code with the
+// inducing codes is a product of one over its first sites, which neighbours in index have in
+// common, and one over its last sites, which are few enough to tabulate.
 type lookup struct {
 	split   int        // number of first sites
 	tail    *mat.Dense // [T, M_u]: covariances over the last sites by their index, s² included
 	weights []float64  // L⁻ᵀ E[w]
-	unknown *mat.Dense // R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹: σ² = (1 + W)s² − |Rᵀ k(c)|²; nil until a standard deviation is asked for
+	// R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹: σ² = (1 + W)s² − |Rᵀ k(c)|²; nil until a standard
+	// deviation is asked for
+	unknown *mat.Dense
 }
 
 // mostTail bounds the table of the last sites.
@@ -114,7 +117,8 @@ func squares(a, b *mat.Dense) []float64 {
 	return out
 }
 
-// Predict writes mean and standard deviation of the models from first on. Before any observation both are those of a standard normal variable.
+// Predict writes mean and standard deviation of the models from first on. Before any observation
+// both are those of a standard normal variable.
 func (p *Process) Predict(first int, mean, sd []float64) {
 	if p.lower == nil {
 		for i := range mean {
@@ -145,9 +149,11 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Draw draws the rewards of the inducing codes jointly, and of every other code what they leave open independently.
+// Draw draws the rewards of the inducing codes jointly, and of every other code what they leave
+// open independently.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
-	seeds := make([]uint64, (len(dst)+chunk-1)/chunk) // a stream for each chunk, whichever thread works on it
+	// a stream for each chunk, whichever thread works on it
+	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
 	for i := range seeds {
 		seeds[i] = random.Uint64()
 	}

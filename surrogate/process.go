@@ -20,14 +20,17 @@ const relearnEvery = 128
 // block is how many observations enter the posterior at once.
 const block = 64
 
-// Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over sites whose relevances are learned (kernel.go), made sparse by
-// inducing codes chosen among those seen. W grows by movement²/s² with each batch, so that old observations fade: f is a random walk in
-// the space of functions.
+// Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over
+// sites whose relevances are learned (kernel.go), made sparse by inducing codes chosen among those
+// seen. W grows by movement²/s² with each batch, so that old observations fade: f is a random walk
+// in the space of functions.
 //
-// With L Lᵀ the covariance of the inducing codes it keeps the mean and covariance of w = L⁻¹(f − μ_0) there, which a priori are 0 and (1 + W) I; another code c
-// with a = L⁻¹ k(c) then has the mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every model is an inducing code. A batch of B
-// costs O(B M_u²) for M_u inducing codes, however many came before. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen anew and the
-// belief rebuilt from what was seen at the inducing codes and in the batch.
+// With L Lᵀ the covariance of the inducing codes it keeps the mean and covariance of w = L⁻¹(f −
+// μ_0) there, which a priori are 0 and (1 + W) I; another code c with a = L⁻¹ k(c) then has the
+// mean μ_0 + a·E[w] and the variance (1 + W)(s² − a·a) + aᵀ Cov[w] a. This is exact when every
+// model is an inducing code. A batch of B costs O(B M_u²) for M_u inducing codes, however many came
+// before. After 1, 2, 4, … batches, and every 128, kernel and inducing codes are chosen anew and
+// the belief rebuilt from what was seen at the inducing codes and in the batch.
 type Process struct {
 	cards    []int
 	count    int
@@ -56,8 +59,9 @@ type summary struct {
 
 var _ Belief = (*Process)(nil)
 
-// NewProcess returns the belief about all codes with the given outcome counts before any observation. inducing bounds the
-// number of inducing codes, 0 stands for DefaultInducing. It panics when a count is below 1, there are none, or all codes together do not fit an int.
+// NewProcess returns the belief about all codes with the given outcome counts before any
+// observation. inducing bounds the number of inducing codes, 0 stands for DefaultInducing. It
+// panics when a count is below 1, there are none, or all codes together do not fit an int.
 func NewProcess(cards []int, inducing int) *Process {
 	p := &Process{cards: slices.Clone(cards), count: 1, capacity: inducing, noise: noise{value: 1}}
 	for _, card := range cards {
@@ -208,8 +212,8 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most so many of the candidates, ordered by model: half of them the best, on which q(m) will rest, the other half
-// spread over the rest, by rank.
+// choose keeps at most so many of the candidates, ordered by model: half of them the best, on which
+// q(m) will rest, the other half spread over the rest, by rank.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {
@@ -268,7 +272,8 @@ func (p *Process) condition(observed []summary) {
 				innovation.SetSym(i, i, innovation.At(i, i)+extra)
 			}
 		}
-		// With C Cᵀ the innovations' covariance and G = spread C⁻ᵀ, mean += G C⁻¹ misses and cov −= G Gᵀ, which stays symmetric.
+		// With C Cᵀ the innovations' covariance and G = spread C⁻ᵀ, mean += G C⁻¹ misses and cov −=
+		// G Gᵀ, which stays symmetric.
 		var factor mat.TriDense
 		cholesky.LTo(&factor)
 		gain := solve(&factor, spread.T()) // Gᵀ [b, M_u]
@@ -279,7 +284,8 @@ func (p *Process) condition(observed []summary) {
 	}
 }
 
-// solve returns T⁻¹ b. Factors are never singular here, only badly conditioned, which their jitter bounds.
+// solve returns T⁻¹ b. Factors are never singular here, only badly conditioned, which their jitter
+// bounds.
 func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	x := new(mat.Dense)
 	var conditioned mat.Condition
@@ -289,7 +295,8 @@ func solve(triangle mat.Triangular, b mat.Matrix) *mat.Dense {
 	return x
 }
 
-// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance that the inducing codes leave open, (1 + W)(s² − a·a).
+// whiten returns a = L⁻¹ k(c) of each code as a column, and its variance that the inducing codes
+// leave open, (1 + W)(s² − a·a).
 func (p *Process) whiten(codes [][]int32) (whitened *mat.Dense, rest []float64) {
 	whitened = solve(p.lower, p.kernel.matrix(p.codes, codes))
 	rest = make([]float64, len(codes))

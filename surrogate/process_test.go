@@ -11,7 +11,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// dense is exact regression: all observations at once, each at its own time, under the kernel k(c,c') (1 + W at the earlier of both times).
+// dense is exact regression: all observations at once, each at its own time, under the kernel
+// k(c,c') (1 + W at the earlier of both times).
 func dense(p *Process, observed []summary, walks []float64, now float64) (mean, variance []float64) {
 	count := len(observed)
 	codes := make([][]int32, count)
@@ -53,7 +54,8 @@ func dense(p *Process, observed []summary, walks []float64, now float64) (mean, 
 	return mean, variance
 }
 
-// With every code an inducing code the belief is exact regression, batch after batch, movement in between; a belief that ignores the movement is not.
+// With every code an inducing code the belief is exact regression, batch after batch, movement in
+// between; a belief that ignores the movement is not.
 func TestProcessIsExactRegression(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -102,7 +104,8 @@ func TestProcessIsExactRegression(t *testing.T) {
 	}
 }
 
-// The derivative of the marginal likelihood against differences, and its value against the log density of a normal vector.
+// The derivative of the marginal likelihood against differences, and its value against the log
+// density of a normal vector.
 func TestMarginalLikelihood(t *testing.T) {
 	p := NewProcess([]int{2, 3, 2, 2}, 0)
 	random := stream.Rand(2, "marginal")
@@ -179,7 +182,8 @@ func TestProcessFarAway(t *testing.T) {
 	require.InDeltaSlice(t, []float64{3, 3}, sd, 1e-6)
 }
 
-// Over a long run whose models and movement change the covariance stays positive definite and the state of one size; a belief restored on the way ends with the same bits.
+// Over a long run whose models and movement change the covariance stays positive definite and the
+// state of one size; a belief restored on the way ends with the same bits.
 func TestProcessLongRun(t *testing.T) {
 	cards := []int{2, 3, 2, 2, 2, 2}
 	whole, first := NewProcess(cards, 24), NewProcess(cards, 24)
@@ -209,7 +213,8 @@ func TestProcessLongRun(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
-// Draws have the mean and the variance that are predicted: 4,000 draws, 5 standard errors of each of 8 models, a false alarm in 1e5.
+// Draws have the mean and the variance that are predicted: 4,000 draws, 5 standard errors of each
+// of 8 models, a false alarm in 1e5.
 func TestProcessDraw(t *testing.T) {
 	p := NewProcess([]int{2, 2, 2}, 5)
 	random := stream.Rand(4, "draw")

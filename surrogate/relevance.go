@@ -10,14 +10,17 @@ import (
 // fitIterations bounds the search for a kernel; it starts where the last one ended.
 const fitIterations = 15
 
-// Weak normal priors on log r_s and log s², which keep a kernel where there is little to learn it from.
+// Weak normal priors on log r_s and log s², which keep a kernel where there is little to learn it
+// from.
 const (
 	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of the covariance
-	scaleSpread                      = 2.0       // of log s², about ten times the variance of the observations
+	// of log s², about ten times the variance of the observations
+	scaleSpread = 2.0
 )
 
-// fitKernel returns the kernel, started from the one given, under which observations of distinct codes, of known variances, are most
-// probable a posteriori, and the constant mean that goes with it (generalised least squares).
+// fitKernel returns the kernel, started from the one given, under which observations of distinct
+// codes, of known variances, are most probable a posteriori, and the constant mean that goes with
+// it (generalised least squares).
 func fitKernel(start kernel, codes [][]int32, values, variances []float64) (best kernel, mean float64) {
 	f := &marginal{codes: codes, values: values, variances: variances, scaleCentre: math.Log(10 * start.spread(values))}
 	x := append([]float64{math.Log(start.scale)}, make([]float64, len(start.relevance))...)
@@ -54,7 +57,8 @@ func kernelAt(x []float64) kernel {
 	return k
 }
 
-// marginal is −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log s², log r_1, …).
+// marginal is −log N(values; mean, K + diag(variances)) − log prior as a function of x = (log s²,
+// log r_1, …).
 type marginal struct {
 	codes             [][]int32
 	values, variances []float64
@@ -100,7 +104,8 @@ func (f *marginal) at(x []float64) {
 	alpha.MulVec(inverse, residual)
 	f.value = (mat.Dot(residual, alpha) + cholesky.LogDet()) / 2
 
-	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the mean is at its optimum and adds nothing.
+	// ∂(−log N)/∂θ = −½ Σ_ij (α_i α_j − K⁻¹_ij) ∂K_ij/∂θ; the mean is at its optimum and adds
+	// nothing.
 	for i := range count {
 		row := pure.RawRowView(i)
 		for j := range i + 1 {

@@ -51,8 +51,9 @@ func (u *Utility) UnmarshalText(text []byte) (err error) {
 // chunk is how many models one thread predicts at a time.
 const chunk = 1 << 10
 
-// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil dst is allocated. Only UCB uses beta, and only Thompson random.
-// The work is shared by all processors; each number is computed by one of them, the same whichever it is.
+// Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil
+// dst is allocated. Only UCB uses beta, and only Thompson random. The work is shared by all
+// processors; each number is computed by one of them, the same whichever it is.
 func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float64) []float64 {
 	if dst == nil {
 		dst = make([]float64, b.Models())

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// BenchmarkTrainingStep times whole training steps on the paper's design (robust likelihood, n = 50, p = 7, batch 1,024): sampling,
-// likelihood, both gradients and both updates.
+// BenchmarkTrainingStep times whole training steps on the paper's design (robust likelihood, n =
+// 50, p = 7, batch 1,024): sampling, likelihood, both gradients and both updates.
 func BenchmarkTrainingStep(b *testing.B) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(b, err)

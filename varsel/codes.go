@@ -9,11 +9,13 @@ import (
 type CodeKind int
 
 const (
-	// AutoCodes are lists where the size of models is limited and there are more than can be listed one by one, and bits otherwise.
+	// AutoCodes are lists where the size of models is limited and there are more than can be listed
+	// one by one, and bits otherwise.
 	AutoCodes CodeKind = iota
 	// BitCodes have one bit for each predictor, and the flow a coordinate for each column.
 	BitCodes
-	// ListCodes list the predictors of a model, and the flow has a block of coordinates for each place in the list. They need a maximum size.
+	// ListCodes list the predictors of a model, and the flow has a block of coordinates for each
+	// place in the list. They need a maximum size.
 	ListCodes
 )
 

@@ -16,9 +16,11 @@ type Comparison struct {
 	Inclusion []compare.Pair `json:"inclusion"`
 }
 
-// Compare sets two finished runs on the same table side by side. Runs on different tables, rows, targets or predictors are refused.
+// Compare sets two finished runs on the same table side by side. Runs on different tables, rows,
+// targets or predictors are refused.
 //
-// The cross-entropy needs the table of B where its record says, unchanged; without it a note says so.
+// The cross-entropy needs the table of B where its record says, unchanged; without it a note says
+// so.
 func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
@@ -62,8 +64,9 @@ func summary(run *StoredRun) compare.Run {
 	return s
 }
 
-// Write stores the comparison in a directory, which is made: the object as JSON, its two tables as CSV, and the probabilities of the models against
-// each other as SVG and PNG. A directory that already holds a comparison is refused.
+// Write stores the comparison in a directory, which is made: the object as JSON, its two tables as
+// CSV, and the probabilities of the models against each other as SVG and PNG. A directory that
+// already holds a comparison is refused.
 func (c *Comparison) Write(dir string) error {
 	return c.Comparison.Write(dir, c, compare.Pairs("inclusion.csv", "name", c.Inclusion))
 }

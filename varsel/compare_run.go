@@ -49,7 +49,8 @@ func (r *StoredRun) readDraws() (*draws.Draws, error) {
 	return draws.Read(path)
 }
 
-// comparable says why two runs cannot be compared: they answer different questions about the models of different tables.
+// comparable says why two runs cannot be compared: they answer different questions about the models
+// of different tables.
 func comparable(a, b *StoredRun) error {
 	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return err

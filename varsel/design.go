@@ -50,7 +50,8 @@ type DesignOptions struct {
 	Exclude []string `json:"exclude,omitempty"`
 	// Groups names columns that enter and leave together.
 	Groups []PredictorGroup `json:"groups,omitempty"`
-	// Interactions names products of two predictors as "a:b", or is the single entry AllInteractions. They follow the other predictors.
+	// Interactions names products of two predictors as "a:b", or is the single entry
+	// AllInteractions. They follow the other predictors.
 	Interactions []string `json:"interactions,omitempty"`
 	// Factors names numeric columns whose values are labels.
 	Factors []string `json:"factors,omitempty"`
@@ -72,7 +73,8 @@ type Predictor struct {
 	Name string
 	// Coordinates index the columns of the design matrix.
 	Coordinates []int
-	// Parents are the selectable predictors of which an interaction is the product; they come before it. AlwaysParent tells whether there is one that is in every model.
+	// Parents are the selectable predictors of which an interaction is the product; they come
+	// before it. AlwaysParent tells whether there is one that is in every model.
 	Parents      []int
 	AlwaysParent bool
 }
@@ -150,8 +152,8 @@ func (d *Design) PredictorNames() []string {
 // response in its own units. It is zero when the response was not scaled.
 func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) }
 
-// NewDesign builds the design matrix and response from a table. Whatever is wrong with the data
-// or contradicts in the options is an error that names the column and, where there is one, the line.
+// NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
+// contradicts in the options is an error that names the column and, where there is one, the line.
 func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	layout, err := newLayout(t, opt)
 	if err != nil {

@@ -58,7 +58,8 @@ func TestDegenerateOnes(t *testing.T) {
 	require.ErrorContains(t, err, `"f" is constant`)
 }
 
-// TestDuplicatesAmongMany: planted copies are found, and nothing else is, among more columns than rows.
+// TestDuplicatesAmongMany: planted copies are found, and nothing else is, among more columns than
+// rows.
 func TestDuplicatesAmongMany(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows, dim = 30, 400

@@ -17,9 +17,11 @@ import (
 // where level is the coordinate of the column that is constant (the intercept, or an always-in
 // column) and c its value.
 type Scaling struct {
-	// Mean and SD [D] are the centre and the divisor of each column: 0 and 1 where it was not touched.
+	// Mean and SD [D] are the centre and the divisor of each column: 0 and 1 where it was not
+	// touched.
 	Mean, SD []float64
-	// YMean and YSD are the centre and the divisor of the response: 0 and 1 where it was not touched.
+	// YMean and YSD are the centre and the divisor of the response: 0 and 1 where it was not
+	// touched.
 	YMean, YSD float64
 	// Level is the coordinate of the constant column, -1 when there is none.
 	Level int
@@ -27,8 +29,8 @@ type Scaling struct {
 	LevelValue float64
 }
 
-// ToOriginal writes the coefficients on the scale of the table to dst and returns it. theta [D] holds
-// zero for every coordinate outside the model. dst may be theta; nil allocates.
+// ToOriginal writes the coefficients on the scale of the table to dst and returns it. theta [D]
+// holds zero for every coordinate outside the model. dst may be theta; nil allocates.
 func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 	dst = s.buffer("ToOriginal", dst, theta)
 	shift := s.YMean
@@ -42,8 +44,9 @@ func (s *Scaling) ToOriginal(dst, theta []float64) []float64 {
 	return dst
 }
 
-// FromOriginal is the inverse of ToOriginal: it writes the coefficients on the working scale to dst and returns it. beta [D]
-// holds zero for every coordinate outside the model. dst may be beta; nil allocates.
+// FromOriginal is the inverse of ToOriginal: it writes the coefficients on the working scale to dst
+// and returns it. beta [D] holds zero for every coordinate outside the model. dst may be beta; nil
+// allocates.
 func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	dst = s.buffer("FromOriginal", dst, beta)
 	shift := s.YMean

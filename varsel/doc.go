@@ -19,8 +19,8 @@
 // intercept, columns of the always-in predictors, columns of the selectable predictors, each in
 // table order.
 //
-// The working scale ([NewDesign]): with standardisation on (the default) every column is centred and
-// divided by its standard deviation, indicator columns too, and a continuous response likewise;
+// The working scale ([NewDesign]): with standardisation on (the default) every column is centred
+// and divided by its standard deviation, indicator columns too, and a continuous response likewise;
 // [Scaling] is the exact way back.
 //
 //	t, err := table.ReadFile("diabetes.csv")

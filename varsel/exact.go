@@ -20,8 +20,8 @@ const MaxExactGroups = 25
 //
 //	y ~ N(X_m θ_m, σ² I),   θ_j ~ N(PriorMean_j, PriorSD_j²),
 //
-// where model m uses the Always coordinates and those of its groups. σ is known, or log σ is normal.
-// All of it is on the working scale.
+// where model m uses the Always coordinates and those of its groups. σ is known, or log σ is
+// normal. All of it is on the working scale.
 type ExactProblem struct {
 	// X [n, D] is the design matrix and Y [n] the response.
 	X *mat.Dense
@@ -44,7 +44,8 @@ type ExactProblem struct {
 	Scaling *Scaling
 	// LogConstant is added to every log evidence: [Design.LogJacobian], or zero.
 	LogConstant float64
-	// Progress, when set, is called from time to time, never concurrently, with the number of models done.
+	// Progress, when set, is called from time to time, never concurrently, with the number of
+	// models done.
 	Progress func(done, total int)
 }
 
@@ -72,8 +73,8 @@ type ExactCoefficient struct {
 // ExactResult is the posterior, up to rounding.
 //
 // Every number comes from all models except the quantiles: there the 1024 most probable models
-// enter as the normal mixtures they are, and the rest as one normal distribution per coefficient with
-// the mass, mean and variance they have together.
+// enter as the normal mixtures they are, and the rest as one normal distribution per coefficient
+// with the mass, mean and variance they have together.
 type ExactResult struct {
 	// Count is the number of possible models: those that the prior does not exclude.
 	Count int
@@ -159,11 +160,11 @@ func (p *ExactProblem) listed() int {
 	return topModels
 }
 
-// Exact enumerates every subset of the groups, in memory that does not grow with their number, on all
-// cores. The answer is bit-identical whatever their number. Cancelling ctx returns its error.
+// Exact enumerates every subset of the groups, in memory that does not grow with their number, on
+// all cores. The answer is bit-identical whatever their number. Cancelling ctx returns its error.
 //
-// Appending a column to a model appends a row to the Cholesky factor of its posterior precision, so a
-// model of k coordinates costs O(k²), times the points of the grid over log σ when σ is unknown.
+// Appending a column to a model appends a row to the Cholesky factor of its posterior precision, so
+// a model of k coordinates costs O(k²), times the points of the grid over log σ when σ is unknown.
 func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -2,9 +2,9 @@ package varsel
 
 import "math"
 
-// logSigmaGrid is a trapezoid rule over log σ: equally spaced points that cover, for every model that
-// matters, all of the posterior of log σ. For functions that are smooth and vanish at both ends the
-// rule converges faster than any power of the spacing.
+// logSigmaGrid is a trapezoid rule over log σ: equally spaced points that cover, for every model
+// that matters, all of the posterior of log σ. For functions that are smooth and vanish at both
+// ends the rule converges faster than any power of the spacing.
 type logSigmaGrid struct {
 	low, high, step float64
 	// floor and ceiling are where the posterior is cut off at the latest.
@@ -25,8 +25,8 @@ const (
 // newLogSigmaGrid finds the range from the smallest and the largest model.
 //
 // The posterior of log σ given a model has standard deviation about 1/√(2n) or more; a spacing of
-// 0.6 of that leaves a relative error below 1e-10 already at n = 5 (its decay is that of |Γ(n/2 + iω)|
-// at ω = 2π/step).
+// 0.6 of that leaves a relative error below 1e-10 already at n = 5 (its decay is that of |Γ(n/2 +
+// iω)| at ω = 2π/step).
 func newLogSigmaGrid(s *exactSpace, p *ExactProblem) *logSigmaGrid {
 	reach := min(math.Sqrt(2*gridDepth)*p.LogSigmaSD, gridReach)
 	g := &logSigmaGrid{

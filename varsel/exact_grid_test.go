@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveUnknown integrates the dense evidence over log σ by a trapezoid rule much finer and wider than
-// needed, and returns the moments of log σ too.
+// naiveUnknown integrates the dense evidence over log σ by a trapezoid rule much finer and wider
+// than needed, and returns the moments of log σ too.
 func naiveUnknown(p *ExactProblem, code []int32) (logEvidence, mean, sd float64) {
 	const points = 3000
 	low, high := -7.0, 7.0
@@ -37,8 +37,8 @@ func naiveUnknown(p *ExactProblem, code []int32) (logEvidence, mean, sd float64)
 	return best + math.Log(total) + p.LogConstant, mean, math.Sqrt(second/total - mean*mean)
 }
 
-// TestExactUnknownSigma compares each model with a fine quadrature of dense evidences, for as few as
-// two rows and for priors tight and wide.
+// TestExactUnknownSigma compares each model with a fine quadrature of dense evidences, for as few
+// as two rows and for priors tight and wide.
 func TestExactUnknownSigma(t *testing.T) {
 	for _, test := range []struct {
 		rows int
@@ -111,8 +111,8 @@ func TestLogSigmaGridWidens(t *testing.T) {
 	assert.Less(t, rounds, 10)
 }
 
-// TestExactUnknownSigmaPerfectFit: a response that a model fits exactly has no lower end of σ but the
-// prior and the resolution of float64; the answer stays finite and finds the model.
+// TestExactUnknownSigmaPerfectFit: a response that a model fits exactly has no lower end of σ but
+// the prior and the resolution of float64; the answer stays finite and finds the model.
 func TestExactUnknownSigmaPerfectFit(t *testing.T) {
 	p := randomProblem(4, 20, [][]int{{1}, {2}}, 3)
 	p.Sigma, p.LogSigmaSD = 0, 3

@@ -30,7 +30,8 @@ func (m *normalMixture) below(x float64) (probability, density float64) {
 	return probability, density
 }
 
-// quantile returns the smallest x with P(X ≤ x) ≥ level, by Newton steps inside a shrinking bracket.
+// quantile returns the smallest x with P(X ≤ x) ≥ level, by Newton steps inside a shrinking
+// bracket.
 func (m *normalMixture) quantile(level float64) float64 {
 	if len(m.components) == 0 {
 		return 0
@@ -92,8 +93,8 @@ type marginal struct {
 	mixture       normalMixture
 }
 
-// coefficients returns the posterior of every coefficient from the sums over all models and the best
-// models one by one.
+// coefficients returns the posterior of every coefficient from the sums over all models and the
+// best models one by one.
 func (s *exactSpace) coefficients(sums *exactSums, best []topEntry) []ExactCoefficient {
 	marginals := make([]marginal, s.dim)
 	for _, j := range s.always {

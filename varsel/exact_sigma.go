@@ -7,10 +7,12 @@ import (
 	"gonum.org/v1/gonum/interp"
 )
 
-// sigmaPosterior describes the posterior of σ from its mass at each point of the grid over log σ; total is their sum. σ is reported in the given unit.
+// sigmaPosterior describes the posterior of σ from its mass at each point of the grid over log σ;
+// total is their sum. σ is reported in the given unit.
 //
-// The moments are sums over the grid, as exact as everything else. Quantiles need the density between its points, where its
-// logarithm, which is close to a parabola, is interpolated by a cubic spline: they are right to about 1e-4 standard deviations.
+// The moments are sums over the grid, as exact as everything else. Quantiles need the density
+// between its points, where its logarithm, which is close to a parabola, is interpolated by a cubic
+// spline: they are right to about 1e-4 standard deviations.
 func sigmaPosterior(logSigma, masses []float64, total, unit float64) MarginalSummary {
 	var mean, variance float64
 	for t, mass := range masses {
@@ -24,14 +26,16 @@ func sigmaPosterior(logSigma, masses []float64, total, unit float64) MarginalSum
 		return MarginalSummary{Mean: unit * mean, Q025: unit * mean, Q975: unit * mean}
 	}
 
-	const negligible = 1e-18 // of the total; masses below were cut off to zero, which has no logarithm
+	// of the total; masses below were cut off to zero, which has no logarithm
+	const negligible = 1e-18
 	logDensity := make([]float64, len(masses))
 	for t, mass := range masses {
 		logDensity[t] = math.Log(max(mass/total, negligible))
 	}
 	var spline interp.NaturalCubic
 	if err := spline.Fit(logSigma, logDensity); err != nil {
-		panic("varsel: sigmaPosterior: " + err.Error()) // a diagonally dominant system has a solution
+		// a diagonally dominant system has a solution
+		panic("varsel: sigmaPosterior: " + err.Error())
 	}
 	const fine = 64 // points within each interval of the grid
 	var points, cumulative []float64

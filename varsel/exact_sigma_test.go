@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naiveSigma integrates dense evidences over a fine grid and sums over models: mean, standard deviation and quantiles of σ.
+// naiveSigma integrates dense evidences over a fine grid and sums over models: mean, standard
+// deviation and quantiles of σ.
 func naiveSigma(p *ExactProblem, models []ExactModel) MarginalSummary {
 	const points = 4000
 	low, high := -6.0, 6.0

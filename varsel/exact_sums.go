@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// exactSums accumulates posterior sums over models, all multiplied by exp(−ref). The reference is the
-// log joint of a model already seen and is raised only when a far better one comes, so that no weight
-// overflows and those that matter never underflow.
+// exactSums accumulates posterior sums over models, all multiplied by exp(−ref). The reference is
+// the log joint of a model already seen and is raised only when a far better one comes, so that no
+// weight overflows and those that matter never underflow.
 type exactSums struct {
 	ref       float64
 	total     float64

@@ -45,8 +45,8 @@ func ExampleExact() {
 	// 16 [1 1 0 0]
 }
 
-// randomProblem has an intercept, correlated columns, groups of several columns, and prior means that
-// are not zero.
+// randomProblem has an intercept, correlated columns, groups of several columns, and prior means
+// that are not zero.
 func randomProblem(seed uint64, rows int, groups [][]int, dim int) ExactProblem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := ExactProblem{
@@ -147,8 +147,8 @@ func (p *ExactProblem) active(code []int32) []int {
 	return active
 }
 
-// naiveAnswer sums the oracle over all models: log evidence, inclusion, and the first two moments of
-// the reported coefficients.
+// naiveAnswer sums the oracle over all models: log evidence, inclusion, and the first two moments
+// of the reported coefficients.
 func naiveAnswer(p *ExactProblem) (logEvidence float64, models map[string]float64, inclusion, mean, sd []float64) {
 	_, dim := p.X.Dims()
 	groups := len(p.Groups)
@@ -248,7 +248,8 @@ func TestExactAgainstDense(t *testing.T) {
 			r, err := Exact(context.Background(), p)
 			require.NoError(t, err)
 			logEvidence, models, inclusion, mean, sd := naiveAnswer(&p)
-			// The oracle factorises V = XSX' + σ²I: its rounding grows with the condition number of V.
+			// The oracle factorises V = XSX' + σ²I: its rounding grows with the condition number of
+			// V.
 			var largest float64
 			for i := range p.X.RawMatrix().Data {
 				sd := p.PriorSD[i%len(p.PriorSD)] * p.X.RawMatrix().Data[i]
@@ -300,7 +301,8 @@ func TestExactDenseNotices(t *testing.T) {
 	assert.Greater(t, math.Abs(want-r.LogEvidence), 2e-9)
 }
 
-// TestExactUnits: scaling the data and correcting by the Jacobian gives the evidence in original units.
+// TestExactUnits: scaling the data and correcting by the Jacobian gives the evidence in original
+// units.
 func TestExactUnits(t *testing.T) {
 	data := readTable(t, "hald.csv")
 	d, err := NewDesign(data, DesignOptions{Target: "y"})

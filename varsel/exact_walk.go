@@ -36,8 +36,8 @@ type exactSpace struct {
 	// The grid over log σ: T points, u = 1/σ², and what is added to ½b'M⁻¹b − ½log|M| − ½Σν².
 	logSigma, precision, base []float64
 
-	// The reported coefficient is outShift_j + outScale_j φ_j; that of the level coordinate, if there
-	// is one, is levelShift + Σ_j levelWeight_j φ_j.
+	// The reported coefficient is outShift_j + outScale_j φ_j; that of the level coordinate, if
+	// there is one, is levelShift + Σ_j levelWeight_j φ_j.
 	outScale, outShift []float64
 	level              int
 	levelWeight        []float64
@@ -171,13 +171,13 @@ func (s *exactSpace) setGrid(logSigma, logWeight []float64) {
 }
 
 // walker visits models depth first. Its rows are R = L⁻¹, where LL' is M restricted to the active
-// coordinates: a new coordinate j appends to L the row (ℓ', d) with ℓ = R M_j, d² = M_jj − ℓ'ℓ, and to R
-// the row (−ℓ'R, 1)/d. With z = R b,
+// coordinates: a new coordinate j appends to L the row (ℓ', d) with ℓ = R M_j, d² = M_jj − ℓ'ℓ, and
+// to R the row (−ℓ'R, 1)/d. With z = R b,
 //
 //	log|M| = Σ 2 log d,   b'M⁻¹b = |z|²,   E φ = R'z,   diag M⁻¹ = column sums of R²,
 //
-// so each of them grows by one term per row. Every quantity has one value per point of the grid over
-// log σ, stored contiguously.
+// so each of them grows by one term per row. Every quantity has one value per point of the grid
+// over log σ, stored contiguously.
 type walker struct {
 	*exactSpace
 	coordinates []int     // active, in the order of the rows
@@ -188,8 +188,9 @@ type walker struct {
 	mask        uint32
 
 	ell, row, pivot, score []float64 // scratch
-	weights                []float64 // posterior weights of the grid points of the last model visited
-	low, high              int       // the range of those that are not negligible
+	// posterior weights of the grid points of the last model visited
+	weights   []float64
+	low, high int // the range of those that are not negligible
 
 	sums *exactSums
 	top  *topList
@@ -370,8 +371,8 @@ func (w *walker) appendCoordinate(j int) {
 	}
 }
 
-// logEvidence returns log p(y | m) of the current model and leaves in weights, from low to high, the
-// posterior weights of the grid points, relative to the largest.
+// logEvidence returns log p(y | m) of the current model and leaves in weights, from low to high,
+// the posterior weights of the grid points, relative to the largest.
 func (w *walker) logEvidence() (log, sum float64) {
 	f := &w.frames[w.depth]
 	best := math.Inf(-1)

@@ -67,7 +67,8 @@ const (
 	DrawsCSV     = "draws.csv"
 )
 
-// writeDraws writes posterior draws in both formats. header carries the settings of the sampler; what follows from the draws is filled in.
+// writeDraws writes posterior draws in both formats. header carries the settings of the sampler;
+// what follows from the draws is filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
 	file := &draws.Draws{Header: header}

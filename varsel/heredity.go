@@ -54,13 +54,15 @@ func (h *Heredity) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// heredity is the set of models that heredity allows: predictor g may be in a model only if all of parents[g] are, or with any at least one of them. Parents have
-// smaller numbers than their children and no parents of their own. nil: all models.
+// heredity is the set of models that heredity allows: predictor g may be in a model only if all of
+// parents[g] are, or with any at least one of them. Parents have smaller numbers than their
+// children and no parents of their own. nil: all models.
 type heredity struct {
 	parents [][]int
 	any     bool
-	// logMass is the log of the prior probability, by size alone, of the models that are allowed; it is what normalises the prior over them. It is 0, and known false, where
-	// there are too many parents to sum over their subsets.
+	// logMass is the log of the prior probability, by size alone, of the models that are allowed;
+	// it is what normalises the prior over them. It is 0, and known false, where there are too many
+	// parents to sum over their subsets.
 	logMass float64
 	known   bool
 }
@@ -105,7 +107,8 @@ func (h *heredity) constraint() modeldist.Constraint {
 	return modeldist.Parents{Of: h.parents, Any: h.any}
 }
 
-// violations counts, for codes [B,G], the predictors that are in a model without the parents they need. [B] int32
+// violations counts, for codes [B,G], the predictors that are in a model without the parents they
+// need. [B] int32
 func (h *heredity) violations(codes *Node) *Node {
 	g := codes.Graph()
 	n := len(h.parents)
@@ -127,8 +130,9 @@ func (h *heredity) violations(codes *Node) *Node {
 	return ReduceSum(Mul(codes, ConvertDType(missing, dtypes.Int32)), -1)
 }
 
-// mass sums the prior by size over the allowed models: for every set A of parents, the children that A allows and the predictors that are neither are free, so that
-// the sizes follow a binomial coefficient. Sets are counted by their size and the number of children they allow.
+// mass sums the prior by size over the allowed models: for every set A of parents, the children
+// that A allows and the predictors that are neither are free, so that the sizes follow a binomial
+// coefficient. Sets are counted by their size and the number of children they allow.
 func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 	total := len(h.parents)
 	place := map[int]int{} // of each parent among the parents
@@ -162,7 +166,8 @@ func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 			}
 		}
 	}
-	counts := make([]float64, (m+1)*(len(children)+1)) // sets of parents by size and number of children allowed
+	// sets of parents by size and number of children allowed
+	counts := make([]float64, (m+1)*(len(children)+1))
 	satisfied := func(c int, set uint32) bool {
 		present := children[c] & set
 		return present == children[c] || h.any && present != 0

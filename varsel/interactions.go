@@ -10,12 +10,14 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// AllInteractions, as the only entry of DesignOptions.Interactions, stands for the products of all pairs of numeric predictors.
+// AllInteractions, as the only entry of DesignOptions.Interactions, stands for the products of all
+// pairs of numeric predictors.
 const AllInteractions = "all"
 
-// interactions returns the products of pairs of predictors as predictors of their own, named "a:b". The factors of a product are centred and scaled first,
-// unless standardize is false: otherwise it would mostly repeat its parents. Coefficients of products, on the scale of the table too, are therefore those
-// of standardised factors.
+// interactions returns the products of pairs of predictors as predictors of their own, named "a:b".
+// The factors of a product are centred and scaled first, unless standardize is false: otherwise it
+// would mostly repeat its parents. Coefficients of products, on the scale of the table too, are
+// therefore those of standardised factors.
 func interactions(t *table.Table, predictors []rawPredictor, asked []string, standardize bool) ([]rawPredictor, error) {
 	numeric := func(p rawPredictor) bool { return len(p.columns) == 1 && p.columns[0].name == p.name }
 	var pairs [][2]rawPredictor

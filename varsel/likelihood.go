@@ -6,16 +6,19 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// likelihood is the density of the responses given linear predictors, summed over rows. Every constant is kept, so that the
-// integral over the parameters is the evidence.
+// likelihood is the density of the responses given linear predictors, summed over rows. Every
+// constant is kept, so that the integral over the parameters is the evidence.
 type likelihood interface {
-	// logDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row, offset
-	// included; logScale [B,1] is the logarithm of the noise scale in the units of y, or nil for a likelihood without one.
+	// logDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row,
+	// offset included; logScale [B,1] is the logarithm of the noise scale in the units of y, or nil
+	// for a likelihood without one.
 	logDensity(eta, logScale *Node) *Node
 	// logDensityAt is the same on the host, up to a constant, for one eta [n] and noise scale.
 	logDensityAt(eta []float64, scale float64) float64
-	// working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the gradient of the log density at eta. Its curvature is that
-	// of the log density, or for rows in a heavy tail a fifth of what cautious gives; with cautious it is large enough for iterated maximisation to climb.
+	// working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
+	// gradient of the log density at eta. Its curvature is that of the log density, or for rows in
+	// a heavy tail a fifth of what cautious gives; with cautious it is large enough for iterated
+	// maximisation to climb.
 	working(eta []float64, scale float64, cautious bool) (weights, response []float64)
 }
 
@@ -29,8 +32,9 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // gaussian is y_i ~ N(eta_i, σ²).
 type gaussian struct {
 	y []float64
-	// rows is the number of observations and residual the part of their sum of squares that no coefficient can
-	// change: both differ from len(y) and 0 when the data were compressed by compressGaussian.
+	// rows is the number of observations and residual the part of their sum of squares that no
+	// coefficient can change: both differ from len(y) and 0 when the data were compressed by
+	// compressGaussian.
 	rows     int
 	residual float64
 }
@@ -47,7 +51,8 @@ func rowTotal(sums, logScale *Node, n int) *Node {
 	return AddScalar(Sub(sums, MulScalar(Reshape(logScale, -1), float64(n))), -float64(n)*halfLog2Pi)
 }
 
-// robust is y_i ~ (1 − α) N(eta_i, σ²) + α N(eta_i, (κσ)²) with the mean inside both normals (eq. 20 as meant, not as printed).
+// robust is y_i ~ (1 − α) N(eta_i, σ²) + α N(eta_i, (κσ)²) with the mean inside both normals (eq.
+// 20 as meant, not as printed).
 type robust struct {
 	y       []float64
 	outlier float64 // α

@@ -8,7 +8,8 @@ type LikelihoodKind int
 const (
 	// GaussianLikelihood: y ~ N(η, σ²).
 	GaussianLikelihood LikelihoodKind = iota
-	// RobustLikelihood: y ~ (1−ε) N(η, σ₁²) + ε N(η, σ₂²), equation 20 with the mean inside both normals.
+	// RobustLikelihood: y ~ (1−ε) N(η, σ₁²) + ε N(η, σ₂²), equation 20 with the mean inside both
+	// normals.
 	RobustLikelihood
 	// StudentLikelihood: (y−η)/σ has a Student t distribution.
 	StudentLikelihood

@@ -2,8 +2,9 @@ package varsel
 
 import "math"
 
-// leastCurvature is the share of the cautious curvature that the curvature of a heavy-tailed log density is taken for where it is smaller: a row
-// that looks like an outlier has none, or a negative one.
+// leastCurvature is the share of the cautious curvature that the curvature of a heavy-tailed log
+// density is taken for where it is smaller: a row that looks like an outlier has none, or a
+// negative one.
 const leastCurvature = 0.2
 
 func (l gaussian) logDensityAt(eta []float64, scale float64) float64 {
@@ -54,7 +55,8 @@ func (l student) working(eta []float64, scale float64, cautious bool) (weights, 
 	})
 }
 
-// heavyRow is the row of a likelihood with heavy tails: residual r, cautious weight and curvature of its log density.
+// heavyRow is the row of a likelihood with heavy tails: residual r, cautious weight and curvature
+// of its log density.
 func heavyRow(eta, r, weight, curvature float64, cautious bool) (float64, float64) {
 	if cautious {
 		return weight, eta + r
@@ -91,7 +93,8 @@ func (l poisson) logDensityAt(eta []float64, _ float64) (sum float64) {
 	return sum
 }
 
-// working starts from the counts themselves where eta is far below them: a quadratic at a small mean overshoots.
+// working starts from the counts themselves where eta is far below them: a quadratic at a small
+// mean overshoots.
 func (l poisson) working(eta []float64, _ float64, cautious bool) (weights, response []float64) {
 	return quadraticRows(len(l.y), func(i int) (float64, float64) {
 		mean := math.Max(math.Exp(eta[i]), 1e-6)

@@ -12,8 +12,9 @@ const mostBits = 64
 // emptyModel is the text of the empty model among many predictors.
 const emptyModel = "none"
 
-// modelText names the model that has the given predictors, ascending, of so many: one bit for each predictor in table order, "0110", or with more than 64 of them
-// the numbers of the members from 1, "3,17,250", and emptyModel for the model without any.
+// modelText names the model that has the given predictors, ascending, of so many: one bit for each
+// predictor in table order, "0110", or with more than 64 of them the numbers of the members from 1,
+// "3,17,250", and emptyModel for the model without any.
 func modelText(members []int, predictors int) string {
 	switch {
 	case predictors > mostBits && len(members) == 0:
@@ -32,7 +33,8 @@ func modelText(members []int, predictors int) string {
 	return string(text)
 }
 
-// ModelMembers reads the code of a [ModelReport]: it lists the predictors of the model, from 0, of so many in all.
+// ModelMembers reads the code of a [ModelReport]: it lists the predictors of the model, from 0, of
+// so many in all.
 func ModelMembers(code string, predictors int) (members []int, err error) {
 	if predictors <= mostBits {
 		if len(code) != predictors || strings.Trim(code, "01") != "" {

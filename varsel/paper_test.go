@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// paperDesign is that of the paper's section 5.1: a column of ones of its own, nothing standardised.
+// paperDesign is that of the paper's section 5.1: a column of ones of its own, nothing
+// standardised.
 var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: RobustLikelihood}
 
 // paperProblem is the paper's robust selection problem, "high" or "mid" misspecified.
@@ -62,8 +63,9 @@ func softmax(evidences map[string]float64) map[string]float64 {
 	return probabilities
 }
 
-// Certified model probabilities agree with a tempered sequential Monte Carlo oracle that shares no code with this
-// module, on the paper's own problem, after a short training: total variation at most 0.03 on 128 models.
+// Certified model probabilities agree with a tempered sequential Monte Carlo oracle that shares no
+// code with this module, on the paper's own problem, after a short training: total variation at
+// most 0.03 on 128 models.
 func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")
@@ -93,8 +95,9 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 	}
 }
 
-// The eight published log evidences of the block problem, whose posteriors have several modes: after a short training within 0.1, or three of the estimate's own
-// standard errors. docs/benchmarks.md has the full training.
+// The eight published log evidences of the block problem, whose posteriors have several modes:
+// after a short training within 0.1, or three of the estimate's own standard errors.
+// docs/benchmarks.md has the full training.
 func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for several seconds")

@@ -15,11 +15,13 @@ const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.
 //
-// Where models are bits, codes have a bit for each predictor, and values a column for each of the design. Where they are lists, site t holds the number, from 1 in
-// table order, of the t-th predictor in the model, or 0 for no more, and the columns are those of the design that are in every model and then
-// one, or as many as the widest predictor has, for each site.
+// Where models are bits, codes have a bit for each predictor, and values a column for each of the
+// design. Where they are lists, site t holds the number, from 1 in table order, of the t-th
+// predictor in the model, or 0 for no more, and the columns are those of the design that are in
+// every model and then one, or as many as the widest predictor has, for each site.
 type Draws struct {
-	// Names are those of the columns of Values; "sigma", if it is unknown, comes after the columns of the design.
+	// Names are those of the columns of Values; "sigma", if it is unknown, comes after the columns
+	// of the design.
 	Names []string
 	// Codes are the models [N][S].
 	Codes [][]int32
@@ -27,8 +29,8 @@ type Draws struct {
 	Values *mat.Dense
 	// Chain numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
-	// LogP is the unnormalised log posterior density on the working scale, and LogQ the log density under the
-	// approximation that the draw came from (nil when there is none).
+	// LogP is the unnormalised log posterior density on the working scale, and LogQ the log density
+	// under the approximation that the draw came from (nil when there is none).
 	LogP, LogQ []float64
 }
 
@@ -69,7 +71,8 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 	return draws
 }
 
-// fromOriginal inverts toOriginal for one draw: it writes the target's coordinates to theta [D] and returns the model.
+// fromOriginal inverts toOriginal for one draw: it writes the target's coordinates to theta [D] and
+// returns the model.
 func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
 		return p.Slots.fromOriginal(p.Design, code, values, theta)
@@ -82,8 +85,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	return code
 }
 
-// summarizeDraws returns the posterior of every column of the design and of sigma, with the given weights of the draws. Where models are lists, columns that are in
-// no draw are left out.
+// summarizeDraws returns the posterior of every column of the design and of sigma, with the given
+// weights of the draws. Where models are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient {
 	names := append(slices.Clone(p.Design.Names), ScaleName)
 	included := make([][]weightedValue, len(names))
@@ -111,7 +114,8 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient 
 	return coefficients
 }
 
-// visit calls f with every column of the design that the model of a draw has, and its coefficient, and with sigma if it is unknown: the column after them.
+// visit calls f with every column of the design that the model of a draw has, and its coefficient,
+// and with sigma if it is unknown: the column after them.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
 		p.Slots.visit(p.Design, code, values, f)
@@ -130,9 +134,10 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 	}
 }
 
-// resample draws equally weighted rows from a weighted sample by systematic resampling, which adds the least noise: each
-// row is taken either the floor or the ceiling of its expected number of times. They come in random order, so that any part of them is
-// a sample too. A sample without any weight gives none.
+// resample draws equally weighted rows from a weighted sample by systematic resampling, which adds
+// the least noise: each row is taken either the floor or the ceiling of its expected number of
+// times. They come in random order, so that any part of them is a sample too. A sample without any
+// weight gives none.
 func resample(source vti.WeightedSample, seed uint64) vti.WeightedSample {
 	_, dim := source.Theta.Dims()
 	random := stream.Rand(seed, "resample")
@@ -148,7 +153,8 @@ func resample(source vti.WeightedSample, seed uint64) vti.WeightedSample {
 			chosen = append(chosen, i)
 		}
 	}
-	for last >= 0 && len(chosen) < resampled { // rounding can leave the sum of the weights a little below one
+	// rounding can leave the sum of the weights a little below one
+	for last >= 0 && len(chosen) < resampled {
 		chosen = append(chosen, last)
 	}
 	random.Shuffle(len(chosen), func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })

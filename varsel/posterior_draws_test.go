@@ -27,7 +27,8 @@ func weighted(n int, weight func(i int) float64) vti.WeightedSample {
 	return sample
 }
 
-// Every row is taken the floor or the ceiling of its expected number of times, with everything that belongs to it.
+// Every row is taken the floor or the ceiling of its expected number of times, with everything that
+// belongs to it.
 func TestResample(t *testing.T) {
 	random := stream.Rand(1, "weights")
 	source := weighted(3000, func(i int) float64 { return math.Exp(2*random.NormFloat64()) * float64(i%5) })
@@ -53,7 +54,8 @@ func TestResample(t *testing.T) {
 	for i, weight := range source.Weight {
 		variance += weight * (float64(i) - mean) * (float64(i) - mean)
 	}
-	// Half of the draws, in random order, have the mean of all of them: four standard errors, a false alarm in 16,000 runs.
+	// Half of the draws, in random order, have the mean of all of them: four standard errors, a
+	// false alarm in 16,000 runs.
 	require.InDelta(t, mean, early, 4*math.Sqrt(variance/resampled))
 	require.Equal(t, sample, resample(source, 7))
 	require.NotEqual(t, sample, resample(source, 8))
@@ -70,7 +72,8 @@ func TestResampleEdges(t *testing.T) {
 	}
 	require.Len(t, resample(short, 1).Codes, resampled)
 	// No weight: no draws, and files that say so.
-	none := resample(weighted(5, func(int) float64 { return 0 }), 1) // 0/0: weights that are not numbers
+	// 0/0: weights that are not numbers
+	none := resample(weighted(5, func(int) float64 { return 0 }), 1)
 	require.Empty(t, none.Codes)
 	require.Empty(t, resample(vti.WeightedSample{Theta: mat.NewDense(1, 1, nil)}, 1).Codes)
 	problem := haldProblem(t, ModelOptions{Sigma: 2.5})

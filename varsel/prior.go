@@ -21,7 +21,8 @@ const (
 	BernoulliPrior
 	// BetaBinomialPrior includes each independently with a common probability that is Beta(A, B).
 	BetaBinomialPrior
-	// ExpectedSizePrior includes each independently with the probability that makes Size the expected size of a model.
+	// ExpectedSizePrior includes each independently with the probability that makes Size the
+	// expected size of a model.
 	ExpectedSizePrior
 )
 
@@ -33,16 +34,19 @@ type Prior struct {
 	Pi float64
 	// A and B are the positive shapes of a BetaBinomialPrior.
 	A, B float64
-	// Size is the expected size of an ExpectedSizePrior, positive and below the number of predictors, and below MaxSize.
+	// Size is the expected size of an ExpectedSizePrior, positive and below the number of
+	// predictors, and below MaxSize.
 	Size float64
-	// MaxSize is the largest size a model may have: larger ones have probability zero, the others are normalised again. 0 means no limit.
+	// MaxSize is the largest size a model may have: larger ones have probability zero, the others
+	// are normalised again. 0 means no limit.
 	MaxSize int
 }
 
 // maxSizeMark stands before the maximum size in the text of a prior.
 const maxSizeMark = " max:"
 
-// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them the maximum size as in "uniform max:5".
+// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them the
+// maximum size as in "uniform max:5".
 func ParsePrior(s string) (Prior, error) {
 	const expected = "expected uniform, bernoulli:π (0 < π < 1), betabinomial:a,b (a, b > 0) or expected:s (s > 0)"
 	kind, maxText, limited := strings.Cut(s, maxSizeMark)
@@ -187,8 +191,8 @@ func (p Prior) LogProbs(groups int) []float64 {
 	return table
 }
 
-// inclusion is the probability π with which an ExpectedSizePrior includes each predictor: s/G without a limit, else the root of the mean size, which
-// rises with π.
+// inclusion is the probability π with which an ExpectedSizePrior includes each predictor: s/G
+// without a limit, else the root of the mean size, which rises with π.
 func (p Prior) inclusion(groups int) float64 {
 	if p.limit(groups) == groups {
 		return p.Size / float64(groups)

@@ -38,7 +38,8 @@ func TestPriorValues(t *testing.T) {
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
 }
 
-// TestExpectedSize sums sizes over all subsets: the mean is what was asked for, with and without a limit.
+// TestExpectedSize sums sizes over all subsets: the mean is what was asked for, with and without a
+// limit.
 func TestExpectedSize(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		groups := rapid.IntRange(2, 10).Draw(r, "groups")

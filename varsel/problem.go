@@ -11,28 +11,31 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y) for a continuous response,
-// of the link otherwise.
+// Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y)
+// for a continuous response, of the link otherwise.
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(0, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
 )
 
-// ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with unknown noise and
-// everything else at its default.
+// ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
+// unknown noise and everything else at its default.
 type ModelOptions struct {
 	Likelihood LikelihoodKind `json:"likelihood"`
-	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the response; 0 means unknown.
+	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
+	// response; 0 means unknown.
 	Sigma float64 `json:"sigma"`
-	// Sigma1, Sigma2 and Outlier are the two noise scales, in the units of the response, and the share of outliers of the robust likelihood; 0
-	// stands for the paper's 1, 10 and 0.1. With UnknownSigma1 only the ratio Sigma2/Sigma1 is used and σ1 is inferred.
+	// Sigma1, Sigma2 and Outlier are the two noise scales, in the units of the response, and the
+	// share of outliers of the robust likelihood; 0 stands for the paper's 1, 10 and 0.1. With
+	// UnknownSigma1 only the ratio Sigma2/Sigma1 is used and σ1 is inferred.
 	Sigma1        float64 `json:"sigma1"`
 	Sigma2        float64 `json:"sigma2"`
 	Outlier       float64 `json:"outlier"`
 	UnknownSigma1 bool    `json:"unknown_sigma1"`
 	// Degrees are the degrees of freedom of the Student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
-	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for 1.5.
+	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
+	// 1.5.
 	SlabScale float64 `json:"slab_scale"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
@@ -42,15 +45,17 @@ type ModelOptions struct {
 	Codes CodeKind `json:"codes"`
 }
 
-// What the prior over models is for more predictors than manyPredictors, unless the user says otherwise: uniform over models would mean models of half of the
-// predictors. The limit is there for the work, which grows with it; the posterior should have little mass there.
+// What the prior over models is for more predictors than manyPredictors, unless the user says
+// otherwise: uniform over models would mean models of half of the predictors. The limit is there
+// for the work, which grows with it; the posterior should have little mass there.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
-// ForMany fills in the prior over models where there are more than 64 predictors: betabinomial:1,1 unless prior says that it was chosen, and at most 20
-// predictors in a model unless size says so. Other problems keep it as it is.
+// ForMany fills in the prior over models where there are more than 64 predictors: betabinomial:1,1
+// unless prior says that it was chosen, and at most 20 predictors in a model unless size says so.
+// Other problems keep it as it is.
 func (o ModelOptions) ForMany(predictors int, prior, size bool) ModelOptions {
 	if predictors <= manyPredictors {
 		return o
@@ -100,13 +105,16 @@ func (o ModelOptions) Validate() error {
 	return o.Prior.Validate()
 }
 
-// Problem is a data set with a likelihood and priors: what every command of variable selection works on.
+// Problem is a data set with a likelihood and priors: what every command of variable selection
+// works on.
 type Problem struct {
 	Design *Design
 	Model  ModelOptions
-	// Target is the posterior on the working scale. Its log densities are those of the working response: add Design.LogJacobian for the response's own units.
+	// Target is the posterior on the working scale. Its log densities are those of the working
+	// response: add Design.LogJacobian for the response's own units.
 	Target *Target
-	// Slots is the same posterior with models as lists of members; nil where they are written as bits.
+	// Slots is the same posterior with models as lists of members; nil where they are written as
+	// bits.
 	Slots *SlotTarget
 }
 
@@ -175,7 +183,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	return problem, nil
 }
 
-// coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the slab for all but the intercept.
+// coefficientPrior returns the prior means and standard deviations of the coefficients [D]: the
+// slab for all but the intercept.
 func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
 	for j, name := range design.Names {
@@ -199,7 +208,8 @@ func responseSpread(design *Design) float64 {
 	return 1 // a constant response says nothing of its unit
 }
 
-// withZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear predictor.
+// withZeroColumn appends a column of zeros: the coordinate of log σ has no part in the linear
+// predictor.
 func withZeroColumn(x *mat.Dense) *mat.Dense {
 	rows, columns := x.Dims()
 	wider := mat.NewDense(rows, columns+1, nil)

@@ -20,8 +20,9 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~ N(0, g σ² (X'X)⁻¹) with a flat intercept and 1/σ². The tests here enumerate with those
-// priors, find what was published, and so leave the priors as the only difference from `vti exact`.
+// Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~
+// N(0, g σ² (X'X)⁻¹) with a flat intercept and 1/σ². The tests here enumerate with those priors,
+// find what was published, and so leave the priors as the only difference from `vti exact`.
 
 // regression is a table's columns and response, centred, for least squares with an intercept.
 type regression struct {
@@ -89,7 +90,8 @@ func columnsOf(model uint64) (members []int) {
 	return members
 }
 
-// fits are R² and size of every model of a regression, in the order of their bits, the first column's lowest.
+// fits are R² and size of every model of a regression, in the order of their bits, the first
+// column's lowest.
 type fits struct {
 	regression
 	all  []float64
@@ -106,7 +108,8 @@ func fitAll(t *testing.T, data *table.Table, target string) fits {
 	return f
 }
 
-// inclusion sums models whose log Bayes factor against the empty one is given by R² and size, under a uniform prior.
+// inclusion sums models whose log Bayes factor against the empty one is given by R² and size, under
+// a uniform prior.
 func (f fits) inclusion(logBayes func(squared float64, size int) float64) []float64 {
 	logs := make([]float64, len(f.all))
 	for model, squared := range f.all {
@@ -136,7 +139,8 @@ func (r regression) zellner(g float64) func(squared float64, size int) float64 {
 	}
 }
 
-// mixture is the log Bayes factor when g is lower(size) + e^x with log density logDensity of g; the trapezoidal rule over x is exact to more than six digits.
+// mixture is the log Bayes factor when g is lower(size) + e^x with log density logDensity of g; the
+// trapezoidal rule over x is exact to more than six digits.
 func (f fits) mixture(lower func(size int) float64, logDensity func(g float64, size int) float64) func(squared float64, size int) float64 {
 	const first, last, step = -30.0, 40.0, 0.5
 	type node struct{ g, logG1, log float64 }
@@ -189,14 +193,16 @@ func requireInclusion(t *testing.T, want []string, got []float64, tolerance floa
 	}
 }
 
-// The published figures for uscrime, logarithms of all predictors but the indicator, under priors on g and BIC. (The last row of the file, Zellner-Siow, gives M 0.28
-// where g ~ InvGamma(1/2, n/2) gives 0.65 and every other row 0.64 to 0.71: it is not reproduced.)
+// The published figures for uscrime, logarithms of all predictors but the indicator, under priors
+// on g and BIC. (The last row of the file, Zellner-Siow, gives M 0.28 where g ~ InvGamma(1/2, n/2)
+// gives 0.65 and every other row 0.64 to 0.71: it is not reproduced.)
 func TestPublishedCrime(t *testing.T) {
 	data := loggedCrime(t)
 	f := fitAll(t, data, "y")
 	n := float64(f.rows)
 	zero := func(int) float64 { return 0 }
-	hyper := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5) - 1.5*math.Log1p(g) }) // a = 3
+	// a = 3
+	hyper := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5) - 1.5*math.Log1p(g) })
 	hyperN := f.mixture(zero, func(g float64, _ int) float64 { return math.Log(0.5/n) - 1.5*math.Log1p(g/n) })
 	const a = -0.75 // Maruyama and George (2011): g is beta prime with shapes b + 1 and a + 1
 	betaPrime := f.mixture(zero, func(g float64, size int) float64 {
@@ -215,8 +221,10 @@ func TestPublishedCrime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { requireInclusion(t, known[test.name], f.inclusion(test.logBayes), 1e-6) })
 	}
 
-	// vti on the same columns. Where a g-prior with g = n has coefficients as wide as the noise, which here is half of the response's sd, its slab is three times as wide: each predictor
-	// costs a nat more, and most lose probability. A narrower slab halves the difference; what is left is that independent coefficients do not know how predictors correlate.
+	// vti on the same columns. Where a g-prior with g = n has coefficients as wide as the noise,
+	// which here is half of the response's sd, its slab is three times as wide: each predictor
+	// costs a nat more, and most lose probability. A narrower slab halves the difference; what is
+	// left is that independent coefficients do not know how predictors correlate.
 	unitInformation := f.inclusion(f.zellner(n))
 	distance := func(slab float64) float64 {
 		design, err := NewDesign(data, DesignOptions{Target: "y"})
@@ -272,8 +280,10 @@ func TestPublishedOzone(t *testing.T) {
 	requireInclusion(t, known["g=n"], f.inclusion(f.zellner(float64(f.rows))), 1e-9)
 }
 
-// The figures for fls: g = p² (Fernandez, Ley and Steel 2001) and a uniform prior over 2^41 models, by chains over models that add, remove and swap columns and need no
-// coefficients. The published figures come from such a chain too. Eight chains of 40,000 steps know an inclusion probability to about 0.01.
+// The figures for fls: g = p² (Fernandez, Ley and Steel 2001) and a uniform prior over 2^41 models,
+// by chains over models that add, remove and swap columns and need no coefficients. The published
+// figures come from such a chain too. Eight chains of 40,000 steps know an inclusion probability to
+// about 0.01.
 func TestPublishedGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -291,7 +301,8 @@ func TestPublishedGrowth(t *testing.T) {
 		counts := make([]float64, p)
 		for step := range steps + burn {
 			proposed := model ^ 1<<random.IntN(p)
-			if random.IntN(2) == 0 { // a second flip: mostly a swap of two columns, else two added or removed
+			// a second flip: mostly a swap of two columns, else two added or removed
+			if random.IntN(2) == 0 {
 				proposed ^= 1 << random.IntN(p)
 			}
 			members := columnsOf(proposed)

@@ -56,8 +56,8 @@ var qualityFlows = map[string]cosmic.Config{
 	"diag": {Kind: cosmic.Diagonal}, "affine": {}, "spline": {Kind: cosmic.Spline}, "affine55": cosmic.Affine55(1, 1),
 }
 
-// TestQuality prints a table of how close trained and certified answers come to the truth. It fails where a certified
-// answer misses what docs/benchmarks.md promises.
+// TestQuality prints a table of how close trained and certified answers come to the truth. It fails
+// where a certified answer misses what docs/benchmarks.md promises.
 //
 //	go test -tags quality -run TestQuality -timeout 3h ./varsel
 func TestQuality(t *testing.T) {

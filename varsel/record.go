@@ -15,23 +15,26 @@ const RecordFile = rundir.RecordFile
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
 	rundir.Header
-	Design       DesignOptions    `json:"design"`
-	Model        ModelOptions     `json:"model"`
-	Flow         cosmic.Config    `json:"flow"`
-	Sampler      Sampler          `json:"sampler"`
-	Surrogate    SurrogateOptions `json:"surrogate"`
-	DType        dtypes.DType     `json:"dtype,omitempty"` // of flow, target and networks; absent: Float32
-	Steps        int              `json:"steps,omitempty"`
-	Batch        int              `json:"batch,omitempty"`
-	Draws        int              `json:"certify_draws,omitempty"` // of certification; absent: the default of vti.CertifyConfig
-	Chains       int              `json:"chains,omitempty"`
-	Iterations   int              `json:"iterations,omitempty"` // of every chain, after burn-in
-	BurnIn       int              `json:"burn_in,omitempty"`
-	Thin         int              `json:"thin,omitempty"`
-	Temperatures int              `json:"temperatures,omitempty"`
-	Start        []string         `json:"start,omitempty"` // models in which the chains start, in turn; see Problem.Start
-	Seed         uint64           `json:"seed"`
-	Seconds      *Seconds         `json:"seconds,omitempty"`
+	Design    DesignOptions    `json:"design"`
+	Model     ModelOptions     `json:"model"`
+	Flow      cosmic.Config    `json:"flow"`
+	Sampler   Sampler          `json:"sampler"`
+	Surrogate SurrogateOptions `json:"surrogate"`
+	// of flow, target and networks; absent: Float32
+	DType dtypes.DType `json:"dtype,omitempty"`
+	Steps int          `json:"steps,omitempty"`
+	Batch int          `json:"batch,omitempty"`
+	// of certification; absent: the default of vti.CertifyConfig
+	Draws        int `json:"certify_draws,omitempty"`
+	Chains       int `json:"chains,omitempty"`
+	Iterations   int `json:"iterations,omitempty"` // of every chain, after burn-in
+	BurnIn       int `json:"burn_in,omitempty"`
+	Thin         int `json:"thin,omitempty"`
+	Temperatures int `json:"temperatures,omitempty"`
+	// models in which the chains start, in turn; see Problem.Start
+	Start   []string `json:"start,omitempty"`
+	Seed    uint64   `json:"seed"`
+	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
 // Write stores the record in a run directory.
@@ -48,7 +51,8 @@ func ReadRecord(dir string) (*Record, error) {
 	return &record, nil
 }
 
-// Problem reads the data of the run again and rebuilds its posterior. A table that has changed since is an error.
+// Problem reads the data of the run again and rebuilds its posterior. A table that has changed
+// since is an error.
 func (r *Record) Problem() (*Problem, error) {
 	data, err := r.Table()
 	if err != nil {

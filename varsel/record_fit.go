@@ -2,8 +2,8 @@ package varsel
 
 import "github.com/transdim/vti"
 
-// FitConfig is the training that the record asks for, without what only concerns its progress and files. A record without a number of steps gets
-// the one that suits the problem.
+// FitConfig is the training that the record asks for, without what only concerns its progress and
+// files. A record without a number of steps gets the one that suits the problem.
 func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 	models, err := problem.NewModels(r.Sampler, r.Surrogate, r.Seed, r.DType)
 	fit := problem.Training(vti.Config{Flow: r.Flow, Models: models, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed, DType: r.DType})
@@ -19,12 +19,14 @@ const (
 	listSteps = 300
 )
 
-// heavyTails tells whether the posterior given a model can have several modes: rows can take turns in being outliers.
+// heavyTails tells whether the posterior given a model can have several modes: rows can take turns
+// in being outliers.
 func (p *Problem) heavyTails() bool {
 	return p.Model.Likelihood == RobustLikelihood || p.Model.Likelihood == StudentLikelihood
 }
 
-// Training fills in what the problem decides where fit leaves it open: how many steps, and how much of them on a tempered target.
+// Training fills in what the problem decides where fit leaves it open: how many steps, and how much
+// of them on a tempered target.
 func (p *Problem) Training(fit vti.Config) vti.Config {
 	if fit.Steps == 0 {
 		fit.Steps = fewSteps

@@ -2,7 +2,8 @@ package varsel
 
 import "fmt"
 
-// Choices are names in a record, as they are on the command line: readable, and safe from a change of their order.
+// Choices are names in a record, as they are on the command line: readable, and safe from a change
+// of their order.
 
 // MarshalText writes the name.
 func (k LikelihoodKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }

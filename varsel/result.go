@@ -5,31 +5,34 @@ import "github.com/transdim/vti/internal/report"
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Result is the answer of a command in the user's words: the object that --json prints. Fields that do not apply to a command are
-// left out of its JSON.
+// Result is the answer of a command in the user's words: the object that --json prints. Fields that
+// do not apply to a command are left out of its JSON.
 type Result struct {
-	Command      string             `json:"command"`
-	Version      string             `json:"version"`
-	Seed         *uint64            `json:"seed,omitempty"`
-	Backend      string             `json:"backend,omitempty"`
-	Data         DataSummary        `json:"data"`
-	Seconds      Seconds            `json:"seconds"`
-	Steps        int                `json:"steps,omitempty"`
-	Loss         *Number            `json:"loss,omitempty"` // estimate of −ELBO in nats: the mean over the last report
-	Certificate  *CertificateReport `json:"certificate,omitempty"`
-	Diagnostics  *ChainReport       `json:"diagnostics,omitempty"`
-	LogEvidence  *Number            `json:"log_evidence,omitempty"` // of all models together, in nats
-	LogEvidSE    *Number            `json:"log_evidence_se,omitempty"`
-	Inclusion    []Inclusion        `json:"inclusion"`
-	Models       []ModelReport      `json:"models"`
-	Coefficients []Coefficient      `json:"coefficients"`
-	RunDir       string             `json:"run_dir,omitempty"`
+	Command string      `json:"command"`
+	Version string      `json:"version"`
+	Seed    *uint64     `json:"seed,omitempty"`
+	Backend string      `json:"backend,omitempty"`
+	Data    DataSummary `json:"data"`
+	Seconds Seconds     `json:"seconds"`
+	Steps   int         `json:"steps,omitempty"`
+	// estimate of −ELBO in nats: the mean over the last report
+	Loss        *Number            `json:"loss,omitempty"`
+	Certificate *CertificateReport `json:"certificate,omitempty"`
+	Diagnostics *ChainReport       `json:"diagnostics,omitempty"`
+	// of all models together, in nats
+	LogEvidence  *Number       `json:"log_evidence,omitempty"`
+	LogEvidSE    *Number       `json:"log_evidence_se,omitempty"`
+	Inclusion    []Inclusion   `json:"inclusion"`
+	Models       []ModelReport `json:"models"`
+	Coefficients []Coefficient `json:"coefficients"`
+	RunDir       string        `json:"run_dir,omitempty"`
 }
 
 // DataSummary says what was analysed.
 type DataSummary struct {
 	Rows int `json:"rows"`
-	// Predictors are the selectable predictors, in the order of the bits or numbers of a model's code.
+	// Predictors are the selectable predictors, in the order of the bits or numbers of a model's
+	// code.
 	Predictors []string `json:"predictors"`
 }
 
@@ -42,21 +45,24 @@ type Seconds struct {
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
-	Verdict       string   `json:"verdict"`        // trusted, doubtful or failed
-	KHat          Number   `json:"khat"`           // of weights; null if chains gave the answer
-	RHat          *Number  `json:"rhat,omitempty"` // of the chains, if they gave the answer
-	ESS           Number   `json:"ess"`
-	Draws         int      `json:"draws"`
-	ModelsChecked int      `json:"models_checked"`
-	Complete      bool     `json:"complete"` // every model was checked; else those that q(m) proposed, and others can have been missed
-	Reasons       []string `json:"reasons,omitempty"`
+	Verdict       string  `json:"verdict"`        // trusted, doubtful or failed
+	KHat          Number  `json:"khat"`           // of weights; null if chains gave the answer
+	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
+	ESS           Number  `json:"ess"`
+	Draws         int     `json:"draws"`
+	ModelsChecked int     `json:"models_checked"`
+	// every model was checked; else those that q(m) proposed, and others can have been missed
+	Complete bool     `json:"complete"`
+	Reasons  []string `json:"reasons,omitempty"`
 }
 
-// ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion indicators and the log density.
+// ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion
+// indicators and the log density.
 type ChainReport struct {
 	Verdict string `json:"verdict"` // trusted, doubtful or failed
 	Chains  int    `json:"chains"`
-	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and RoundTrips counts states that went all the way and back.
+	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and
+	// RoundTrips counts states that went all the way and back.
 	Exchanges  []Number `json:"exchanges,omitempty"`
 	RoundTrips int      `json:"round_trips,omitempty"`
 	Draws      int      `json:"draws"` // kept, of each chain
@@ -67,7 +73,8 @@ type ChainReport struct {
 // Inclusion is the posterior probability that a predictor is in the model.
 type Inclusion struct {
 	Name string `json:"name"`
-	// Q is the probability under q(m), Certified after importance weighting (or by enumeration or sampling), SE its standard error.
+	// Q is the probability under q(m), Certified after importance weighting (or by enumeration or
+	// sampling), SE its standard error.
 	Q         *Number `json:"q,omitempty"`
 	Certified Number  `json:"certified"`
 	SE        Number  `json:"se"`
@@ -78,7 +85,9 @@ type Inclusion struct {
 
 // ModelReport is one model.
 type ModelReport struct {
-	Code          string  `json:"code"` // one bit per selectable predictor; with more than 64 of them the numbers of its predictors, from 1, separated by commas
+	// one bit per selectable predictor; with more than 64 of them the numbers of its predictors,
+	// from 1, separated by commas
+	Code          string  `json:"code"`
 	Size          int     `json:"size"` // number of predictors in it
 	Q             *Number `json:"q,omitempty"`
 	Certified     Number  `json:"certified"`
@@ -88,7 +97,8 @@ type ModelReport struct {
 	KHat          *Number `json:"khat,omitempty"`
 }
 
-// Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero where it is out) and given that it is in.
+// Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero
+// where it is out) and given that it is in.
 type Coefficient struct {
 	Name        string `json:"name"`
 	Mean        Number `json:"mean"`
@@ -107,7 +117,8 @@ const (
 	topModels       = 100
 )
 
-// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be believed, else 0.
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
 func (r *Result) ExitStatus() int {
 	if r.Certificate != nil && r.Certificate.Verdict == "failed" || r.Diagnostics != nil && r.Diagnostics.Verdict == "failed" {
 		return 3

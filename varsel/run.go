@@ -19,7 +19,8 @@ const PosteriorFile = rundir.PosteriorFile
 
 // RunConfig says how Run works.
 type RunConfig struct {
-	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss that Progress hears of is that of the response in its own units.
+	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss
+	// that Progress hears of is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -27,10 +28,11 @@ type RunConfig struct {
 	Dir string
 }
 
-// Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run directory.
+// Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run
+// directory.
 //
-// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err(); Run with
-// Fit.Resume set continues from there.
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
+// Run with Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	started := time.Now()
 	fit := problem.Training(cfg.Fit)
@@ -55,7 +57,8 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	}
 	var traceErr error
 	fit.Progress = func(info vti.Info) {
-		info.Loss -= problem.Design.LogJacobian() // of the response in its own units, like every evidence
+		// of the response in its own units, like every evidence
+		info.Loss -= problem.Design.LogJacobian()
 		traceErr = errors.Join(traceErr, rows.Add(traceRow(info)))
 		if cfg.Fit.Progress != nil {
 			cfg.Fit.Progress(info)
@@ -131,8 +134,9 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
 }
 
-// frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that a model satisfies: sums over all models, or shares of the draws from
-// q(m) where they are not all there.
+// frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that
+// a model satisfies: sums over all models, or shares of the draws from q(m) where they are not all
+// there.
 func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []int) []float64 {
 	q := make([]float64, n)
 	if c.Complete {

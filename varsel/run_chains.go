@@ -14,17 +14,20 @@ import (
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Limits of the verdict on chains: up to trustedRHat they agree, beyond failedRHat they have not found the same posterior (Vehtari et al. 2021).
+// Limits of the verdict on chains: up to trustedRHat they agree, beyond failedRHat they have not
+// found the same posterior (Vehtari et al. 2021).
 const (
 	trustedRHat = 1.01
 	failedRHat  = 1.1
 	trustedESS  = 400
-	// Predictors that are rarer do not count for the verdict where models are lists: thousands of them are in a draw or two, which is neither here nor there.
+	// Predictors that are rarer do not count for the verdict where models are lists: thousands of
+	// them are in a draw or two, which is neither here nor there.
 	rareInclusion = 0.01
 )
 
-// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains start spread over models, under heredity over models
-// without interactions, unless cfg.Starts says where.
+// RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
+// start spread over models, under heredity over models without interactions, unless cfg.Starts says
+// where.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	started := time.Now()
 	if len(cfg.Starts) == 0 && problem.Target.heredity != nil {

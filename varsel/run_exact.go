@@ -37,8 +37,8 @@ func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
 	}
 }
 
-// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number of models done. If dir is not empty the
-// tables are written there.
+// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number
+// of models done. If dir is not empty the tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	started := time.Now()
 	exact, err := problem.ExactProblem()

@@ -44,7 +44,8 @@ func smallFit() vti.Config {
 	return vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Steps: 200, Batch: 256, Seed: 5}
 }
 
-// The three ways to an answer agree: enumeration, certified variational inference and reversible jump.
+// The three ways to an answer agree: enumeration, certified variational inference and reversible
+// jump.
 func TestThreeWaysAgree(t *testing.T) {
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	exact, err := RunExact(t.Context(), problem, nil, "")
@@ -78,7 +79,8 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	requireCertified(t, exact, certified)
 }
 
-// requireCertified compares a certified answer with the exact one, within 5 of its own standard errors: on some 40 numbers a false alarm in 4e4 runs.
+// requireCertified compares a certified answer with the exact one, within 5 of its own standard
+// errors: on some 40 numbers a false alarm in 4e4 runs.
 func requireCertified(t *testing.T, exact, certified *Result) {
 	t.Helper()
 	require.True(t, certified.Certificate.Complete)
@@ -93,7 +95,8 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 		want := models[m.Code]
 		assert.Equal(t, want.Size, m.Size)
 		assert.InDelta(t, float64(want.Certified), float64(m.Certified), 5*float64(m.SE)+1e-5, "model %s", m.Code)
-		if float64(*m.KHat) < 0.7 { // a model whose weights say that they cannot be trusted makes no claim
+		// a model whose weights say that they cannot be trusted makes no claim
+		if float64(*m.KHat) < 0.7 {
 			assert.InDelta(t, float64(*want.LogEvidence), float64(*m.LogEvidence), 5*float64(*m.LogEvidenceSE)+1e-3, "model %s", m.Code)
 		}
 	}
@@ -104,8 +107,8 @@ func requireCertified(t *testing.T, exact, certified *Result) {
 	requireCoefficients(t, exact, certified)
 }
 
-// requireCoefficients compares posteriors of coefficients: from thousands of effective draws, a twentieth of a standard deviation is several
-// standard errors.
+// requireCoefficients compares posteriors of coefficients: from thousands of effective draws, a
+// twentieth of a standard deviation is several standard errors.
 func requireCoefficients(t *testing.T, exact, estimated *Result) {
 	t.Helper()
 	require.Len(t, estimated.Coefficients, len(exact.Coefficients))
@@ -221,7 +224,8 @@ func TestExitStatus(t *testing.T) {
 	require.Zero(t, (&Result{}).ExitStatus())
 }
 
-// A run that is cancelled can be resumed, and ends where one left in peace ends; one cancelled before its first checkpoint starts again.
+// A run that is cancelled can be resumed, and ends where one left in peace ends; one cancelled
+// before its first checkpoint starts again.
 func TestRunResumes(t *testing.T) {
 	device, problem := openDevice(t), haldProblem(t, ModelOptions{Sigma: 2.5})
 	config := func(dir string) RunConfig {

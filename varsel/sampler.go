@@ -16,19 +16,23 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler is a table while the engine looks at every model, which leaves little to learn, and a network beyond: a large table that starts from the prior
-	// settles on the models that came first. Under likelihoods with heavy tails the network, which starts from chains, comes earlier: the look at every model sees
-	// no mode that the flow has missed.
+	// AutoSampler is a table while the engine looks at every model, which leaves little to learn,
+	// and a network beyond: a large table that starts from the prior settles on the models that
+	// came first. Under likelihoods with heavy tails the network, which starts from chains, comes
+	// earlier: the look at every model sees no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler
-	// SurrogateSampler draws models by what a Gaussian process believes of their evidence (GP-UCB), in a table.
+	// SurrogateSampler draws models by what a Gaussian process believes of their evidence (GP-UCB),
+	// in a table.
 	SurrogateSampler
-	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from one network.
+	// AutoregressiveSampler decides predictor by predictor, with all conditional probabilities from
+	// one network.
 	AutoregressiveSampler
 )
 
-// heavyTailsTable is the number of models up to which AutoSampler is a table under likelihoods with heavy tails.
+// heavyTailsTable is the number of models up to which AutoSampler is a table under likelihoods with
+// heavy tails.
 const heavyTailsTable = 1 << 10
 
 var samplerNames = [...]string{"auto", "categorical", "surrogate", "autoregressive"}
@@ -60,9 +64,10 @@ func (f *Sampler) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior and a network, at independent
-// inclusions with the prior's mean). Nil stands for the table, which the engine makes. A space that the family
-// cannot hold is an error that says which can. dtype is that of networks; the zero value stands for Float32.
+// NewModels returns q(m) of the family, started at the prior over models (for a betabinomial prior
+// and a network, at independent inclusions with the prior's mean). Nil stands for the table, which
+// the engine makes. A space that the family cannot hold is an error that says which can. dtype is
+// that of networks; the zero value stands for Float32.
 func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint64, dtype dtypes.DType) (vti.ModelDistribution, error) {
 	listed := family == CategoricalSampler || family == SurrogateSampler
 	if p.Slots != nil && !listed {
@@ -106,7 +111,8 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 	return modeldist.NewAutoregressive(p.Target.Space().Cards(), config)
 }
 
-// SurrogateOptions are what only the surrogate sampler has: β of its upper confidence bound, 0 for the default, and the utility it draws by.
+// SurrogateOptions are what only the surrogate sampler has: β of its upper confidence bound, 0 for
+// the default, and the utility it draws by.
 type SurrogateOptions struct {
 	Beta    float64           `json:"beta,omitempty"`
 	Utility surrogate.Utility `json:"utility"`

@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/internal/table"
 )
 
-// TestSamplers prints how close each family of q(m) comes to exact inclusion probabilities, certified and by itself, and the time it takes: what AutoSampler rests on.
+// TestSamplers prints how close each family of q(m) comes to exact inclusion probabilities,
+// certified and by itself, and the time it takes: what AutoSampler rests on.
 //
 //	go test -v -tags quality -run TestSamplers -timeout 2h ./varsel
 func TestSamplers(t *testing.T) {

@@ -9,19 +9,23 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// screening is what a look at one predictor at a time says of all of them, given the best model that adding one at a time finds. It is
-// where q(m) and the flow start from, not an answer: every number here is corrected by training and certification.
+// screening is what a look at one predictor at a time says of all of them, given the best model
+// that adding one at a time finds. It is where q(m) and the flow start from, not an answer: every
+// number here is corrected by training and certification.
 type screening struct {
 	// base is the model, as predictors in the order they entered.
 	base []int
-	// logOdds are approximate log odds of each predictor to be in the model, and order the predictors from the largest to the smallest.
+	// logOdds are approximate log odds of each predictor to be in the model, and order the
+	// predictors from the largest to the smallest.
 	logOdds []float64
 	order   []int
 	// correlation of each predictor (its first column) with the working response.
 	correlation []float64
-	// weights w and response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of the log likelihood at the mode of base.
+	// weights w and response ŷ make −½ Σ w_i (η_i − ŷ_i)², with η without offset, the quadratic of
+	// the log likelihood at the mode of base.
 	weights, response []float64
-	// logScale is log σ at the mode and scalePrecision the curvature of the log density in it, prior included; 0 if σ is known.
+	// logScale is log σ at the mode and scalePrecision the curvature of the log density in it,
+	// prior included; 0 if σ is known.
 	logScale, scalePrecision float64
 }
 
@@ -31,15 +35,18 @@ const (
 	mostLogOdds  = 7
 )
 
-// weight is what proposals of the predictor weigh: its probability, and a share of what is left for all.
+// weight is what proposals of the predictor weigh: its probability, and a share of what is left for
+// all.
 func (s *screening) weight(predictor int) float64 {
 	return 1/(1+math.Exp(-s.logOdds[predictor])) + 1/float64(len(s.logOdds))
 }
 
-// screen adds predictor after predictor, always that with the largest evidence, while one improves the posterior probability of the model and there are slots
-// left; then it looks at every model that differs from the last by adding, removing or exchanging one. The evidences are those of the quadratic of the log
-// likelihood at the mode of the model so far (exact for Gaussian noise of known scale), the cost of each scan is that of a few products with the
-// design matrix. sizes are log p(m) by size.
+// screen adds predictor after predictor, always that with the largest evidence, while one improves
+// the posterior probability of the model and there are slots left; then it looks at every model
+// that differs from the last by adding, removing or exchanging one. The evidences are those of the
+// quadratic of the log likelihood at the mode of the model so far (exact for Gaussian noise of
+// known scale), the cost of each scan is that of a few products with the design matrix. sizes are
+// log p(m) by size.
 func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	rows, _ := t.x.Dims()
 	f := &screenFit{target: t, design: design, logScale: t.logScale}
@@ -71,7 +78,8 @@ func screen(design *Design, t *Target, sizes []float64, slots int) *screening {
 	s.weights, s.response = f.weights, f.response
 	s.logScale, s.scalePrecision = f.logScale, f.scalePrecision
 
-	// Odds of members against their absence and against exchanges, of the others by entering in either way.
+	// Odds of members against their absence and against exchanges, of the others by entering in
+	// either way.
 	add := f.evidences(s.base)
 	enter := make([]float64, len(add))
 	for predictor, e := range add {
@@ -134,7 +142,8 @@ func (f *screenFit) coordinates(model []int) []int {
 	return columns
 }
 
-// find moves to the mode of a model by iterated weighted least squares, alternating with the noise scale if that is unknown.
+// find moves to the mode of a model by iterated weighted least squares, alternating with the noise
+// scale if that is unknown.
 func (f *screenFit) find(model []int) {
 	t := f.target
 	rows, dim := t.x.Dims()
@@ -213,19 +222,21 @@ func (f *screenFit) normalEquations(columns []int) (*mat.SymDense, *mat.VecDense
 	return matrix, right
 }
 
-// solve returns the mode of the quadratic in the given columns; zeros if rounding makes it indefinite.
+// solve returns the mode of the quadratic in the given columns; zeros if rounding makes it
+// indefinite.
 func (f *screenFit) solve(columns []int) *mat.VecDense {
 	matrix, right := f.normalEquations(columns)
 	theta := mat.NewVecDense(right.Len(), nil)
 	var cholesky mat.Cholesky
 	if cholesky.Factorize(matrix) {
-		_ = cholesky.SolveVecTo(theta, right) // a warning of bad condition: the prior keeps the result usable
+		// a warning of bad condition: the prior keeps the result usable
+		_ = cholesky.SolveVecTo(theta, right)
 	}
 	return theta
 }
 
-// evidences returns, for every predictor, the log Bayes factor of the model with it against the model without, under the quadratic: NaN for its
-// members.
+// evidences returns, for every predictor, the log Bayes factor of the model with it against the
+// model without, under the quadratic: NaN for its members.
 func (f *screenFit) evidences(model []int) []float64 {
 	t := f.target
 	columns := f.coordinates(model)
@@ -236,7 +247,8 @@ func (f *screenFit) evidences(model []int) []float64 {
 		return evidence
 	}
 	var theta mat.VecDense
-	_ = cholesky.SolveVecTo(&theta, right) // a warning of bad condition: the prior keeps the result usable
+	// a warning of bad condition: the prior keeps the result usable
+	_ = cholesky.SolveVecTo(&theta, right)
 	rows, dim := t.x.Dims()
 	chosen := mat.NewDense(rows, right.Len(), nil)
 	for a, j := range columns {
@@ -258,8 +270,9 @@ func (f *screenFit) evidences(model []int) []float64 {
 	return evidence
 }
 
-// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter, with S = X_J'WX_J − C M⁻¹ C' what they add to the information
-// beyond the columns that are there, and g = X_J'W(ŷ − X_Aθ_A).
+// evidence is −½ log |I + s²S| + ½ g'(S + I/s²)⁻¹g for columns J that enter, with S = X_J'WX_J − C
+// M⁻¹ C' what they add to the information beyond the columns that are there, and g = X_J'W(ŷ −
+// X_Aθ_A).
 func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat.VecDense) float64 {
 	t := f.target
 	n := len(columns)
@@ -301,7 +314,8 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 	return (logPrior-cholesky.LogDet())/2 + mat.Dot(score, &step)/2
 }
 
-// scaleMode is the mode of log σ given the linear predictors, and the curvature of the log density there, by Newton's method on differences.
+// scaleMode is the mode of log σ given the linear predictors, and the curvature of the log density
+// there, by Newton's method on differences.
 func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
 	t := f.target
 	const h = 1e-3
@@ -314,7 +328,8 @@ func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
 		here, above, below := density(logScale), density(logScale+h), density(logScale-h)
 		slope := (above - below) / (2 * h)
 		precision = -(above - 2*here + below) / (h * h)
-		step := slope / math.Max(precision, math.Abs(slope)) // at most 1: far away the curvature may be negative
+		// at most 1: far away the curvature may be negative
+		step := slope / math.Max(precision, math.Abs(slope))
 		logScale += step
 		if math.Abs(step) < 1e-9 || slope == 0 {
 			break

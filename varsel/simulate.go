@@ -16,11 +16,14 @@ import (
 type SimulationDesign int
 
 const (
-	// AR1Design has normal predictors, neighbours of which correlate, and few effects: the k-th of s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random
-	// sign and a random place. Noise is normal.
+	// AR1Design has normal predictors, neighbours of which correlate, and few effects: the k-th of
+	// s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. Noise is
+	// normal.
 	AR1Design SimulationDesign = iota
-	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each predictor matters with probability 0.4, by 0.5 in the first half
-	// of the rows and 1.5 in the second (as in the published data; the table says data set by data set), and a tenth of the rows has the noise of an outlier.
+	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each
+	// predictor matters with probability 0.4, by 0.5 in the first half of the rows and 1.5 in the
+	// second (as in the published data; the table says data set by data set), and a tenth of the
+	// rows has the noise of an outlier.
 	PaperDesign
 )
 
@@ -37,15 +40,18 @@ func ParseSimulationDesign(s string) (SimulationDesign, error) {
 	return 0, fmt.Errorf("unknown design %q; expected ar1 or paper", s)
 }
 
-// Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust likelihood takes for granted.
+// Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust
+// likelihood takes for granted.
 type Misspecification int
 
 const (
-	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as the robust likelihood has them.
+	// NoMisspecification: the noise scales of bulk and outliers are 1 and 10, as the robust
+	// likelihood has them.
 	NoMisspecification Misspecification = iota
 	// MediumMisspecification: they are 2 and 5.
 	MediumMisspecification
-	// HighMisspecification: both are 4, and four in ten of the predictors that do not matter are mixed with those that do.
+	// HighMisspecification: both are 4, and four in ten of the predictors that do not matter are
+	// mixed with those that do.
 	HighMisspecification
 )
 
@@ -69,8 +75,9 @@ type Simulation struct {
 	Rows int
 	// Predictors is the number of selectable predictors: 1,000, or 7 for a PaperDesign.
 	Predictors int
-	// Effects, Correlation and Noise are for an AR1Design: the number of predictors that matter, 8; the correlation of neighbouring predictors, from 0 to below 1;
-	// and the standard deviation of the noise, 1.
+	// Effects, Correlation and Noise are for an AR1Design: the number of predictors that matter, 8;
+	// the correlation of neighbouring predictors, from 0 to below 1; and the standard deviation of
+	// the noise, 1.
 	Effects     int
 	Correlation float64
 	Noise       float64
@@ -121,20 +128,23 @@ func (s Simulation) Validate() error {
 // Effect is a predictor that matters in a simulation.
 type Effect struct {
 	Name string `json:"name"`
-	// Size is the coefficient; in a PaperDesign that of the first half of the rows, a third of that of the second.
+	// Size is the coefficient; in a PaperDesign that of the first half of the rows, a third of that
+	// of the second.
 	Size float64 `json:"size"`
 }
 
 // SimulatedData is a data set that was made up, and what it was made from.
 type SimulatedData struct {
-	// Names are those of Columns: the predictors x1, x2, … (after x0, a column of ones, in a PaperDesign), then y.
+	// Names are those of Columns: the predictors x1, x2, … (after x0, a column of ones, in a
+	// PaperDesign), then y.
 	Names   []string
 	Columns [][]float64
 	// Effects are the predictors that matter, in the order of the columns.
 	Effects []Effect
 }
 
-// simulatedDigits is the number of digits of a predictor, in memory as in a file: more say nothing, and files are large.
+// simulatedDigits is the number of digits of a predictor, in memory as in a file: more say nothing,
+// and files are large.
 const simulatedDigits = 6
 
 // Simulate makes up a data set. The same simulation gives the same data.
@@ -201,8 +211,9 @@ const (
 	paperOutliers  = 0.1
 	paperEffect    = 0.5 // in the first half of the rows
 	paperEffect2   = 1.5 // in the second
-	paperMixed     = 0.4 // share of the predictors that do not matter but are mixed with those that do
-	paperMixture   = 0.1 // by how much
+	// share of the predictors that do not matter but are mixed with those that do
+	paperMixed   = 0.4
+	paperMixture = 0.1 // by how much
 )
 
 func (d *SimulatedData) simulatePaper(s Simulation, random *rand.Rand) {

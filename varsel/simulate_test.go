@@ -34,7 +34,8 @@ func rowsFrom(first, last int) (rows []int) {
 	return rows
 }
 
-// Moments of a large data set are those of its description, within four standard errors of about 1/√n: a false alarm in 1e4 per number, with fixed seeds.
+// Moments of a large data set are those of its description, within four standard errors of about
+// 1/√n: a false alarm in 1e4 per number, with fixed seeds.
 func TestSimulateAR1(t *testing.T) {
 	const rows = 20000
 	s := Simulation{Rows: rows, Predictors: 12, Effects: 4, Correlation: 0.6, Noise: 0.5, Seed: 3}
@@ -80,7 +81,8 @@ func TestSimulatePaper(t *testing.T) {
 			require.Equal(t, []string{"x0", "x1"}, data.Names[:2])
 			in := len(data.Effects)
 			require.InDelta(t, 0.4*20, in, 4*math.Sqrt(20*0.4*0.6)) // four standard deviations
-			// The variance of the mixture, with the error of a sample variance from its fourth moment.
+			// The variance of the mixture, with the error of a sample variance from its fourth
+			// moment.
 			variance := 0.9*c.bulk*c.bulk + 0.1*c.outlier*c.outlier
 			fourth := 3 * (0.9*math.Pow(c.bulk, 4) + 0.1*math.Pow(c.outlier, 4))
 			for half, multiple := range []float64{1, 3} {

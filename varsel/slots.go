@@ -14,12 +14,14 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the list of its members
-// (space.Lists) and its parameters are packed: first the coordinates that every model has, columns of the design and then log σ if it is
-// unknown, then a block for each place in the list. The likelihood gathers the columns of the members, so that a density costs as
-// much as the largest model and not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
+// SlotTarget is the posterior of a [Target] for models of few among many predictors. A model is the
+// list of its members (space.Lists) and its parameters are packed: first the coordinates that every
+// model has, columns of the design and then log σ if it is unknown, then a block for each place in
+// the list. The likelihood gathers the columns of the members, so that a density costs as much as
+// the largest model and not as all predictors. It satisfies vti.QuadraticTarget and rjmcmc.Target.
 //
-// Items of the lists are the predictors in order of promise, by the evidence that screening finds for each (screening).
+// Items of the lists are the predictors in order of promise, by the evidence that screening finds
+// for each (screening).
 type SlotTarget struct {
 	bits  *Target // likelihood and priors
 	space *slotSpace
@@ -122,11 +124,13 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	return Add(t.bits.likelihood.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
-// gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where a coordinate is not in use.
+// gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where
+// a coordinate is not in use.
 func (t *SlotTarget) gather(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	batch, dim, width, fixed := codes.Shape().Dim(0), t.space.Dim(), t.space.Width(), t.space.Fixed()
-	slots, places := make([]int32, dim), make([]int32, dim) // a coordinate's column is slot's item × width + place
+	// a coordinate's column is slot's item × width + place
+	slots, places := make([]int32, dim), make([]int32, dim)
 	ofSlot := make([]int32, dim)
 	for j := range dim {
 		if j < fixed {
@@ -178,8 +182,9 @@ func (t *SlotTarget) members(code []int32) []int {
 	return members
 }
 
-// featuresPerSlot are the number of the item, whether the slot is used, and the correlation with the response and the log odds of its predictor. Each pair of
-// slots adds the correlation of their predictors.
+// featuresPerSlot are the number of the item, whether the slot is used, and the correlation with
+// the response and the log odds of its predictor. Each pair of slots adds the correlation of their
+// predictors.
 const featuresPerSlot = 4
 
 // FeatureDim returns the number of features of a list.
@@ -188,14 +193,16 @@ func (s *slotSpace) FeatureDim() int {
 	return 1 + k*featuresPerSlot + k*(k-1)/2
 }
 
-// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. The first k columns are the numbers of the items, for
-// the flow's embedding; correlations are under the working weights.
+// Features describes lists by what screening knows of their members: codes [B,k] -> [B,C]. The
+// first k columns are the numbers of the items, for the flow's embedding; correlations are under
+// the working weights.
 func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	g := codes.Graph()
 	t, k := s.target, s.Slots()
 	batch := codes.Shape().Dim(0)
 	used := LessThan(codes, Const(g, int32(s.Items())))
-	about := Gather(ConvertDType(Const(g, t.start.about(t.order)), dtype), Reshape(codes, batch*k, 1)) // [B·k, 2]
+	// [B·k, 2]
+	about := Gather(ConvertDType(Const(g, t.start.about(t.order)), dtype), Reshape(codes, batch*k, 1))
 	flags := ConvertDType(used, dtype)
 	numbers := ConvertDType(Where(used, Min(AddScalar(codes, 1), Const(g, int32(embeddedItems))), ZerosLike(codes)), dtype)
 	features := []*Node{numbers, MulScalar(ReduceAndKeep(flags, ReduceSum, -1), 1/float64(k)), flags, Reshape(about, batch, 2*k)}
@@ -219,11 +226,12 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 	return Concatenate(features, 1)
 }
 
-// embeddedItems is the number of items, the most promising ones, that have a row of their own in the flow's embedding; the others share the last.
-// Row 0 is for "no more".
+// embeddedItems is the number of items, the most promising ones, that have a row of their own in
+// the flow's embedding; the others share the last. Row 0 is for "no more".
 const embeddedItems = 512
 
-// embed gives a flow on lists its embedding of items, and a small network that all layers share between the features and themselves.
+// embed gives a flow on lists its embedding of items, and a small network that all layers share
+// between the features and themselves.
 func (t *SlotTarget) embed(flow *cosmic.Config) {
 	const width, context = 8, 64
 	if flow.Embedding == (cosmic.Embedding{}) {
@@ -234,7 +242,8 @@ func (t *SlotTarget) embed(flow *cosmic.Config) {
 	}
 }
 
-// about are the correlation with the response and the scaled start log odds of each item, and zeros for "no more".
+// about are the correlation with the response and the scaled start log odds of each item, and zeros
+// for "no more".
 func (s *screening) about(order []int) [][]float64 {
 	rows := make([][]float64, len(order)+1)
 	for item, predictor := range order {

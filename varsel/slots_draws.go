@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// placed is a member of a list: its predictor, and the place of its block of coordinates in the list.
+// placed is a member of a list: its predictor, and the place of its block of coordinates in the
+// list.
 type placed struct{ predictor, place int }
 
 // byTable returns the members of a model in table order.
@@ -21,8 +22,9 @@ func (t *SlotTarget) byTable(code []int32) []placed {
 	return members
 }
 
-// coordinateNames are the columns of [Draws]: those of the design that are in every model, sigma, and coef.t, or coef.t.1, coef.t.2, … where predictors
-// can have several columns, for the t-th predictor in table order.
+// coordinateNames are the columns of [Draws]: those of the design that are in every model, sigma,
+// and coef.t, or coef.t.1, coef.t.2, … where predictors can have several columns, for the t-th
+// predictor in table order.
 func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 	for _, j := range t.fixed {
 		names = append(names, design.Names[j])
@@ -42,7 +44,8 @@ func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 	return names
 }
 
-// toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to one by predictors.
+// toOriginal is Problem.toOriginal for one draw: theta [D] to values [D], and the model's code to
+// one by predictors.
 func (t *SlotTarget) toOriginal(design *Design, code []int32, theta, values []float64) []int32 {
 	scaling := &design.Scaling
 	clear(values)

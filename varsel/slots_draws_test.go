@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// packedProblem has an always-in column, a predictor of two columns, and more predictors than places.
+// packedProblem has an always-in column, a predictor of two columns, and more predictors than
+// places.
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
 	return slotProblem(t, correlated(t, GaussianLikelihood, 30, 7, 2),
@@ -39,7 +40,8 @@ func packedDraws(problem *Problem) (codes [][]int32, theta *mat.Dense) {
 	return codes, theta
 }
 
-// TestPackedDrawsAreThoseOfBits compares draws of lists on the scale of the table with the same draws as bits, and takes them back.
+// TestPackedDrawsAreThoseOfBits compares draws of lists on the scale of the table with the same
+// draws as bits, and takes them back.
 func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	problem := packedProblem(t)
 	codes, theta := packedDraws(problem)

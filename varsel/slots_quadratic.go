@@ -7,9 +7,10 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// Quadratic is that of the likelihood where screening left off, restricted to the columns of each model: −½ Σ w_i (η_i − ŷ_i)² with
-// working weights w and responses ŷ, and the prior. It is exact for Gaussian noise of known scale. An unknown log σ is independent of the coefficients in
-// it; its mean and precision, and with them the weights, are those of each model (noise).
+// Quadratic is that of the likelihood where screening left off, restricted to the columns of each
+// model: −½ Σ w_i (η_i − ŷ_i)² with working weights w and responses ŷ, and the prior. It is exact
+// for Gaussian noise of known scale. An unknown log σ is independent of the coefficients in it; its
+// mean and precision, and with them the weights, are those of each model (noise).
 func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision, linear *Node) {
 	x, weighted, information := t.information(codes, dtype)
 	rows, dim := x.Shape().Dim(2), t.space.Dim()
@@ -48,21 +49,24 @@ func (t *SlotTarget) Quadratic(codes, mask *Node, dtype dtypes.DType) (precision
 	return precision, linear
 }
 
-// information returns the columns X [B,D,n] of each model, WX with the working weights W, and XWX' [B,D,D].
+// information returns the columns X [B,D,n] of each model, WX with the working weights W, and XWX'
+// [B,D,D].
 func (t *SlotTarget) information(codes *Node, dtype dtypes.DType) (x, weighted, information *Node) {
 	x = t.gather(codes, dtype)
 	weighted = Mul(x, constant(x, t.start.weights, 1, 1, len(t.start.weights)))
 	return x, weighted, StopGradient(Einsum("bdn,ben->bde", weighted, x))
 }
 
-// Newton's method for log σ: steps of at most 1 from where screening left off, slopes by differences of gradients.
+// Newton's method for log σ: steps of at most 1 from where screening left off, slopes by
+// differences of gradients.
 const (
 	noiseSteps      = 4
 	noiseDifference = 0.05
 )
 
-// noise returns where the marginal density of log σ is largest, and its curvature there, both [B,1]: given linear predictors eta [B,n] at the mode of so many
-// coefficients [B,1]. Integrating those out adds log σ for each to the log density, the volume of what is left of them.
+// noise returns where the marginal density of log σ is largest, and its curvature there, both
+// [B,1]: given linear predictors eta [B,n] at the mode of so many coefficients [B,1]. Integrating
+// those out adds log σ for each to the log density, the volume of what is left of them.
 func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) {
 	mean, sd := t.mean[t.scale()], t.sd[t.scale()]
 	eta = StopGradient(eta)

@@ -11,8 +11,9 @@ import (
 	"github.com/transdim/vti/cosmic"
 )
 
-// TestListsAgreeWithEnumeration certifies models as lists, from the start that screening gives and from one that favours no predictor, against
-// enumeration: where q(m) starts does not bias the answer.
+// TestListsAgreeWithEnumeration certifies models as lists, from the start that screening gives and
+// from one that favours no predictor, against enumeration: where q(m) starts does not bias the
+// answer.
 func TestListsAgreeWithEnumeration(t *testing.T) {
 	device := openDevice(t)
 	for name, model := range map[string]ModelOptions{
@@ -39,7 +40,8 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 				require.NotEqual(t, "failed", result.Certificate.Verdict, result.Certificate.Reasons)
 				for s, want := range exact.Inclusion {
 					got := result.Inclusion[s]
-					// Four standard errors on a hundred numbers: a false alarm in 150 choices of seeds.
+					// Four standard errors on a hundred numbers: a false alarm in 150 choices of
+					// seeds.
 					require.InDelta(t, float64(want.Certified), float64(got.Certified), 4*float64(got.SE)+1e-3, "%s from %s", want.Name, start)
 					require.Less(t, float64(got.SE), 0.02)
 				}

@@ -20,8 +20,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first few in steps of three have effects, and an offset
-// column "o". The response is continuous, binary or a count.
+// correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first
+// few in steps of three have effects, and an offset column "o". The response is continuous, binary
+// or a count.
 func correlated(t testing.TB, kind LikelihoodKind, n, p, effects int) *table.Table {
 	t.Helper()
 	random := stream.Rand(uint64(p), "correlated")
@@ -73,7 +74,8 @@ func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model M
 	return problem
 }
 
-// TestSlotsAreTheSamePosterior compares the packed log joint density and prior with those of bits, for every likelihood.
+// TestSlotsAreTheSamePosterior compares the packed log joint density and prior with those of bits,
+// for every likelihood.
 func TestSlotsAreTheSamePosterior(t *testing.T) {
 	for _, model := range []ModelOptions{
 		{}, {Sigma: 1}, {Likelihood: RobustLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}, {Likelihood: StudentLikelihood},
@@ -131,7 +133,8 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticIsExactForGaussians compares the quadratic of every model with least squares in gonum, and the log joint density with it.
+// TestSlotQuadraticIsExactForGaussians compares the quadratic of every model with least squares in
+// gonum, and the log joint density with it.
 func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	problem := slotProblem(t, correlated(t, GaussianLikelihood, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
 	slots := problem.Slots
@@ -168,8 +171,9 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 	}
 }
 
-// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with those of the marginal density that a search on the host finds, and
-// the precision of the coefficients with least squares at that noise.
+// TestSlotQuadraticOfUnknownNoise compares, for several models, log σ and its precision with those
+// of the marginal density that a search on the host finds, and the precision of the coefficients
+// with least squares at that noise.
 func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	for _, model := range []ModelOptions{{}, {Likelihood: StudentLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}} {
 		model.Prior = Prior{MaxSize: 3}
@@ -231,7 +235,8 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 	}
 }
 
-// TestScreeningEvidence compares the evidences of one more predictor with differences of exact log evidences.
+// TestScreeningEvidence compares the evidences of one more predictor with differences of exact log
+// evidences.
 func TestScreeningEvidence(t *testing.T) {
 	problem := slotProblem(t, correlated(t, GaussianLikelihood, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},
 		ModelOptions{Sigma: 1, Prior: Prior{MaxSize: 4}})

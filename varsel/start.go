@@ -14,8 +14,8 @@ const (
 	fullStart = "full"
 )
 
-// Start reads the model in which a chain starts: null (no predictor), full (all of them), or the names of its predictors,
-// separated by commas. The code is one of the posterior's space.
+// Start reads the model in which a chain starts: null (no predictor), full (all of them), or the
+// names of its predictors, separated by commas. The code is one of the posterior's space.
 func (p *Problem) Start(text string) ([]int32, error) {
 	names := p.Design.PredictorNames()
 	var members []int32
@@ -58,13 +58,15 @@ func (p *Problem) Start(text string) ([]int32, error) {
 	return code, nil
 }
 
-// startSites is the number of predictors up to which spread starts range from none to all of them; more thin out as (startSites/n)², because a start
-// with many wrong predictors explains the data by accident.
+// startSites is the number of predictors up to which spread starts range from none to all of them;
+// more thin out as (startSites/n)², because a start with many wrong predictors explains the data by
+// accident.
 const startSites = 16
 
-// spreadStarts draws for every chain a model of predictors without parents, sparse in some chains and dense in others. A model drawn regardless of heredity is hardly ever
-// allowed unless it is nearly empty, and chains that all start nearly empty never see two predictors together: what they learn of the posterior in burn-in is then
-// wrong about most models, and they get stuck.
+// spreadStarts draws for every chain a model of predictors without parents, sparse in some chains
+// and dense in others. A model drawn regardless of heredity is hardly ever allowed unless it is
+// nearly empty, and chains that all start nearly empty never see two predictors together: what they
+// learn of the posterior in burn-in is then wrong about most models, and they get stuck.
 func (p *Problem) spreadStarts(chains int, seed uint64) [][]int32 {
 	var roots []int
 	for g, predictor := range p.Design.Predictors {

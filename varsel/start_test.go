@@ -67,7 +67,8 @@ func TestStartUnderHeredity(t *testing.T) {
 	require.ErrorContains(t, err, "weak heredity")
 }
 
-// Starts are allowed, hold no more than a model may, and range from nothing to nearly all predictors without parents.
+// Starts are allowed, hold no more than a model may, and range from nothing to nearly all
+// predictors without parents.
 func TestSpreadStarts(t *testing.T) {
 	problem := productsProblem(t, ModelOptions{})
 	least, most := math.MaxInt, 0
@@ -86,7 +87,8 @@ func TestSpreadStarts(t *testing.T) {
 	require.Equal(t, problem.spreadStarts(8, 3), problem.spreadStarts(16, 3)[:8])
 }
 
-// Chains over 2^45 models with strong heredity find the predictors that matter; those that start wherever the sampler finds a model get stuck without them.
+// Chains over 2^45 models with strong heredity find the predictors that matter; those that start
+// wherever the sampler finds a model get stuck without them.
 func TestChainsUnderHeredity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

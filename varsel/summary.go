@@ -9,8 +9,9 @@ import (
 // weightedValue is the value of a coefficient in one draw, and the weight of the draw.
 type weightedValue struct{ value, weight float64 }
 
-// summarize returns the posterior of one coefficient from the weighted draws that include it; it is zero in the others. mass is the weight of all
-// draws together, which need not be one. The draws are sorted.
+// summarize returns the posterior of one coefficient from the weighted draws that include it; it is
+// zero in the others. mass is the weight of all draws together, which need not be one. The draws
+// are sorted.
 func summarize(name string, draws []weightedValue, mass float64) Coefficient {
 	var inMass, first, second float64
 	for _, d := range draws {
@@ -38,8 +39,8 @@ func summarize(name string, draws []weightedValue, mass float64) Coefficient {
 	}
 }
 
-// quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by value
-// together with a point mass of weight atZero at zero. NaN for no draws at all.
+// quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by
+// value together with a point mass of weight atZero at zero. NaN for no draws at all.
 func quantile(draws []weightedValue, atZero, level float64) float64 {
 	total := atZero
 	for _, d := range draws {

@@ -9,11 +9,11 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the posterior over subsets of predictors of a linear or generalised linear model, on the scale the flow works on. It
-// satisfies vti.Target and rjmcmc.Target.
+// Target is the posterior over subsets of predictors of a linear or generalised linear model, on
+// the scale the flow works on. It satisfies vti.Target and rjmcmc.Target.
 //
-// Coordinates are the columns of the design (the intercept first, if there is one) and then log σ if it is unknown. Each has a
-// normal prior, independent of the others.
+// Coordinates are the columns of the design (the intercept first, if there is one) and then log σ
+// if it is unknown. Each has a normal prior, independent of the others.
 type Target struct {
 	space      *space.Subsets
 	x          *mat.Dense // [n, D]; the column of log σ is zero
@@ -80,8 +80,9 @@ func logNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
 	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
 }
 
-// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every coefficient vector: with the QR
-// decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and the cost of the likelihood no longer depends on n.
+// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every
+// coefficient vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and
+// the cost of the likelihood no longer depends on n.
 func compressGaussian(x *mat.Dense, y []float64) (*mat.Dense, gaussian) {
 	n, dim := x.Dims()
 	if n <= dim+1 {

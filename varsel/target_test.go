@@ -66,7 +66,8 @@ func (c likelihoodCase) problem(t *testing.T) *Problem {
 	return problem
 }
 
-// Every log joint density agrees with sums over rows and coordinates written as plain loops in float64.
+// Every log joint density agrees with sums over rows and coordinates written as plain loops in
+// float64.
 func TestLogJointAgainstLoops(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +122,8 @@ func (c likelihoodCase) loops(p *Problem, code []int32, theta []float64) (total 
 	return total
 }
 
-// In float32, the type of training, densities agree with float64 to the precision that single rounding errors allow.
+// In float32, the type of training, densities agree with float64 to the precision that single
+// rounding errors allow.
 func TestLogJointInFloat32(t *testing.T) {
 	for _, c := range likelihoodCases() {
 		p := c.problem(t)

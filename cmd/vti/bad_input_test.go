@@ -135,7 +135,8 @@ func TestBadUsageOfOtherCommands(t *testing.T) {
 	}
 }
 
-// TestDegenerateAndMissingDropped checks the two ways to mend a table, and that what was dropped is said.
+// TestDegenerateAndMissingDropped checks the two ways to mend a table, and that what was dropped is
+// said.
 func TestDegenerateAndMissingDropped(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,k,y\n1,2,1,3\n2,4,1,4\n4,8,1,9\n5,NA,1,2\n6,12,1,7\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--na", "drop", "--drop-degenerate", "--quiet")

@@ -46,7 +46,8 @@ that was stopped goes on when the same command is given again, and grows by more
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --out figure3-small`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if dtype != dtypes.Float32 { // which a directory that was begun without --dtype does not name
+			// which a directory that was begun without --dtype does not name
+			if dtype != dtypes.Float32 {
 				b.DType = dtype
 			}
 			b.Sizes = sizes

@@ -34,11 +34,13 @@ var (
 	cardinalityIterations = flag.Int("cardinality.iterations", 32000, "iterations of the reference chains")
 )
 
-// largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over one, that starts from a look at every model.
+// largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over
+// one, that starts from a look at every model.
 const largestTable = 16
 
-// TestCardinality is the sweep of the paper's figure 4: the robust design with a growing number of predictors, each sampler of
-// models against long reversible-jump runs. It prints a table and draws cross-entropies.
+// TestCardinality is the sweep of the paper's figure 4: the robust design with a growing number of
+// predictors, each sampler of models against long reversible-jump runs. It prints a table and draws
+// cross-entropies.
 //
 //	go test -v -tags quality -run TestCardinality -timeout 10h ./cmd/vti -args -cardinality.out DIR
 func TestCardinality(t *testing.T) {
@@ -136,7 +138,8 @@ func (s *sweep) append(t *testing.T, row sweepRow) {
 	s.add(row)
 }
 
-// measure simulates a data set, samples it by chains, and fits it with every sampler that can hold its models. What is there is kept.
+// measure simulates a data set, samples it by chains, and fits it with every sampler that can hold
+// its models. What is there is kept.
 func (s *sweep) measure(t *testing.T, out, level, p string, seed int) {
 	name := fmt.Sprintf("%s-%s-%d", level, p, seed)
 	count, err := strconv.Atoi(p)
@@ -206,7 +209,8 @@ func (s *sweep) print() {
 	}
 }
 
-// draw plots the cross-entropies of a level, averaged over data sets, against the number of predictors.
+// draw plots the cross-entropies of a level, averaged over data sets, against the number of
+// predictors.
 func (s *sweep) draw(t *testing.T, level, path string) {
 	lines := map[string]map[float64][]float64{}
 	for _, row := range s.rows {

@@ -56,7 +56,9 @@ func printPairs(w io.Writer, title string, pairs []compare.Pair, name func(compa
 		if finite(&p.Difference) {
 			difference = fmt.Sprintf("%+.4f", float64(p.Difference))
 		}
-		if finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 { // a difference that is not even shown is not worth counting in errors, which may be as small
+		// a difference that is not even shown is not worth counting in errors, which may be as
+		// small
+		if finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 			z = fmt.Sprintf("%+.1f", float64(p.Z))
 		}
 		table.add(name(p), plusMinus(&p.A, &p.SEA, 4), plusMinus(&p.B, &p.SEB, 4), difference, z)

@@ -38,8 +38,8 @@ func TestCompareCommand(t *testing.T) {
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 5*float64(c.CrossEntropy.SE)+0.3)
 	assert.JSONEq(t, readFile(t, "b", compare.File), got.stdout)
 
-	// B's own draws, taken from the table's scale back to the working scale, have the density that they were written with. The
-	// tolerance is that of the flow's float32.
+	// B's own draws, taken from the table's scale back to the working scale, have the density that
+	// they were written with. The tolerance is that of the flow's float32.
 	mustRun(t, "compare", "run", "run", "--out", "c", "--json")
 	require.NoError(t, json.Unmarshal([]byte(readFile(t, "c", compare.File)), &c))
 	assert.InDelta(t, float64(c.CrossEntropy.OwnDraws), float64(c.CrossEntropy.Mean), 1e-3)
@@ -121,7 +121,8 @@ func TestCompareGraphs(t *testing.T) {
 	assert.Contains(t, other.stderr, "run is about graphs and selection about variable selection: there is nothing to compare")
 }
 
-// Regressions with other formulas for the same response compare by their evidences, and by what they share.
+// Regressions with other formulas for the same response compare by their evidences, and by what
+// they share.
 func TestCompareRegressions(t *testing.T) {
 	emptyDir(t, "", "")
 	sleep := testdata(t, "sleepstudy.csv")

@@ -20,7 +20,8 @@ type dagJob struct {
 	truth   *dag.Graph
 }
 
-// newDagJob reads the table and builds the problem that the record describes. Nothing is written: its errors are of the input.
+// newDagJob reads the table and builds the problem that the record describes. Nothing is written:
+// its errors are of the input.
 func (a *app) newDagJob(record *dag.Record, output outputFlags) (*dagJob, error) {
 	problem, truth, err := record.Problem()
 	if err != nil {
@@ -56,7 +57,8 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	}
 	config := record.FitConfig(j.problem)
 	config.Checkpoint = filepath.Join(j.dir, rundir.PosteriorFile)
-	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
+	// A run killed before its first checkpoint starts again; any other checkpoint must be readable
+	// and of this run.
 	if err := dag.CheckCheckpoint(j.device, j.problem, record.Structure, config); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return nil, err

@@ -78,7 +78,8 @@ func TestDagAgreesWithExact(t *testing.T) {
 	}
 	require.Contains(t, readFile(t, "learned/graph.dot"), "digraph")
 
-	// The same seed gives the same numbers, printed for a reader too; and a run goes on from its checkpoint.
+	// The same seed gives the same numbers, printed for a reader too; and a run goes on from its
+	// checkpoint.
 	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, quickDag...)...)
 	require.Contains(t, again.stdout, "TRUSTED")
 	require.Contains(t, again.stdout, "Most probable equivalence classes")
@@ -106,7 +107,8 @@ func TestDagWithNetworks(t *testing.T) {
 	require.Less(t, float64(linear.Edges[0].Prob)+float64(linear.Edges[0].ProbReverse), 0.5)
 }
 
-// The undivided flow with a learned q(m) gives the same files, and a run goes on from its checkpoint.
+// The undivided flow with a learned q(m) gives the same files, and a run goes on from its
+// checkpoint.
 func TestDagMade(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a look by chains")
@@ -203,7 +205,8 @@ func TestDagBadInput(t *testing.T) {
 	}
 }
 
-// What cannot be done is said before anything is written: columns that others give, too many columns, and files of a simulation that cannot be.
+// What cannot be done is said before anything is written: columns that others give, too many
+// columns, and files of a simulation that cannot be.
 func TestDagRefusesFirst(t *testing.T) {
 	emptyDir(t, "copy.csv", "a,b,c\n1,2,1\n2,4,3\n3,6,2\n5,10,4\n")
 	for _, command := range [][]string{{"dag"}, {"exact", "dag"}} {

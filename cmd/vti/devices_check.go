@@ -20,7 +20,8 @@ type checkLine struct {
 	Device  string `json:"device"`
 	DType   string `json:"dtype"`
 	Subject string `json:"subject"`
-	// Differences are the largest, relative to the larger of 1 and the reference, by class of numbers, and Tolerances what they may be.
+	// Differences are the largest, relative to the larger of 1 and the reference, by class of
+	// numbers, and Tolerances what they may be.
 	Differences map[string]report.Number `json:"differences"`
 	Tolerances  map[string]report.Number `json:"tolerances"`
 	Agrees      bool                     `json:"agrees"`

@@ -10,7 +10,8 @@
 //	vti rjmcmc dag data.csv --prior-orders        graphs with linear mechanisms by reversible-jump MCMC, for few nodes
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
-// Progress goes to standard error and the answer to standard output; with --json standard output is one JSON
-// object. The exit status is 0 for an answer (trusted or doubtful), 3 for one that is not to be believed, 2 for
-// bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1 for anything else.
+// Progress goes to standard error and the answer to standard output; with --json standard output is
+// one JSON object. The exit status is 0 for an answer (trusted or doubtful), 3 for one that is not
+// to be believed, 2 for bad usage or bad input (then nothing has been written), 130 after Ctrl-C, 1
+// for anything else.
 package main

@@ -57,7 +57,8 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "codes", "auto", "bits", "lists")
 }
 
-// givenPrior tells which parts of the prior over models the user chose: the others depend on the number of predictors.
+// givenPrior tells which parts of the prior over models the user chose: the others depend on the
+// number of predictors.
 type givenPrior struct{ models, size bool }
 
 func givenPriorOf(flags *pflag.FlagSet) givenPrior {

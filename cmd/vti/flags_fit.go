@@ -53,7 +53,8 @@ type flowName string
 
 func (n flowName) String() string { return string(n) }
 
-// flows are the flows by name. Sizes that are zero are cosmic's defaults; its dimensions are filled in by the engine.
+// flows are the flows by name. Sizes that are zero are cosmic's defaults; its dimensions are filled
+// in by the engine.
 var flows = []struct {
 	name   flowName
 	config cosmic.Config
@@ -93,7 +94,8 @@ func (f *fitFlags) surrogateOptions(flags *pflag.FlagSet) (varsel.SurrogateOptio
 	return f.surrogate, nil
 }
 
-// config returns the flow that the flags ask for, those of its sizes having names that begin with prefix. Sizes that the family does not have are refused.
+// config returns the flow that the flags ask for, those of its sizes having names that begin with
+// prefix. Sizes that the family does not have are refused.
 func (f *fitFlags) config(flags *pflag.FlagSet, prefix string) (cosmic.Config, error) {
 	var config cosmic.Config
 	for _, flow := range flows {

@@ -48,7 +48,8 @@ func registerFloatType(cmd *cobra.Command, value *dtypes.DType) {
 	completeWith(cmd, "dtype", "float32", "float64")
 }
 
-// registerLaunch adds --steps-per-launch to a command that trains. It changes no numbers, so that no record keeps it.
+// registerLaunch adds --steps-per-launch to a command that trains. It changes no numbers, so that
+// no record keeps it.
 func registerLaunch(cmd *cobra.Command, value *int) {
 	*value = 1
 	cmd.Flags().Var(count{value, 1}, "steps-per-launch", "training steps that are compiled into one graph: can be faster on a card, takes longer to start")

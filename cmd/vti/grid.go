@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// grid prints rows in columns. The first column is flush left, and so are those that begin with "<" in the header;
-// the others are flush right.
+// grid prints rows in columns. The first column is flush left, and so are those that begin with "<"
+// in the header; the others are flush right.
 type grid struct{ rows [][]string }
 
 func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }

@@ -41,7 +41,8 @@ func vtiIn(ctx context.Context, t *testing.T, args ...string) outcome {
 	return outcome{status, stdout.String(), stderr.String()}
 }
 
-// mustRun runs a command line that has to succeed with one of the statuses of an answer: the tiny settings of tests do not always earn trust.
+// mustRun runs a command line that has to succeed with one of the statuses of an answer: the tiny
+// settings of tests do not always earn trust.
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := vtiCommand(t, args...)
@@ -49,7 +50,8 @@ func mustRun(t *testing.T, args ...string) outcome {
 	return got
 }
 
-// tiny adds settings that train and certify within a second or two, in front of args, which therefore prevail.
+// tiny adds settings that train and certify within a second or two, in front of args, which
+// therefore prevail.
 func tiny(args ...string) []string {
 	small := []string{"--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "32768", "--quiet"}
 	return slices.Concat(args[:1], small, args[1:])

@@ -74,7 +74,8 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "family", append([]string{hbm.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
-// record turns the command line into the record of a new run; the flow that suits the problem is chosen later if none was.
+// record turns the command line into the record of a new run; the flow that suits the problem is
+// chosen later if none was.
 func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.RegressionRecord, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)

@@ -39,7 +39,8 @@ func (j *hbmJob) check() error {
 	return j.record.FamilyRun(family).Fit.Validate()
 }
 
-// newHbmJob reads the table and builds the posterior that the record describes. Nothing is written: its errors are of the input.
+// newHbmJob reads the table and builds the posterior that the record describes. Nothing is written:
+// its errors are of the input.
 func (a *app) newHbmJob(record *hbm.RegressionRecord, output outputFlags) (*hbmJob, error) {
 	regression, err := record.Regression()
 	if errors.Is(err, hbm.ErrMissingCells) {
@@ -72,7 +73,8 @@ func (a *app) resumedRegression(cmd *cobra.Command, args []string, f *hbmFlags) 
 	if err := j.open(kind); err != nil {
 		return nil, err
 	}
-	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
+	// A run killed before its first checkpoint starts again; any other checkpoint must be readable
+	// and of this run.
 	if err := j.checkCheckpoint(cmd.Context()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return nil, err
@@ -136,7 +138,8 @@ func (j *hbmJob) finish(result *hbm.RegressionResult) error {
 	return j.job.finish(result, func() { printHbm(j.stdout, result) })
 }
 
-// printProblem says what was read, and the priors in words. With --json only warnings are printed, to standard error.
+// printProblem says what was read, and the priors in words. With --json only warnings are printed,
+// to standard error.
 func (j *hbmJob) printProblem() {
 	frame := j.regression.Frame
 	if j.output.json {

@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// shownLevels is how many levels of a grouping are printed: the lowest and the highest; the files have all.
+// shownLevels is how many levels of a grouping are printed: the lowest and the highest; the files
+// have all.
 const shownLevels = 12
 
 // Advice that goes with a verdict on a regression.

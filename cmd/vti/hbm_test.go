@@ -37,7 +37,8 @@ func groups(counts bool) string {
 // quickHbm are settings that train within a second or two.
 var quickHbm = []string{"--steps", "60", "--batch", "256", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "4096", "--quiet"}
 
-// hbmAnswer is the JSON contract, written down a second time: keys that it does not know fail its decoding.
+// hbmAnswer is the JSON contract, written down a second time: keys that it does not know fail its
+// decoding.
 type hbmAnswer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -115,7 +116,8 @@ func decodeHbm(t *testing.T, text string) *hbmAnswer {
 	return &result
 }
 
-// A selection finds what the data were made of, and leaves the files that it says it does. The same seed gives the same numbers, and a run goes on from its checkpoint.
+// A selection finds what the data were made of, and leaves the files that it says it does. The same
+// seed gives the same numbers, and a run goes on from its checkpoint.
 func TestHbmSelect(t *testing.T) {
 	emptyDir(t, "data.csv", groups(false))
 	args := append([]string{"hbm", "data.csv", "--formula", "y ~ x + z + (1 + x | g)", "--select"}, quickHbm...)
@@ -198,7 +200,8 @@ func TestHbmFamilies(t *testing.T) {
 func TestHbmInfer(t *testing.T) {
 	emptyDir(t, "data.csv", groups(false))
 	lines := strings.SplitAfter(groups(false), "\n")
-	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644)) // seven groups
+	// seven groups
+	require.NoError(t, os.WriteFile("other.csv", []byte(strings.Join(lines[:43], "")), 0o644))
 	require.NoError(t, os.WriteFile("factor.csv", []byte("y,x,g\n1,a,u\n2,b,u\n4,c,v\n3,a,v\n"), 0o644))
 	quick := []string{"--json", "--quiet", "--certify-draws", "200"}
 	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--family", "pavi-e", "--out", "model", "--amortize", "--steps", "20", "--batch", "4"}, quick...)

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// interruptible returns a context that the first Ctrl-C (or SIGTERM) cancels. The second one ends the process, as it would without us.
+// interruptible returns a context that the first Ctrl-C (or SIGTERM) cancels. The second one ends
+// the process, as it would without us.
 func interruptible(stderr io.Writer) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	detach := context.AfterFunc(ctx, func() {

@@ -42,8 +42,9 @@ func (j *job) open(kind gpu.Kind) error {
 	return nil
 }
 
-// start makes the run directory and writes the record to it, with all paths absolute, so that the run can be resumed from anywhere. Everything that can be wrong with the input has been
-// checked by now.
+// start makes the run directory and writes the record to it, with all paths absolute, so that the
+// run can be resumed from anywhere. Everything that can be wrong with the input has been checked by
+// now.
 func (j *job) start(name string, paths ...*string) error {
 	now := time.Now()
 	var err error
@@ -102,7 +103,8 @@ func (j *job) progress() *progress {
 	return newProgress(j.stderr)
 }
 
-// chainProgress reports on chains, whose density is that of the working scale: logJacobian takes it to that of the table.
+// chainProgress reports on chains, whose density is that of the working scale: logJacobian takes it
+// to that of the table.
 func chainProgress(shown *progress, logJacobian float64) func(rjmcmc.Progress) {
 	pace := newPace()
 	return func(p rjmcmc.Progress) {
@@ -133,7 +135,8 @@ func (j *job) stopped(err error, resumable bool) error {
 	return failure{err}
 }
 
-// onlyResume fails if a command line has more than --resume dir and flags that say nothing of what is computed.
+// onlyResume fails if a command line has more than --resume dir and flags that say nothing of what
+// is computed.
 func onlyResume(cmd *cobra.Command, args []string, dir string) error {
 	other := append([]string(nil), args...)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -149,7 +152,8 @@ func onlyResume(cmd *cobra.Command, args []string, dir string) error {
 	return nil
 }
 
-// resumedKind is the device of the run in dir, whose header has been read, on which command goes on.
+// resumedKind is the device of the run in dir, whose header has been read, on which command goes
+// on.
 func resumedKind(header *rundir.Header, command, dir string) (gpu.Kind, error) {
 	if header.Command != command {
 		return 0, fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)

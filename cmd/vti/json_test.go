@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is the JSON contract, written down a second time: keys that it does not know fail its decoding.
+// answer is the JSON contract, written down a second time: keys that it does not know fail its
+// decoding.
 type answer struct {
 	Command string  `json:"command"`
 	Version string  `json:"version"`
@@ -182,8 +183,9 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main promise, at the size of a test.
-// The tolerance on probabilities is that of the certificate at its default precision, 0.01.
+// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main promise,
+// at the size of a test. The tolerance on probabilities is that of the certificate at its default
+// precision, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}

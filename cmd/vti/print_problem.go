@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// printProblem says what was read, what was left out, and the likelihood and priors in words. With --json the part about what was left out goes
-// to standard error.
+// printProblem says what was read, what was left out, and the likelihood and priors in words. With
+// --json the part about what was left out goes to standard error.
 func (j *varselJob) printProblem() {
 	if j.output.json {
 		if !j.output.quiet {

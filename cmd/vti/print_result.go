@@ -79,8 +79,8 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 	}
 }
 
-// printPredictors prints a row per column of the design: the probability that its predictor is in the model, and its coefficient on the
-// scale of the table.
+// printPredictors prints a row per column of the design: the probability that its predictor is in
+// the model, and its coefficient on the scale of the table.
 func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	withQ := len(r.Inclusion) > 0 && r.Inclusion[0].Q != nil
 	table := &grid{}
@@ -101,7 +101,8 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	if problem.UnknownScale() {
 		noise, columns = &columns[len(columns)-1], columns[:len(columns)-1]
 	}
-	coefficients := make(map[string]*varsel.Coefficient, len(columns)) // of many predictors only those that some draw has
+	// of many predictors only those that some draw has
+	coefficients := make(map[string]*varsel.Coefficient, len(columns))
 	for i := range columns {
 		coefficients[columns[i].Name] = &columns[i]
 	}
@@ -152,7 +153,8 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	fmt.Fprintln(w)
 }
 
-// mostProbable lists the predictors to print, whose probabilities are given: all of them in table order if they are few, else the most probable ones first.
+// mostProbable lists the predictors to print, whose probabilities are given: all of them in table
+// order if they are few, else the most probable ones first.
 func mostProbable(probabilities []varsel.Number) []int {
 	order := make([]int, len(probabilities))
 	for s := range order {
@@ -237,7 +239,8 @@ func interval(low, high varsel.Number) string {
 	return fmt.Sprintf("[%.4g, %.4g]", float64(low), float64(high))
 }
 
-// plusMinus writes a number with its standard error, both with the given decimals; an exact number is alone.
+// plusMinus writes a number with its standard error, both with the given decimals; an exact number
+// is alone.
 func plusMinus(value, se *varsel.Number, decimals int) string {
 	if !finite(value) {
 		return "?"

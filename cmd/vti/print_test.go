@@ -53,7 +53,8 @@ func TestQuoted(t *testing.T) {
 	assert.Equal(t, `'my runs/it'\''s'`, quoted("my runs/it's"))
 }
 
-// TestHumanOutput checks what a reader gets: factors, groups, always-in columns, and names of models.
+// TestHumanOutput checks what a reader gets: factors, groups, always-in columns, and names of
+// models.
 func TestHumanOutput(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,c,k,y\n1,2,u,1,3\n2,5,v,1,4.5\n4,3,w,2,1\n5,1,v,2,7\n7,2,u,1,6\n3,3,w,3,2\n")
 	got := mustRun(t, "exact", "data.csv", "--target", "y", "--always", "k", "--group", "pair=a,b", "--quiet", "--out", "my run")

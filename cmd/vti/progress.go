@@ -105,5 +105,6 @@ func (p pace) text(done, total int) string {
 	return fmt.Sprintf("%.3g/s  %s left", rate, timeText(float64(total-done)/rate))
 }
 
-// reportEvery is the number of steps between reports. A report costs a synchronisation: rare enough not to be felt, often enough for short runs.
+// reportEvery is the number of steps between reports. A report costs a synchronisation: rare enough
+// not to be felt, often enough for short runs.
 func reportEvery(steps int) int { return min(max(steps/50, 1), 100) }

@@ -17,7 +17,8 @@ import (
 	"github.com/transdim/vti/varsel"
 )
 
-// recorded finds in a record what a flag asks for. Flags that are not here may be given to a resumed run freely.
+// recorded finds in a record what a flag asks for. Flags that are not here may be given to a
+// resumed run freely.
 var recorded = map[string]func(r *varsel.Record) any{
 	"target":          func(r *varsel.Record) any { return r.Design.Target },
 	"always":          func(r *varsel.Record) any { return r.Design.Always },
@@ -133,7 +134,8 @@ func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.
 	config.Resume = true
 	check := config
 	check.Checkpoint = filepath.Join(f.resume, varsel.PosteriorFile)
-	// A run killed before its first checkpoint starts again; any other checkpoint must be readable and of this run.
+	// A run killed before its first checkpoint starts again; any other checkpoint must be readable
+	// and of this run.
 	if _, err := vti.Load(j.device, problem.Posterior(), check); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		j.device.Close()
 		return fail(err)

@@ -53,8 +53,9 @@ func readFile(t *testing.T, path ...string) string {
 	return string(content)
 }
 
-// TestKilledRunsResume kills a run three times at random moments, resumes it each time, and compares what it ends with to a run left in
-// peace: the checkpoint byte for byte, and so the answer.
+// TestKilledRunsResume kills a run three times at random moments, resumes it each time, and
+// compares what it ends with to a run left in peace: the checkpoint byte for byte, and so the
+// answer.
 func TestKilledRunsResume(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains twice")
@@ -123,7 +124,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is refused, and untouched.
+// TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is
+// refused, and untouched.
 func TestResumeRefuses(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b,y\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "y", "--out", "run")...)
@@ -181,7 +183,8 @@ func TestResumeRefuses(t *testing.T) {
 	})
 }
 
-// TestCertifyDraws asks for fewer draws than by default, and then certifies the trained run again with more; both are in the record.
+// TestCertifyDraws asks for fewer draws than by default, and then certifies the trained run again
+// with more; both are in the record.
 func TestCertifyDraws(t *testing.T) {
 	emptyDir(t, "", "")
 	draws := func(args ...string) int {
@@ -197,7 +200,8 @@ func TestCertifyDraws(t *testing.T) {
 	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
 }
 
-// TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by a resumed run.
+// TestFloatType trains in both types: each is in the record, gives its own numbers, and is kept by
+// a resumed run.
 func TestFloatType(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	varsel := func(out string, more ...string) []string {

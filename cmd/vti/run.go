@@ -27,7 +27,8 @@ type app struct {
 	status         int // of the process when no error is returned
 }
 
-// failure is an error of something that was asked for correctly. All other errors of a command are the user's to mend.
+// failure is an error of something that was asked for correctly. All other errors of a command are
+// the user's to mend.
 type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }

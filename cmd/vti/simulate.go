@@ -93,7 +93,8 @@ func checkSimulationFlags(flags *pflag.FlagSet, design varsel.SimulationDesign) 
 	return nil
 }
 
-// simulate writes the table and prints the truth: to standard error if the table goes to standard output.
+// simulate writes the table and prints the truth: to standard error if the table goes to standard
+// output.
 func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
 	if out == "" {
 		return fmt.Errorf("no file to write was given: expected --out FILE, or --out - for standard output")

@@ -16,7 +16,8 @@ type varselJob struct {
 	problem *varsel.Problem
 }
 
-// newVarselJob reads the table and builds the problem that the record describes. Nothing is written: its errors are of the input.
+// newVarselJob reads the table and builds the problem that the record describes. Nothing is
+// written: its errors are of the input.
 func (a *app) newVarselJob(record *varsel.Record, given givenPrior, output outputFlags) (*varselJob, error) {
 	data, err := record.Table()
 	if err != nil {

@@ -34,8 +34,8 @@ func Create(path string) (*File, error) {
 	return &File{file, path}, nil
 }
 
-// Commit puts the content at the file's path with permissions 0644, replacing what was there. After an error
-// nothing is left behind, and what was there is untouched.
+// Commit puts the content at the file's path with permissions 0644, replacing what was there. After
+// an error nothing is left behind, and what was there is untouched.
 func (f *File) Commit() error {
 	for _, step := range []func() error{
 		func() error { return f.Chmod(0o644) }, // CreateTemp keeps files private

@@ -1,4 +1,5 @@
-// Package compare sets the answers of two runs on the same table side by side, whatever kind of models they are about.
+// Package compare sets the answers of two runs on the same table side by side, whatever kind of
+// models they are about.
 package compare
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Comparison is what comparisons of all kinds have in common; the applications embed it in theirs. A and B are the runs in the order given.
+// Comparison is what comparisons of all kinds have in common; the applications embed it in theirs.
+// A and B are the runs in the order given.
 type Comparison struct {
 	Command string `json:"command"`
 	Version string `json:"version"`
@@ -25,17 +27,21 @@ type Comparison struct {
 	B       Run    `json:"b"`
 	// Notes are the settings that differ and change the posterior, and what could not be compared.
 	Notes []string `json:"notes,omitempty"`
-	// LogEvidence are the log evidences of all models together, in nats: the difference is the log Bayes factor of A against B.
+	// LogEvidence are the log evidences of all models together, in nats: the difference is the log
+	// Bayes factor of A against B.
 	LogEvidence *Pair `json:"log_evidence,omitempty"`
-	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. A run that lists only its best models leaves an interval. Nil for runs with a single model.
+	// TotalVariation is ½ Σ_m |p_A(m) − p_B(m)|. A run that lists only its best models leaves an
+	// interval. Nil for runs with a single model.
 	TotalVariation *Interval `json:"total_variation,omitempty"`
-	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null unless both runs give
-	// the probability of every model, and where a model of one has no probability in the other.
+	// KLAB is Σ_m p_A(m) log (p_A(m) / p_B(m)) and KLBA the reverse, in nats. They are null unless
+	// both runs give the probability of every model, and where a model of one has no probability in
+	// the other.
 	KLAB report.Number `json:"kl_a_b"`
 	KLBA report.Number `json:"kl_b_a"`
 	// Models are the models that either run lists, the most probable (in either) first.
 	Models []Pair `json:"models,omitempty"`
-	// Disagreements are the largest differences of probabilities in units of their combined standard error.
+	// Disagreements are the largest differences of probabilities in units of their combined
+	// standard error.
 	Disagreements []Pair `json:"disagreements"`
 	RunDir        string `json:"run_dir,omitempty"`
 }
@@ -64,7 +70,8 @@ func SameTable(dirA string, a *rundir.Header, dirB string, b *rundir.Header) err
 		dirA, dirB, a.Data, a.Fingerprint, b.Data, b.Fingerprint)
 }
 
-// Differences lists the settings that differ between two structs of one type, by the names that JSON gives them.
+// Differences lists the settings that differ between two structs of one type, by the names that
+// JSON gives them.
 func Differences(a, b any) ([]string, error) {
 	settings := make([]map[string]any, 2)
 	for k, value := range []any{a, b} {
@@ -118,8 +125,9 @@ type Table struct {
 	Rows [][]string // the names of the columns first
 }
 
-// Write stores a comparison in a directory, which is made: whole, the value that holds c, as JSON, the tables and one of the models as CSV, and the probabilities of the models
-// against each other as SVG and PNG. A directory that already holds a comparison is refused.
+// Write stores a comparison in a directory, which is made: whole, the value that holds c, as JSON,
+// the tables and one of the models as CSV, and the probabilities of the models against each other
+// as SVG and PNG. A directory that already holds a comparison is refused.
 func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 	path := filepath.Join(dir, File)
 	if rundir.Exists(path) {

@@ -19,12 +19,14 @@ import (
 
 // Look of the figure.
 const (
-	figureSide  = 12 * vg.Centimeter
-	figureDPI   = 200
-	figureFloor = 1e-6 // smaller probabilities, and those of models that a run does not give, are drawn at the edge
+	figureSide = 12 * vg.Centimeter
+	figureDPI  = 200
+	// smaller probabilities, and those of models that a run does not give, are drawn at the edge
+	figureFloor = 1e-6
 )
 
-// writeFigure draws, as svg or png, the model probabilities of A and B against each other on logarithmic axes, with the diagonal where they agree.
+// writeFigure draws, as svg or png, the model probabilities of A and B against each other on
+// logarithmic axes, with the diagonal where they agree.
 func (c *Comparison) writeFigure(path, format string) error {
 	p, err := c.figure()
 	if err != nil {
@@ -74,7 +76,8 @@ func powersOfTen(low float64) plot.ConstantTicks {
 	return ticks
 }
 
-// figurePoints are the points of the models with a probability above the floor in either run, and the power of ten where the axes begin.
+// figurePoints are the points of the models with a probability above the floor in either run, and
+// the power of ten where the axes begin.
 func figurePoints(models []Pair) (points plotter.XYs, low float64) {
 	smallest := 0.1
 	for _, model := range models {

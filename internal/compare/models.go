@@ -20,7 +20,8 @@ type Model struct {
 // matched are the models that two runs list.
 type matched struct {
 	pairs []Pair
-	// completeA and completeB tell whether a run's list holds all its probability: then a model that it does not list has none.
+	// completeA and completeB tell whether a run's list holds all its probability: then a model
+	// that it does not list has none.
 	completeA, completeB bool
 }
 
@@ -77,8 +78,9 @@ func isComplete(models []Model) bool {
 	return sum > 1-completeTol
 }
 
-// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. The models of which only one probability or none is known have, in each run, what the
-// known ones leave of one: at least the difference of the two remainders, at most their sum.
+// totalVariation bounds ½ Σ_m |p_A(m) − p_B(m)|. The models of which only one probability or none
+// is known have, in each run, what the known ones leave of one: at least the difference of the two
+// remainders, at most their sum.
 func (m matched) totalVariation() Interval {
 	var sum, massA, massB float64
 	for _, pair := range m.pairs {
@@ -95,8 +97,9 @@ func (m matched) totalVariation() Interval {
 	return Interval{Low: report.Number((sum + math.Abs(restA-restB)) / 2), High: report.Number(math.Min(1, (sum+restA+restB)/2))}
 }
 
-// divergence is the Kullback-Leibler divergence Σ_m p_A(m) log (p_A(m) / p_B(m)), or with A and B exchanged: NaN when a list is not
-// complete, +Inf when a model has probability in the first and none in the second.
+// divergence is the Kullback-Leibler divergence Σ_m p_A(m) log (p_A(m) / p_B(m)), or with A and B
+// exchanged: NaN when a list is not complete, +Inf when a model has probability in the first and
+// none in the second.
 func (m matched) divergence(reversed bool) report.Number {
 	if !m.completeA || !m.completeB {
 		return report.Number(math.NaN())

@@ -36,7 +36,8 @@ func simplex(random *rand.Rand, n int) []float64 {
 	return p
 }
 
-// TestTotalVariationBounds checks that the interval always holds the truth, and is a point when both lists are whole.
+// TestTotalVariationBounds checks that the interval always holds the truth, and is a point when
+// both lists are whole.
 func TestTotalVariationBounds(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
@@ -95,6 +96,7 @@ func TestLargestDisagreements(t *testing.T) {
 	for _, pair := range Disagreements(pairs) {
 		found = append(found, float64(pair.A))
 	}
-	// Exact numbers that differ are infinitely many standard errors apart; without a standard error nothing can be said.
+	// Exact numbers that differ are infinitely many standard errors apart; without a standard error
+	// nothing can be said.
 	assert.Equal(t, []float64{0.2, 0.3, 0.5, 0.1}, found)
 }

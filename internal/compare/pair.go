@@ -8,16 +8,19 @@ import (
 	"github.com/transdim/vti/internal/report"
 )
 
-// Pair is a number, nearly always a probability, in both runs. One that a run does not give is null.
+// Pair is a number, nearly always a probability, in both runs. One that a run does not give is
+// null.
 type Pair struct {
-	// Name is that of a predictor, an edge or a term, or empty for a model; Code a model's code, or empty for all else.
+	// Name is that of a predictor, an edge or a term, or empty for a model; Code a model's code, or
+	// empty for all else.
 	Name string        `json:"name,omitempty"`
 	Code string        `json:"code,omitempty"`
 	A    report.Number `json:"a"`
 	SEA  report.Number `json:"se_a"`
 	B    report.Number `json:"b"`
 	SEB  report.Number `json:"se_b"`
-	// Difference is A − B, and Z that over the root of the summed squares of the standard errors: null when both are zero, or one is not known.
+	// Difference is A − B, and Z that over the root of the summed squares of the standard errors:
+	// null when both are zero, or one is not known.
 	Difference report.Number `json:"difference"`
 	Z          report.Number `json:"z"`
 }
@@ -39,7 +42,8 @@ func (p Pair) largest() float64 {
 // known tells whether both probabilities are.
 func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
 
-// Disagreements smaller than this are not worth a reader's time however small their standard error, and this many are listed.
+// Disagreements smaller than this are not worth a reader's time however small their standard error,
+// and this many are listed.
 const (
 	leastDifference   = 1e-4
 	mostDisagreements = 10

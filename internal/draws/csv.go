@@ -29,7 +29,8 @@ func newCSVEncoder(w io.Writer, h Header) (*csvEncoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Settings under the keys that readers of CmdStan files look up. save_warmup = 0 says that every row counts.
+	// Settings under the keys that readers of CmdStan files look up. save_warmup = 0 says that
+	// every row counts.
 	method := "laplace"
 	if h.Kind == Chains {
 		method = "sample"

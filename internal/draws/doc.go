@@ -1,6 +1,8 @@
-// Package draws writes posterior draws to files that other tools read as they are, and reads them back.
+// Package draws writes posterior draws to files that other tools read as they are, and reads them
+// back.
 //
-// A draw is a model, the parameters of that model, and log densities. The columns, the same in both formats:
+// A draw is a model, the parameters of that model, and log densities. The columns, the same in both
+// formats:
 //
 //	| column             | of         | meaning                                                             |
 //	| log_p__            | IID        | log p(m) + log p(y, θ | m), natural logarithm                       |
@@ -12,15 +14,16 @@
 //	| gamma.1 … gamma.S  | both       | outcome of each site                                                |
 //	| beta.1 … beta.D    | both       | parameters, 0 where the model does not use the coordinate           |
 //
-// [CmdStanCSV] files follow the conventions of CmdStan: lines that begin with # carry the settings, the
-// names of array elements have 1-based indices after dots, columns of the sampler end in two underscores, numbers are
-// decimal, nan, inf or -inf. IID files declare the layout of CmdStan's laplace method (columns log_p__ and
-// log_q__), files of chains that of its sample method (lp__ first). ArviZ (from_cmdstan) and CmdStanR
-// (read_cmdstan_csv) read both. Both take one file for one chain: to have them compare chains, write
-// one file per chain. [Parquet] files hold the same columns as doubles, and integers for gamma and chain__.
+// [CmdStanCSV] files follow the conventions of CmdStan: lines that begin with # carry the settings,
+// the names of array elements have 1-based indices after dots, columns of the sampler end in two
+// underscores, numbers are decimal, nan, inf or -inf. IID files declare the layout of CmdStan's
+// laplace method (columns log_p__ and log_q__), files of chains that of its sample method (lp__
+// first). ArviZ (from_cmdstan) and CmdStanR (read_cmdstan_csv) read both. Both take one file for
+// one chain: to have them compare chains, write one file per chain. [Parquet] files hold the same
+// columns as doubles, and integers for gamma and chain__.
 //
-// The header, with the names of sites and coordinates, travels as one line of JSON in a comment of the
-// CSV and in the key-value metadata of the Parquet file.
+// The header, with the names of sites and coordinates, travels as one line of JSON in a comment of
+// the CSV and in the key-value metadata of the Parquet file.
 //
 //	w, err := draws.NewWriter("draws.parquet", draws.Parquet, draws.Header{Cards: []int{2, 2}, Coordinates: names})
 //	if err != nil {

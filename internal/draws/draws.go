@@ -123,7 +123,8 @@ func (h Header) columns() []string {
 	return names
 }
 
-// model is the mixed-radix number of a code, NaN when numbers of that space do not all fit a float64.
+// model is the mixed-radix number of a code, NaN when numbers of that space do not all fit a
+// float64.
 func (h Header) model(code []int32) float64 {
 	if !h.countable() {
 		return math.NaN()
@@ -219,7 +220,8 @@ func (d *Draws) Values(i int) []float64 {
 	return d.Theta[i*len(d.Coordinates) : (i+1)*len(d.Coordinates)]
 }
 
-// appendRow adds a draw whose cells, in the order of the columns after the log densities, are given as numbers.
+// appendRow adds a draw whose cells, in the order of the columns after the log densities, are given
+// as numbers.
 func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	d.LogP = append(d.LogP, first)
 	if d.Kind == Chains {

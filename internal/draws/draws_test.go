@@ -134,9 +134,9 @@ log_p__,log_q__,model__,gamma.1,gamma.2,beta.1,beta.2
 `, string(text))
 }
 
-// cmdStan reads a CmdStan CSV as its readers do: comments anywhere, key = value settings, one row of names, all cells
-// floats; a column name is a variable, or a variable and 1-based indices after dots. The result is
-// variable -> element -> row.
+// cmdStan reads a CmdStan CSV as its readers do: comments anywhere, key = value settings, one row
+// of names, all cells floats; a column name is a variable, or a variable and 1-based indices after
+// dots. The result is variable -> element -> row.
 func cmdStan(t *testing.T, text string) (settings map[string]string, variables map[string][][]float64) {
 	settings, variables = map[string]string{}, map[string][][]float64{}
 	var names []string

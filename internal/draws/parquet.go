@@ -90,8 +90,8 @@ func (e *parquetEncoder) close() error {
 	return e.out.Close()
 }
 
-// readParquet reads what parquetEncoder wrote, one row group in memory beside the result. Errors name
-// the row.
+// readParquet reads what parquetEncoder wrote, one row group in memory beside the result. Errors
+// name the row.
 func readParquet(f *os.File) (d *Draws, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the reader panics on some damaged files

@@ -15,7 +15,8 @@ type encoder interface {
 	close() error
 }
 
-// Writer writes a file of draws, batch by batch. The file appears under its name, complete, when Close succeeds.
+// Writer writes a file of draws, batch by batch. The file appears under its name, complete, when
+// Close succeeds.
 type Writer struct {
 	path    string
 	header  Header
@@ -61,8 +62,8 @@ func (w *Writer) Write(b Batch) error {
 	return nil
 }
 
-// Close completes the file and gives it its name, replacing one of that name. After an error no file is left
-// behind, and an older one of that name is untouched. A second Close does nothing.
+// Close completes the file and gives it its name, replacing one of that name. After an error no
+// file is left behind, and an older one of that name is untouched. A second Close does nothing.
 func (w *Writer) Close() error {
 	if w.file == nil {
 		return nil

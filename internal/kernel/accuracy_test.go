@@ -13,8 +13,8 @@ import (
 // maxUlps is the promised accuracy of the transcendental functions, in units in the last place.
 const maxUlps = 4
 
-// domains are where functions of one argument are tested: all but constant or infinite outside. Both ends are tested,
-// and numbers around each power of two within.
+// domains are where functions of one argument are tested: all but constant or infinite outside.
+// Both ends are tested, and numbers around each power of two within.
 var domains = map[string][2][2]float64{ // for float32 and float64
 	"Exp":      {{-105, 90}, {-747, 711}},
 	"Expm1":    {{-30, 90}, {-50, 711}},
@@ -132,8 +132,8 @@ func specials[T Float]() []T {
 	return append(x, T(math.NaN()))
 }
 
-// TestSpecials compares special arguments with package math: NaN, infinities, zeros with their signs, and denormal
-// numbers to the last digits.
+// TestSpecials compares special arguments with package math: NaN, infinities, zeros with their
+// signs, and denormal numbers to the last digits.
 func TestSpecials(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testSpecials[float32](t, isa) })
@@ -154,8 +154,8 @@ func testSpecials[T Float](t *testing.T, isa ISA) {
 	}
 }
 
-// requireSame compares two results: the same special value or sign of zero, and otherwise within maxUlps of each other,
-// or equal when exact.
+// requireSame compares two results: the same special value or sign of zero, and otherwise within
+// maxUlps of each other, or equal when exact.
 func requireSame[T Float](t *testing.T, found, want T, exact bool, what string) {
 	t.Helper()
 	switch {
@@ -170,7 +170,8 @@ func requireSame[T Float](t *testing.T, found, want T, exact bool, what string) 
 	}
 }
 
-// TestAccuracyEverywhere takes every stride-th bit pattern of float32: numbers of all sizes, infinities and NaN.
+// TestAccuracyEverywhere takes every stride-th bit pattern of float32: numbers of all sizes,
+// infinities and NaN.
 func TestAccuracyEverywhere(t *testing.T) {
 	stride := uint64(2_003)
 	if testing.Short() {

@@ -8,7 +8,8 @@ import (
 
 //go:generate go run ./gen
 
-// best returns the best instruction set of this CPU, as far as the operating system saves its registers.
+// best returns the best instruction set of this CPU, as far as the operating system saves its
+// registers.
 func best() ISA {
 	x := &cpu.X86
 	switch {
@@ -29,7 +30,8 @@ func checkUnary[T Float](f func(dst, a []T)) func(dst, a []T) {
 	}
 }
 
-// checkAngles completes the sine or cosine f, which returns angles that are too large for it unchanged.
+// checkAngles completes the sine or cosine f, which returns angles that are too large for it
+// unchanged.
 func checkAngles[T Float](f func(dst, a []T), v *Vectors[T], large func(float64) float64) func(dst, a []T) {
 	return func(dst, a []T) {
 		f(dst, a)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestBinary compares all kernels of two operands with the portable ones on all pairs of special values and on random
-// numbers: to the bit, but for powers, which get their own tolerance, and the sign of a NaN.
+// TestBinary compares all kernels of two operands with the portable ones on all pairs of special
+// values and on random numbers: to the bit, but for powers, which get their own tolerance, and the
+// sign of a NaN.
 func TestBinary(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testBinary[float32](t, isa) })
@@ -70,7 +71,8 @@ func fusedMulAdd[T Float](isa ISA, a, b, c T) T {
 	return roundedSum[T](float64(a)*float64(b), float64(c)) // the product is exact
 }
 
-// roundedSum is x + y rounded to T once: the sum in float64 is rounded to odd, then no rounding is in doubt.
+// roundedSum is x + y rounded to T once: the sum in float64 is rounded to odd, then no rounding is
+// in doubt.
 func roundedSum[T Float](x, y float64) T {
 	sum := x + y
 	part := sum - x

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDotRows compares products of rows with sums in float64, in guarded memory, and instruction sets that round products once with each other, to the bit.
+// TestDotRows compares products of rows with sums in float64, in guarded memory, and instruction
+// sets that round products once with each other, to the bit.
 func TestDotRows(t *testing.T) {
 	t.Run("float32", testDotRows[float32])
 	t.Run("float64", testDotRows[float64])
@@ -41,7 +42,8 @@ func testDotRows[T Float](t *testing.T) {
 						term := float64(a[i*stride+j]) * float64(v)
 						want, size = want+term, size+math.Abs(term)
 					}
-					// Each of the additions to a partial sum, and of the six between them, rounds by half a unit, and so does a product.
+					// Each of the additions to a partial sum, and of the six between them, rounds
+					// by half a unit, and so does a product.
 					require.InDelta(t, want, float64(found), epsilon*size*(float64(n*sizeOf[T]())/partialBytes+8), "%v: row %d of %d, %d elements", isa, i, rows, n)
 				}
 				if isa == Portable {

@@ -38,8 +38,8 @@ func newGuarded(t *testing.T) guarded {
 	return guarded{all[page : 2*page]}
 }
 
-// slice returns n elements that begin offset elements behind the first one, or, atEnd, end offset elements before the
-// last one.
+// slice returns n elements that begin offset elements behind the first one, or, atEnd, end offset
+// elements before the last one.
 func slice[E any](g guarded, n, offset int, atEnd bool) []E {
 	size := int(unsafe.Sizeof(*new(E)))
 	start := offset * size
@@ -66,9 +66,9 @@ func TestGuardedMemoryFaults(t *testing.T) {
 // canary is what memory holds where nothing has been written.
 const canary = 0xa5
 
-// TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded memory, in different
-// alignments, next to canaries. Results must be those of a call for each element alone, to the bit: neither position nor
-// alignment nor the other elements matter.
+// TestVectorsStayInside runs all kernels on slices of all short lengths at both ends of guarded
+// memory, in different alignments, next to canaries. Results must be those of a call for each
+// element alone, to the bit: neither position nor alignment nor the other elements matter.
 func TestVectorsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testVectorsStayInside[float32](t, isa) })
@@ -162,7 +162,8 @@ func requireCanaries(t *testing.T, window []byte, cleared int, where func() stri
 	}
 }
 
-// TestProductsStayInside runs small products with all three matrices at both ends of guarded memory.
+// TestProductsStayInside runs small products with all three matrices at both ends of guarded
+// memory.
 func TestProductsStayInside(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testProductsStayInside[float32](t, isa) })

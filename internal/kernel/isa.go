@@ -39,15 +39,15 @@ func Available() []ISA {
 	return isas
 }
 
-// Detect returns the instruction set to use: the best one of this CPU, or the lower one that [EnvISA] asks for.
-// It ignores a value of [EnvISA] that it does not know; [DetectErr] reports it.
+// Detect returns the instruction set to use: the best one of this CPU, or the lower one that
+// [EnvISA] asks for. It ignores a value of [EnvISA] that it does not know; [DetectErr] reports it.
 func Detect() ISA {
 	isa, _ := DetectErr()
 	return isa
 }
 
-// DetectErr is [Detect] with an error when [EnvISA] holds an unknown value. An instruction set that the CPU lacks is
-// not an error: the best one it has is returned.
+// DetectErr is [Detect] with an error when [EnvISA] holds an unknown value. An instruction set that
+// the CPU lacks is not an error: the best one it has is returned.
 func DetectErr() (ISA, error) {
 	asked := os.Getenv(EnvISA)
 	if asked == "" {

@@ -2,8 +2,8 @@ package kernel
 
 import "math"
 
-// portableVectors returns the table in plain Go. Functions of one argument are computed by package math in float64,
-// hence almost correctly rounded for float32.
+// portableVectors returns the table in plain Go. Functions of one argument are computed by package
+// math in float64, hence almost correctly rounded for float32.
 func portableVectors[T Float]() *Vectors[T] {
 	return &Vectors[T]{
 		Add: binary(func(a, b T) T { return a + b }),
@@ -207,7 +207,8 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// sin and cos reduce the angle themselves, because [math.Sin] loses digits next to multiples of π/2.
+// sin and cos reduce the angle themselves, because [math.Sin] loses digits next to multiples of
+// π/2.
 func sin(x float64) float64 { return sinOfQuarter(x, 0) }
 func cos(x float64) float64 { return sinOfQuarter(x, 1) }
 
@@ -240,8 +241,8 @@ func sinOfQuarter(x float64, quarter int) float64 {
 	return y
 }
 
-// logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on the left keeps its
-// relative precision.
+// logistic(x) = 1/(1+exp(-x)), with the exponential of a negative number only, so that the tail on
+// the left keeps its relative precision.
 func logistic(x float64) float64 {
 	z := math.Exp(-math.Abs(x))
 	if x < 0 {

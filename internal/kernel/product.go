@@ -2,8 +2,8 @@ package kernel
 
 import "fmt"
 
-// Matrix is a view of Rows × Cols elements: element (i, j) is Data[i*RowStride + j*ColStride]. Strides are not negative;
-// a stride of 0 repeats the same elements.
+// Matrix is a view of Rows × Cols elements: element (i, j) is Data[i*RowStride + j*ColStride].
+// Strides are not negative; a stride of 0 repeats the same elements.
 type Matrix[T Float] struct {
 	Data                 []T
 	Rows, Cols           int
@@ -41,28 +41,30 @@ func (x *Matrix[T]) check(name string, rows, cols int) {
 type Epilogue[T Float] struct {
 	// Bias [n] is added to every row; nil adds nothing.
 	Bias []T
-	// Then, unless nil, is called with finished pieces of C, to be changed in place element by element. A piece starts
-	// at element (row, col), belongs to that row, and continues through the rows below when it is longer than what is
-	// left of the row. Pieces do not overlap and cover C, parts that outMask excluded included. Tasks call it
-	// concurrently.
+	// Then, unless nil, is called with finished pieces of C, to be changed in place element by
+	// element. A piece starts at element (row, col), belongs to that row, and continues through the
+	// rows below when it is longer than what is left of the row. Pieces do not overlap and cover C,
+	// parts that outMask excluded included. Tasks call it concurrently.
 	Then func(row, col int, piece []T)
 }
 
-// ProductPlan is the compiled form of C = A·B or C += A·B for fixed shapes A [m, k], B [k, n], C [m, n] and fixed masks.
-// It is read only: any number of products may run on it at once.
+// ProductPlan is the compiled form of C = A·B or C += A·B for fixed shapes A [m, k], B [k, n], C
+// [m, n] and fixed masks. It is read only: any number of products may run on it at once.
 //
-// A product runs in phases, each of independent tasks; every task of a phase must have ended before the next phase
-// starts. How the work is split depends on shapes, masks and instruction set alone, and no element of C is touched by
-// two tasks of a phase; so results do not depend on which goroutine runs a task or on how many there are. Element
-// (i, j) is the sum over p of A(i, p)·B(p, j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512; every
-// [blockK] terms, or fewer when rhsMask leaves out some, the sum is rounded into C, which changes nothing.
+// A product runs in phases, each of independent tasks; every task of a phase must have ended before
+// the next phase starts. How the work is split depends on shapes, masks and instruction set alone,
+// and no element of C is touched by two tasks of a phase; so results do not depend on which
+// goroutine runs a task or on how many there are. Element (i, j) is the sum over p of A(i, p)·B(p,
+// j) in ascending order of p, in fused multiply-adds on AVX2 and AVX512; every [blockK] terms, or
+// fewer when rhsMask leaves out some, the sum is rounded into C, which changes nothing.
 type ProductPlan[T Float] struct {
 	m, k, n int
 	kernels *tileKernels[T]
 	panels  []panel
 	needed  []bool // [row tiles × len(panels)]: which tiles of C outMask asks for; nil means all
 
-	shareB           bool // phase 0 packs B for all tasks, because it is large; otherwise a task packs what it needs
+	// phase 0 packs B for all tasks, because it is large; otherwise a task packs what it needs
+	shareB           bool
 	packA            bool // tasks copy their blocks of A, because they read them often
 	rowsPerTask      int  // multiple of the height of a tile
 	panelsPerTask    int
@@ -84,8 +86,10 @@ type panel struct {
 type span struct{ lo, hi int }
 
 const (
-	blockK       = 256     // terms of the sums that are added at once: a packed panel of B stays in the L1 cache
-	maxGap       = 8       // rows of zeros between two spans that are cheaper to multiply than to skip
+	// terms of the sums that are added at once: a packed panel of B stays in the L1 cache
+	blockK = 256
+	// rows of zeros between two spans that are cheaper to multiply than to skip
+	maxGap       = 8
 	taskWork     = 1 << 19 // multiply-adds that are worth a task
 	localB       = 1 << 13 // elements of B up to which every task packs for itself
 	packingWork  = 1 << 16 // elements that a task of phase 0 packs
@@ -94,9 +98,10 @@ const (
 
 // NewProductPlan returns the plan of products [m, k] by [k, n] on isa, one of [Available].
 //
-// rhsMask, of k*n elements by rows, promises that B is 0 (and all of A finite) where it is false: the plan skips blocks
-// of zeros. outMask, of m*n elements by rows, says which elements of C are of interest: of the others, some get their
-// true value and some 0 (or keep what they hold when accumulating). A nil mask is true everywhere.
+// rhsMask, of k*n elements by rows, promises that B is 0 (and all of A finite) where it is false:
+// the plan skips blocks of zeros. outMask, of m*n elements by rows, says which elements of C are of
+// interest: of the others, some get their true value and some 0 (or keep what they hold when
+// accumulating). A nil mask is true everywhere.
 func NewProductPlan[T Float](isa ISA, m, k, n int, rhsMask, outMask []bool) *ProductPlan[T] {
 	mustHave("NewProductPlan", isa)
 	switch {
@@ -247,9 +252,9 @@ func (p *ProductPlan[T]) Tasks(phase int) int {
 	return p.rowTasks * p.colTasks
 }
 
-// SharedScratch returns the number of elements of memory that all tasks of one product share, from the start of the
-// first phase to the end of the last. Their content before does not matter. The product is fastest when they start at a
-// multiple of 64 bytes.
+// SharedScratch returns the number of elements of memory that all tasks of one product share, from
+// the start of the first phase to the end of the last. Their content before does not matter. The
+// product is fastest when they start at a multiple of 64 bytes.
 func (p *ProductPlan[T]) SharedScratch() int {
 	if !p.shareB || len(p.panels) == 0 {
 		return 0
@@ -258,7 +263,8 @@ func (p *ProductPlan[T]) SharedScratch() int {
 	return last.packed + p.k*last.width
 }
 
-// LocalScratch is SharedScratch for memory that a task needs for itself while it runs, as much for every task.
+// LocalScratch is SharedScratch for memory that a task needs for itself while it runs, as much for
+// every task.
 func (p *ProductPlan[T]) LocalScratch() int {
 	size := p.localA()
 	if !p.shareB {

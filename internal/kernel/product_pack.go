@@ -1,10 +1,11 @@
 package kernel
 
-// inPlaceElements is the extent of B, in elements, up to which it stays in the L1 cache without packing.
+// inPlaceElements is the extent of B, in elements, up to which it stays in the L1 cache without
+// packing.
 const inPlaceElements = 1 << 12
 
-// readInPlace reports whether tiles read panel q from b itself: its rows are contiguous and fill whole vectors, and
-// either few tiles read it or it does not thrash the cache.
+// readInPlace reports whether tiles read panel q from b itself: its rows are contiguous and fill
+// whole vectors, and either few tiles read it or it does not thrash the cache.
 func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
 	if b.ColStride != 1 || q.cols != q.width {
 		return false
@@ -12,8 +13,9 @@ func (p *ProductPlan[T]) readInPlace(q *panel, b *Matrix[T]) bool {
 	return p.m <= 2*p.kernels.height() || p.k*b.RowStride <= inPlaceElements || b.RowStride == q.width
 }
 
-// packPanels copies panels first <= j < end, as far as there are such, to dst, which starts with the first: each
-// [k, width] without gaps, zeros at the right of a narrow one. Rows outside of spans are left out.
+// packPanels copies panels first <= j < end, as far as there are such, to dst, which starts with
+// the first: each [k, width] without gaps, zeros at the right of a narrow one. Rows outside of
+// spans are left out.
 func (p *ProductPlan[T]) packPanels(first, end int, b *Matrix[T], dst []T) {
 	end = min(end, len(p.panels))
 	from := 0
@@ -55,8 +57,9 @@ func (p *ProductPlan[T]) packPanel(dst []T, b *Matrix[T], q *panel, s span) {
 	}
 }
 
-// packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view of it. Packing keeps
-// the orientation, so it copies contiguous pieces; what counts is that the block gets a small extent.
+// packBlock copies rows row <= i < rowEnd and columns lo <= p < hi of A to dst and returns the view
+// of it. Packing keeps the orientation, so it copies contiguous pieces; what counts is that the
+// block gets a small extent.
 func (p *ProductPlan[T]) packBlock(dst []T, a *Matrix[T], row, rowEnd, lo, hi int) Matrix[T] {
 	rows, cols := rowEnd-row, hi-lo
 	if cols == 0 {

@@ -2,12 +2,13 @@ package kernel
 
 import "fmt"
 
-// RunTask runs a task, 0 <= task < Tasks(phase), of a phase, 0 <= phase < Phases(), of the product c = a·b, or
-// c += a·b when accumulate is set, with the epilogue epi unless it is nil. Every task of a product gets the same
-// arguments but for local.
+// RunTask runs a task, 0 <= task < Tasks(phase), of a phase, 0 <= phase < Phases(), of the product
+// c = a·b, or c += a·b when accumulate is set, with the epilogue epi unless it is nil. Every task
+// of a product gets the same arguments but for local.
 //
-// a and b may have any strides; c must have ColStride 1 and overlap neither. shared and local have at least
-// SharedScratch() and LocalScratch() elements; no other running task may use local. RunTask allocates nothing.
+// a and b may have any strides; c must have ColStride 1 and overlap neither. shared and local have
+// at least SharedScratch() and LocalScratch() elements; no other running task may use local.
+// RunTask allocates nothing.
 func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate bool, epi *Epilogue[T], shared, local []T) {
 	if phase < 0 || phase >= p.Phases() || task < 0 || task >= p.Tasks(phase) {
 		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: no task %d of phase %d", task, phase))
@@ -101,7 +102,8 @@ type strip[T Float] struct {
 	bStride    int
 }
 
-// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts at column first.
+// addSpan adds the terms of span s to panel j. a is A itself or the packed block of it that starts
+// at column first.
 func (t *productTask[T]) addSpan(j int, s span, a Matrix[T], first int) {
 	st := strip[T]{panel: &t.panels[j], span: s, a: a, aCol: s.lo}
 	if t.packA {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// randomMatrix returns a rows × cols view of random normal numbers in one of several layouts, NaN wherever the view has
-// no element.
+// randomMatrix returns a rows × cols view of random normal numbers in one of several layouts, NaN
+// wherever the view has no element.
 func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 	x := Matrix[T]{Rows: rows, Cols: cols}
 	size := 0
@@ -36,8 +36,9 @@ func randomMatrix[T Float](rng *rand.Rand, rows, cols, layout int) Matrix[T] {
 	return x
 }
 
-// exactProduct is a·b in float64, and the bound of its rounding errors in T: the number of terms, and two for a start and
-// an epilogue, times the unit roundoff times the sum of the absolute values.
+// exactProduct is a·b in float64, and the bound of its rounding errors in T: the number of terms,
+// and two for a start and an epilogue, times the unit roundoff times the sum of the absolute
+// values.
 type exactProduct struct {
 	value, bound []float64
 	roundoff     float64 // unit roundoff times number of terms
@@ -245,8 +246,8 @@ func TestRunTaskPanics(t *testing.T) {
 	require.Panics(t, func() { NewProductPlan[float64](Portable, 2, 3, 4, make([]bool, 11), nil) })
 }
 
-// TestProductIsDeterministic computes blocks of a product on their own, whose elements then lie elsewhere in tiles, panels
-// and tasks, and with tasks in another order: all bits must be the same.
+// TestProductIsDeterministic computes blocks of a product on their own, whose elements then lie
+// elsewhere in tiles, panels and tasks, and with tasks in another order: all bits must be the same.
 func TestProductIsDeterministic(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		rng := rand.New(rand.NewPCG(27, 28))

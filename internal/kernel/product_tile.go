@@ -2,11 +2,12 @@ package kernel
 
 import "unsafe"
 
-// tileKernel is the innermost loop of a product. For each of `tiles` tiles of C below each other, of a fixed number of
-// rows and up to a fixed number of vectors of columns, it computes C = start + A·B with k terms. Strides are in
-// elements. Element (i, p) of A is at a[i*aRow + p*aCol]; row p of B is at b[p*bRow], whole vectors are read from it;
-// row i of C is at c[i*cRow] and row i of start at start[i*startRow], cols elements are accessed of each. A nil start
-// means 0. Memory from next on is about to be read: per term, nextStep elements of it are prefetched into the L2 cache.
+// tileKernel is the innermost loop of a product. For each of `tiles` tiles of C below each other,
+// of a fixed number of rows and up to a fixed number of vectors of columns, it computes C = start +
+// A·B with k terms. Strides are in elements. Element (i, p) of A is at a[i*aRow + p*aCol]; row p of
+// B is at b[p*bRow], whole vectors are read from it; row i of C is at c[i*cRow] and row i of start
+// at start[i*startRow], cols elements are accessed of each. A nil start means 0. Memory from next
+// on is about to be read: per term, nextStep elements of it are prefetched into the L2 cache.
 type tileKernel[T Float] func(tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int)
 
 // tileKernels are the tile kernels of an instruction set.
@@ -66,7 +67,8 @@ func portableTile1[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, 
 	}
 }
 
-// portableTile4 works on two rows of a tile at a time: as much as fits into the registers of most CPUs.
+// portableTile4 works on two rows of a tile at a time: as much as fits into the registers of most
+// CPUs.
 func portableTile4[T Float](tiles, k int, a *T, aRow, aCol int, b *T, bRow int, c *T, cRow int, start *T, startRow, cols int, next *T, nextStep int) {
 	as := unsafe.Slice(a, (4*tiles-1)*aRow+(k-1)*aCol+1)
 	bs := unsafe.Slice(b, (k-1)*bRow+portableLanes)

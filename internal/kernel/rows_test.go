@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRows compares the kernels of whole rows with the portable ones, to the bit, in guarded memory.
+// TestRows compares the kernels of whole rows with the portable ones, to the bit, in guarded
+// memory.
 func TestRows(t *testing.T) {
 	forEachISA(t, func(t *testing.T, isa ISA) {
 		t.Run("float32", func(t *testing.T) { testRows[float32](t, isa) })

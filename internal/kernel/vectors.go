@@ -7,12 +7,13 @@ type Float interface{ float32 | float64 }
 
 // Vectors is the table of element-wise kernels of one element type on one instruction set.
 //
-// All slices of a call have the same length unless something else is said, otherwise the kernel panics; it may be 0. dst
-// may be the same slice as an operand but must not overlap one otherwise. A kernel never touches memory outside its
-// slices. The result for an element depends on the values of the operands only, not on where in the slice it is.
+// All slices of a call have the same length unless something else is said, otherwise the kernel
+// panics; it may be 0. dst may be the same slice as an operand but must not overlap one otherwise.
+// A kernel never touches memory outside its slices. The result for an element depends on the values
+// of the operands only, not on where in the slice it is.
 type Vectors[T Float] struct {
-	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are zeros.
-	// Pow has the special cases of [math.Pow], which also computes it for float64.
+	// dst[i] = a[i] op b[i]. Min and Max return NaN when an operand is NaN, and b[i] when both are
+	// zeros. Pow has the special cases of [math.Pow], which also computes it for float64.
 	Add, Sub, Mul, Div, Min, Max, Pow func(dst, a, b []T)
 
 	// dst[i] = a[i] op s; the two Scalar… kernels compute s op a[i].
@@ -22,14 +23,15 @@ type Vectors[T Float] struct {
 	// dst[i] = a[i]*b[i] + c[i]; rounded once on AVX2 and AVX512, once or twice on Portable.
 	MulAdd func(dst, a, b, c []T)
 
-	// dst[i] = f(a[i]), exact or correctly rounded. Round goes to the nearest, ties to even. Sign(±0) = ±0,
-	// Sign(NaN) = NaN.
+	// dst[i] = f(a[i]), exact or correctly rounded. Round goes to the nearest, ties to even.
+	// Sign(±0) = ±0, Sign(NaN) = NaN.
 	Neg, Abs, Sqrt, Floor, Ceil, Round, Sign func(dst, a []T)
 
-	// dst[i] = f(a[i]), at most 4 units in the last place from the exact value, with the limits and special cases of
-	// package math; denormal operands and results included. Logistic(x) = 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x). Angles of
-	// 2⁴⁵ or more are left to package math, which is less precise next to multiples of π/2. Sin and Cos are slow for
-	// slices with angles above 2¹⁷ (float32) or 2³⁰ (float64).
+	// dst[i] = f(a[i]), at most 4 units in the last place from the exact value, with the limits and
+	// special cases of package math; denormal operands and results included. Logistic(x) =
+	// 1/(1+exp(-x)), Rsqrt(x) = 1/sqrt(x). Angles of 2⁴⁵ or more are left to package math, which is
+	// less precise next to multiples of π/2. Sin and Cos are slow for slices with angles above 2¹⁷
+	// (float32) or 2³⁰ (float64).
 	Exp, Expm1, Log, Log1p, Tanh, Logistic, Erf, Sin, Cos, Rsqrt func(dst, a []T)
 
 	// dst[i] = a[i] op b[i]; with a NaN all are false but NotEqual.
@@ -44,15 +46,17 @@ type Vectors[T Float] struct {
 	// dst[i] = s.
 	Fill func(dst []T, s T)
 
-	// dst[i*dstStride+j] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must not overlap.
+	// dst[i*dstStride+j] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must
+	// not overlap.
 	CopyRows func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 
-	// dst[j*dstStride+i] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must not overlap.
+	// dst[j*dstStride+i] = src[i*srcStride+j] for 0 <= i < rows and 0 <= j < cols; dst and src must
+	// not overlap.
 	Transpose func(dst []T, dstStride int, src []T, srcStride, rows, cols int)
 
-	// Sum adds in one fixed order, the same on every instruction set: element i goes to partial sum i mod
-	// 256/sizeof(T), and the partial sums are added in pairs at distance 128/sizeof(T), 64/sizeof(T), …, 1.
-	// The sum of nothing is 0.
+	// Sum adds in one fixed order, the same on every instruction set: element i goes to partial sum
+	// i mod 256/sizeof(T), and the partial sums are added in pairs at distance 128/sizeof(T),
+	// 64/sizeof(T), …, 1. The sum of nothing is 0.
 	Sum func(a []T) T
 
 	// MaxOf and MinOf return NaN when an element is NaN, and -Inf and +Inf for an empty slice.
@@ -61,12 +65,12 @@ type Vectors[T Float] struct {
 	// dst[i] = Sum, MaxOf or MinOf of row i of a, which holds len(dst) rows of equal length.
 	SumRows, MaxRows, MinRows func(dst, a []T)
 
-	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as those of MulAdd and added in the order of Sum.
-	// dst must overlap neither.
+	// dst[i] = Σ_j a[i*stride+j]·x[j] for 0 <= j < len(x), the products rounded as those of MulAdd
+	// and added in the order of Sum. dst must overlap neither.
 	DotRows func(dst, a []T, stride int, x []T)
 
-	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn, p[i mod 4], of which
-	// (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
+	// dst[j] += Σ a[i*len(dst)+j] over the rows i of a. The rows go to four partial sums in turn,
+	// p[i mod 4], of which (p[0] + p[2]) + (p[1] + p[3]) is added to dst.
 	SumColumns func(dst, a []T)
 
 	// dst[i*n+j] = a[i] for 0 <= j < n, where len(dst) = n*len(a).

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkExp measures exp on slices of 4,096 elements, which stay in the L1 or L2 cache, and of 1<<24.
+// BenchmarkExp measures exp on slices of 4,096 elements, which stay in the L1 or L2 cache, and of
+// 1<<24.
 func BenchmarkExp(b *testing.B) {
 	for _, n := range []int{1 << 12, 1 << 24} {
 		benchmarkUnary[float32](b, "Exp", n)

@@ -6,11 +6,14 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Sequential evaluates the network for inputs that are only known one after the other, each given the outputs of those before it: draw is called for
-// input 0, 1, …, D-1 with the outputs that belong to it, [B, Heads[h][input]] for each head h and nil where there are none, and returns the value of the
-// input, [B, 1]. The outputs are those of [Bound.Outputs], up to rounding, but all inputs together cost about as much as a single call of it: a hidden
-// unit is computed once, as soon as the inputs that it sees are known. Products are taken by blocks of about √D inputs, first with all
-// that is known before the block and then, input by input, with the little that is known since.
+// Sequential evaluates the network for inputs that are only known one after the other, each given
+// the outputs of those before it: draw is called for input 0, 1, …, D-1 with the outputs that
+// belong to it, [B, Heads[h][input]] for each head h and nil where there are none, and returns the
+// value of the input, [B, 1]. The outputs are those of [Bound.Outputs], up to rounding, but all
+// inputs together cost about as much as a single call of it: a hidden unit is computed once, as
+// soon as the inputs that it sees are known. Products are taken by blocks of about √D inputs, first
+// with all that is known before the block and then, input by input, with the little that is known
+// since.
 //
 // It is for networks without context, and no gradient may be taken through it.
 func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node) *graph.Node) {
@@ -35,7 +38,8 @@ func (b *Bound) Sequential(batch int, draw func(input int, outputs []*graph.Node
 	}
 }
 
-// known are the columns of one operand of a product that are final: those before the present block, and those since.
+// known are the columns of one operand of a product that are final: those before the present block,
+// and those since.
 type known struct{ old, recent *graph.Node } // nil: none
 
 func (k *known) add(x *graph.Node) { k.recent = joined(k.recent, x) }
@@ -53,7 +57,8 @@ func joined(left, right *graph.Node) *graph.Node {
 	return graph.Concatenate([]*graph.Node{left, right}, 1)
 }
 
-// stage is a product with a masked weight, of which the part that the operand's old columns contribute to the outputs of the present block is known.
+// stage is a product with a masked weight, of which the part that the operand's old columns
+// contribute to the outputs of the present block is known.
 type stage struct {
 	affine
 	operand *known
@@ -97,10 +102,11 @@ func width(x *graph.Node) int {
 
 // sequence is the state of Sequential.
 type sequence struct {
-	net    *Network
-	batch  int
-	x      *known
-	units  []*known // activations before and inside of each residual block, and the last hidden layer
+	net   *Network
+	batch int
+	x     *known
+	// activations before and inside of each residual block, and the last hidden layer
+	units  []*known
 	hidden []*stage // of the first layer and of both layers of each block
 	heads  []*stage // operand: the last hidden layer
 	counts []int    // hidden units that see no more than the first i inputs [D]
@@ -146,7 +152,8 @@ func (s *sequence) begin(first, last int) {
 	}
 }
 
-// outputs computes the hidden units that have become possible with the inputs before i, and the outputs of input i.
+// outputs computes the hidden units that have become possible with the inputs before i, and the
+// outputs of input i.
 func (s *sequence) outputs(i int) []*graph.Node {
 	act := s.net.cfg.Activation.Apply
 	if first, last := s.done, s.counts[i]; first < last {

@@ -14,13 +14,15 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// TestSequentialAgreesWithOutputs draws every input from the outputs of the earlier ones and compares what it was given with one evaluation at the result.
+// TestSequentialAgreesWithOutputs draws every input from the outputs of the earlier ones and
+// compares what it was given with one evaluation at the result.
 func TestSequentialAgreesWithOutputs(t *testing.T) {
 	const batch = 3
 	for _, cfg := range []Config{
 		{Inputs: 1, Hidden: 1, Heads: [][]int{{2}}},
 		{Inputs: 7, Hidden: 16, Blocks: 2, Heads: [][]int{Repeat(7, 1)}},
-		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{Repeat(9, 2), Repeat(9, 1)}}, // fewer units than inputs
+		// fewer units than inputs
+		{Inputs: 9, Hidden: 5, Blocks: 1, Activation: LeakyReLU, Heads: [][]int{Repeat(9, 2), Repeat(9, 1)}},
 		{Inputs: 6, Hidden: 13, Blocks: 3, Heads: [][]int{{3, 0, 0, 1, 0, 2}, {0, 1, 0, 0, 1, 0}}},
 	} {
 		t.Run(fmt.Sprint(cfg.Inputs, cfg.Hidden, cfg.Heads), func(t *testing.T) {

@@ -36,10 +36,10 @@ func Values(initial []float64) Init {
 	return func(_ *rand.Rand, values []float64) { copy(values, initial) }
 }
 
-// Variable returns the trainable variable called name in ctx's scope as a node of graph g, with
-// the given dtype and dimensions. A variable that is not there yet is created; its initial values
-// depend on seed, on the scope and the name, and on nothing else. One that is there in another float
-// dtype is converted.
+// Variable returns the trainable variable called name in ctx's scope as a node of graph g, with the
+// given dtype and dimensions. A variable that is not there yet is created; its initial values
+// depend on seed, on the scope and the name, and on nothing else. One that is there in another
+// float dtype is converted.
 //
 // It panics if the variable exists with other dimensions.
 func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dtype dtypes.DType, init Init, dims ...int) *graph.Node {
@@ -64,8 +64,8 @@ func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dt
 	return node
 }
 
-// Linear returns x·W + b for x [B, n] and n > 0: an unmasked layer [B, outputs] whose variables "weight"
-// [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and bias say.
+// Linear returns x·W + b for x [B, n] and n > 0: an unmasked layer [B, outputs] whose variables
+// "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and bias say.
 func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weight, bias Init) *graph.Node {
 	x.AssertRank(2)
 	w := Variable(ctx, x.Graph(), seed, "weight", x.DType(), weight, x.Shape().Dim(1), outputs)

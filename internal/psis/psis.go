@@ -6,7 +6,8 @@ import (
 	"sort"
 )
 
-// Reliable is the largest k̂ at which an estimate still deserves trust (Vehtari et al. 2024, section 3.2.4).
+// Reliable is the largest k̂ at which an estimate still deserves trust (Vehtari et al. 2024,
+// section 3.2.4).
 const Reliable = 0.7
 
 // minTail is the smallest tail a shape is fitted to.
@@ -22,16 +23,18 @@ type Result struct {
 	// normalised). −Inf for a zero weight, and for a draw counted in NonFinite.
 	LogWeights []float64
 	// K is the shape k̂ of the tail. +Inf when it cannot be estimated: too few draws, or too few
-	// with positive weight. 0 when the largest weights are all equal, so that there is no tail to fit.
+	// with positive weight. 0 when the largest weights are all equal, so that there is no tail to
+	// fit.
 	K float64
 	// Tail is the number of weights that were replaced; 0 when nothing was smoothed.
 	Tail int
 	// ESS is the effective number of draws, between 1 and N; 0 when every weight is zero.
 	ESS float64
-	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights included,
-	// and LogMeanSE its standard error.
+	// LogMean is log mean exp of the smoothed log weights (natural logarithm), zero weights
+	// included, and LogMeanSE its standard error.
 	LogMean, LogMeanSE float64
-	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN and +Inf.
+	// N counts the draws that are weights, Zero those of them with weight zero, NonFinite the NaN
+	// and +Inf.
 	N, Zero, NonFinite int
 }
 
@@ -66,7 +69,8 @@ func (r *Result) smoothTail(order []int) {
 		return
 	}
 	largest := r.LogWeights[order[len(order)-1]]
-	cutoff := 0.0 // as a weight, relative to the largest; a draw of weight zero when few are positive
+	// as a weight, relative to the largest; a draw of weight zero when few are positive
+	cutoff := 0.0
 	if len(order) > size {
 		cutoff = math.Exp(r.LogWeights[order[len(order)-size-1]] - largest)
 	}
@@ -86,7 +90,8 @@ func (r *Result) smoothTail(order []int) {
 	}
 	tail = tail[len(tail)-len(excess):]
 	k, sigma := fitGPD(excess)
-	// A weak prior worth ten observations at 1/2 steadies short tails (Vehtari et al. 2024, appendix C).
+	// A weak prior worth ten observations at 1/2 steadies short tails (Vehtari et al. 2024,
+	// appendix C).
 	m := float64(len(excess))
 	r.K = (k*m + 5) / (m + 10)
 	if math.IsNaN(r.K) {
@@ -119,8 +124,8 @@ func (r *Result) summarise() {
 }
 
 // LogMeanExp returns log mean exp of log weights (natural logarithm) and its standard error by the
-// delta method, sd(w) / (√n mean(w)). −Inf is a zero weight and counts in the mean; any NaN or
-// +Inf makes both results NaN. The standard error is NaN below two draws and when every weight is zero.
+// delta method, sd(w) / (√n mean(w)). −Inf is a zero weight and counts in the mean; any NaN or +Inf
+// makes both results NaN. The standard error is NaN below two draws and when every weight is zero.
 func LogMeanExp(logWeights []float64) (mean, se float64) {
 	for _, l := range logWeights {
 		if math.IsNaN(l) || math.IsInf(l, 1) {

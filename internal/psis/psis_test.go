@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sigmas is the half-width of statistical checks in standard errors: with normal errors one check in
-// 15,000 fails by chance, were the seeds not fixed.
+// sigmas is the half-width of statistical checks in standard errors: with normal errors one check
+// in 15,000 fails by chance, were the seeds not fixed.
 const sigmas = 4
 
 func TestFitGPD(t *testing.T) {
@@ -25,7 +25,8 @@ func TestFitGPD(t *testing.T) {
 		}
 		slices.Sort(x)
 		gotK, gotSigma := fitGPD(x)
-		// Standard errors of the maximum likelihood estimate, which this one matches to first order.
+		// Standard errors of the maximum likelihood estimate, which this one matches to first
+		// order.
 		se := math.Sqrt((1+k)*(1+k)) / math.Sqrt(n)
 		assert.InDelta(t, k, gotK, sigmas*se, "shape for k = %g", k)
 		assert.InDelta(t, 2.5, gotSigma, sigmas*2.5*math.Sqrt(2*(1+k)/n), "scale for k = %g", k)
@@ -63,8 +64,9 @@ func TestKnownTailOfGaussianRatio(t *testing.T) {
 		for seed := range uint64(repeats) {
 			sum += Smooth(gaussianRatio(n, s, seed)).K
 		}
-		// In u = z²/2 the tail has hazard about 1 + 1/(2u), not 1, so at a finite cutoff k̂ falls short by
-		// the factor 1/(2u); here M/n = 0.009 puts the cutoff at u = 3.4 and the mean excess at 4.4: 0.12.
+		// In u = z²/2 the tail has hazard about 1 + 1/(2u), not 1, so at a finite cutoff k̂ falls
+		// short by the factor 1/(2u); here M/n = 0.009 puts the cutoff at u = 3.4 and the mean
+		// excess at 4.4: 0.12.
 		se := (1 + k) / math.Sqrt(tail*repeats)
 		assert.InDelta(t, k, sum/repeats, sigmas*se+0.13*k+5/(tail+10), "s = %g", s)
 	}
@@ -104,7 +106,8 @@ func TestLogMeanExpClosedForm(t *testing.T) {
 }
 
 func TestSmoothingReducesError(t *testing.T) {
-	// k = 0.64: the raw mean has infinite variance, the smoothed one is steadier (mean square over repeats).
+	// k = 0.64: the raw mean has infinite variance, the smoothed one is steadier (mean square over
+	// repeats).
 	const repeats = 100
 	var raw, smooth float64
 	for seed := range uint64(repeats) {

@@ -13,13 +13,15 @@ type Header struct {
 	Version     string     `json:"version"`
 	Started     time.Time  `json:"started"`
 	Finished    *time.Time `json:"finished,omitempty"`
-	Data        string     `json:"data"`              // absolute path of the table
-	Fingerprint string     `json:"fingerprint"`       // SHA-256 of the table
-	Device      string     `json:"device,omitempty"`  // cpu, cuda, xla-cpu or go; absent for runs that use none
-	Backend     string     `json:"backend,omitempty"` // the name of its backend
+	Data        string     `json:"data"`        // absolute path of the table
+	Fingerprint string     `json:"fingerprint"` // SHA-256 of the table
+	// cpu, cuda, xla-cpu or go; absent for runs that use none
+	Device  string `json:"device,omitempty"`
+	Backend string `json:"backend,omitempty"` // the name of its backend
 }
 
-// Table reads the table. A header with a fingerprint insists on it: the table must not have changed since the run began. One without gets it.
+// Table reads the table. A header with a fingerprint insists on it: the table must not have changed
+// since the run began. One without gets it.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
 
 // ReadTable reads a table whose fingerprint is recorded, or is to be.

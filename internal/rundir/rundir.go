@@ -22,8 +22,8 @@ const (
 	TraceFile     = "trace.csv"
 )
 
-// Make makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME. A folder that already holds a
-// run is refused: results are never overwritten.
+// Make makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME.
+// A folder that already holds a run is refused: results are never overwritten.
 func Make(name, command string, now time.Time) (string, error) {
 	if name == "" {
 		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
@@ -55,8 +55,9 @@ func WriteJSON(path string, value any) error {
 	})
 }
 
-// ReadRecord reads the record of the run in dir into record, a pointer to the struct of its application. It fails where dir holds none, where it is damaged, and where
-// it lacks what every record has: command, data and fingerprint.
+// ReadRecord reads the record of the run in dir into record, a pointer to the struct of its
+// application. It fails where dir holds none, where it is damaged, and where it lacks what every
+// record has: command, data and fingerprint.
 func ReadRecord(dir string, record any) error {
 	path := filepath.Join(dir, RecordFile)
 	content, err := os.ReadFile(path)
@@ -78,7 +79,8 @@ func ReadRecord(dir string, record any) error {
 	return nil
 }
 
-// ReadResult reads the result of the run in dir into result, a pointer to the struct of its application. It fails where there is none, and where it is damaged.
+// ReadResult reads the result of the run in dir into result, a pointer to the struct of its
+// application. It fails where there is none, and where it is damaged.
 func ReadResult(dir string, result any) error {
 	path := filepath.Join(dir, ResultFile)
 	content, err := os.ReadFile(path)

@@ -27,8 +27,8 @@ type Trace struct {
 	file *os.File
 }
 
-// OpenTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut short by a crash, are dropped. What remains is
-// not written again, so that it cannot be lost.
+// OpenTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut
+// short by a crash, are dropped. What remains is not written again, so that it cannot be lost.
 func OpenTrace(path string, lastStep int) (*Trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -55,8 +55,8 @@ func OpenTrace(path string, lastStep int) (*Trace, error) {
 	return &Trace{loss, file}, nil
 }
 
-// keptRows is the length of the part of a trace that ends with the last whole row of a step up to lastStep, and the loss of that row. It is 0 for
-// what is not a trace.
+// keptRows is the length of the part of a trace that ends with the last whole row of a step up to
+// lastStep, and the loss of that row. It is 0 for what is not a trace.
 func keptRows(content string, lastStep int) (length int, loss float64) {
 	loss = math.NaN()
 	if !strings.HasPrefix(content, traceHeader) {

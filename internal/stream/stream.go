@@ -18,7 +18,8 @@ import (
 const scope = "stream"
 
 // Seed returns the seed of the stream called name under the root seed: the 64-bit FNV-1a hash of
-// the name, mixed with the root by the SplitMix64 finaliser so that neighbouring roots are unrelated.
+// the name, mixed with the root by the SplitMix64 finaliser so that neighbouring roots are
+// unrelated.
 func Seed(root uint64, name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -33,9 +34,9 @@ func Rand(root uint64, name string) *rand.Rand {
 	return rand.New(rand.NewPCG(Seed(root, name), Seed(root, name+"/increment")))
 }
 
-// Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state variable.
-// The state starts from (root, name) the first time the context sees the stream; later it is
-// whatever the context holds, so a restored context continues where it stopped.
+// Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state
+// variable. The state starts from (root, name) the first time the context sees the stream; later it
+// is whatever the context holds, so a restored context continues where it stopped.
 func Uniform(ctx *context.Context, g *graph.Graph, root uint64, name string, shape shapes.Shape) *graph.Node {
 	return draw(ctx, g, root, name, shape, graph.RandomUniform)
 }

@@ -97,7 +97,8 @@ func skipPreamble(content []byte) ([]byte, int) {
 	}
 }
 
-// readRecords splits the text into records, header first, and gives the file line where each begins.
+// readRecords splits the text into records, header first, and gives the file line where each
+// begins.
 func readRecords(content []byte, skipped int) (records [][]string, lines []int, err error) {
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
@@ -125,7 +126,8 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 	}
 }
 
-// separator returns the most frequent of comma, semicolon and tab in the first line, outside quotes.
+// separator returns the most frequent of comma, semicolon and tab in the first line, outside
+// quotes.
 func separator(content []byte) rune {
 	counts := make(map[byte]int)
 	quoted := false

@@ -107,7 +107,8 @@ func arrowColumn(source *arrow.Column, rows int) *Column {
 	return c
 }
 
-// cellReaders returns how to read a cell of the array as a number or as text; both nil for other types.
+// cellReaders returns how to read a cell of the array as a number or as text; both nil for other
+// types.
 func cellReaders(chunk arrow.Array) (number func(int) float64, text func(int) string) {
 	switch a := chunk.(type) {
 	case *array.Float64:

@@ -67,7 +67,8 @@ func TestParseParquet(t *testing.T) {
 	require.ErrorContains(t, err, `row 2, column "x": expected a finite number or null, found +Inf`)
 }
 
-// TestParseParquetDamaged: every prefix and every one-byte change is an error or a table, never a panic.
+// TestParseParquetDamaged: every prefix and every one-byte change is an error or a table, never a
+// panic.
 func TestParseParquetDamaged(t *testing.T) {
 	good := parquetFile(t, false)
 	for n := 0; n < len(good); n += 37 {

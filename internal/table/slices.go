@@ -15,7 +15,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are not safe for use by several goroutines at once.
+// ParquetFile is an open Parquet file, of which one row group at a time is read. Its methods are
+// not safe for use by several goroutines at once.
 type ParquetFile struct {
 	path   string
 	source *file.Reader

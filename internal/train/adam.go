@@ -17,16 +17,18 @@ const (
 
 // Adam is the method of Kingma and Ba (2015, algorithm 1). The zero value is theirs.
 //
-// The library's own Adam is not used because it cannot leave out a step, and because its ε and decay are
-// read back from string-keyed settings.
+// The library's own Adam is not used because it cannot leave out a step, and because its ε and
+// decay are read back from string-keyed settings.
 type Adam struct {
-	// SecondDecay is the decay rate β₂ of the second moments; 0 stands for 0.999. Gradients that shrink by orders of magnitude
-	// in a few hundred steps need a faster one: the steps stay small for as long as large gradients are remembered.
+	// SecondDecay is the decay rate β₂ of the second moments; 0 stands for 0.999. Gradients that
+	// shrink by orders of magnitude in a few hundred steps need a faster one: the steps stay small
+	// for as long as large gradients are remembered.
 	SecondDecay float64
 }
 
-// Step is one step on values of the given gradient: what it adds to them, and the moments first and second after the step.
-// step, counted from 1, and learningRate are Float64, scalars or of a shape that broadcasts to that of the gradient: rows may be of different age.
+// Step is one step on values of the given gradient: what it adds to them, and the moments first and
+// second after the step. step, counted from 1, and learningRate are Float64, scalars or of a shape
+// that broadcasts to that of the gradient: rows may be of different age.
 func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment, newFirst, newSecond *Node) {
 	beta2 := a.SecondDecay
 	if beta2 == 0 {
@@ -41,9 +43,9 @@ func (a Adam) Step(gradient, first, second, learningRate, step *Node) (increment
 	return Neg(Div(Mul(newFirst, firstScale), AddScalar(Div(Sqrt(newSecond), secondScale), epsilon))), newFirst, newSecond
 }
 
-// Increments returns what a step adds to each variable, and updates its moments, which live
-// beside the variable under the scope given. learningRate and step (counted from 1) are scalars. Where apply (a scalar
-// bool) is false the increments are zero and the moments stay.
+// Increments returns what a step adds to each variable, and updates its moments, which live beside
+// the variable under the scope given. learningRate and step (counted from 1) are scalars. Where
+// apply (a scalar bool) is false the increments are zero and the moments stay.
 func (a Adam) Increments(ctx *context.Context, scope string, variables []*context.Variable, gradients []*Node, learningRate, step, apply *Node) []*Node {
 	increments := make([]*Node, len(variables))
 	for i, variable := range variables {
@@ -73,7 +75,8 @@ func zeroVariable(ctx *context.Context, name string, shape shapes.Shape) *contex
 		VariableWithShape(name, shape).SetTrainable(false)
 }
 
-// GlobalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some entry is not, or is too large to be squared.
+// GlobalNorm is the joint Euclidean norm of gradients (float64 scalar). It is not finite when some
+// entry is not, or is too large to be squared.
 func GlobalNorm(gradients []*Node) *Node {
 	squares := make([]*Node, len(gradients))
 	for i, gradient := range gradients {

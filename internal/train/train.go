@@ -1,5 +1,6 @@
-// Package train holds what every training loop of the module shares: Adam, the schedule of its steps, the handling of gradients and losses that are not finite, and calls of
-// graphs that contain code from outside.
+// Package train holds what every training loop of the module shares: Adam, the schedule of its
+// steps, the handling of gradients and losses that are not finite, and calls of graphs that contain
+// code from outside.
 package train
 
 import (
@@ -10,14 +11,16 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// FiniteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes through the others.
+// FiniteMean is the mean of the finite entries of x [B], 0 if there are none. No gradient passes
+// through the others.
 func FiniteMean(x *Node) *Node {
 	isFinite := IsFinite(StopGradient(x))
 	count := ReduceAllSum(ConvertDType(isFinite, x.DType()))
 	return Div(ReduceAllSum(Where(isFinite, x, ZerosLike(x))), MaxScalar(count, 1))
 }
 
-// VariablesIn lists the trainable variables that graph g uses in and below a scope, in the order of their creation.
+// VariablesIn lists the trainable variables that graph g uses in and below a scope, in the order of
+// their creation.
 func VariablesIn(ctx *context.Context, scope string, g *Graph) []*context.Variable {
 	var variables []*context.Variable
 	for variable := range ctx.InAbsPath("/" + scope).IterVariablesInScope() {
@@ -37,8 +40,8 @@ func ValuesOf(g *Graph, variables []*context.Variable) []*Node {
 	return values
 }
 
-// Call runs an execution of a graph and turns a panic of graph building, whatever its value, into an error: a
-// user's target is code from outside.
+// Call runs an execution of a graph and turns a panic of graph building, whatever its value, into
+// an error: a user's target is code from outside.
 func Call(run func() ([]*tensors.Tensor, error)) (outputs []*tensors.Tensor, err error) {
 	defer func() {
 		if r := recover(); r != nil {

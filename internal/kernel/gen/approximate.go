@@ -16,8 +16,9 @@ func ratio(a, b int64) *big.Float {
 
 func zero512() *big.Float { return new(big.Float).SetPrec(precision) }
 
-// fit returns the coefficients of the polynomial of the given degree that equals f at the Chebyshev nodes of lo <= x <= hi:
-// its greatest error is within a small factor of the least possible. Solved exactly enough to forget about rounding.
+// fit returns the coefficients of the polynomial of the given degree that equals f at the Chebyshev
+// nodes of lo <= x <= hi: its greatest error is within a small factor of the least possible. Solved
+// exactly enough to forget about rounding.
 func fit(degree int, lo, hi float64, f func(x *big.Float) *big.Float) []float64 {
 	n := degree + 1
 	rows := make([][]*big.Float, n) // of the equations Σ c[j]·x^j = f(x)

@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// num is a constant operand of a vector operation, the same in all lanes, rounded to the element type.
+// num is a constant operand of a vector operation, the same in all lanes, rounded to the element
+// type.
 type num float64
 
 // pattern is a constant operand given by its bits, as float64 or float32 according to the machine.
@@ -120,7 +121,8 @@ func (m *machine) polynomial(x vec, c []float64) vec {
 	return sum
 }
 
-// rounding is the control byte of a rounding instruction, without the exception for inexact results.
+// rounding is the control byte of a rounding instruction, without the exception for inexact
+// results.
 type rounding = imm
 
 const (
@@ -149,7 +151,8 @@ const (
 	greater      predicate = 0x1e
 )
 
-// compare returns where x and y are in the relation p. All are false with a NaN but notEqual and unordered.
+// compare returns where x and y are in the relation p. All are false with a NaN but notEqual and
+// unordered.
 func (m *machine) compare(x vec, p predicate, y op) mask {
 	var k mask
 	if m.wide() {
@@ -164,7 +167,8 @@ func (m *machine) compare(x vec, p predicate, y op) mask {
 // choose returns yes where k, otherwise no.
 func (m *machine) choose(k mask, yes, no op) vec {
 	if m.wide() {
-		// Not VBLENDMPS, whose result avo takes for an operand too: all results would be alive through the whole loop.
+		// Not VBLENDMPS, whose result avo takes for an operand too: all results would be alive
+		// through the whole loop.
 		r := m.fresh(no)
 		m.do(m.VMOVAPS, m.VMOVAPD, m.vector(yes), k, r)
 		return r

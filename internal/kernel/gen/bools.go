@@ -12,7 +12,8 @@ func (m *machine) storeBools(k mask, to mem) {
 	}
 }
 
-// boolBytes returns a byte 0 or 1 for each lane of k, on AVX2: it packs the lanes, 0 or -1, to bytes.
+// boolBytes returns a byte 0 or 1 for each lane of k, on AVX2: it packs the lanes, 0 or -1, to
+// bytes.
 func (m *machine) boolBytes(k mask) gp {
 	low, high, packed, bytes := k.(vec).AsX(), m.XMM(), m.XMM(), m.GP64()
 	m.VEXTRACTF128(imm(1), k, high)

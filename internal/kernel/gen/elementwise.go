@@ -115,8 +115,9 @@ func (m *machine) signum(x vec) vec {
 	return m.choose(m.compare(x, equal, num(0)), x, one)
 }
 
-// elementwise generates a kernel: a loop over whole vectors, and one that uses only some lanes for what is left. With
-// opmask registers the second one is as fast for formulas of many instructions; then it does everything.
+// elementwise generates a kernel: a loop over whole vectors, and one that uses only some lanes for
+// what is left. With opmask registers the second one is as fast for formulas of many instructions;
+// then it does everything.
 func (m *machine) elementwise(k elementwise) {
 	names := []string{"a", "b", "c"}[:k.inputs]
 	signature := "(dst, " + strings.Join(names, ", ") + " []T"

@@ -5,8 +5,10 @@ import (
 	"math/big"
 )
 
-// erf(x) is x·P(x²) for |x| < 1, and 1 - exp(-x²)·R(|x|) with R(x) = exp(x²)·erfc(x) elsewhere, up to where it has become
-// 1. R is a polynomial in v = (x - c)/(x + c), as whose function it bends less. c makes the domain of v symmetric.
+// erf(x) is x·P(x²) for |x| < 1, and 1 - exp(-x²)·R(|x|) with R(x) = exp(x²)·erfc(x) elsewhere, up
+// to where it has become
+//  1. R is a polynomial in v = (x - c)/(x + c), as whose function it bends less. c makes the domain
+//     of v symmetric.
 func (m *machine) erf(x vec) vec {
 	limit := either(m, 4.0, 6.0)
 	y := m.min(num(limit), m.abs(x))

@@ -5,7 +5,8 @@ import (
 	"math/big"
 )
 
-// reduced is exp(x) = 2ⁿ·(1 + p): r = x - n·ln 2 with |r| <= ln(2)/2, p = exp(r) - 1 with a small relative error.
+// reduced is exp(x) = 2ⁿ·(1 + p): r = x - n·ln 2 with |r| <= ln(2)/2, p = exp(r) - 1 with a small
+// relative error.
 type reduced struct{ n, p vec }
 
 // reduce splits exp(x). x is not too far outside of where exp(x) is a number.
@@ -20,7 +21,8 @@ func (m *machine) reduce(x vec) reduced {
 	return reduced{n, m.mulAdd(m.polynomial(r, p), m.mul(r, r), r)}
 }
 
-// magic is the number that moves the integer part of a small number to the lowest bits when added to it.
+// magic is the number that moves the integer part of a small number to the lowest bits when added
+// to it.
 func (m *machine) magic() num { return num(math.Ldexp(1.5, m.fractionBits())) }
 
 // scale returns x·2ⁿ rounded once, for integers n whose halves are exponents of numbers.
@@ -70,7 +72,8 @@ func (m *machine) tanh(x vec) vec {
 	return m.or(m.div(t, m.add(t, num(2))), m.sign(x))
 }
 
-// logistic(x) is 1/(1 + z) or z/(1 + z) with z = exp(-|x|), which keeps the relative precision of small results.
+// logistic(x) is 1/(1 + z) or z/(1 + z) with z = exp(-|x|), which keeps the relative precision of
+// small results.
 func (m *machine) logistic(x vec) vec {
 	z := m.exp(m.or(x, m.signBit()))
 	above := m.choose(m.compare(x, less, num(0)), z, num(1))
@@ -80,7 +83,8 @@ func (m *machine) logistic(x vec) vec {
 // log of numbers, with the other cases put in afterwards.
 func (m *machine) log(x vec) vec { return m.logCases(x, m.logSum(x, m.zero())) }
 
-// log1p: with u = 1 + x rounded, log(1 + x) = log(u) + (x - (u - 1))/u but for terms far below the last bit.
+// log1p: with u = 1 + x rounded, log(1 + x) = log(u) + (x - (u - 1))/u but for terms far below the
+// last bit.
 func (m *machine) log1p(x vec) vec {
 	u := m.add(x, num(1))
 	lost := m.div(m.sub(x, m.sub(u, num(1))), u)
@@ -94,9 +98,9 @@ func (m *machine) logCases(x, y vec) vec {
 	return m.choose(m.compare(x, less, num(0)), num(math.NaN()), y)
 }
 
-// logSum returns log(x) + c for a number x > 0 and a small c. With x = 2ⁿ·(1 + f) and 1/√2 <= 1 + f < √2,
-// s = f/(2 + f), h = f²/2, log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is what the series of
-// log((1 + s)/(1 - s))/s has behind 2.
+// logSum returns log(x) + c for a number x > 0 and a small c. With x = 2ⁿ·(1 + f) and 1/√2 <= 1 + f
+// < √2, s = f/(2 + f), h = f²/2, log(1 + f) = f - (h - s·(h + R)), where R = s²·Q(s²) is what the
+// series of log((1 + s)/(1 - s))/s has behind 2.
 func (m *machine) logSum(x, c vec) vec {
 	// A denormal number is scaled to a normal one.
 	denormal := m.compare(x, less, num(math.Ldexp(1, 1-m.exponentBias())))
@@ -104,7 +108,8 @@ func (m *machine) logSum(x, c vec) vec {
 	x = m.choose(denormal, m.mul(x, num(math.Exp2(digits))), x)
 	offset := m.choose(denormal, num(digits), num(0))
 
-	// Adding the distance from 1/√2 to 1 to the bits of x carries into the exponent where the fraction is above √2.
+	// Adding the distance from 1/√2 to 1 to the bits of x carries into the exponent where the
+	// fraction is above √2.
 	root := m.bitsOf(math.Sqrt2 / 2)
 	shifted := m.addInt(x, m.bitsOf(1)-root)
 	one := m.addInt(m.and(shifted, pattern(1)<<m.fractionBits()-1), root)

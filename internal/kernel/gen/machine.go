@@ -24,9 +24,9 @@ var (
 	avx512 = isa{name: "AVX512", bytes: 64}
 )
 
-// machine emits instructions for vectors of one element type on one instruction set. Its methods hide the differences
-// between both, so that a function is written once and generated four times. They return fresh registers: code reads
-// like expressions, and avo finds the physical registers.
+// machine emits instructions for vectors of one element type on one instruction set. Its methods
+// hide the differences between both, so that a function is written once and generated four times.
+// They return fresh registers: code reads like expressions, and avo finds the physical registers.
 type machine struct {
 	*build.Context
 	isa
@@ -42,7 +42,8 @@ type (
 	imm  = operand.U8
 	emit = func(...op) // the instructions of avo that exist in more than one form
 
-	// mask holds the result of a comparison: an opmask register on AVX-512, a vector of all ones or zeros on AVX2.
+	// mask holds the result of a comparison: an opmask register on AVX-512, a vector of all ones or
+	// zeros on AVX2.
 	mask = reg.Register
 )
 
@@ -63,8 +64,8 @@ func (m *machine) typ() string { return fmt.Sprintf("float%d", 8*m.size) }
 // suffix ends the names of functions: AVX2F32.
 func (m *machine) suffix() string { return fmt.Sprintf("%sF%d", m.name, 8*m.size) }
 
-// function begins a function with the given parameters and results, in which T stands for the element type. It must
-// not let pointers escape.
+// function begins a function with the given parameters and results, in which T stands for the
+// element type. It must not let pointers escape.
 func (m *machine) function(name, doc, signature string) {
 	m.Function(name + m.suffix())
 	m.Attributes(attr.NOSPLIT)

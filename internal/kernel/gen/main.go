@@ -1,6 +1,7 @@
-// Command gen writes the assembly of package kernel with avo: for each instruction set a file of product tiles and one
-// of vector functions, with their Go declarations, and the tables that lead to them. Run it by `go generate` in the
-// directory of the package; its output depends on nothing but its source.
+// Command gen writes the assembly of package kernel with avo: for each instruction set a file of
+// product tiles and one of vector functions, with their Go declarations, and the tables that lead
+// to them. Run it by `go generate` in the directory of the package; its output depends on nothing
+// but its source.
 package main
 
 import (

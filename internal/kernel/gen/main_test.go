@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGeneratedFilesAreCurrent generates all files anew and compares them with those of the package.
+// TestGeneratedFilesAreCurrent generates all files anew and compares them with those of the
+// package.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	dir := t.TempDir()
 	generate(dir)

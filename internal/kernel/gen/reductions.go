@@ -85,8 +85,9 @@ func (m *machine) dot(a, b, n gp) reg.Register {
 	})
 }
 
-// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states, whole adding those of a vector to a partial sum, and rest those of lanes of which some are zero.
-// The partial sums fill whole registers.
+// partialSums adds terms of the n elements at each base in the order that Vectors.Sum states, whole
+// adding those of a vector to a partial sum, and rest those of lanes of which some are zero. The
+// partial sums fill whole registers.
 func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest func([]vec, vec)) reg.Register {
 	partial := make([]vec, partialBytes/m.bytes)
 	for i := range partial {
@@ -135,8 +136,8 @@ func (m *machine) partialSums(n gp, bases []gp, whole func([]mem, vec), rest fun
 	return m.combineLanes(partial[0], m.VADDPS, m.VADDPD)
 }
 
-// extreme finds the greatest or the least element. Minimum and maximum instructions may lose a NaN, so those are collected
-// apart, in lanes that are otherwise 0 and added at last.
+// extreme finds the greatest or the least element. Minimum and maximum instructions may lose a NaN,
+// so those are collected apart, in lanes that are otherwise 0 and added at last.
 func (m *machine) extreme(a, n gp, start num, single, double emit) reg.Register {
 	best, nan := m.vector(start), m.zero()
 	from := m.copyOf(a)

@@ -9,8 +9,9 @@ import (
 // tileVectors is the width of a tile of C in vectors.
 const tileVectors = 2
 
-// tileHeights are the heights of tiles. The first is as large as the registers allow: besides the sums, tileVectors
-// registers hold a row of B, and one or two elements of A. The others are for what is left of a matrix.
+// tileHeights are the heights of tiles. The first is as large as the registers allow: besides the
+// sums, tileVectors registers hold a row of B, and one or two elements of A. The others are for
+// what is left of a matrix.
 func tileHeights(isa isa) []int {
 	if isa == avx512 {
 		return []int{12, 8, 4, 3, 2, 1}
@@ -34,8 +35,8 @@ func tiles(isa isa) func(*build.Context) {
 // tileName is the name of a kernel without what says the instruction set and the type.
 func tileName(rows, vectors int) string { return fmt.Sprintf("tile%dx%d", rows, vectors) }
 
-// tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of A times a row of B
-// per turn. A is read element by element and therefore with any strides.
+// tile generates one kernel. A tile of C stays in registers while the loop over k adds a column of
+// A times a row of B per turn. A is read element by element and therefore with any strides.
 func (m *machine) tile(rows, vectors int) {
 	m.function(tileName(rows, vectors),
 		fmt.Sprintf("is a tileKernel for %d rows and up to %d columns.", rows, vectors*m.lanes()),
@@ -123,7 +124,8 @@ func (m *machine) lastColumns(vectors int) mask {
 	return m.firstLanes(cols)
 }
 
-// eachRow calls f with a pointer to each of the rows that start at base; stride is the name of a parameter.
+// eachRow calls f with a pointer to each of the rows that start at base; stride is the name of a
+// parameter.
 func (m *machine) eachRow(base gp, stride string, rows int, f func(i int, row gp)) {
 	row, step := m.copyOf(base), m.stride(stride)
 	for i := range rows {

@@ -13,11 +13,13 @@ func (m *machine) cos(x vec) vec { return m.sinOfQuarter(x, 1) }
 // trigLimit is the greatest |x| that sine and cosine are computed for.
 func (m *machine) trigLimit() float64 { return either(m, 0x1p17, 0x1p30) }
 
-// sinOfQuarter returns sin(x + quarter·π/2), and x itself where |x| is greater than trigLimit or NaN.
+// sinOfQuarter returns sin(x + quarter·π/2), and x itself where |x| is greater than trigLimit or
+// NaN.
 //
-// r = x - n·π/2, with π/2 in three parts. The first step is exact: both numbers are multiples of the last digit of the
-// first part or of x, and their difference is small. Later steps round relative to their results. So r is right to
-// about a unit in the last place even next to a multiple of π/2, as long as n times the rest of π/2 is small.
+// r = x - n·π/2, with π/2 in three parts. The first step is exact: both numbers are multiples of
+// the last digit of the first part or of x, and their difference is small. Later steps round
+// relative to their results. So r is right to about a unit in the last place even next to a
+// multiple of π/2, as long as n times the rest of π/2 is small.
 func (m *machine) sinOfQuarter(x vec, quarter uint64) vec {
 	magic := m.vector(m.magic())
 	shifted := m.mulAdd(x, num(2/math.Pi), magic)

@@ -23,7 +23,8 @@ var Flows = map[string]cosmic.Config{
 	"diagonal": cosmic.DiagonalMLP(0, 0), "affine": cosmic.Affine55(0, 0), "spline": cosmic.Spline46(0, 0),
 }
 
-// Problem is what a benchmark trains on: the paper's robust design with so many predictors, or graph discovery as in the paper's simulation with so many nodes.
+// Problem is what a benchmark trains on: the paper's robust design with so many predictors, or
+// graph discovery as in the paper's simulation with so many nodes.
 type Problem struct {
 	Predictors int `json:"predictors,omitempty"`
 	Nodes      int `json:"nodes,omitempty"`
@@ -59,8 +60,8 @@ type Timing struct {
 	Flow string `json:"flow"`
 	Problem
 	Batch int `json:"batch"`
-	// Step is the time of a step in seconds, the median over intervals at the end of which the device is waited for. Start is the time until the first is
-	// done: it compiles.
+	// Step is the time of a step in seconds, the median over intervals at the end of which the
+	// device is waited for. Start is the time until the first is done: it compiles.
 	Step  float64 `json:"step_seconds"`
 	Start float64 `json:"start_seconds"`
 	// Work is that of a step.
@@ -70,7 +71,8 @@ type Timing struct {
 // Samples is the number of draws per second.
 func (t Timing) Samples() float64 { return float64(t.Batch) / t.Step }
 
-// Shares are the parts of the step that products of matrices, and passes through memory, take at the least on a device of such limits.
+// Shares are the parts of the step that products of matrices, and passes through memory, take at
+// the least on a device of such limits.
 func (t Timing) Shares(limits Limits) (arithmetic, memory float64) {
 	return t.Work.Flops / limits.FlopsPerSecond / t.Step, t.Work.Bytes / limits.BytesPerSecond / t.Step
 }
@@ -118,7 +120,8 @@ func (b *stepBenchmark) wrap(err error) error {
 	return fmt.Errorf("%s, %s, batch %d: %w", b.timing.Flow, b.timing.Problem, b.timing.Batch, err)
 }
 
-// run trains for a number of intervals, of so many steps each, and keeps the median of all but the first.
+// run trains for a number of intervals, of so many steps each, and keeps the median of all but the
+// first.
 func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	flow, ok := Flows[b.timing.Flow]
 	if !ok {
@@ -156,7 +159,8 @@ func (b *stepBenchmark) run(ctx gocontext.Context, every, intervals int) error {
 	return nil
 }
 
-// open makes the problem up, with its distribution over models: among up to 20 predictors, and families of a graph, a table, beyond that a network.
+// open makes the problem up, with its distribution over models: among up to 20 predictors, and
+// families of a graph, a table, beyond that a network.
 func (p Problem) open(dtype dtypes.DType) (vti.Target, vti.ModelDistribution, error) {
 	if p.Nodes > 0 {
 		target, err := graphs(dag.Simulation{Nodes: p.Nodes, Rows: graphRows, Mechanism: dag.MLP, Hidden: graphHidden, Seed: seed})
@@ -186,7 +190,8 @@ const (
 	graphHidden = 10
 )
 
-// robustProblem is the robust design of the paper, 50 rows and a column of ones, with more predictors, if need be.
+// robustProblem is the robust design of the paper, 50 rows and a column of ones, with more
+// predictors, if need be.
 func robustProblem(predictors int) (*varsel.Problem, error) {
 	data, err := varsel.Simulate(varsel.Simulation{Design: varsel.PaperDesign, Predictors: predictors, Misspecification: varsel.HighMisspecification, Seed: seed})
 	if err != nil {

@@ -18,9 +18,11 @@ const (
 	Values Class = iota
 	// Gradients are derivatives with respect to weights and parameters.
 	Gradients
-	// Draws are models, as numbers: their difference is the share that differs, for a sum that rounds otherwise can fall on the other side of a threshold.
+	// Draws are models, as numbers: their difference is the share that differs, for a sum that
+	// rounds otherwise can fall on the other side of a threshold.
 	Draws
-	// Training are losses, entropies and densities in the course and at the end of training steps, in which differences add up.
+	// Training are losses, entropies and densities in the course and at the end of training steps,
+	// in which differences add up.
 	Training
 )
 
@@ -29,8 +31,10 @@ var classNames = [...]string{"values", "gradients", "draws", "training"}
 // String returns the name.
 func (c Class) String() string { return classNames[c] }
 
-// tolerances are the largest differences that are let pass: some hundred times what rounding leaves on processors for Float64, some ten times for Float32. That is too little
-// for products of numbers with 10 bits (TF32), which cards take for those of Float32 unless told otherwise, and which importance weights do not bear.
+// tolerances are the largest differences that are let pass: some hundred times what rounding leaves
+// on processors for Float64, some ten times for Float32. That is too little for products of numbers
+// with 10 bits (TF32), which cards take for those of Float32 unless told otherwise, and which
+// importance weights do not bear.
 var tolerances = map[dtypes.DType][len(classNames)]float64{
 	dtypes.Float64: {Values: 1e-11, Gradients: 1e-10, Draws: 0, Training: 1e-7},
 	dtypes.Float32: {Values: 1e-4, Gradients: 2e-4, Draws: 0.02, Training: 5e-3},
@@ -77,7 +81,8 @@ type Comparison struct {
 	Subject string
 	DType   dtypes.DType
 	Class   Class
-	// Difference is the largest there is, relative to the larger of 1 and the reference; infinite where only one of them is finite.
+	// Difference is the largest there is, relative to the larger of 1 and the reference; infinite
+	// where only one of them is finite.
 	Difference, Tolerance float64
 	// Err is what kept the device from an answer.
 	Err error
@@ -95,7 +100,8 @@ type Reference struct {
 // Steps is the number of training steps of a full check.
 const Steps = 50
 
-// NewReference computes the answers, with training runs of so many steps, on a device that is right.
+// NewReference computes the answers, with training runs of so many steps, on a device that is
+// right.
 func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Reference, error) {
 	r := &Reference{subjects: subjects(steps)}
 	for _, s := range r.subjects {
@@ -108,7 +114,8 @@ func NewReference(ctx gocontext.Context, device *gpu.Device, steps int) (*Refere
 	return r, nil
 }
 
-// Check compares a device with the reference in one float type, and tells report of each comparison. It ends early only when ctx does.
+// Check compares a device with the reference in one float type, and tells report of each
+// comparison. It ends early only when ctx does.
 func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtypes.DType, report func(Comparison)) error {
 	for i, s := range r.subjects {
 		if err := ctx.Err(); err != nil {
@@ -131,7 +138,8 @@ func (r *Reference) Check(ctx gocontext.Context, device *gpu.Device, dtype dtype
 	return nil
 }
 
-// compare returns the largest difference between numbers of a class; any is false if there are none.
+// compare returns the largest difference between numbers of a class; any is false if there are
+// none.
 func compare(want, got []measured, class Class) (worst float64, any bool) {
 	for i, w := range want {
 		if w.class != class {
@@ -162,7 +170,8 @@ func shareOfDifferences(want, got []float64) float64 {
 	return float64(count) / float64(len(want))
 }
 
-// relativeDifference is |x − y| over the larger of 1 and |x|: 0 for equals, NaN and infinities included.
+// relativeDifference is |x − y| over the larger of 1 and |x|: 0 for equals, NaN and infinities
+// included.
 func relativeDifference(x, y float64) float64 {
 	switch {
 	case x == y || math.IsNaN(x) && math.IsNaN(y):

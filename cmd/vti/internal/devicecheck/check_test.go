@@ -12,7 +12,8 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// shared is the reference of all tests: few steps are enough to tell right from wrong, vti devices --check takes all of them.
+// shared is the reference of all tests: few steps are enough to tell right from wrong, vti devices
+// --check takes all of them.
 func shared(t testing.TB) *Reference {
 	t.Helper()
 	steps := 10
@@ -38,7 +39,8 @@ func disagreements(t testing.TB, reference *Reference, device *gpu.Device, dtype
 	return wrong
 }
 
-// The processor agrees with the interpreter in both float types; processors with other arithmetic do not.
+// The processor agrees with the interpreter in both float types; processors with other arithmetic
+// do not.
 func TestCheck(t *testing.T) {
 	reference := shared(t)
 	device := open(t, gpu.CPU)

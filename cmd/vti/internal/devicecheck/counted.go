@@ -7,10 +7,12 @@ import (
 
 // Work is what a computation has to do, however it is compiled.
 type Work struct {
-	// Flops are the multiplications and additions of products of matrices, with masked weights counted like others.
+	// Flops are the multiplications and additions of products of matrices, with masked weights
+	// counted like others.
 	Flops float64 `json:"flops"`
-	// Bytes are those of the factors and results of products, and of the inputs and outputs of the computation: what has to pass through memory even if
-	// everything between is fused. Caches can hold some of it.
+	// Bytes are those of the factors and results of products, and of the inputs and outputs of the
+	// computation: what has to pass through memory even if everything between is fused. Caches can
+	// hold some of it.
 	Bytes float64 `json:"bytes"`
 }
 

@@ -25,7 +25,8 @@ type evaluation struct {
 	exec *context.Exec
 }
 
-// newEvaluation prepares a graph on a device. Its outputs, of any number type, come back as float64.
+// newEvaluation prepares a graph on a device. Its outputs, of any number type, come back as
+// float64.
 func newEvaluation(device *gpu.Device, build func(ctx *context.Context, inputs []*Node) []*Node) (*evaluation, error) {
 	e := &evaluation{ctx: context.New().Checked(false)}
 	var err error
@@ -54,8 +55,9 @@ func (e *evaluation) run(inputs ...any) ([][]float64, error) {
 	return values, nil
 }
 
-// perturb adds normal noise to the trainable variables that a first run has created: at the start many are zero, which would hide mistakes. The noise is the same for
-// every device and float type; in a matrix of n rows it is smaller by √n.
+// perturb adds normal noise to the trainable variables that a first run has created: at the start
+// many are zero, which would hide mistakes. The noise is the same for every device and float type;
+// in a matrix of n rows it is smaller by √n.
 func (e *evaluation) perturb(scale float64) error {
 	for variable := range e.ctx.IterVariables() {
 		if !variable.Trainable {
@@ -89,7 +91,8 @@ func (e *evaluation) perturb(scale float64) error {
 	return nil
 }
 
-// slopes are the derivatives of the sum of x with respect to all trainable variables of a graph, in one flat array.
+// slopes are the derivatives of the sum of x with respect to all trainable variables of a graph, in
+// one flat array.
 func slopes(ctx *context.Context, x *Node) *Node {
 	g := x.Graph()
 	var flat []*Node
@@ -137,7 +140,8 @@ func randomCodes(name string, rows int, cards []int) [][]int32 {
 	return codes
 }
 
-// randomLists draws ascending lists of at most so many items; the number of items stands for no more.
+// randomLists draws ascending lists of at most so many items; the number of items stands for no
+// more.
 func randomLists(name string, rows, items, slots int) [][]int32 {
 	random := stream.Rand(seed, name)
 	codes := make([][]int32, rows)

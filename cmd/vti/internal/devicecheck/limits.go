@@ -27,8 +27,9 @@ const (
 	longEnough  = 30 * time.Millisecond
 )
 
-// Measure times a product of square matrices and a pass over an array, through the same backend as training, in sizes that double until a run takes 30 ms or the
-// sizes are 8192² and 2²⁸. The best of five runs counts.
+// Measure times a product of square matrices and a pass over an array, through the same backend as
+// training, in sizes that double until a run takes 30 ms or the sizes are 8192² and 2²⁸. The best
+// of five runs counts.
 func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) {
 	for size := leastMatrix; size <= mostMatrix; size *= 2 {
 		taken, err := timeGraph(device, shapes.Make(dtype, size, size), func(x *Node) *Node { return MatMul(x, AddScalar(x, 1)) })
@@ -46,7 +47,8 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 		if err != nil {
 			return limits, err
 		}
-		limits.BytesPerSecond = 2 * float64(size*dtype.Size()) / taken.Seconds() // of the largest: smaller ones fit into caches
+		// of the largest: smaller ones fit into caches
+		limits.BytesPerSecond = 2 * float64(size*dtype.Size()) / taken.Seconds()
 		if taken > longEnough {
 			break
 		}
@@ -54,7 +56,8 @@ func Measure(device *gpu.Device, dtype dtypes.DType) (limits Limits, err error) 
 	return limits, nil
 }
 
-// timeGraph returns the shortest time of a graph of one array, which stays on the device, as does its result but for one number.
+// timeGraph returns the shortest time of a graph of one array, which stays on the device, as does
+// its result but for one number.
 func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node) (best time.Duration, err error) {
 	exec, err := NewExec(device.Backend(), func(x *Node) []*Node {
 		result := build(x)
@@ -79,7 +82,8 @@ func timeGraph(device *gpu.Device, shape shapes.Shape, build func(x *Node) *Node
 		if err := outputs[1].ConstBytes(func([]byte) {}); err != nil { // waits for it
 			return 0, err
 		}
-		if taken := time.Since(started); run > 0 && (best == 0 || taken < best) { // the first compiles
+		// the first compiles
+		if taken := time.Since(started); run > 0 && (best == 0 || taken < best) {
 			best = taken
 		}
 		for _, output := range outputs {

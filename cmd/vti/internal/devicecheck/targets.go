@@ -53,7 +53,8 @@ func allTargets() (all []target) {
 	return all
 }
 
-// Selection makes up a problem of variable selection; counts and binary responses follow the same linear predictor.
+// Selection makes up a problem of variable selection; counts and binary responses follow the same
+// linear predictor.
 func Selection(kind varsel.LikelihoodKind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := varsel.Simulate(varsel.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {

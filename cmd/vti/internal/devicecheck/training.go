@@ -49,7 +49,8 @@ func trainingSubjects(steps int) (all []subject) {
 	return all
 }
 
-// plain hides what a distribution is from the engine, which would look at the posterior first: the look draws on the host and decides.
+// plain hides what a distribution is from the engine, which would look at the posterior first: the
+// look draws on the host and decides.
 type plain struct{ vti.ModelDistribution }
 
 func (r trainingRun) newModels(t vti.Target, dtype dtypes.DType) (vti.ModelDistribution, error) {
