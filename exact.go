@@ -1,0 +1,26 @@
+package vti
+
+import (
+	gocontext "context"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// ExactTarget is a Target whose evidences are known in closed form or by quadrature, as they are
+// for Gaussian regressions and linear Gaussian graphs. Certification then needs no importance
+// weights over parameters: it weights models alone, and parameters come from the exact conditional.
+//
+// Both methods may be called from several goroutines. They fail with an error where the numbers do
+// (a matrix that is not positive definite, a quadrature that does not converge), and then the
+// engine falls back on importance weights.
+type ExactTarget interface {
+	Target
+	// LogEvidences returns log p(y | m) of each code, in closed form or by quadrature, to 1e-8
+	// nats relative to the largest. codes is n rows of S sites; the result has length n, in nats,
+	// all constants kept: LogJoint integrates to the same number.
+	LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error)
+	// SampleParameters draws n times from p(θ | y, m) exactly: theta [n,D] with inactive
+	// coordinates 0, and logDensity[i] = log p(θ_i | y, m).
+	SampleParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logDensity []float64, err error)
+}
