@@ -2,31 +2,23 @@ package vti
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
-	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/checkpoint"
 )
 
-// A checkpoint file holds, in this order: the magic bytes, the length of the header (uint32), the
-// header (JSON), the values of the variables in the header's order, and the SHA-256 of all before
-// it. Numbers are little endian. The step number and every random state are variables or header
-// fields, so a run that starts from a checkpoint takes exactly the steps that the interrupted one
-// would have taken.
-const (
-	checkpointMagic   = "vti.post"
-	checkpointVersion = 1
-)
+// checkpointFormat is that of the files that hold trained variables. The payload is the values of
+// the variables in the header's order. The step number and every random state are variables or
+// header fields, so a run that starts from a checkpoint takes exactly the steps that the
+// interrupted one would have taken.
+var checkpointFormat = checkpoint.Format{Name: "vti checkpoint", Magic: "vti.post", Version: 1}
 
 // checkpointHeader describes the content of a checkpoint file.
 type checkpointHeader struct {
@@ -54,8 +46,8 @@ type CheckpointInfo struct {
 
 // ReadCheckpointInfo reads and verifies the file at path and returns its description.
 func ReadCheckpointInfo(path string) (CheckpointInfo, error) {
-	header, _, err := readCheckpoint(path)
-	if err != nil {
+	var header checkpointHeader
+	if _, err := checkpointFormat.Read(path, &header); err != nil {
 		return CheckpointInfo{}, err
 	}
 	return CheckpointInfo{Step: header.Step, Settings: header.Settings}, nil
@@ -64,7 +56,7 @@ func ReadCheckpointInfo(path string) (CheckpointInfo, error) {
 // WriteCheckpoint stores every variable of ctx that has a value in the file at path, with the
 // number of steps taken and the settings of the run, a JSON object.
 func WriteCheckpoint(path string, ctx *context.Context, step int, settings json.RawMessage) error {
-	header := checkpointHeader{Version: checkpointVersion, Step: step, Settings: settings}
+	header := checkpointHeader{Version: checkpointFormat.Version, Step: step, Settings: settings}
 	var payload bytes.Buffer
 	for variable := range ctx.IterVariables() {
 		if !variable.HasValue() {
@@ -82,63 +74,23 @@ func WriteCheckpoint(path string, ctx *context.Context, step int, settings json.
 			return fmt.Errorf("checkpoint: reading variable %s: %w", variable.ScopeAndName(), err)
 		}
 	}
-	encoded, err := json.Marshal(header)
-	if err != nil {
-		return fmt.Errorf("checkpoint: encoding header: %w", err)
-	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		digest := sha256.New()
-		both := io.MultiWriter(w, digest)
-		length := binary.LittleEndian.AppendUint32(nil, uint32(len(encoded)))
-		for _, part := range [][]byte{[]byte(checkpointMagic), length, encoded, payload.Bytes()} {
-			if _, err := both.Write(part); err != nil {
-				return err
-			}
-		}
-		_, err := w.Write(digest.Sum(nil))
+	return checkpointFormat.Write(path, header, func(w io.Writer) error {
+		_, err := payload.WriteTo(w)
 		return err
 	})
-}
-
-// readCheckpoint returns the header and the bytes of the variables, after verifying the checksum.
-func readCheckpoint(path string) (*checkpointHeader, []byte, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading checkpoint: %w", err)
-	}
-	preamble := len(checkpointMagic) + 4
-	if len(content) < preamble+sha256.Size || string(content[:len(checkpointMagic)]) != checkpointMagic {
-		return nil, nil, fmt.Errorf("%s: not a vti checkpoint: expected a file that starts with %q, found %d bytes starting with %q",
-			path, checkpointMagic, len(content), content[:min(len(content), len(checkpointMagic))])
-	}
-	body, sum := content[:len(content)-sha256.Size], content[len(content)-sha256.Size:]
-	if actual := sha256.Sum256(body); !bytes.Equal(actual[:], sum) {
-		return nil, nil, fmt.Errorf("%s: damaged checkpoint: its SHA-256 is %x…, expected %x…", path, actual[:6], sum[:6])
-	}
-	headerLength := int(binary.LittleEndian.Uint32(body[len(checkpointMagic):]))
-	if headerLength > len(body)-preamble {
-		return nil, nil, fmt.Errorf("%s: damaged checkpoint: header of %d bytes in a file of %d", path, headerLength, len(content))
-	}
-	var header checkpointHeader
-	if err := json.Unmarshal(body[preamble:preamble+headerLength], &header); err != nil {
-		return nil, nil, fmt.Errorf("%s: damaged checkpoint header: %w", path, err)
-	}
-	if header.Version != checkpointVersion {
-		return nil, nil, fmt.Errorf("%s: checkpoint format version %d, this program reads version %d", path, header.Version, checkpointVersion)
-	}
-	return &header, body[preamble+headerLength:], nil
 }
 
 // RestoreCheckpoint creates the variables of the file in ctx, which must be empty, and returns the
 // step. The settings of the file must equal those given: a checkpoint continues only the run that
 // it was written by.
 func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessage) (step int, err error) {
-	header, payload, err := readCheckpoint(path)
+	var header checkpointHeader
+	payload, err := checkpointFormat.Read(path, &header)
 	if err != nil {
 		return 0, err
 	}
-	if difference := settingsDifference(header.Settings, settings); difference != "" {
-		return 0, fmt.Errorf("%s was written by a different run: %s", path, difference)
+	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
+		return 0, err
 	}
 	for _, variable := range header.Variables {
 		dtype, err := dtypes.DTypeString(variable.DType)
@@ -161,26 +113,4 @@ func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessa
 		return 0, fmt.Errorf("%s: damaged checkpoint: %d bytes left over", path, len(payload))
 	}
 	return header.Step, nil
-}
-
-// settingsDifference describes the first keys in which two JSON objects differ, or is empty.
-func settingsDifference(stored, current json.RawMessage) string {
-	var a, b map[string]json.RawMessage
-	if json.Unmarshal(stored, &a) != nil || json.Unmarshal(current, &b) != nil {
-		return "its settings cannot be read"
-	}
-	var differences []string
-	for _, key := range sortedKeys(a, b) {
-		if !bytes.Equal(a[key], b[key]) {
-			differences = append(differences, fmt.Sprintf("%s was %s and is now %s", key, orAbsent(a[key]), orAbsent(b[key])))
-		}
-	}
-	return strings.Join(differences, "; ")
-}
-
-func orAbsent(value json.RawMessage) string {
-	if value == nil {
-		return "absent"
-	}
-	return string(value)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -167,16 +166,4 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
 	})
-}
-
-// sortedKeys are the keys of all maps, once each, in order.
-func sortedKeys[V any](maps ...map[string]V) []string {
-	var keys []string
-	for _, m := range maps {
-		for key := range m {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }

@@ -1,0 +1,80 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type header struct {
+	Version int    `json:"version"`
+	Note    string `json:"note"`
+}
+
+var format = Format{Name: "test file", Magic: "test.one", Version: 3}
+
+func bytesOf(content string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, content)
+		return err
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, format.Write(path, header{3, "a note"}, bytesOf("payload")))
+	var read header
+	payload, err := format.Read(path, &read)
+	require.NoError(t, err)
+	assert.Equal(t, header{3, "a note"}, read)
+	assert.Equal(t, "payload", string(payload))
+}
+
+// Every single damaged byte, every truncation, and files of another kind are refused.
+func TestDamageIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, format.Write(path, header{3, "a note"}, bytesOf("payload")))
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var read header
+	for i := range content {
+		broken := append([]byte{}, content...)
+		broken[i] ^= 1
+		require.NoError(t, os.WriteFile(path, broken, 0o644))
+		_, err := format.Read(path, &read)
+		require.Error(t, err, "byte %d", i)
+		require.NoError(t, os.WriteFile(path, content[:i], 0o644))
+		_, err = format.Read(path, &read)
+		require.Error(t, err, "length %d", i)
+	}
+	require.NoError(t, os.WriteFile(path, content, 0o644))
+	_, err = Format{Name: "other file", Magic: "test.two", Version: 3}.Read(path, &read)
+	assert.ErrorContains(t, err, `not a other file: got`)
+	_, err = Format{Name: "test file", Magic: "test.one", Version: 4}.Read(path, &read)
+	assert.ErrorContains(t, err, "got checkpoint format version 3, want version 4")
+}
+
+// A payload that fails leaves the file as it was.
+func TestFailedWriteKeepsTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	require.NoError(t, format.Write(path, header{3, "kept"}, bytesOf("payload")))
+	failed := errors.New("no more")
+	require.ErrorIs(t, format.Write(path, header{3, "lost"}, func(io.Writer) error { return failed }), failed)
+	var read header
+	_, err := format.Read(path, &read)
+	require.NoError(t, err)
+	assert.Equal(t, "kept", read.Note)
+}
+
+func TestCheckSettings(t *testing.T) {
+	assert.NoError(t, CheckSettings("file", json.RawMessage(`{"a":1,"b":[2]}`), json.RawMessage(`{"b":[2],"a":1}`)))
+	err := CheckSettings("file", json.RawMessage(`{"a":1,"b":2}`), json.RawMessage(`{"a":3,"c":4}`))
+	assert.EqualError(t, err, "file was written by a different run: a was 1 and is now 3; b was 2 and is now absent; c was absent and is now 4")
+	assert.ErrorContains(t, CheckSettings("file", json.RawMessage(`[]`), json.RawMessage(`{}`)), "cannot be read")
+}
