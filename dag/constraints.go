@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // Constraints are what is known of the graph before the data, by the names of nodes.

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 func csvLine(row []float64) string {

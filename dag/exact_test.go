@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // chainData has columns a → b → c with unit noise.

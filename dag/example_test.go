@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // The exact posterior over graphs of a small table, with linear mechanisms.

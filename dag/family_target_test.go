@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/table"
 )
 
 // naiveLogJoint is log p(x_j, θ | x_pa) by loops over rows.

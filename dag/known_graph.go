@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // ReadGraph reads the names of nodes and the graph over them from a file: a network in BIF (*.bif),

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 var qualityRatings = flag.String("quality.insteval", "", "the file InstEval.csv of lme4, with columns s, d and y")

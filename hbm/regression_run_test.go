@@ -17,7 +17,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // runRegression runs a regression with settings that train quickly.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // ParquetSlices are the row groups of a Parquet file.

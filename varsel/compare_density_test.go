@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // TestFromOriginalInvertsToOriginal goes to the table's scale and back, for every way to scale a

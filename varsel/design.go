@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // layout assigns every column of a table to its use.

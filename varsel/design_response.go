@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // response returns the target [n], checked against the range of the likelihood, and the two texts

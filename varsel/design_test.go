@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // paperDesign is that of the paper's section 5.1: a column of ones of its own, nothing

@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // Published inclusion probabilities rest on priors that vti does not have: BIC, or coefficients ~

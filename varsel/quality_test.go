@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 var (

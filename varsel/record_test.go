@@ -11,7 +11,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/rundir"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 func TestReadRecordRefuses(t *testing.T) {

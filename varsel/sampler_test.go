@@ -15,8 +15,8 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/table"
 )
 
 // wideProblem has p predictors of pure noise.

@@ -15,9 +15,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/table"
 )
 
 // correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/table"
 )
 
 func TestStart(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/internal/table"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/table"
 )
 
 // likelihoodCase is a likelihood with the density of one response computed in the plainest way.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 )
 
 // Header is what the record of every run begins with. The applications embed it in theirs.

@@ -14,7 +14,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/table"
+	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
 

@@ -1,4 +1,5 @@
-// Package table reads a data table (CSV or Parquet) into typed columns.
+// Package table holds a data table as typed columns: read from a file (CSV or Parquet) by
+// [ReadFile], or made from columns in memory by [New].
 //
 // Everything that can be wrong with a file is an error that names the file, the line (of a CSV;
 // the row of a Parquet file), the column, what was expected and what was found.
@@ -28,4 +29,14 @@
 //		return err // diabetes.csv: no column "Y"; the nearest is "y"
 //	}
 //	fmt.Println(t.Rows(), y.Values[0])
+//
+// # Files
+//
+//	table.go    Table, Column, missing cells
+//	memory.go   tables from columns in memory
+//	file.go     reading a file, and how large it may be
+//	csv.go      CSV text
+//	parquet.go  Parquet, whole
+//	slices.go   Parquet, one row group at a time
+//	nearest.go  "did you mean" for names of columns
 package table

@@ -128,7 +128,7 @@ func TestParseCSVBadCells(t *testing.T) {
 }
 
 func TestReadFile(t *testing.T) {
-	table, err := ReadFile("../../testdata/diabetes.csv")
+	table, err := ReadFile("../testdata/diabetes.csv")
 	require.NoError(t, err)
 	assert.Equal(t, 442, table.Rows())
 	assert.Equal(t, strings.Split("age,sex,bmi,map,tc,ldl,hdl,tch,ltg,glu,y", ","), table.Names())
@@ -143,12 +143,12 @@ func TestReadFile(t *testing.T) {
 
 // TestProvenance checks every data file against the table of testdata/README.md.
 func TestProvenance(t *testing.T) {
-	readme, err := os.ReadFile("../../testdata/README.md")
+	readme, err := os.ReadFile("../testdata/README.md")
 	require.NoError(t, err)
-	files, err := filepath.Glob("../../testdata/*.csv")
+	files, err := filepath.Glob("../testdata/*.csv")
 	require.NoError(t, err)
 	for _, dir := range []string{"robust_vs", "trjp_block"} {
-		more, err := filepath.Glob("../../testdata/" + dir + "/*.csv")
+		more, err := filepath.Glob("../testdata/" + dir + "/*.csv")
 		require.NoError(t, err)
 		files = append(files, more...)
 	}
@@ -156,7 +156,7 @@ func TestProvenance(t *testing.T) {
 	for _, path := range files {
 		table, err := ReadFile(path)
 		require.NoError(t, err)
-		name, err := filepath.Rel("../../testdata", path)
+		name, err := filepath.Rel("../testdata", path)
 		require.NoError(t, err)
 		row := fmt.Sprintf("| %s | %d x %d | `%s` |", filepath.ToSlash(name), table.Rows(), len(table.Names()), table.Fingerprint)
 		assert.Contains(t, string(readme), row)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +31,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// Column is one typed column; its slices belong to the table and must not be changed.
+// Column is one typed column; its slices belong to the table and must not be changed. [Numbers] and
+// [Texts] make one in memory.
 type Column struct {
 	// Name is the column's header.
 	Name string
@@ -97,28 +97,18 @@ func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64)
 
 // Table is a set of columns of equal length.
 type Table struct {
-	// Path is the file the table was read from, as the caller spelled it.
+	// Path is the file the table was read from, as the caller spelled it, or the name of a table
+	// made in memory.
 	Path string
-	// Fingerprint is the SHA-256 of the file's bytes, in hexadecimal.
+	// Fingerprint is the SHA-256 of the file's bytes, in hexadecimal; for a table made in memory,
+	// of its columns.
 	Fingerprint string
 
 	columns []*Column
-	// places holds the source line (CSV) or row number from 1 (Parquet) of every row.
+	// places holds the source line (CSV) or row number from 1 (Parquet, memory) of every row.
 	places []int
 	// unit is what places count: "line" or "row".
 	unit string
-}
-
-// ReadFile reads a CSV file, or a Parquet file when the content is Parquet.
-func ReadFile(path string) (*Table, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		if os.IsNotExist(err) {
-			return nil, fmt.Errorf("%s: no such file", path)
-		}
-		return nil, fmt.Errorf("cannot read the table: %w", err)
-	}
-	return Parse(path, content)
 }
 
 // Parse reads a table from the bytes of a file; path only names the file in errors.
@@ -149,7 +139,7 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Place says where a row stands in the file: "line 12" of a CSV, "row 12" of a Parquet file.
+// Place says where a row stands in the file: "line 12" of a CSV, "row 12" of any other table.
 func (t *Table) Place(row int) string { return fmt.Sprintf("%s %d", t.unit, t.places[row]) }
 
 // Lookup returns the column called name. It is an error, which says the nearest names, when there

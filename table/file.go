@@ -1,0 +1,75 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	// maxFileBytes is the largest file that is read into memory. A table in memory takes about ten
+	// times the bytes of its CSV while it is parsed (a string header and two numbers a cell), so
+	// 4 GiB is what a machine of 64 GiB can parse; chosen by that arithmetic, not measured.
+	maxFileBytes = 4 << 30
+	// headBytes is how much of a file is looked at before the rest is read: enough to see that it
+	// is no text.
+	headBytes = 1 << 16
+)
+
+// ReadFile reads a CSV file, or a Parquet file when the content is Parquet. It refuses a file of
+// more than 4 GiB, and one whose first bytes are neither text nor Parquet before it reads on.
+func ReadFile(path string) (*Table, error) {
+	content, err := readContent(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, content)
+}
+
+// readContent returns the bytes of a file, which may be a pipe or a device without an end.
+func readContent(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s: no such file", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > maxFileBytes {
+		return nil, tooLarge(path, fmt.Sprintf("%.1f GiB", float64(info.Size())/(1<<30)))
+	}
+	content, err := readBounded(path, file, maxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// readBounded reads at most limit bytes, and no more than the head of what is no table.
+func readBounded(path string, source io.Reader, limit int64) ([]byte, error) {
+	var content bytes.Buffer
+	if _, err := io.CopyN(&content, source, min(headBytes, limit)); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	head := content.Bytes()
+	if !bytes.HasPrefix(head, parquetMagic) {
+		if i := bytes.IndexByte(head, 0); i >= 0 {
+			if _, err := cleanText(head); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+	if _, err := io.CopyN(&content, source, limit+1-int64(content.Len())); err != nil && err != io.EOF {
+		return nil, fmt.Errorf("cannot read the table: %w", err)
+	}
+	if int64(content.Len()) > limit {
+		return nil, tooLarge(path, fmt.Sprintf("more than %d bytes", limit))
+	}
+	return content.Bytes(), nil
+}
+
+func tooLarge(path, got string) error {
+	return fmt.Errorf("%s: the file is too large to hold as a table in memory: got %s, want at most %d GiB; keep the columns and rows you need", path, got, maxFileBytes>>30)
+}

@@ -1,0 +1,100 @@
+package table
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+)
+
+// Numbers returns a Numeric column in memory, one value a row; NaN is a missing cell. The values
+// are copied. An infinite value is an error of [New].
+func Numbers(name string, values []float64) *Column {
+	c := &Column{Name: name, Kind: Numeric, Values: slices.Clone(values)}
+	for row, v := range values {
+		if v != v {
+			c.Missing++
+		}
+		if math.IsInf(v, 0) && c.defect == nil {
+			c.defect = fmt.Errorf("row %d, column %q: got %v, want a finite number or NaN for a missing one", row+1, name, v)
+		}
+	}
+	return c
+}
+
+// Texts returns a Factor column in memory, one text a row; its levels are the distinct texts in
+// byte order. As in a CSV file "", "NA", "NaN", "nan", "null" and "." are missing cells.
+func Texts(name string, values []string) *Column {
+	missing := make([]bool, len(values))
+	for row, text := range values {
+		missing[row] = missingTokens[text]
+	}
+	return newFactor(name, values, missing)
+}
+
+// New returns a table of columns in memory, which [Numbers] and [Texts] make. The name stands where
+// the path of a file stands in errors and results. It is an error when there are no columns or no
+// rows, columns differ in length, a name is empty or given twice, or a value is infinite.
+func New(name string, columns ...*Column) (*Table, error) {
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("%s: got no columns, want at least one", name)
+	}
+	t := &Table{Path: name, unit: "row", columns: slices.Clone(columns)}
+	rows := columns[0].length()
+	for _, c := range columns {
+		if n := c.length(); n != rows {
+			return nil, fmt.Errorf("%s: got %d rows in column %q, want %d as in column %q", name, n, c.Name, rows, columns[0].Name)
+		}
+		if c.defect != nil {
+			return nil, fmt.Errorf("%s: %w", name, c.defect)
+		}
+	}
+	if rows == 0 {
+		return nil, fmt.Errorf("%s: got columns without rows, want at least one row", name)
+	}
+	if err := checkNames(t.Names(), name+": "); err != nil {
+		return nil, err
+	}
+	t.places = make([]int, rows)
+	for row := range t.places {
+		t.places[row] = row + 1
+	}
+	digest := sha256.New()
+	for _, c := range columns {
+		c.digest(digest)
+	}
+	t.Fingerprint = hex.EncodeToString(digest.Sum(nil))
+	return t, nil
+}
+
+// length is the number of rows of the column.
+func (c *Column) length() int {
+	if c.Kind == Factor {
+		return len(c.Codes)
+	}
+	return len(c.Values)
+}
+
+// digest writes the column to a hash, so that tables with equal hashes have equal names and cells.
+func (c *Column) digest(to hash.Hash) {
+	text := func(s string) {
+		binary.Write(to, binary.LittleEndian, int64(len(s)))
+		to.Write([]byte(s))
+	}
+	text(c.Name)
+	binary.Write(to, binary.LittleEndian, int64(c.Kind))
+	for row := range c.length() {
+		if c.Kind == Factor {
+			text(c.Text(row))
+			continue
+		}
+		bits := math.Float64bits(c.Values[row])
+		if c.Values[row] != c.Values[row] {
+			bits = math.Float64bits(math.NaN()) // one of the many NaNs
+		}
+		binary.Write(to, binary.LittleEndian, bits)
+	}
+}
