@@ -10,8 +10,10 @@
 //	m := hbm.NewModel()
 //	group, sample := m.Plate("group", 3), m.Plate("sample", 50)
 //	mean := m.Latent("mean", hbm.Normal(hbm.Number(0), hbm.Number(1)), hbm.Event(2))
-//	groupMean := m.Latent("group mean", hbm.Normal(mean, hbm.Number(0.2)), hbm.On(group), hbm.Event(2))
-//	x := m.Observed("x", hbm.Normal(groupMean, hbm.Number(0.05)), hbm.On(group, sample), hbm.Event(2))
+//	groupMean := m.Latent("group mean",
+//		hbm.Normal(mean, hbm.Number(0.2)), hbm.On(group), hbm.Event(2))
+//	x := m.Observed("x",
+//		hbm.Normal(groupMean, hbm.Number(0.05)), hbm.On(group, sample), hbm.Event(2))
 //
 // Groups of different sizes: a plate of all samples that is nested in the groups by an index,
 // Plate.In. A plate may be nested in several others, which are then crossed, such as ratings in
@@ -22,7 +24,8 @@
 // Fit trains a Family on data and returns a Posterior, which draws latent variables at all levels
 // and estimates the evidence lower bound:
 //
-//	posterior, err := hbm.Fit(ctx, device, m, hbm.Values{x: numbers}, hbm.Config{Batch: map[*hbm.Plate]int{group: 20}})
+//	config := hbm.Config{Batch: map[*hbm.Plate]int{group: 20}}
+//	posterior, err := hbm.Fit(ctx, device, m, hbm.Values{x: numbers}, config)
 //	elbo, se, err := posterior.ELBO(1000, "elbo")
 //	draws, err := posterior.Sample(1000, "posterior")
 //
@@ -34,10 +37,10 @@
 //
 // # Notation
 //
-//	here            papers            meaning                                                    shape
-//	Plate           P                 repetition                                                 size Card(P)
-//	Variable        θ_i, X            template of random variables                               [plates..., event...]
-//	Members         N_i               number of variables of a template                          product of plate sizes
-//	Link            l_i               real numbers to values                                     [..., Dim] -> [..., event...]
-//	draws                             Monte Carlo draws, an axis after the plates in graphs      [plates..., draws, event...]
+//	here      papers  meaning                                     shape
+//	Plate     P       repetition                                  size Card(P)
+//	Variable  θ_i, X  template of random variables                [plates..., event...]
+//	Members   N_i     number of variables of a template           product of plate sizes
+//	Link      l_i     real numbers to values                      [..., Dim] -> [..., event...]
+//	draws             Monte Carlo draws, an axis after the plates [plates..., draws, event...]
 package hbm

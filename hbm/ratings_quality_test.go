@@ -95,7 +95,8 @@ func (r *ratings) predictive(draws *Draws) float64 {
 // all of them, to set against restricted maximum likelihood by lme4 (students 0.1062, lecturers
 // 0.2737, residual 1.3872, intercept 3.2542), and the log density of a tenth when it is held out:
 //
-//	GOMAXPROCS=1 go test -tags quality -run TestQualityOfRatings -v ./hbm -quality.insteval InstEval.csv -quality.batch 7000
+//	GOMAXPROCS=1 go test -tags quality -run TestQualityOfRatings -v ./hbm \
+//	    -quality.insteval InstEval.csv -quality.batch 7000
 func TestQualityOfRatings(t *testing.T) {
 	if *qualityRatings == "" {
 		t.Skip("needs -quality.insteval")

@@ -120,7 +120,8 @@ const logNoiseSD = 2
 // correlations of varying effects, and noise, for one model or, with Select, for every choice of
 // terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
 //
-//	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,   u_gj ~ N(0, I),   Λ_g = diag(s_g) L_g,
+//	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
+//	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
 //
 // where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
 // of them are integrated out; those of others are coordinates.

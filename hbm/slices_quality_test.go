@@ -69,7 +69,8 @@ func (v *evidence) exact() (logEvidence float64, mean []float64, sd float64) {
 // TestTrainingBySlices writes data of Gaussian random effects with ten million latent numbers (a
 // million groups of ten, five samples each) to a Parquet file, and trains on it by slices:
 //
-//	GOMAXPROCS=1 go test -tags quality -run TestTrainingBySlices -v -timeout 60m ./hbm -quality.families amortized-branch -quality.steps 4000 -quality.batch 500
+//	GOMAXPROCS=1 go test -tags quality -run TestTrainingBySlices -v -timeout 60m ./hbm \
+//	    -quality.families amortized-branch -quality.steps 4000 -quality.batch 500
 func TestTrainingBySlices(t *testing.T) {
 	const dim, samples, perSlice = 10, 5, 10000
 	groups := int(*qualityMillions * 1e6 / dim)

@@ -34,7 +34,8 @@ type ListConfig struct {
 // last of them item i, every later item j has a hazard π_j, its probability to be the next member
 // if none between is:
 //
-//	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),  logit π_j = a_j + e_j·h(members so far)
+//	q(next = j) = π_j ∏_{i<l<j} (1 − π_l),  q(no more) = ∏_{l>i} (1 − π_l),
+//	logit π_j = a_j + e_j·h(members so far)
 //
 // and after k members there are no more. With e = 0, where it starts, items are members
 // independently. So it is the same family as an autoregressive network over p bits, in which bits

@@ -10,11 +10,11 @@
 // decisions are made on the host, each chain from a random stream of its own, so a run depends only
 // on its seed and settings. One iteration is a fixed sequence of moves:
 //
-//	| move  | what it proposes                                       | accepted with min(1, ·) of            |
-//	| Jump  | another outcome of one site, both uniform              | π'/π · g(θ_K | R) / g(θ_J' | R)       |
-//	| Swap  | to exchange the differing outcomes of two like sites   | the same                              |
-//	| Walk  | one active coordinate plus a normal step               | π'/π                                  |
-//	| Joint | all active coordinates plus a correlated normal step   | π'/π                                  |
+//	move   proposal                                              accepted with min(1, ·) of
+//	Jump   another outcome of one site, both uniform             π'/π · g(θ_K | R) / g(θ_J' | R)
+//	Swap   exchange of differing outcomes of two like sites      the same
+//	Walk   one active coordinate plus a normal step              π'/π
+//	Joint  all active coordinates plus a correlated normal step  π'/π
 //
 // A change of model keeps the coordinates R active, switches K off and J on. The values of J are
 // drawn afresh, always, from a normal density g(· | R), and those of K pay g of the value they had.
@@ -37,11 +37,11 @@
 // Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a
 // set of predictors that stand in for others: look at RHat and ESS before anything else.
 //
-//	| here       | paper   | meaning                                        | shape            |
-//	| codes      | m       | outcomes of the sites                          | [S] per draw     |
-//	| mask       | A(m)    | active coordinates                             | [D] per draw     |
-//	| theta      | θ_m     | parameters, 0 where inactive                   | [D] per draw     |
-//	| logDensity |         | log p(m) + log η(θ | m), natural logarithm     | scalar per draw  |
+//	here        paper  meaning                                     shape
+//	codes       m      outcomes of the sites                       [S] per draw
+//	mask        A(m)   active coordinates                          [D] per draw
+//	theta       θ_m    parameters, 0 where inactive                [D] per draw
+//	logDensity         log p(m) + log η(θ | m), natural logarithm  scalar per draw
 //
 // Use:
 //

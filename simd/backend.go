@@ -32,7 +32,7 @@ var _ backends.Backend = (*Backend)(nil)
 //
 //	isa=portable|avx2|avx512   instruction set; default: the best this CPU has
 //	threads=N                  goroutines that compute; default: GOMAXPROCS
-//	fuse=on|off                off runs every operation as a pass of its own, for debugging; default: on
+//	fuse=on|off                default: on; off runs each operation alone, for debugging
 //
 // Results depend on isa (in the last bits) and never on threads.
 func New(options string) (backends.Backend, error) {

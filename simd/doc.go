@@ -36,7 +36,7 @@
 //	residual masked network, forward and backward, batch 1024 (BenchmarkMADE)
 //	    5 layers × 5 blocks × width 16             2.1 ms
 //	    4 layers × 6 blocks × width 128             31 ms
-//	    4 layers × 6 blocks × width 512            235 ms, 340 GFLOP/s counting masked weights as dense
+//	    4 layers × 6 blocks × width 512            235 ms, 340 GFLOP/s counting masks as dense
 //	ten operations over 64 MiB (BenchmarkChain)    9.8 ms, a copy takes 5.2 ms
 //	200 operations on scalars (BenchmarkOverhead)    7 µs
 //	compiling 8,568 nodes (BenchmarkCompile)        42 ms

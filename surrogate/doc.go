@@ -9,10 +9,10 @@
 //
 // Notation:
 //
-//	here      paper     meaning                                                           shape
-//	models    m         models by their index in the order of space.All                   [B]
-//	rewards   y         −log h of each draw                                               [B]
-//	mean, sd  μ_t, σ_t  belief about f(m) (eq. 25, 26)                                    per model
+//	here      paper     meaning                                                          shape
+//	models    m         models by their index in the order of space.All                  [B]
+//	rewards   y         −log h of each draw                                              [B]
+//	mean, sd  μ_t, σ_t  belief about f(m) (eq. 25, 26)                                   per model
 //	noise     σ_ε²      variance of the reward of a single draw of a model
 //	movement            how far the flow has moved f since the previous batch, in nats
 //	beta      β         weight of sd in the upper confidence bound (eq. 27)

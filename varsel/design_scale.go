@@ -12,7 +12,8 @@ import (
 // of the table. With x the columns of the table, y its response and o the offset,
 //
 //	working column j = (x_j − Mean_j) / SD_j,   working y = (y − o − YMean) / YSD,
-//	β_j = YSD θ_j / SD_j,   β_level = YSD θ_level / SD_level + (YMean − Σ_{j≠level} β_j Mean_j) / c,
+//	β_j = YSD θ_j / SD_j,
+//	β_level = YSD θ_level / SD_level + (YMean − Σ_{j≠level} β_j Mean_j) / c,
 //
 // where level is the coordinate of the column that is constant (the intercept, or an always-in
 // column) and c its value.

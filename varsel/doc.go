@@ -25,7 +25,8 @@
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	// handle err
-//	d, err := varsel.NewDesign(t, varsel.DesignOptions{Target: "y", Likelihood: varsel.GaussianLikelihood})
+//	options := varsel.DesignOptions{Target: "y", Likelihood: varsel.GaussianLikelihood}
+//	d, err := varsel.NewDesign(t, options)
 //	// handle err
 //	r, err := varsel.Exact(ctx, varsel.ExactProblem{
 //		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(),

@@ -42,7 +42,8 @@ const largestTable = 16
 // predictors, each sampler of models against long reversible-jump runs. It prints a table and draws
 // cross-entropies.
 //
-//	go test -v -tags quality -run TestCardinality -timeout 10h ./cmd/vti -args -cardinality.out DIR
+//	go test -v -tags quality -run TestCardinality -timeout 10h ./cmd/vti \
+//	    -args -cardinality.out DIR
 func TestCardinality(t *testing.T) {
 	out := *cardinalityOut
 	if out == "" {

@@ -1,13 +1,14 @@
 // Command vti says which predictors of a data table matter, and by how much.
 //
-//	vti varsel data.csv --target y                trains, certifies, prints the answer and keeps it in a run directory
+//	vti varsel data.csv --target y                trains, certifies, prints and keeps the answer
 //	vti varsel --resume runs/varsel-…             continues a run that was stopped or killed
-//	vti exact data.csv --target y                 the same answer by going through every model (Gaussian likelihood)
-//	vti dag data.csv                              which columns depend on which: the posterior over directed acyclic graphs
-//	vti exact dag data.csv                        the same with linear mechanisms, from scores in closed form
-//	vti hbm data.csv --formula 'y ~ x + (x | g)'  hierarchical regressions, and with --select which terms matter and which vary by group
+//	vti exact data.csv --target y                 the same by going through every model (Gaussian)
 //	vti rjmcmc varsel data.csv --target y         the same by reversible-jump MCMC
-//	vti rjmcmc dag data.csv --prior-orders        graphs with linear mechanisms by reversible-jump MCMC, for few nodes
+//	vti dag data.csv                              which columns depend on which: acyclic graphs
+//	vti exact dag data.csv                        the same from scores in closed form
+//	vti rjmcmc dag data.csv --prior-orders        the same by reversible-jump MCMC (few nodes)
+//	vti hbm data.csv --formula 'y ~ x + (x | g)'  regressions with effects by group; --select asks
+//	                                              which terms matter and which vary by group
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
 // Progress goes to standard error and the answer to standard output; with --json standard output is

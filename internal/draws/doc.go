@@ -4,15 +4,15 @@
 // A draw is a model, the parameters of that model, and log densities. The columns, the same in both
 // formats:
 //
-//	| column             | of         | meaning                                                             |
-//	| log_p__            | IID        | log p(m) + log p(y, θ | m), natural logarithm                       |
-//	| log_q__            | IID        | log q(m, θ), the density of the approximation that was drawn from   |
-//	| lp__               | Chains     | what log_p__ is for IID                                             |
-//	| chain__            | Chains     | number of the chain, from 1                                         |
-//	| model__            | both       | number of the model: its outcomes in mixed radix, first site most   |
-//	|                    |            | significant; NaN in spaces of more than 2^53 models                 |
-//	| gamma.1 … gamma.S  | both       | outcome of each site                                                |
-//	| beta.1 … beta.D    | both       | parameters, 0 where the model does not use the coordinate           |
+//	column              of      meaning
+//	log_p__             IID     log p(m) + log p(y, θ | m), natural logarithm
+//	log_q__             IID     log q(m, θ), density of the approximation drawn from
+//	lp__                Chains  what log_p__ is for IID
+//	chain__             Chains  number of the chain, from 1
+//	model__             both    number of the model: its outcomes in mixed radix, first
+//	                            site most significant; NaN beyond 2^53 models
+//	gamma.1 … gamma.S   both    outcome of each site
+//	beta.1 … beta.D     both    parameters, 0 where the model does not use the coordinate
 //
 // [CmdStanCSV] files follow the conventions of CmdStan: lines that begin with # carry the settings,
 // the names of array elements have 1-based indices after dots, columns of the sampler end in two
@@ -25,7 +25,8 @@
 // The header, with the names of sites and coordinates, travels as one line of JSON in a comment of
 // the CSV and in the key-value metadata of the Parquet file.
 //
-//	w, err := draws.NewWriter("draws.parquet", draws.Parquet, draws.Header{Cards: []int{2, 2}, Coordinates: names})
+//	header := draws.Header{Cards: []int{2, 2}, Coordinates: names}
+//	w, err := draws.NewWriter("draws.parquet", draws.Parquet, header)
 //	if err != nil {
 //		return err
 //	}

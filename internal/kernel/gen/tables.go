@@ -35,7 +35,8 @@ func writeTables(dir string) {
 	}
 }
 
-// vectorTable writes an assignment for every kernel of Vectors. Kernels that trust lengths are wrapped in a check.
+// vectorTable writes an assignment for every kernel of Vectors. Kernels that trust lengths are
+// wrapped in a check.
 func vectorTable(text *bytes.Buffer, m *machine) {
 	assign := func(field, check string) {
 		kernel := lowerFirst(field) + m.suffix()

@@ -1,0 +1,18 @@
+//go:build !cgo || !linux
+
+package gpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Without XLA in the build, which plugin is given makes no difference.
+func TestWithoutXLATheBuildIsNamed(t *testing.T) {
+	for _, options := range []Options{{Kind: CUDA}, {Kind: XLACPU, Plugin: "absent.so"}} {
+		_, err := OpenWith(options)
+		require.ErrorIs(t, err, errNoXLA)
+		require.ErrorContains(t, err, "device "+options.Kind.String())
+	}
+}
