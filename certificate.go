@@ -2,31 +2,27 @@ package vti
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 )
 
-// Verdict says how far a certified answer can be believed.
-type Verdict int
+// Verdict says how far a certified answer can be believed. Its text is "trusted", "doubtful" or
+// "failed".
+type Verdict = verdict.Verdict
 
+// The verdicts, from worst to best.
 const (
-	// Failed: the importance weights are too heavy-tailed for any conclusion.
-	Failed Verdict = iota
-	// Doubtful: the answer may be right, but the weights do not show it.
-	Doubtful
-	// Trusted: the weights are well behaved and the errors small.
-	Trusted
+	// Failed: the answer must not be used.
+	Failed = verdict.Failed
+	// Doubtful: the answer may be right, but the computation does not show it.
+	Doubtful = verdict.Doubtful
+	// Trusted: the answer holds to within its standard errors.
+	Trusted = verdict.Trusted
 )
-
-// String returns "trusted", "doubtful" or "failed".
-func (v Verdict) String() string {
-	return [...]string{"failed", "doubtful", "trusted"}[v]
-}
 
 // Certificate is what importance weighting finds about a posterior: corrected model probabilities,
 // evidences with their errors, and whether to believe them.
@@ -204,119 +200,43 @@ func (s *WeightedSample) probability(event func(code []int32) bool) (probability
 	return probability, math.Sqrt(variance)
 }
 
-// Limits of the verdict. Beyond k̂ = psis.Reliable importance sampling converges too slowly to be
-// practical; beyond 1 the weights have no mean (Vehtari et al. 2024).
-const (
-	hopelessKHat    = 1.0
-	wantedESS       = 400
-	leastESS        = 50
-	wantedEventSE   = 0.02
-	hopelessEventSE = 0.1
-	badModelMass    = 0.1
-	nonFiniteShare  = 0.01
-	wantedRHat      = 1.01
-	hopelessRHat    = 1.1
-
-	wantedEvidenceSE   = 0.2 // nats, of all models together
-	hopelessEvidenceSE = 0.5
-)
-
 // lower makes the verdict at most what is given, for a reason.
 func (c *Certificate) lower(to Verdict, format string, args ...any) {
-	j := judgement{c.Verdict, c.Reasons}
-	j.lower(to, format, args...)
-	c.Verdict, c.Reasons = j.verdict, j.reasons
+	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+	j.Lower(to, format, args...)
+	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }
 
-// judge sets the verdict and its reasons. worstSE is the largest standard error of a single model's
-// probability.
+// judge sets the verdict and its reasons.
 func (c *Certificate) judge() {
-	j := judgement{verdict: Trusted}
+	j := verdict.New()
 	if c.RHat > 0 {
-		j.chains(c.RHat)
+		j.Chains(c.RHat)
 	} else {
-		j.weights(c.KHat)
+		j.Weights(c.KHat)
 	}
-	j.size(c.ESS, c.Draws)
+	j.Size(c.ESS, c.Draws)
 	var worstSE float64
 	for _, model := range c.Models {
 		worstSE = math.Max(worstSE, model.SE)
 	}
-	switch {
-	case !(worstSE <= hopelessEventSE):
-		j.lower(Failed, "the standard error of a model probability is %.2g", worstSE)
-	case worstSE > wantedEventSE:
-		j.lower(Doubtful, "the standard error of a model probability is %.2g", worstSE)
-	}
-	j.evidence(c.LogEvidenceSE)
-	j.nonFinite(c.NonFinite, c.Draws)
-	c.Verdict, c.Reasons = j.verdict, j.reasons
+	j.Event(worstSE, "a model")
+	j.Evidence(c.LogEvidenceSE)
+	j.NonFinite(c.NonFinite, c.Draws)
+	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }
 
 // JudgeWeights says how far an evidence from importance weights can be believed, and why not
 // further: for a posterior without models, by the limits of Certificate. kHat is the Pareto shape
 // of the weights, ess their effective number among draws, of which nonFinite had a density that was
 // not finite, and logEvidenceSE the standard error of the log evidence in nats.
-func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (verdict Verdict, reasons []string) {
-	j := judgement{verdict: Trusted}
-	j.weights(kHat)
-	j.size(ess, draws)
-	j.evidence(logEvidenceSE)
-	j.nonFinite(nonFinite, draws)
-	return j.verdict, j.reasons
-}
-
-// judgement is a verdict in the making, with the reasons for it.
-type judgement struct {
-	verdict Verdict
-	reasons []string
-}
-
-func (j *judgement) lower(to Verdict, format string, args ...any) {
-	j.verdict = min(j.verdict, to)
-	j.reasons = append(j.reasons, fmt.Sprintf(format, args...))
-}
-
-func (j *judgement) chains(rHat float64) {
-	switch {
-	case !(rHat <= hopelessRHat):
-		j.lower(Failed, "R-hat of the chains is %.2f, above %.1f", rHat, hopelessRHat)
-	case rHat > wantedRHat:
-		j.lower(Doubtful, "R-hat of the chains is %.3f, above %.2f", rHat, wantedRHat)
-	}
-}
-
-func (j *judgement) weights(kHat float64) {
-	switch {
-	case math.IsNaN(kHat) || kHat > hopelessKHat:
-		j.lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", kHat, hopelessKHat)
-	case kHat > psis.Reliable:
-		j.lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", kHat, psis.Reliable)
-	}
-}
-
-func (j *judgement) size(ess float64, draws int) {
-	switch {
-	case !(ess >= leastESS):
-		j.lower(Failed, "only %.0f effective draws of %d", ess, draws)
-	case ess < wantedESS:
-		j.lower(Doubtful, "only %.0f effective draws of %d", ess, draws)
-	}
-}
-
-func (j *judgement) evidence(se float64) {
-	switch {
-	case !(se <= hopelessEvidenceSE):
-		j.lower(Failed, "the standard error of the log evidence is %.2g", se)
-	case se > wantedEvidenceSE:
-		j.lower(Doubtful, "the standard error of the log evidence is %.2g", se)
-	}
-}
-
-func (j *judgement) nonFinite(count, draws int) {
-	if share := float64(count) / float64(max(draws, 1)); share > nonFiniteShare {
-		j.lower(Failed, "%.1f%% of the draws have a log density that is not finite", 100*share)
-	}
+func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (Verdict, []string) {
+	j := verdict.New()
+	j.Weights(kHat)
+	j.Size(ess, draws)
+	j.Evidence(logEvidenceSE)
+	j.NonFinite(nonFinite, draws)
+	return j.Verdict, j.Reasons
 }
 
 // sortModels orders by certified probability, the largest first; ties by code, so that the order is

@@ -9,36 +9,26 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
+// A certificate is judged by its weights or by its chains, by its draws, and by the worst error of
+// a model; package verdict has the limits.
 func TestJudge(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	good := Certificate{KHat: 0.3, ESS: 5000, Draws: 10_000, Models: []ModelEstimate{{SE: 0.01}, {SE: 0.001}}}
-	for _, test := range []struct {
-		name    string
+	nan := math.NaN()
+	for name, test := range map[string]struct {
 		change  func(c *Certificate)
 		verdict Verdict
-		reason  string // part of the only reason
+		reason  string
 	}{
-		{"good", func(*Certificate) {}, Trusted, ""},
-		{"k̂ at its limit", func(c *Certificate) { c.KHat = 0.7 }, Trusted, ""},
-		{"k̂ above it", func(c *Certificate) { c.KHat = 0.71 }, Doubtful, "k̂ is 0.71, above 0.7"},
-		{"k̂ at one", func(c *Certificate) { c.KHat = 1 }, Doubtful, "k̂ is 1.00, above 0.7"},
-		{"k̂ above one", func(c *Certificate) { c.KHat = 1.01 }, Failed, "k̂ is 1.01, above 1.0"},
-		{"k̂ unknown", func(c *Certificate) { c.KHat = inf }, Failed, "k̂ is +Inf"},
-		{"k̂ not a number", func(c *Certificate) { c.KHat = nan }, Failed, "k̂ is NaN"},
-		{"enough draws", func(c *Certificate) { c.ESS = 400 }, Trusted, ""},
-		{"few draws", func(c *Certificate) { c.ESS = 399 }, Doubtful, "only 399 effective draws of 10000"},
-		{"very few draws", func(c *Certificate) { c.ESS = 49 }, Failed, "only 49 effective draws of 10000"},
-		{"no weights", func(c *Certificate) { c.ESS = nan }, Failed, "effective draws"},
-		{"precise enough", func(c *Certificate) { c.Models[1].SE = 0.02 }, Trusted, ""},
-		{"imprecise", func(c *Certificate) { c.Models[1].SE = 0.021 }, Doubtful, "standard error of a model probability is 0.021"},
-		{"useless", func(c *Certificate) { c.Models[0].SE = 0.11 }, Failed, "standard error of a model probability is 0.11"},
-		{"error unknown", func(c *Certificate) { c.Models[0].SE = nan }, Failed, "standard error of a model probability is NaN"},
-		{"some non-finite", func(c *Certificate) { c.NonFinite = 100 }, Trusted, ""},
-		{"many non-finite", func(c *Certificate) { c.NonFinite = 101 }, Failed, "1.0% of the draws"},
+		"good":              {func(*Certificate) {}, Trusted, ""},
+		"k̂":                {func(c *Certificate) { c.KHat = 0.71 }, Doubtful, "k̂ is 0.71, above 0.7"},
+		"chains":            {func(c *Certificate) { c.KHat, c.RHat = nan, 1.2 }, Failed, "R-hat of the chains is 1.20"},
+		"chains that agree": {func(c *Certificate) { c.KHat, c.RHat = nan, 1.001 }, Trusted, ""},
+		"few draws":         {func(c *Certificate) { c.ESS = 399 }, Doubtful, "only 399 effective draws of 10000"},
+		"worst model":       {func(c *Certificate) { c.Models[1].SE = 0.021 }, Doubtful, "standard error of a model probability is 0.021"},
+		"evidence":          {func(c *Certificate) { c.LogEvidenceSE = 0.6 }, Failed, "log evidence is 0.6"},
+		"many non-finite":   {func(c *Certificate) { c.NonFinite = 101 }, Failed, "1.0% of the draws"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := good
-			c.Models = append([]ModelEstimate(nil), good.Models...)
+		t.Run(name, func(t *testing.T) {
+			c := Certificate{KHat: 0.3, ESS: 5000, Draws: 10_000, Models: []ModelEstimate{{SE: 0.01}, {SE: 0.001}}}
 			test.change(&c)
 			c.judge()
 			require.Equal(t, test.verdict, c.Verdict, c.Reasons)

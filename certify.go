@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
 )
 
@@ -221,7 +222,7 @@ func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 	exceeding := 0.0
 	for _, i := range order {
 		c.KHat = c.Models[i].KHat
-		if exceeding += c.Models[i].Certified; exceeding > badModelMass {
+		if exceeding += c.Models[i].Certified; exceeding > verdict.BadMass {
 			break
 		}
 	}

@@ -57,9 +57,9 @@ func summary(run *StoredRun) compare.Run {
 	s := compare.Run{RunDir: run.Dir, Command: run.Record.Command, Seed: run.Record.Seed}
 	switch {
 	case run.Result.Certificate != nil:
-		s.Verdict = run.Result.Certificate.Verdict
+		s.Verdict = run.Result.Certificate.Verdict.String()
 	case run.Result.Diagnostics != nil:
-		s.Verdict = run.Result.Diagnostics.Verdict
+		s.Verdict = run.Result.Diagnostics.Verdict.String()
 	}
 	return s
 }

@@ -81,7 +81,7 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 				Fit: vti.Config{Steps: 800, Batch: 512, Seed: 1}, Certify: vti.CertifyConfig{Draws: 1 << 16}, Dir: t.TempDir(),
 			})
 			require.NoError(t, err)
-			require.NotEqual(t, "failed", result.Certificate.Verdict, result.Certificate.Reasons)
+			require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 			require.Len(t, result.Models, 128)
 			var certified, trained float64
 			for _, model := range result.Models {

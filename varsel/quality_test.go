@@ -118,7 +118,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 		result.Certificate.Verdict, float64(result.Certificate.KHat), certifiedTV, inclusionError, evidenceError, trainedTV, divergence,
 		float64(*result.Loss)+float64(*result.LogEvidence), result.Seconds.Train, result.Seconds.Certify)
 	require.Greater(t, listed, 0.9)
-	require.NotEqual(t, "failed", result.Certificate.Verdict)
+	require.NotEqual(t, vti.Failed, result.Certificate.Verdict)
 	require.Less(t, certifiedTV, 0.03)
 	require.Less(t, inclusionError, 0.02)
 }

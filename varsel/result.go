@@ -1,6 +1,9 @@
 package varsel
 
-import "github.com/transdim/vti/internal/report"
+import (
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/report"
+)
 
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
@@ -45,12 +48,12 @@ type Seconds struct {
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
-	Verdict       string  `json:"verdict"`        // trusted, doubtful or failed
-	KHat          Number  `json:"khat"`           // of weights; null if chains gave the answer
-	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
-	ESS           Number  `json:"ess"`
-	Draws         int     `json:"draws"`
-	ModelsChecked int     `json:"models_checked"`
+	Verdict       vti.Verdict `json:"verdict"`
+	KHat          Number      `json:"khat"`           // of weights; null if chains gave the answer
+	RHat          *Number     `json:"rhat,omitempty"` // of the chains, if they gave the answer
+	ESS           Number      `json:"ess"`
+	Draws         int         `json:"draws"`
+	ModelsChecked int         `json:"models_checked"`
 	// every model was checked; else those that q(m) proposed, and others can have been missed
 	Complete bool     `json:"complete"`
 	Reasons  []string `json:"reasons,omitempty"`
@@ -59,8 +62,8 @@ type CertificateReport struct {
 // ChainReport is how well the chains of a sampler mixed: the worst value over all inclusion
 // indicators and the log density.
 type ChainReport struct {
-	Verdict string `json:"verdict"` // trusted, doubtful or failed
-	Chains  int    `json:"chains"`
+	Verdict vti.Verdict `json:"verdict"`
+	Chains  int         `json:"chains"`
 	// Exchanges are the shares of exchanges accepted between neighbouring temperatures, and
 	// RoundTrips counts states that went all the way and back.
 	Exchanges  []Number `json:"exchanges,omitempty"`
@@ -68,6 +71,8 @@ type ChainReport struct {
 	Draws      int      `json:"draws"` // kept, of each chain
 	RHat       Number   `json:"rhat"`
 	ESS        Number   `json:"ess"`
+	// Reasons say what kept the verdict from being trusted.
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // Inclusion is the posterior probability that a predictor is in the model.
@@ -120,10 +125,13 @@ const (
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
 // believed, else 0.
 func (r *Result) ExitStatus() int {
-	if r.Certificate != nil && r.Certificate.Verdict == "failed" || r.Diagnostics != nil && r.Diagnostics.Verdict == "failed" {
-		return 3
+	switch {
+	case r.Certificate != nil:
+		return r.Certificate.Verdict.ExitStatus()
+	case r.Diagnostics != nil:
+		return r.Diagnostics.Verdict.ExitStatus()
 	}
-	return 0
+	return 0 // exact
 }
 
 func number(x float64) *Number {

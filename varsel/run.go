@@ -112,7 +112,7 @@ func (p *Problem) newResult(command string) *Result {
 func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
-		Verdict: c.Verdict.String(), KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
+		Verdict: c.Verdict, KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {

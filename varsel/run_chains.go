@@ -11,19 +11,14 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// Limits of the verdict on chains: up to trustedRHat they agree, beyond failedRHat they have not
-// found the same posterior (Vehtari et al. 2021).
-const (
-	trustedRHat = 1.01
-	failedRHat  = 1.1
-	trustedESS  = 400
-	// Predictors that are rarer do not count for the verdict where models are lists: thousands of
-	// them are in a draw or two, which is neither here nor there.
-	rareInclusion = 0.01
-)
+// rareInclusion is the least probability of predictors that count for the verdict where models are
+// lists: thousands of rarer ones are in a draw or two, which says nothing about convergence. Chosen
+// by hand, not tuned.
+const rareInclusion = 0.01
 
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
 // start spread over models, under heredity over models without interactions, unless cfg.Starts says
@@ -39,7 +34,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
-	result.Diagnostics = &ChainReport{Verdict: "trusted", Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
+	result.Diagnostics = &ChainReport{Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
 	if value, se := chains.LogEvidence(); !math.IsNaN(value) {
 		result.LogEvidence, result.LogEvidSE = number(value+problem.Design.LogJacobian()), number(se)
 	}
@@ -64,12 +59,10 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		}
 	}
 	result.Diagnostics.RHat, result.Diagnostics.ESS = Number(worst.RHat), Number(worst.ESS)
-	switch {
-	case !(worst.RHat <= failedRHat):
-		result.Diagnostics.Verdict = "failed"
-	case worst.RHat > trustedRHat || !(worst.ESS >= trustedESS):
-		result.Diagnostics.Verdict = "doubtful"
-	}
+	j := verdict.New()
+	j.Chains(worst.RHat)
+	j.Size(worst.ESS, chains.Draws())
+	result.Diagnostics.Verdict, result.Diagnostics.Reasons = j.Verdict, j.Reasons
 	for _, model := range chains.Models(listed(chains.Visited())) {
 		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{

@@ -52,10 +52,10 @@ func TestThreeWaysAgree(t *testing.T) {
 	require.NoError(t, err)
 	certified, err := Run(t.Context(), device, problem, RunConfig{Fit: smallFit(), Certify: vti.CertifyConfig{Draws: 1 << 14}, Dir: t.TempDir()})
 	require.NoError(t, err)
-	require.Equal(t, "trusted", certified.Certificate.Verdict, certified.Certificate.Reasons)
+	require.Equal(t, vti.Trusted, certified.Certificate.Verdict, certified.Certificate.Reasons)
 	sampled, err := RunChains(t.Context(), device, problem, rjmcmc.Config{Chains: 64, BurnIn: 400, Iterations: 400, Seed: 3}, t.TempDir())
 	require.NoError(t, err)
-	require.NotEqual(t, "failed", sampled.Diagnostics.Verdict)
+	require.NotEqual(t, vti.Failed, sampled.Diagnostics.Verdict)
 	require.Equal(t, 400/rjmcmc.DefaultThin, sampled.Diagnostics.Draws)
 	requireCertified(t, exact, certified)
 
@@ -217,7 +217,7 @@ func TestResultsThatAreNotFinite(t *testing.T) {
 }
 
 func TestExitStatus(t *testing.T) {
-	for verdict, want := range map[string]int{"trusted": 0, "doubtful": 0, "failed": 3} {
+	for verdict, want := range map[vti.Verdict]int{vti.Trusted: 0, vti.Doubtful: 0, vti.Failed: 3} {
 		require.Equal(t, want, (&Result{Certificate: &CertificateReport{Verdict: verdict}}).ExitStatus())
 		require.Equal(t, want, (&Result{Diagnostics: &ChainReport{Verdict: verdict}}).ExitStatus())
 	}

@@ -48,6 +48,7 @@ type answer struct {
 
 		Exchanges  []float64 `json:"exchanges"`
 		RoundTrips int       `json:"round_trips"`
+		Reasons    []string  `json:"reasons"`
 	} `json:"diagnostics"`
 	LogEvidence   *float64 `json:"log_evidence"`
 	LogEvidenceSE *float64 `json:"log_evidence_se"`

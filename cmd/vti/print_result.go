@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -37,20 +38,20 @@ func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 }
 
 // Advice that goes with a verdict.
-var verdictText = map[string]string{
-	"trusted":  "the probabilities below hold to within their standard errors.",
-	"doubtful": "the answer may be right, but the evidence for it is weak. More steps, --flow spline, or vti rjmcmc varsel would tell.",
-	"failed":   "do not use these numbers. Try more steps, --flow spline, or vti rjmcmc varsel.",
+var verdictText = map[vti.Verdict]string{
+	vti.Trusted:  "the probabilities below hold to within their standard errors.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps, --flow spline, or vti rjmcmc varsel.",
+	vti.Failed:   "do not use these numbers. Try more --steps, --flow spline, or vti rjmcmc varsel.",
 }
 
 // printVerdict prints the certificate's or the chains' verdict with its reasons.
 func printVerdict(w io.Writer, r *varsel.Result) {
 	if c := r.Certificate; c != nil {
 		text := verdictText[c.Verdict]
-		if c.RHat != nil && c.Verdict != "trusted" {
+		if c.RHat != nil && c.Verdict != vti.Trusted {
 			text = "neither weights nor the chains that check them tell enough. More --certify-draws make the chains longer."
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), text)
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict.String()), text)
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
@@ -67,10 +68,13 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 	}
 	if d := r.Diagnostics; d != nil {
 		text := verdictText[d.Verdict]
-		if d.Verdict != "trusted" {
+		if d.Verdict != vti.Trusted {
 			text = "the chains have not mixed: give them more --iterations and --burn-in, or --temperatures 16 where there are several modes."
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict), text)
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict.String()), text)
+		for _, reason := range d.Reasons {
+			fmt.Fprintf(w, "  %s\n", reason)
+		}
 		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
 		if len(d.Exchanges) > 0 {
 			fmt.Fprintf(w, "  %d temperatures: at least %.0f%% of exchanges accepted, %d round trips\n", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)

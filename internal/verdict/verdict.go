@@ -1,0 +1,61 @@
+// Package verdict says how far an answer can be believed: the three verdicts, the limits that
+// separate them, and the reasons that lower one. All commands judge by it.
+//
+//	verdict.go    the verdicts as text and as exit status
+//	judgement.go  limits, and the collection of reasons
+package verdict
+
+import "fmt"
+
+// Verdict says how far an answer can be believed.
+type Verdict int
+
+const (
+	// Failed: the answer must not be used.
+	Failed Verdict = iota
+	// Doubtful: the answer may be right, but the computation does not show it.
+	Doubtful
+	// Trusted: the answer holds to within its standard errors.
+	Trusted
+)
+
+var names = [...]string{Failed: "failed", Doubtful: "doubtful", Trusted: "trusted"}
+
+// String returns "trusted", "doubtful" or "failed".
+func (v Verdict) String() string {
+	if v < 0 || int(v) >= len(names) {
+		return fmt.Sprintf("Verdict(%d)", int(v))
+	}
+	return names[v]
+}
+
+// MarshalText writes what String returns. It fails for what is none of the three verdicts.
+func (v Verdict) MarshalText() ([]byte, error) {
+	if v < 0 || int(v) >= len(names) {
+		return nil, fmt.Errorf("got %v, want trusted, doubtful or failed", v)
+	}
+	return []byte(names[v]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for i, name := range names {
+		if name == string(text) {
+			*v = Verdict(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown verdict: got %q, want trusted, doubtful or failed", text)
+}
+
+// ExitFailed is the exit status of a process whose answer must not be used.
+const ExitFailed = 3
+
+// ExitStatus is the status of the process that prints an answer with this verdict: ExitFailed when
+// it failed, else 0.
+func (v Verdict) ExitStatus() int {
+	if v == Failed {
+		return ExitFailed
+	}
+	return 0
+}
