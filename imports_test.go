@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile", "table"},
 	"internal/compare":    {"internal/atomicfile", "internal/report", "internal/rundir"},
-	"internal/verdict": {"internal/psis"},
+	"internal/verdict":    {"internal/psis"},
 }
 
 // layerOf returns the layer of a package; every internal package is in layer 0.
