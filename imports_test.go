@@ -17,8 +17,9 @@ var layers = map[string]int{
 	"cmd/vti":                      6,
 	"cmd/vti/internal/devicecheck": 5,
 	"varsel":                       4, "dag": 4, "hbm": 4,
-	"":       3,
-	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,
+	"dag/graph": 3,
+	"":          3,
+	"cosmic":    2, "modeldist": 2, "rjmcmc": 2,
 	"space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/stream"
@@ -58,7 +59,7 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 		start[k] = float32(0.5 * random.NormFloat64())
 	}
 	a := &anchors{make([][]float32, len(families)), make([][]float32, len(families))}
-	place := map[Family]int{}
+	place := map[dgraph.Family]int{}
 	for i, f := range families {
 		place[f] = i
 	}
@@ -93,14 +94,14 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 
 // startFrom copies the anchor of the best family with one parent less, and tells whether there is
 // one with parents. Weights of the new parent start small.
-func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float64, l layout, start []float32) (warm bool) {
+func (a *anchors) startFrom(i int, f dgraph.Family, place map[dgraph.Family]int, bound []float64, l layout, start []float32) (warm bool) {
 	a.Shift[i], a.LogScale[i] = append([]float32(nil), start...), make([]float32, len(start))
 	for k := range a.LogScale[i] {
 		a.LogScale[i][k] = anchorLogScale
 	}
 	best, added := -1, -1
 	for parent := range f.Parents.Nodes() {
-		smaller, ok := place[Family{f.Node, f.Parents.Without(parent)}]
+		smaller, ok := place[dgraph.Family{Node: f.Node, Parents: f.Parents.Without(parent)}]
 		if ok && a.Shift[smaller] != nil && f.Parents.Len() > 1 && (best < 0 || bound[smaller] > bound[best]) {
 			best, added = smaller, parent
 		}
@@ -113,7 +114,7 @@ func (a *anchors) startFrom(i int, f Family, place map[Family]int, bound []float
 	}
 	copy(a.Shift[i], a.Shift[best])
 	copy(a.LogScale[i], a.LogScale[best])
-	before := l.mask(Family{f.Node, f.Parents.Without(added)})
+	before := l.mask(dgraph.Family{Node: f.Node, Parents: f.Parents.Without(added)})
 	for k, on := range l.mask(f) {
 		if on && !before[k] {
 			a.Shift[i][k], a.LogScale[i][k] = 0.1*start[k], anchorLogScale

@@ -3,20 +3,22 @@ package dag
 import (
 	"math"
 	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an
 // edge, until none is better, and returns where it ends. The score is the Gaussian log likelihood
 // at its maximum less ½ log n for each edge: linear mechanisms and a variance of its own for each
 // node. It keeps to the constraints and starts from the required edges.
-func GreedyBIC(d *Data, s Structure) *Graph {
+func GreedyBIC(d *Data, s dgraph.Structure) *dgraph.Graph {
 	stats := make([]*linearStats, s.Nodes)
 	for j := range stats {
 		stats[j] = newLinearStats(d, j)
 	}
-	known := map[Family]float64{}
-	score := func(j int, parents Set) float64 {
-		f := Family{j, parents}
+	known := map[dgraph.Family]float64{}
+	score := func(j int, parents dgraph.Set) float64 {
+		f := dgraph.Family{Node: j, Parents: parents}
 		value, ok := known[f]
 		if !ok {
 			value = stats[j].bic(parents)
@@ -26,38 +28,38 @@ func GreedyBIC(d *Data, s Structure) *Graph {
 	}
 	parents := slices.Clone(s.Required)
 	for {
-		best, gain := []Set(nil), 1e-9
-		try := func(changed []Set, nodes ...int) {
+		best, gain := []dgraph.Set(nil), 1e-9
+		try := func(changed []dgraph.Set, nodes ...int) {
 			var difference float64
 			for _, j := range nodes {
-				if !s.allows(j, changed[j]) {
+				if !s.Allows(j, changed[j]) {
 					return
 				}
 				difference += score(j, changed[j]) - score(j, parents[j])
 			}
-			if difference > gain && acyclic(changed) {
+			if difference > gain && dgraph.Acyclic(changed) {
 				best, gain = changed, difference
 			}
 		}
-		for _, e := range orderedPairs(s.Nodes) {
+		for _, e := range dgraph.OrderedPairs(s.Nodes) {
 			toggled := slices.Clone(parents)
-			toggled[e.to] = parents[e.to].Toggle(e.from)
-			try(toggled, e.to)
-			if parents[e.to].Has(e.from) {
+			toggled[e.To] = parents[e.To].Toggle(e.From)
+			try(toggled, e.To)
+			if parents[e.To].Has(e.From) {
 				turned := slices.Clone(toggled)
-				turned[e.from] = turned[e.from].With(e.to)
-				try(turned, e.to, e.from)
+				turned[e.From] = turned[e.From].With(e.To)
+				try(turned, e.To, e.From)
 			}
 		}
 		if best == nil {
-			return FromParents(parents)
+			return dgraph.FromParents(parents)
 		}
 		parents = best
 	}
 }
 
 // bic is the log likelihood at its maximum less ½ log n for each parent.
-func (s *linearStats) bic(parents Set) float64 {
+func (s *linearStats) bic(parents dgraph.Set) float64 {
 	of := parents.List()
 	squares, _ := s.residual(of, s.leastSquares(of))
 	// A residual of 1e-12 of the node cannot be told from rounding.

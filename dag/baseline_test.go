@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // With plenty of data the climb ends in a graph that is equivalent to the truth, and no neighbour
 // of it scores better.
 func TestGreedyBIC(t *testing.T) {
 	d := chainData(t, 500, DataOptions{})
-	g := GreedyBIC(d, FreeStructure(3))
-	require.True(t, edges(3, [2]int{0, 1}, [2]int{1, 2}).CPDAG().Equal(g.CPDAG()), g.Key())
+	g := GreedyBIC(d, dgraph.FreeStructure(3))
+	require.True(t, dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2}).CPDAG().Equal(g.CPDAG()), g.Key())
 
 	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b", "b->a"}, Require: []string{"a->c"}})
 	require.NoError(t, err)
@@ -42,5 +44,5 @@ func TestBICAgainstALoop(t *testing.T) {
 	}
 	want := likelihood(weights)
 	require.Less(t, best, want)
-	require.InDelta(t, want-math.Log(40), stats.bic(SetOf(0, 1)), 1e-9)
+	require.InDelta(t, want-math.Log(40), stats.bic(dgraph.SetOf(0, 1)), 1e-9)
 }

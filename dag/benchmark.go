@@ -20,6 +20,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
@@ -90,9 +91,9 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, st
 	var table []BenchmarkRow
 	for k, rows := range b.Sizes {
 		table = append(table,
-			summariseBenchmark("vti", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.Answer.Paper }),
-			summariseBenchmark("greedy BIC", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.GreedyBIC.Paper }),
-			summariseBenchmark("empty", rows, metrics[k], func(m *Metrics) PaperMetrics { return m.Empty.Paper }))
+			summariseBenchmark("vti", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.Answer.Paper }),
+			summariseBenchmark("greedy BIC", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.GreedyBIC.Paper }),
+			summariseBenchmark("empty", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.Empty.Paper }))
 	}
 	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
 }
@@ -208,7 +209,7 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 }
 
 // summariseBenchmark averages over data sets.
-func summariseBenchmark(method string, rows int, results []*Result, of func(*Metrics) PaperMetrics) BenchmarkRow {
+func summariseBenchmark(method string, rows int, results []*Result, of func(*Metrics) dgraph.PaperMetrics) BenchmarkRow {
 	row := BenchmarkRow{Rows: rows, Method: method, DataSets: len(results)}
 	average := func(value func(*Result) Number) (mean, se Number) {
 		var values []float64

@@ -4,10 +4,14 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // candidates are, for each node, the parents that a graph is likely to give it, with the scores of
@@ -61,12 +65,12 @@ func eachNode(ctx gocontext.Context, nodes int, work func(j int)) error {
 }
 
 // score is ℓ_j(pa).
-func (c *candidates) score(j int, parents Set) float64 {
+func (c *candidates) score(j int, parents dgraph.Set) float64 {
 	return c.stats[j].logEvidence(parents, c.problem.Model.Sigma, c.problem.Model.PriorSD)
 }
 
 // screen chooses the candidates of a node.
-func (c *candidates) screen(j int, greedy *Graph, limit int) {
+func (c *candidates) screen(j int, greedy *dgraph.Graph, limit int) {
 	s := c.problem.Structure
 	free := s.Allowed[j].Minus(s.Required[j]).List()
 	required := c.score(j, s.Required[j])
@@ -79,7 +83,7 @@ func (c *candidates) screen(j int, greedy *Graph, limit int) {
 	}
 	byGain(single)
 	const companions = 8
-	bases := []Set{s.Required[j].Or(SetOf(greedy.Parents(j)...))}
+	bases := []dgraph.Set{s.Required[j].Or(dgraph.SetOf(greedy.Parents(j)...))}
 	for _, i := range free[:min(len(free), companions)] {
 		bases = append(bases, s.Required[j].With(i))
 	}
@@ -128,7 +132,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 	r := &candidates{problem: c.problem, stats: c.stats, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
 	err := eachNode(ctx, len(c.parents), func(j int) {
 		s := c.problem.Structure
-		others := s.Allowed[j].Minus(s.Required[j]).Minus(SetOf(c.parents[j]...)).List()
+		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
 		missed := func(i int) bool { return visits[j][i] > missedVisits }
 		if !slices.ContainsFunc(others, missed) {
 			return
@@ -139,7 +143,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 		for count < min(len(ranked), limit+moreRefined) && missed(ranked[count]) {
 			count++
 		}
-		if SetOf(ranked[:count]...) != SetOf(c.parents[j]...) {
+		if dgraph.SetOf(ranked[:count]...) != dgraph.SetOf(c.parents[j]...) {
 			r.parents[j] = ranked[:count]
 			r.scoreSets(ctx, j)
 		}
@@ -148,7 +152,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 }
 
 // set is the family of a node that a mask of its candidates stands for.
-func (c *candidates) set(j int, mask int) Set {
+func (c *candidates) set(j int, mask int) dgraph.Set {
 	parents := c.problem.Structure.Required[j]
 	for k, i := range c.parents[j] {
 		if mask>>k&1 != 0 {
@@ -159,7 +163,7 @@ func (c *candidates) set(j int, mask int) Set {
 }
 
 // mask is the candidates of a node within a set.
-func (c *candidates) mask(j int, parents Set) (mask int) {
+func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 	for k, i := range c.parents[j] {
 		if parents.Has(i) {
 			mask |= 1 << k
@@ -176,7 +180,7 @@ func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 			return
 		}
 		c.scores[j][mask] = math.Inf(-1)
-		if set := c.set(j, mask); c.problem.Structure.allows(j, set) {
+		if set := c.set(j, mask); c.problem.Structure.Allows(j, set) {
 			c.scores[j][mask] = c.score(j, set)
 		}
 	}
@@ -208,7 +212,7 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 		for k := range c.parents[j] {
 			for mask := range sums {
 				if mask>>k&1 != 0 {
-					sums[mask] = logAdd(sums[mask], sums[mask&^(1<<k)])
+					sums[mask] = logsum.Add(sums[mask], sums[mask&^(1<<k)])
 				}
 			}
 		}
@@ -220,5 +224,5 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 // weight is the log weight of a family of candidates.
 func (t *orderTables) weight(j, mask int) float64 {
 	s := t.problem.Structure
-	return t.beta*t.scores[j][mask] - s.EdgePenalty*float64(s.Required[j].Len()+popcount(uint64(mask)))
+	return t.beta*t.scores[j][mask] - s.EdgePenalty*float64(s.Required[j].Len()+bits.OnesCount64(uint64(mask)))
 }

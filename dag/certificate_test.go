@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -14,7 +15,7 @@ import (
 // the edges.
 func TestVerdictOnGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	s := FreeStructure(3)
+	s := dgraph.FreeStructure(3)
 	scores := randomScores(random, s, 3)
 	for i := range scores.SE {
 		scores.SE[i] = 0.001
@@ -82,18 +83,18 @@ func TestVerdictOnChains(t *testing.T) {
 func TestChainsInOneGraph(t *testing.T) {
 	s := &sampledGraphs{nodes: 2}
 	for range 4 {
-		chain, scores := make([][]Set, keptGraphs), make([]float64, keptGraphs)
+		chain, scores := make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
 		for k := range chain {
-			chain[k], scores[k] = []Set{{}, SetOf(0)}, -3
+			chain[k], scores[k] = []dgraph.Set{{}, dgraph.SetOf(0)}, -3
 		}
 		s.graphs, s.scores = append(s.graphs, chain), append(s.scores, scores)
 	}
 	edges, worst := s.edges()
 	require.True(t, certifyChains(4, keptGraphs, worst).trusted())
 	require.InDelta(t, 1, edges[0][1].Mean, 0)
-	s.graphs[3], s.scores[3] = make([][]Set, keptGraphs), make([]float64, keptGraphs)
+	s.graphs[3], s.scores[3] = make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
 	for k := range s.graphs[3] {
-		s.graphs[3][k] = []Set{SetOf(1), {}}
+		s.graphs[3][k] = []dgraph.Set{dgraph.SetOf(1), {}}
 	}
 	_, worst = s.edges()
 	require.Equal(t, "failed", certifyChains(4, keptGraphs, worst).Verdict)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -62,8 +63,8 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	c.LogEvidence = &evidence
 	c.CompareModels(a.Result.listed(), b.Result.listed())
 	inA, inB := a.Result.directions(), b.Result.directions()
-	for _, e := range orderedPairs(len(x.Nodes)) {
-		name := x.Nodes[e.from] + "->" + x.Nodes[e.to]
+	for _, e := range dgraph.OrderedPairs(len(x.Nodes)) {
+		name := x.Nodes[e.From] + "->" + x.Nodes[e.To]
 		p, q := inA[name], inB[name]
 		pair := compare.NewPair(p[0], p[1], q[0], q[1])
 		pair.Name = name

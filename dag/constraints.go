@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/table"
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // Constraints are what is known of the graph before the data, by the names of nodes.
@@ -118,37 +118,37 @@ func (d *Data) splitEdges(texts []string) (list []string) {
 
 // NewStructure applies constraints to the graphs over the nodes of the data. Constraints that no
 // acyclic graph meets are an error that says why.
-func (d *Data) NewStructure(c Constraints) (Structure, error) {
-	s := Structure{Nodes: d.Nodes(), MaxParents: -1}
-	if s.Nodes > maxNodes {
-		return s, fmt.Errorf("%s has %d nodes: graphs over up to %d can be found; --exclude leaves columns out", d.Path, s.Nodes, maxNodes)
+func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
+	s := dgraph.Structure{Nodes: d.Nodes(), MaxParents: -1}
+	if s.Nodes > dgraph.MaxNodes {
+		return s, fmt.Errorf("%s has %d nodes: graphs over up to %d can be found; --exclude leaves columns out", d.Path, s.Nodes, dgraph.MaxNodes)
 	}
-	s = FreeStructure(s.Nodes)
+	s = dgraph.FreeStructure(s.Nodes)
 	if c.MaxParents < 0 {
 		return s, fmt.Errorf("--max-parents: expected at least 1, found %d", c.MaxParents)
 	}
 	if c.MaxParents > 0 {
 		s.MaxParents = c.MaxParents
 	}
-	reason := map[pair]string{}
+	reason := map[dgraph.Edge]string{}
 	for _, text := range d.splitEdges(c.Forbid) {
 		from, to, err := d.edge(text)
 		if err != nil {
 			return s, fmt.Errorf("--forbid: %w", err)
 		}
 		s.Allowed[to] = s.Allowed[to].Without(from)
-		reason[pair{from, to}] = "--forbid " + text
+		reason[dgraph.Edge{From: from, To: to}] = "--forbid " + text
 	}
 	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
 		return s, err
 	}
-	required := NewGraph(s.Nodes)
+	required := dgraph.NewGraph(s.Nodes)
 	for _, text := range d.splitEdges(c.Require) {
 		from, to, err := d.edge(text)
 		if err != nil {
 			return s, fmt.Errorf("--require: %w", err)
 		}
-		if why, bad := reason[pair{from, to}]; bad {
+		if why, bad := reason[dgraph.Edge{From: from, To: to}]; bad {
 			return s, fmt.Errorf("no graph is left: --require %s contradicts %s", text, why)
 		}
 		s.Required[to] = s.Required[to].With(from)
@@ -170,7 +170,7 @@ func (d *Data) NewStructure(c Constraints) (Structure, error) {
 }
 
 // applyTiers forbids the edges from later to earlier tiers.
-func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string) error {
+func (d *Data) applyTiers(s *dgraph.Structure, tiers [][]string, reason map[dgraph.Edge]string) error {
 	tierOf := slices.Repeat([]int{-1}, s.Nodes)
 	for k, tier := range tiers {
 		for _, name := range tier {
@@ -184,52 +184,11 @@ func (d *Data) applyTiers(s *Structure, tiers [][]string, reason map[pair]string
 			tierOf[j] = k
 		}
 	}
-	for _, e := range orderedPairs(s.Nodes) {
-		if tierOf[e.to] >= 0 && tierOf[e.from] > tierOf[e.to] {
-			s.Allowed[e.to] = s.Allowed[e.to].Without(e.from)
-			reason[e] = fmt.Sprintf("the tiers: %q is in tier %d, %q in tier %d", d.Names[e.from], tierOf[e.from]+1, d.Names[e.to], tierOf[e.to]+1)
+	for _, e := range dgraph.OrderedPairs(s.Nodes) {
+		if tierOf[e.To] >= 0 && tierOf[e.From] > tierOf[e.To] {
+			s.Allowed[e.To] = s.Allowed[e.To].Without(e.From)
+			reason[e] = fmt.Sprintf("the tiers: %q is in tier %d, %q in tier %d", d.Names[e.From], tierOf[e.From]+1, d.Names[e.To], tierOf[e.To]+1)
 		}
 	}
 	return nil
-}
-
-// ReadTruth reads an adjacency matrix: a column of row names, then a column of 0 and 1 for each
-// node, row = cause and column = effect. Without a column of names the rows are in the order of the
-// columns. Every node of the data must be there; others are left out.
-func (d *Data) ReadTruth(t *table.Table) (*Graph, error) {
-	path, columns := t.Path, t.Names()
-	rowNames := columns
-	if first, err := t.Lookup(columns[0]); err == nil && first.Kind == table.Factor {
-		rowNames = nil
-		for row := range t.Rows() {
-			rowNames = append(rowNames, first.Text(row))
-		}
-		columns = columns[1:]
-	}
-	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {
-		return nil, fmt.Errorf("%s: expected a square matrix, found %d rows and %d columns", path, t.Rows(), len(columns))
-	}
-	g := NewGraph(d.Nodes())
-	for to, name := range d.Names {
-		c, err := t.Lookup(name)
-		if err != nil {
-			return nil, err
-		}
-		for from, cause := range d.Names {
-			row := slices.Index(rowNames, cause)
-			if row < 0 {
-				return nil, fmt.Errorf("%s: no row for node %q", path, cause)
-			}
-			if c.Kind != table.Numeric || c.Values[row] != 0 && c.Values[row] != 1 {
-				return nil, fmt.Errorf("%s: column %q, %s: expected 0 or 1, found %q", path, name, t.Place(row), c.Text(row))
-			}
-			if from == to && c.Values[row] == 1 {
-				return nil, fmt.Errorf("%s: %s: an edge from %q to itself", path, t.Place(row), name)
-			}
-			if from != to {
-				g.Set(from, to, c.Values[row] == 1)
-			}
-		}
-	}
-	return g, nil
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
 
@@ -93,13 +94,13 @@ func TestConstraints(t *testing.T) {
 	d := chainData(t, 10, DataOptions{})
 	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b"}, Require: []string{"b -> c"}, Tiers: [][]string{{"b"}, {"a"}}, MaxParents: 1})
 	require.NoError(t, err)
-	require.Equal(t, []Set{SetOf(1, 2), SetOf(2), SetOf(0, 1)}, s.Allowed)
-	require.Equal(t, []Set{{}, {}, SetOf(1)}, s.Required)
-	require.Equal(t, []Family{{0, Set{}}, {0, SetOf(1)}, {0, SetOf(2)}, {1, Set{}}, {1, SetOf(2)}, {2, SetOf(1)}}, s.Families())
+	require.Equal(t, []dgraph.Set{dgraph.SetOf(1, 2), dgraph.SetOf(2), dgraph.SetOf(0, 1)}, s.Allowed)
+	require.Equal(t, []dgraph.Set{{}, {}, dgraph.SetOf(1)}, s.Required)
+	require.Equal(t, []dgraph.Family{{Node: 0, Parents: dgraph.Set{}}, {Node: 0, Parents: dgraph.SetOf(1)}, {Node: 0, Parents: dgraph.SetOf(2)}, {Node: 1, Parents: dgraph.Set{}}, {Node: 1, Parents: dgraph.SetOf(2)}, {Node: 2, Parents: dgraph.SetOf(1)}}, s.Families())
 
 	listed, err := d.NewStructure(Constraints{Require: []string{"a->b, b->c"}})
 	require.NoError(t, err)
-	require.Equal(t, []Set{{}, SetOf(0), SetOf(1)}, listed.Required)
+	require.Equal(t, []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}, listed.Required)
 	p, err := NewProblem(d, ModelOptions{EdgePenalty: -5}, Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{
@@ -138,12 +139,12 @@ func TestReadTiersAndTruth(t *testing.T) {
 	require.ErrorContains(t, err, "found none")
 
 	d := chainData(t, 10, DataOptions{})
-	truth := func(content string) (*Graph, error) {
+	truth := func(content string) (*dgraph.Graph, error) {
 		parsed, err := table.Parse("truth.csv", []byte(content))
 		require.NoError(t, err)
-		return d.ReadTruth(parsed)
+		return dgraph.ReadAdjacency(parsed, d.Names)
 	}
-	want := edges(3, [2]int{0, 1}, [2]int{1, 2})
+	want := dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
 	for _, content := range []string{"node,a,b,c\na,0,1,0\nb,0,0,1\nc,0,0,0\n", "a,b,c\n0,1,0\n0,0,1\n0,0,0\n", "node,c,a,b\nc,0,0,0\nb,1,0,0\na,0,0,1\n"} {
 		g, err := truth(content)
 		require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // design is the fixed distribution over families that the flow is trained on. It is no
@@ -21,7 +23,7 @@ type design struct {
 // newDesign gives half of the draws to all families alike, by node and then by the number of
 // parents, and half to those that matter by guess: the posterior probabilities of families under
 // something cheaper.
-func newDesign(families []Family, guess []float64) *design {
+func newDesign(families []dgraph.Family, guess []float64) *design {
 	type cell struct{ node, size int }
 	counts, sizes := map[cell]float64{}, map[int]float64{}
 	for _, f := range families {

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/testkit"
 )
 
@@ -15,7 +16,7 @@ import (
 // probability to within the grid's spacing. Every family has some, nodes have equal shares of the
 // even half, and LogProb agrees.
 func TestDesign(t *testing.T) {
-	s := FreeStructure(4)
+	s := dgraph.FreeStructure(4)
 	s.MaxParents = 2
 	families := s.Families()
 	random := rand.New(rand.NewPCG(1, 2))

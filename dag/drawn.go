@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/draws"
 )
 
@@ -18,15 +19,15 @@ const fileDraws = 2000
 
 // drawn are draws of graphs with the parameters of all nodes.
 type drawn struct {
-	parents [][]Set       // [draw][node]
-	thetas  [][][]float64 // [draw][node], on the working scale, zero where not in use
-	chain   []int32       // of each draw, from 1; nil for independent draws
+	parents [][]dgraph.Set // [draw][node]
+	thetas  [][][]float64  // [draw][node], on the working scale, zero where not in use
+	chain   []int32        // of each draw, from 1; nil for independent draws
 }
 
 // drawnFrom draws the parameters of graphs that are given by their families, node by node.
-func drawnFrom(graphs [][]int, families []Family, source parameterSource) (d drawn) {
+func drawnFrom(graphs [][]int, families []dgraph.Family, source parameterSource) (d drawn) {
 	for _, own := range graphs {
-		parents, thetas := make([]Set, len(own)), make([][]float64, len(own))
+		parents, thetas := make([]dgraph.Set, len(own)), make([][]float64, len(own))
 		for j, f := range own {
 			parents[j], thetas[j] = families[f].Parents, source(f)
 		}
@@ -54,9 +55,9 @@ func spread(list []Draw, random *rand.Rand) (graphs [][]int) {
 
 // count lists the different graphs, the most frequent first.
 func (d drawn) count() []Draw {
-	var graphs []*Graph
+	var graphs []*dgraph.Graph
 	for _, parents := range d.parents {
-		graphs = append(graphs, FromParents(parents))
+		graphs = append(graphs, dgraph.FromParents(parents))
 	}
 	return countDraws(graphs, nil)
 }
@@ -85,12 +86,12 @@ func divisor(a, b int) int {
 // split is the draws by node: the families that they have, with their shares, and a source of the
 // parameters drawn with each.
 func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
-	place := map[Family]int{}
+	place := map[dgraph.Family]int{}
 	var m mixture
 	var thetas [][][]float64
 	for k, parents := range d.parents {
 		for j, set := range parents {
-			f := Family{j, set}
+			f := dgraph.Family{Node: j, Parents: set}
 			at, seen := place[f]
 			if !seen {
 				at = len(m.families)
@@ -124,7 +125,7 @@ func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 		header.Kind = draws.Chains
 	}
 	nodes := p.Data.Nodes()
-	seen := NewGraph(nodes)
+	seen := dgraph.NewGraph(nodes)
 	for _, parents := range d.parents {
 		for j, set := range parents {
 			for i := range set.Nodes() {
@@ -132,15 +133,15 @@ func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 			}
 		}
 	}
-	var edges []pair
-	for _, e := range orderedPairs(nodes) {
-		if seen.Has(e.from, e.to) {
+	var edges []dgraph.Edge
+	for _, e := range dgraph.OrderedPairs(nodes) {
+		if seen.Has(e.From, e.To) {
 			edges = append(edges, e)
-			header.Cards, header.Sites = append(header.Cards, 2), append(header.Sites, p.Data.Names[e.from]+"->"+p.Data.Names[e.to])
+			header.Cards, header.Sites = append(header.Cards, 2), append(header.Sites, p.Data.Names[e.From]+"->"+p.Data.Names[e.To])
 		}
 	}
 	if len(edges) == 0 { // a file of draws has a site
-		edges = []pair{{0, 1}}
+		edges = []dgraph.Edge{{From: 0, To: 1}}
 		header.Cards, header.Sites = []int{2}, []string{p.Data.Names[0] + "->" + p.Data.Names[1]}
 	}
 	columns := p.drawColumns(edges)
@@ -152,7 +153,7 @@ func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 	density := p.newDensity()
 	for k, parents := range d.parents {
 		for _, e := range edges {
-			file.Codes = append(file.Codes, int32(indicator(parents[e.to].Has(e.from))))
+			file.Codes = append(file.Codes, int32(indicator(parents[e.To].Has(e.From))))
 		}
 		for _, c := range columns {
 			file.Theta = append(file.Theta, c.value(d.thetas[k][c.node]))
@@ -181,19 +182,19 @@ func (c drawColumn) value(theta []float64) float64 {
 	return theta[c.at] * c.unit
 }
 
-func (p *Problem) drawColumns(edges []pair) (columns []drawColumn) {
+func (p *Problem) drawColumns(edges []dgraph.Edge) (columns []drawColumn) {
 	l, names := p.layout(), p.Data.Names
 	add := func(name string, node, at int) {
 		columns = append(columns, drawColumn{name: name, node: node, at: at, unit: 1})
 	}
 	for _, e := range edges {
-		name := names[e.from] + "->" + names[e.to]
+		name := names[e.From] + "->" + names[e.To]
 		if l.mechanism == Linear {
-			columns = append(columns, drawColumn{name: name, node: e.to, at: e.from, unit: p.Data.Scale[e.to] / p.Data.Scale[e.from]})
+			columns = append(columns, drawColumn{name: name, node: e.To, at: e.From, unit: p.Data.Scale[e.To] / p.Data.Scale[e.From]})
 			continue
 		}
 		for h := range l.hidden {
-			add(fmt.Sprintf("W1.%s.%d", name, h+1), e.to, e.from*l.hidden+h)
+			add(fmt.Sprintf("W1.%s.%d", name, h+1), e.To, e.From*l.hidden+h)
 		}
 	}
 	for j, name := range names {
@@ -235,10 +236,10 @@ func (p *Problem) newDensity() *density {
 	return d
 }
 
-func (d *density) of(parents []Set, thetas [][]float64) (sum float64) {
+func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
 	l := d.problem.layout()
 	for j, set := range parents {
-		f := Family{j, set}
+		f := dgraph.Family{Node: j, Parents: set}
 		sum -= d.problem.Structure.EdgePenalty * float64(set.Len())
 		if d.stats != nil {
 			sum += d.stats[j].logJoint(l, f, thetas[j], d.problem.Model.PriorSD)
@@ -250,7 +251,7 @@ func (d *density) of(parents []Set, thetas [][]float64) (sum float64) {
 }
 
 // networkLogJoint is log p(x_j, θ | x_pa) of a family of networks.
-func (p *Problem) networkLogJoint(f Family, theta []float64) (sum float64) {
+func (p *Problem) networkLogJoint(f dgraph.Family, theta []float64) (sum float64) {
 	l, sd := p.layout(), p.Model.PriorSD
 	for k, on := range l.mask(f)[:l.weights()] {
 		if on {

@@ -9,6 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
@@ -60,7 +63,7 @@ func newLinearStats(d *Data, node int) *linearStats {
 
 // logEvidence is log p(x_j | x_pa): sigma is the noise scale, 0 if it is to be integrated over its
 // prior.
-func (s *linearStats) logEvidence(parents Set, sigma, priorSD float64) float64 {
+func (s *linearStats) logEvidence(parents dgraph.Set, sigma, priorSD float64) float64 {
 	given := s.spectrum(parents)
 	if sigma > 0 {
 		return given.logEvidence(math.Log(sigma), priorSD)
@@ -90,7 +93,7 @@ const (
 	roundedOff = 1e-28
 )
 
-func (s *linearStats) spectrum(parents Set) spectrum {
+func (s *linearStats) spectrum(parents dgraph.Set) spectrum {
 	total := math.Max(s.gram.At(s.node, s.node), math.SmallestNonzeroFloat64/roundedOff)
 	out := spectrum{rows: s.rows, outside: total}
 	of := parents.List()
@@ -250,7 +253,7 @@ func (s spectrum) overNoise(logSD, priorSD, spacing float64, visit func(logSigma
 		for at := high + direction; ; at += direction {
 			value := f(at)
 			visit(at, value)
-			if !(value-top >= -negligible) && (at < low || direction > 0) {
+			if !(value-top >= -logsum.Negligible) && (at < low || direction > 0) {
 				break
 			}
 		}
@@ -265,7 +268,7 @@ func (s spectrum) integrate(logSD, priorSD float64) float64 {
 		switch {
 		case sum == 0:
 			top, sum = logDensity, 1
-		case logDensity > top+negligible: // a second mode
+		case logDensity > top+logsum.Negligible: // a second mode
 			top, sum = logDensity, 1+sum*math.Exp(top-logDensity)
 		default:
 			sum += math.Exp(logDensity - top)

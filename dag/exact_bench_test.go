@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // BenchmarkLinearScore is the log evidence of one family with unknown noise.
@@ -22,7 +24,7 @@ func BenchmarkLinearScore(b *testing.B) {
 					d.X.Set(row, i, x)
 				}
 			}
-			stats, set := newLinearStats(d, 0), Set{}
+			stats, set := newLinearStats(d, 0), dgraph.Set{}
 			for i := range parents {
 				set = set.With(i + 1)
 			}

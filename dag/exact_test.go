@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/table"
 )
 
@@ -43,7 +45,7 @@ func tableOf(t *testing.T, names []string, rows [][]float64) *table.Table {
 // Riemann sum over log σ.
 func TestExactScoresAgainstTheDensity(t *testing.T) {
 	d := chainData(t, 12, DataOptions{})
-	density := func(f Family, sigma, priorSD float64) float64 {
+	density := func(f dgraph.Family, sigma, priorSD float64) float64 {
 		covariance := mat.NewSymDense(d.Rows(), nil)
 		for a := range d.Rows() {
 			for b := range a + 1 {
@@ -80,7 +82,7 @@ func TestExactScoresAgainstTheDensity(t *testing.T) {
 		for logSigma := -4.0; logSigma < 6; logSigma += step {
 			logs = append(logs, density(f, math.Exp(logSigma), 1.3)-logSigma*logSigma/8-math.Log(2)-halfLog2Pi+math.Log(step))
 		}
-		require.InDelta(t, logSumExp(logs), scores.LogEvidence[i], 1e-8)
+		require.InDelta(t, logsum.Of(logs), scores.LogEvidence[i], 1e-8)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
 
@@ -40,7 +41,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	found := dag.MedianGraph(posterior.EdgeProbabilities())
+	found := graph.MedianGraph(posterior.EdgeProbabilities())
 	fmt.Println(found.Edges(), "edges, as in the truth:", found.Equal(simulated.Truth))
 	// Output: 4 edges, as in the truth: true
 }

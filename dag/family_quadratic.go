@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // familyQuadratic approximates the log density of the parameters of a family near its mode by −½
@@ -18,7 +20,7 @@ type familyQuadratic struct {
 // that of the normal distribution whose log σ has the mode and the curvature of the posterior of
 // log σ alone, and whose weights follow as they do there: a joint mode would lie at much less noise
 // where rows are few.
-func newQuadratic(l layout, stats *linearStats, f Family, priorSD float64) familyQuadratic {
+func newQuadratic(l layout, stats *linearStats, f dgraph.Family, priorSD float64) familyQuadratic {
 	of := f.Parents.List()
 	given := stats.spectrum(f.Parents)
 	logSigma, curvature := math.Log(l.sigma), 0.0

@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/space"
 )
 
@@ -17,7 +18,7 @@ type familySpace struct {
 
 var _ space.Featurer = (*familySpace)(nil)
 
-func newFamilySpace(l layout, families []Family) *familySpace {
+func newFamilySpace(l layout, families []dgraph.Family) *familySpace {
 	s := &familySpace{cards: []int{len(families)}}
 	for _, f := range families {
 		s.masks = append(s.masks, l.mask(f))

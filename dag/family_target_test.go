@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/table"
 )
 
 // naiveLogJoint is log p(x_j, θ | x_pa) by loops over rows.
-func naiveLogJoint(p *Problem, f Family, theta []float64) (sum float64) {
+func naiveLogJoint(p *Problem, f dgraph.Family, theta []float64) (sum float64) {
 	l := p.layout()
 	masked := make([]float64, len(theta))
 	for k, on := range l.mask(f) {
@@ -204,7 +205,7 @@ func TestQuadraticsOfLinearFamilies(t *testing.T) {
 func TestMasks(t *testing.T) {
 	l := layout{nodes: 3, mechanism: MLP, hidden: 2, bias: true}
 	require.Equal(t, 3*2+2+2+1+1, l.dim())
-	on := func(f Family) (list []int) {
+	on := func(f dgraph.Family) (list []int) {
 		for k, used := range l.mask(f) {
 			if used {
 				list = append(list, k)
@@ -212,11 +213,11 @@ func TestMasks(t *testing.T) {
 		}
 		return list
 	}
-	require.Equal(t, []int{11}, on(Family{Node: 1}), "only log σ")
-	require.Equal(t, []int{2, 3, 6, 7, 8, 9, 10, 11}, on(Family{Node: 0, Parents: SetOf(1)}))
+	require.Equal(t, []int{11}, on(dgraph.Family{Node: 1}), "only log σ")
+	require.Equal(t, []int{2, 3, 6, 7, 8, 9, 10, 11}, on(dgraph.Family{Node: 0, Parents: dgraph.SetOf(1)}))
 	l.sigma, l.bias = 1, false
-	require.Empty(t, on(Family{Node: 1}))
-	require.Equal(t, []int{0, 1, 4, 5, 6, 7}, on(Family{Node: 1, Parents: SetOf(0, 2)}))
+	require.Empty(t, on(dgraph.Family{Node: 1}))
+	require.Equal(t, []int{0, 1, 4, 5, 6, 7}, on(dgraph.Family{Node: 1, Parents: dgraph.SetOf(0, 2)}))
 	l.mechanism = Linear
-	require.Equal(t, []int{0, 2}, on(Family{Node: 1, Parents: SetOf(0, 2)}))
+	require.Equal(t, []int{0, 2}, on(dgraph.Family{Node: 1, Parents: dgraph.SetOf(0, 2)}))
 }

@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // wideLogDensity is log N(x_j; 0, σ²I + σ0²XXᵀ) by a Cholesky decomposition with 300 bits.
-func wideLogDensity(d *Data, f Family, sigma, priorSD float64) float64 {
+func wideLogDensity(d *Data, f dgraph.Family, sigma, priorSD float64) float64 {
 	wide := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
 	zero := func() *big.Float { return wide(0) }
 	var rows []int
@@ -52,13 +55,13 @@ func wideLogDensity(d *Data, f Family, sigma, priorSD float64) float64 {
 }
 
 // wideScore integrates it over log σ by a Riemann sum.
-func wideScore(d *Data, f Family, priorSD float64) float64 {
+func wideScore(d *Data, f dgraph.Family, priorSD float64) float64 {
 	const step = 0.2
 	var logs []float64
 	for z := -30.0; z < 16; z += step { // of a prior around the log sd, which is 2 wide
 		logs = append(logs, wideLogDensity(d, f, math.Exp(d.logSD(f.Node)+z), priorSD)-square(z/logSigmaSD)/2-math.Log(logSigmaSD)-halfLog2Pi+math.Log(step))
 	}
-	return logSumExp(logs)
+	return logsum.Of(logs)
 }
 
 // noiseData has columns of independent standard normals.
@@ -105,7 +108,7 @@ func TestExactScoresOfLittleNoise(t *testing.T) {
 		}
 		d, err := NewData(tableOf(t, []string{"a", "b", "c"}, values), DataOptions{Scaling: Center})
 		require.NoError(t, err)
-		for _, f := range []Family{{2, SetOf(0, 1)}, {0, SetOf(1, 2)}} {
+		for _, f := range []dgraph.Family{{Node: 2, Parents: dgraph.SetOf(0, 1)}, {Node: 0, Parents: dgraph.SetOf(1, 2)}} {
 			for _, sigma := range []float64{noise, 1} {
 				want := wideLogDensity(d, f, sigma, 1)
 				require.InDelta(t, want, newLinearStats(d, f.Node).logEvidence(f.Parents, sigma, 1), 1e-6*math.Abs(want), "noise %g, σ = %g", noise, sigma)
@@ -124,6 +127,6 @@ func TestIntegralWithTwoModes(t *testing.T) {
 		for logSigma := -12.0; logSigma < 6; logSigma += step {
 			logs = append(logs, s.logEvidence(logSigma, 1)-square(logSigma/logSigmaSD)/2-math.Log(logSigmaSD)-halfLog2Pi+math.Log(step))
 		}
-		require.InDelta(t, logSumExp(logs), s.integrate(0, 1), 1e-6, "variance %g", variance)
+		require.InDelta(t, logsum.Of(logs), s.integrate(0, 1), 1e-6, "variance %g", variance)
 	}
 }

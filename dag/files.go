@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -93,7 +94,7 @@ func (r *Result) matrix() [][]float64 {
 	for i, name := range r.Data.Nodes {
 		place[name] = i
 	}
-	probabilities := square2(len(r.Data.Nodes))
+	probabilities := zeros(len(r.Data.Nodes))
 	for _, e := range r.Edges {
 		probabilities[place[e.From]][place[e.To]] = float64(e.Prob)
 		probabilities[place[e.To]][place[e.From]] = float64(e.ProbReverse)
@@ -115,13 +116,13 @@ func dot(names []string, probabilities [][]float64) string {
 	for _, name := range names {
 		fmt.Fprintf(&text, "  %s;\n", quote(name))
 	}
-	for _, e := range orderedPairs(len(names)) {
-		if probability := probabilities[e.from][e.to]; probability >= drawnEdge {
+	for _, e := range dgraph.OrderedPairs(len(names)) {
+		if probability := probabilities[e.From][e.To]; probability >= drawnEdge {
 			style := ""
 			if probability < 0.5 {
 				style = ", style=dashed, constraint=false"
 			}
-			fmt.Fprintf(&text, "  %s -> %s [penwidth=%.2f, label=\"%.2f\"%s];\n", quote(names[e.from]), quote(names[e.to]), 4*probability, probability, style)
+			fmt.Fprintf(&text, "  %s -> %s [penwidth=%.2f, label=\"%.2f\"%s];\n", quote(names[e.From]), quote(names[e.To]), 4*probability, probability, style)
 		}
 	}
 	text.WriteString("}\n")

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 func TestDot(t *testing.T) {
@@ -21,10 +23,10 @@ func TestDot(t *testing.T) {
 // Parents are above their children, no two nodes are at one place, and a cycle of separately
 // probable edges does not hang.
 func TestLayOut(t *testing.T) {
-	for _, g := range []*Graph{
-		edges(5, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3}, [2]int{0, 3}),
-		edges(3, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 0}),
-		NewGraph(4),
+	for _, g := range []*dgraph.Graph{
+		dgraph.FromEdges(5, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3}, [2]int{0, 3}),
+		dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 0}),
+		dgraph.NewGraph(4),
 	} {
 		places, width, height := layOut(g)
 		seen := map[[2]float64]bool{}
@@ -36,9 +38,9 @@ func TestLayOut(t *testing.T) {
 		if g.Cycle() != nil {
 			continue
 		}
-		for _, e := range orderedPairs(g.nodes) {
-			if g.Has(e.from, e.to) {
-				require.Greater(t, places[e.from].Y, places[e.to].Y)
+		for _, e := range dgraph.OrderedPairs(g.Nodes()) {
+			if g.Has(e.From, e.To) {
+				require.Greater(t, places[e.From].Y, places[e.To].Y)
 			}
 		}
 	}

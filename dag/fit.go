@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 )
 
@@ -163,7 +164,7 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 }
 
 // familyName is a family in words.
-func (p *Problem) familyName(f Family) string {
+func (p *Problem) familyName(f dgraph.Family) string {
 	text := fmt.Sprintf("%q", p.Data.Names[f.Node])
 	if f.Parents.Empty() {
 		return text + " without parents"

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 )
@@ -70,9 +71,9 @@ const (
 // sampledGraphs are the graphs that chains visited.
 type sampledGraphs struct {
 	nodes  int
-	graphs [][][]Set   // [chains][draws][N]
-	scores [][]float64 // of each [chains][draws]
-	sweeps int         // between two draws
+	graphs [][][]dgraph.Set // [chains][draws][N]
+	scores [][]float64      // of each [chains][draws]
+	sweeps int              // between two draws
 }
 
 // sampleGraphs runs chains over graphs. Mechanisms must be linear, whose scores have a closed form.
@@ -166,9 +167,9 @@ func (w *walk) largeSteps() {
 
 // round keeps keptGraphs graphs of every chain.
 func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress func(done int)) error {
-	s.graphs, s.scores = make([][][]Set, len(walks)), make([][]float64, len(walks))
+	s.graphs, s.scores = make([][][]dgraph.Set, len(walks)), make([][]float64, len(walks))
 	for c := range walks {
-		s.graphs[c], s.scores[c] = make([][]Set, keptGraphs), make([]float64, keptGraphs)
+		s.graphs[c], s.scores[c] = make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
 	}
 	var report sync.Mutex
 	return eachNode(ctx, len(walks), func(c int) {
@@ -191,7 +192,7 @@ func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress fun
 
 // visits is how often each node had each other for a parent [node][parent].
 func (s *sampledGraphs) visits() [][]float64 {
-	shares := square2(s.nodes)
+	shares := zeros(s.nodes)
 	each := 1 / float64(len(s.graphs)*keptGraphs)
 	for _, chain := range s.graphs {
 		for _, parents := range chain {
@@ -222,14 +223,14 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 	for c := range chains {
 		chains[c] = make([]float64, len(s.graphs[c]))
 	}
-	for _, e := range orderedPairs(s.nodes) {
+	for _, e := range dgraph.OrderedPairs(s.nodes) {
 		for c, draws := range s.graphs {
 			for k, parents := range draws {
-				chains[c][k] = indicator(parents[e.to].Has(e.from))
+				chains[c][k] = indicator(parents[e.To].Has(e.From))
 			}
 		}
 		own := rjmcmc.Summarise(chains)
-		edges[e.from][e.to] = own
+		edges[e.From][e.To] = own
 		if own.SD == 0 {
 			continue
 		}

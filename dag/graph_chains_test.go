@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // Chains against exact sums, with both priors, with constraints, and with so few candidates that
@@ -46,11 +49,11 @@ func TestGraphChainsAgainstExactSums(t *testing.T) {
 			require.Less(t, worst.MCSE, 0.03)
 			want := posterior.EdgeProbabilities()
 			largest := 0.0
-			for _, e := range orderedPairs(test.nodes) {
-				own := edges[e.from][e.to]
-				error := math.Abs(own.Mean - want[e.from][e.to])
+			for _, e := range dgraph.OrderedPairs(test.nodes) {
+				own := edges[e.From][e.To]
+				error := math.Abs(own.Mean - want[e.From][e.To])
 				largest = math.Max(largest, error)
-				require.Less(t, error, 0.02+5*own.MCSE, "%d to %d: %g for %g", e.from, e.to, own.Mean, want[e.from][e.to])
+				require.Less(t, error, 0.02+5*own.MCSE, "%d to %d: %g for %g", e.From, e.To, own.Mean, want[e.From][e.To])
 			}
 			t.Logf("worst edge %.4f, R-hat %.4f, ESS %.0f, %d sweeps", largest, worst.RHat, worst.ESS, sampled.sweeps)
 		})
@@ -85,7 +88,7 @@ func TestCandidates(t *testing.T) {
 		sum := math.Inf(-1)
 		for other := range c.scores[f.Node] {
 			if other&^mask == 0 {
-				sum = logAdd(sum, tables.weight(f.Node, other))
+				sum = logsum.Add(sum, tables.weight(f.Node, other))
 			}
 		}
 		require.InDelta(t, sum, tables.within[f.Node][mask], 1e-9)
@@ -100,12 +103,12 @@ func TestCandidates(t *testing.T) {
 // Random sorts have the probability that is claimed: the mean of 1/u over sorts of a graph is the
 // number of its orders, within 5 standard errors.
 func TestSortsCountOrders(t *testing.T) {
-	g := NewGraph(6)
-	for _, e := range []pair{{0, 1}, {0, 2}, {3, 2}, {2, 5}} {
-		g.Set(e.from, e.to, true)
+	g := dgraph.NewGraph(6)
+	for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 0, To: 2}, {From: 3, To: 2}, {From: 2, To: 5}} {
+		g.Set(e.From, e.To, true)
 	}
 	w := &walk{
-		random: randomOf(3), parents: make([]Set, 6), children: make([]Set, 6), order: make([]int, 6), position: make([]int, 6), counts: make([]int, 7),
+		random: randomOf(3), parents: make([]dgraph.Set, 6), children: make([]dgraph.Set, 6), order: make([]int, 6), position: make([]int, 6), counts: make([]int, 7),
 	}
 	for j, set := range g.ParentSets() {
 		w.setParents(j, set)
@@ -127,20 +130,20 @@ func TestSortsCountOrders(t *testing.T) {
 }
 
 func TestSets(t *testing.T) {
-	s := SetOf(3, 64, 127)
+	s := dgraph.SetOf(3, 64, 127)
 	require.Equal(t, []int{3, 64, 127}, s.List())
 	require.Equal(t, 3, s.Len())
 	require.True(t, s.Has(64))
-	require.Equal(t, SetOf(3, 127), s.Without(64))
+	require.Equal(t, dgraph.SetOf(3, 127), s.Without(64))
 	require.Equal(t, s, s.Toggle(5).Toggle(5))
-	require.True(t, SetOf(127).Within(s))
-	require.False(t, SetOf(126).Within(s))
-	require.Equal(t, SetOf(64), s.And(SetOf(64, 65)))
-	require.Equal(t, SetOf(3), s.Minus(SetOf(64, 127)))
-	require.Negative(t, SetOf(70).compare(SetOf(71)))
-	require.Negative(t, SetOf(127).compare(SetOf(0, 1)))
-	require.True(t, acyclic([]Set{{}, SetOf(0)}))
-	require.False(t, acyclic([]Set{SetOf(1), SetOf(0)}))
+	require.True(t, dgraph.SetOf(127).Within(s))
+	require.False(t, dgraph.SetOf(126).Within(s))
+	require.Equal(t, dgraph.SetOf(64), s.And(dgraph.SetOf(64, 65)))
+	require.Equal(t, dgraph.SetOf(3), s.Minus(dgraph.SetOf(64, 127)))
+	require.Negative(t, dgraph.SetOf(70).Compare(dgraph.SetOf(71)))
+	require.Negative(t, dgraph.SetOf(127).Compare(dgraph.SetOf(0, 1)))
+	require.True(t, dgraph.Acyclic([]dgraph.Set{{}, dgraph.SetOf(0)}))
+	require.False(t, dgraph.Acyclic([]dgraph.Set{dgraph.SetOf(1), dgraph.SetOf(0)}))
 }
 
 // A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
@@ -158,7 +161,7 @@ func TestRunSampled(t *testing.T) {
 	_, err = p.Resolve(Exact)
 	require.ErrorContains(t, err, "exact for up to 14")
 	run := func() *Result {
-		result, err := RunSampled(t.Context(), p, SampledConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
+		result, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 2, Rounds: 1, Candidates: 5, Seed: 3}, Truth: s.Truth, Dir: t.TempDir()})
 		require.NoError(t, err)
 		return result
 	}
@@ -183,7 +186,7 @@ func TestRefinedCandidates(t *testing.T) {
 	require.NoError(t, err)
 	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
 	require.NoError(t, err)
-	visits := square2(8)
+	visits := zeros(8)
 	// x1 is required, x2 forbidden, and one candidate more leaves too much out
 	visits[0] = []float64{0, 1, 0, 0.5, 0.4, 0.3, 0.2, 0.15}
 	for _, i := range c.parents[3] {
@@ -206,8 +209,8 @@ func TestRefinedCandidates(t *testing.T) {
 	tables, err := c.newTables(t.Context(), 1)
 	require.NoError(t, err)
 	w := newWalk(tables, randomOf(1))
-	w.setFamily(0, SetOf(1, 3, 4, 5, 6))
-	if w.tables.localMask(0, SetOf(1, 3, 4, 5, 6)) != outside {
+	w.setFamily(0, dgraph.SetOf(1, 3, 4, 5, 6))
+	if w.tables.localMask(0, dgraph.SetOf(1, 3, 4, 5, 6)) != outside {
 		t.Fatal("4 of 3 candidates")
 	}
 	tables, err = refined.newTables(t.Context(), 1)

@@ -1,6 +1,10 @@
 package dag
 
-import "github.com/gomlx/gomlx/pkg/core/graph"
+import (
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
 
 // standardTarget is a graphTarget of linear mechanisms in coordinates η in which every graph has
 // nearly the standard normal posterior, exactly with known noise: those of a family are θ = μ + T
@@ -17,7 +21,7 @@ type standardTarget struct {
 
 func newStandardTarget(p *Problem) *standardTarget {
 	t := &standardTarget{graphTarget: newGraphTarget(p)}
-	l, nodes := t.space.layout, t.space.nodes
+	l, nodes := t.space.layout, t.space.Nodes()
 	t.place = make([]int32, nodes<<nodes)
 	var stats *linearStats
 	for i, f := range p.Families {
@@ -34,7 +38,7 @@ func newStandardTarget(p *Problem) *standardTarget {
 
 // LogJoint is log p(x, η | A). codes [B,S], mask [B,D], eta [B,D] -> [B]
 func (t *standardTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
-	g, nodes, dim, batch, dtype := codes.Graph(), t.space.nodes, t.space.layout.dim(), eta.Shape().Dim(0), eta.DType()
+	g, nodes, dim, batch, dtype := codes.Graph(), t.space.Nodes(), t.space.layout.dim(), eta.Shape().Dim(0), eta.DType()
 	// The families of each graph: j·2^N + Σ_i A_ij 2^i.
 	weights := make([][]int32, nodes)
 	start := make([]int32, nodes)
@@ -57,13 +61,13 @@ func (t *standardTarget) LogJoint(codes, mask, eta *graph.Node) *graph.Node {
 }
 
 // parameters are θ of all nodes of a graph, zero where not in use.
-func (t *standardTarget) parameters(parents []Set, eta []float64) []float64 {
+func (t *standardTarget) parameters(parents []dgraph.Set, eta []float64) []float64 {
 	dim := t.space.layout.dim()
 	theta := make([]float64, len(eta))
 	for j, set := range parents {
-		family := t.place[j<<t.space.nodes|int(set[0])]
+		family := t.place[j<<t.space.Nodes()|int(set[0])]
 		own := eta[j*dim : (j+1)*dim]
-		for k, on := range t.space.layout.mask(Family{j, set}) {
+		for k, on := range t.space.layout.mask(dgraph.Family{Node: j, Parents: set}) {
 			if on {
 				value := t.shift[family][k]
 				for m, x := range own {

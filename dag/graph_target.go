@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/space"
 )
 
@@ -21,9 +22,9 @@ type graphTarget struct {
 }
 
 func newGraphTarget(p *Problem) *graphTarget {
-	zeros := make([]float64, len(p.Families))
-	sp := &graphSpace{Ordered: NewOrdered(p.Data.Nodes()), layout: p.layout()}
-	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.newSum(p.Structure.weights(p.Families, zeros), func(int, int) bool { return true }).logTotal()}
+	none := make([]float64, len(p.Families))
+	sp := &graphSpace{Ordered: dgraph.NewOrdered(p.Data.Nodes()), layout: p.layout()}
+	return &graphTarget{p, sp, newFamilyTarget(p), p.Structure.Sum(p.Families, none, func(int, int) bool { return true }).LogTotal()}
 }
 
 // lenient is the same for chains, which change a site at a time: the bits of edges that the
@@ -37,11 +38,11 @@ func (t *graphTarget) lenient() *graphTarget {
 
 // graphSpace is the space of codes (P, U).
 type graphSpace struct {
-	Ordered
+	dgraph.Ordered
 	layout layout
 	// whose required edges are there along the order, and whose forbidden ones are not, whatever
 	// the bits; nil: bits decide
-	lenient *Structure
+	lenient *dgraph.Structure
 }
 
 // Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool.
@@ -51,47 +52,35 @@ func (s *graphSpace) Adjacency(codes *graph.Node) *graph.Node {
 		return adjacency
 	}
 	g := codes.Graph()
-	adjacency = graph.LogicalAnd(adjacency, graph.InsertAxes(graph.Const(g, edgeTable(s.lenient.Allowed)), 0))
-	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, edgeTable(s.lenient.Required)), 0)))
+	adjacency = graph.LogicalAnd(adjacency, graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Allowed)), 0))
+	return graph.LogicalOr(adjacency, graph.LogicalAnd(s.along(codes), graph.InsertAxes(graph.Const(g, dgraph.EdgeTable(s.lenient.Required)), 0)))
 }
 
 // along has all edges along the orders of codes: [B,S] -> [B,N,N] Bool.
 func (s *graphSpace) along(codes *graph.Node) *graph.Node {
-	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.nodes-1))
-	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.nodes-1)))
+	digits := graph.SliceAxis(codes, 1, graph.AxisRange(0, s.Nodes()-1))
+	bits := graph.OnesLike(graph.SliceAxis(codes, 1, graph.AxisRange(s.Nodes()-1)))
 	return s.Ordered.Adjacency(graph.Concatenate([]*graph.Node{digits, bits}, 1))
 }
 
 // Graph decodes a code.
-func (s *graphSpace) Graph(code []int32) (*Graph, error) {
+func (s *graphSpace) Graph(code []int32) (*dgraph.Graph, error) {
 	g, err := s.Ordered.Graph(code)
 	if err != nil || s.lenient == nil {
 		return g, err
 	}
-	for _, e := range orderedPairs(s.nodes) {
+	for _, e := range dgraph.OrderedPairs(s.Nodes()) {
 		// along the order, or the code has no probability
-		required := s.lenient.Required[e.to].Has(e.from)
-		g.Set(e.from, e.to, required || g.Has(e.from, e.to) && s.lenient.Allowed[e.to].Has(e.from))
+		required := s.lenient.Required[e.To].Has(e.From)
+		g.Set(e.From, e.To, required || g.Has(e.From, e.To) && s.lenient.Allowed[e.To].Has(e.From))
 	}
 	return g, nil
-}
-
-// edgeTable is [N,N] by cause and effect, of sets of causes.
-func edgeTable(sets []Set) [][]bool {
-	table := make([][]bool, len(sets))
-	for i := range table {
-		table[i] = make([]bool, len(sets))
-		for j := range table[i] {
-			table[i][j] = sets[j].Has(i)
-		}
-	}
-	return table
 }
 
 var _ space.Featurer = (*graphSpace)(nil)
 
 // Dim returns the number of coordinates.
-func (s *graphSpace) Dim() int { return s.nodes * s.layout.dim() }
+func (s *graphSpace) Dim() int { return s.Nodes() * s.layout.dim() }
 
 // Mask returns the coordinates that the families of each graph use: codes [B,S] -> [B,D] Bool.
 func (s *graphSpace) Mask(codes *graph.Node) *graph.Node {
@@ -99,17 +88,17 @@ func (s *graphSpace) Mask(codes *graph.Node) *graph.Node {
 	parents := graph.Transpose(s.Adjacency(codes), 1, 2) // [B, node, parent]
 	parts := []*graph.Node{parents}
 	if l.mechanism == MLP {
-		parts[0] = graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(parents, -1), batch, s.nodes, s.nodes, l.hidden), batch, s.nodes, s.nodes*l.hidden)
-		parts = append(parts, graph.BroadcastToDims(graph.InsertAxes(graph.ReduceLogicalOr(parents, -1), -1), batch, s.nodes, l.weights()-s.nodes*l.hidden))
+		parts[0] = graph.Reshape(graph.BroadcastToDims(graph.InsertAxes(parents, -1), batch, s.Nodes(), s.Nodes(), l.hidden), batch, s.Nodes(), s.Nodes()*l.hidden)
+		parts = append(parts, graph.BroadcastToDims(graph.InsertAxes(graph.ReduceLogicalOr(parents, -1), -1), batch, s.Nodes(), l.weights()-s.Nodes()*l.hidden))
 	}
 	if l.sigma == 0 {
-		parts = append(parts, graph.BroadcastToDims(graph.Const(codes.Graph(), true), batch, s.nodes, 1))
+		parts = append(parts, graph.BroadcastToDims(graph.Const(codes.Graph(), true), batch, s.Nodes(), 1))
 	}
 	return graph.Reshape(graph.Concatenate(parts, 2), batch, s.Dim())
 }
 
 // FeatureDim returns N².
-func (s *graphSpace) FeatureDim() int { return s.nodes * s.nodes }
+func (s *graphSpace) FeatureDim() int { return s.Nodes() * s.Nodes() }
 
 // Features returns the adjacency matrices, row by row: codes [B,S] int32 -> [B,N²].
 func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
@@ -123,15 +112,15 @@ func (t *graphTarget) Space() space.Space { return t.space }
 // exclude. Where the prior is that over graphs, the codes of a graph share its probability. [B,S]
 // -> [B] float64
 func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
-	g, nodes, s := codes.Graph(), t.space.nodes, t.problem.Structure
+	g, nodes, s := codes.Graph(), t.space.Nodes(), t.problem.Structure
 	adjacency := t.space.Adjacency(codes)
 	edges := graph.ConvertDType(adjacency, dtypes.Float64) // [B, N, N]
 	most := float64(nodes)
 	if s.MaxParents >= 0 {
 		most = float64(s.MaxParents)
 	}
-	table := func(sets []Set) *graph.Node {
-		return graph.InsertAxes(graph.ConvertDType(graph.Const(g, edgeTable(sets)), dtypes.Float64), 0)
+	table := func(sets []dgraph.Set) *graph.Node {
+		return graph.InsertAxes(graph.ConvertDType(graph.Const(g, dgraph.EdgeTable(sets)), dtypes.Float64), 0)
 	}
 	allowed, required := table(s.Allowed), table(s.Required)
 	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), 1, 2)
@@ -139,7 +128,7 @@ func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	possible := graph.LogicalAnd(graph.LessThan(wrong, graph.OnesLike(wrong)), graph.LessThan(parents, graph.MulScalar(graph.OnesLike(parents), most+0.5)))
 	logPrior := graph.AddScalar(graph.MulScalar(graph.ReduceSum(edges, 1, 2), -s.EdgePenalty), -t.logMass)
 	if !s.Orders {
-		logPrior = graph.Sub(logPrior, graph.Log(countOrders(adjacency)))
+		logPrior = graph.Sub(logPrior, graph.Log(dgraph.CountOrders(adjacency)))
 	}
 	if t.space.lenient != nil {
 		// the diagonal is never along an order
@@ -152,7 +141,7 @@ func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 
 // LogJoint is log p(x, θ | A), the sum over nodes. codes [B,S], mask [B,D], theta [B,D] -> [B]
 func (t *graphTarget) LogJoint(_, mask, theta *graph.Node) *graph.Node {
-	nodes, dim, batch := t.space.nodes, t.space.layout.dim(), theta.Shape().Dim(0)
+	nodes, dim, batch := t.space.Nodes(), t.space.layout.dim(), theta.Shape().Dim(0)
 	node := graph.Reshape(graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, batch, nodes), 1), batch*nodes)
 	each := t.family.logJointOfNode(node, graph.Reshape(mask, batch*nodes, dim), graph.Reshape(theta, batch*nodes, dim))
 	return graph.ReduceSum(graph.Reshape(each, batch, nodes), -1)

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/space"
 )
@@ -50,8 +51,8 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 			var want float64
 			possible := g.Has(0, 2) && !g.Has(2, 0)
 			for j, parents := range g.ParentSets() {
-				want += naiveLogJoint(p, Family{j, parents}, thetas[b][j*l.dim():(j+1)*l.dim()])
-				require.Equal(t, l.mask(Family{j, parents}), masks[b][j*l.dim():(j+1)*l.dim()], name)
+				want += naiveLogJoint(p, dgraph.Family{Node: j, Parents: parents}, thetas[b][j*l.dim():(j+1)*l.dim()])
+				require.Equal(t, l.mask(dgraph.Family{Node: j, Parents: parents}), masks[b][j*l.dim():(j+1)*l.dim()], name)
 				possible = possible && parents.Len() <= 1
 			}
 			require.InDelta(t, want, values[b], 1e-8*(1+math.Abs(want)), name)
@@ -81,8 +82,8 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 				continue
 			}
 			shares[g.Key()] += math.Exp(logPrior)
-			for _, e := range orderedPairs(3) {
-				require.Equal(t, g.Has(e.from, e.to), adjacency.Value().([][][]bool)[b][e.from][e.to])
+			for _, e := range dgraph.OrderedPairs(3) {
+				require.Equal(t, g.Has(e.From, e.To), adjacency.Value().([][][]bool)[b][e.From][e.To])
 			}
 		}
 		require.Len(t, shares, len(byGraph))
@@ -102,8 +103,8 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 }
 
 // keyGraph is the graph over three nodes with a key.
-func keyGraph(key string) *Graph {
-	g := NewGraph(3)
+func keyGraph(key string) *dgraph.Graph {
+	g := dgraph.NewGraph(3)
 	for k, c := range key {
 		if c == '1' {
 			g.Set(k/3, k%3, true)
@@ -118,7 +119,7 @@ func TestCountOrders(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(3, 5))
 	for nodes := 2; nodes <= 7; nodes++ {
-		o := NewOrdered(nodes)
+		o := dgraph.NewOrdered(nodes)
 		var codes [][]int32
 		if nodes <= 4 {
 			for _, code := range space.All(o.Cards()) {
@@ -136,7 +137,7 @@ func TestCountOrders(t *testing.T) {
 				codes = append(codes, code)
 			}
 		}
-		output, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return countOrders(o.Adjacency(codes)) }, codes)
+		output, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return dgraph.CountOrders(o.Adjacency(codes)) }, codes)
 		require.NoError(t, err)
 		for b, count := range output.Value().([]float64) {
 			g, err := o.Graph(codes[b])
@@ -144,7 +145,7 @@ func TestCountOrders(t *testing.T) {
 			require.Equal(t, g.Orders(), count, "%v", codes[b])
 		}
 	}
-	_, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return countOrders(NewOrdered(11).Adjacency(codes)) }, [][]int32{make([]int32, 10+55)})
+	_, err := graph.ExecOnce(backend, func(codes *graph.Node) *graph.Node { return dgraph.CountOrders(dgraph.NewOrdered(11).Adjacency(codes)) }, [][]int32{make([]int32, 10+55)})
 	require.ErrorContains(t, err, "at most 10")
 }
 
@@ -182,7 +183,7 @@ func TestStandardCoordinates(t *testing.T) {
 			var want, logDet float64
 			for j, set := range parents {
 				thetas[j] = theta[j*dim : (j+1)*dim]
-				stats, f := newLinearStats(p.Data, j), Family{j, set}
+				stats, f := newLinearStats(p.Data, j), dgraph.Family{Node: j, Parents: set}
 				want += stats.logEvidence(set, sigma, 1.3)
 				mask := p.layout().mask(f)
 				for _, k := range used(mask) {

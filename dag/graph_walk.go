@@ -2,7 +2,10 @@ package dag
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // outside marks a node whose parents are not all candidates.
@@ -25,13 +28,13 @@ const outside = -1
 type walk struct {
 	tables   *orderTables
 	random   *rand.Rand
-	parents  []Set
+	parents  []dgraph.Set
 	local    []int // the family of each node as a mask of candidates, or outside
 	order    []int
 	position []int
 	score    float64 // Σ_j ℓ_j(pa_j) − λ edges
-	known    map[Family]float64
-	children []Set
+	known    map[dgraph.Family]float64
+	children []dgraph.Set
 	changed  []change // scratch of step
 	counts   []int    // scratch of sort and logSort
 	ready    []int    // scratch of sort
@@ -41,17 +44,17 @@ type walk struct {
 
 // change is what a large step does to a node.
 type change struct {
-	node, mask int // mask: the candidates that come before it
-	parents    Set // those it had, and
-	local      int // the same as a mask
+	node, mask int        // mask: the candidates that come before it
+	parents    dgraph.Set // those it had, and
+	local      int        // the same as a mask
 }
 
 // newWalk starts from a random order that the required edges allow, and families drawn along it.
 func newWalk(tables *orderTables, random *rand.Rand) *walk {
 	nodes := len(tables.parents)
 	w := &walk{
-		tables: tables, random: random, parents: make([]Set, nodes), local: make([]int, nodes), order: make([]int, nodes), position: make([]int, nodes),
-		known: map[Family]float64{}, children: make([]Set, nodes),
+		tables: tables, random: random, parents: make([]dgraph.Set, nodes), local: make([]int, nodes), order: make([]int, nodes), position: make([]int, nodes),
+		known: map[dgraph.Family]float64{}, children: make([]dgraph.Set, nodes),
 		counts: make([]int, nodes+1), ready: make([]int, 0, nodes),
 	}
 	for j, required := range tables.problem.Structure.Required {
@@ -87,13 +90,13 @@ func (w *walk) rescore() {
 const rememberedScores = 1 << 17
 
 // scoreOf is ℓ_j(pa) − λ |pa|.
-func (w *walk) scoreOf(j int, parents Set) float64 {
+func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 	s := w.tables.problem.Structure
 	penalty := s.EdgePenalty * float64(parents.Len())
 	if mask := w.tables.localMask(j, parents); mask != outside {
 		return w.tables.scores[j][mask] - penalty
 	}
-	f := Family{j, parents}
+	f := dgraph.Family{Node: j, Parents: parents}
 	value, ok := w.known[f]
 	if !ok {
 		if len(w.known) >= rememberedScores {
@@ -106,9 +109,9 @@ func (w *walk) scoreOf(j int, parents Set) float64 {
 }
 
 // localMask is a family as a mask of candidates, or outside.
-func (c *candidates) localMask(j int, parents Set) int {
+func (c *candidates) localMask(j int, parents dgraph.Set) int {
 	mask := c.mask(j, parents)
-	if popcount(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
+	if bits.OnesCount64(uint64(mask))+c.problem.Structure.Required[j].Len() != parents.Len() {
 		return outside
 	}
 	return mask
@@ -204,7 +207,7 @@ func (w *walk) draw(j, mask int) {
 }
 
 // setParents changes the parents of a node.
-func (w *walk) setParents(j int, parents Set) {
+func (w *walk) setParents(j int, parents dgraph.Set) {
 	for i := range w.parents[j].Minus(parents).Nodes() {
 		w.children[i] = w.children[i].Without(j)
 	}
@@ -284,7 +287,7 @@ func (w *walk) restore(changes []change) {
 
 // fixed are the parents that a node has whatever comes before it: those required, or all where some
 // are no candidates.
-func (w *walk) fixed(j int) Set {
+func (w *walk) fixed(j int) dgraph.Set {
 	if w.local[j] == outside {
 		return w.parents[j]
 	}
@@ -319,15 +322,15 @@ func (w *walk) toggle() {
 		to++
 	}
 	changed := w.parents[to].Toggle(from)
-	if !s.allows(to, changed) {
+	if !s.Allows(to, changed) {
 		return
 	}
 	turn := w.parents[from].Has(to)
-	var turned Set
+	var turned dgraph.Set
 	difference, edges := w.scoreOf(to, changed)-w.scoreOf(to, w.parents[to]), float64(changed.Len()-w.parents[to].Len())
 	if turn {
 		turned = w.parents[from].Without(to)
-		if s.Orders || !s.allows(from, turned) { // along a fixed order no edge can be turned
+		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can be turned
 			return
 		}
 		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
@@ -353,7 +356,7 @@ func (w *walk) toggle() {
 	w.score += difference
 }
 
-func (w *walk) setFamily(j int, parents Set) {
+func (w *walk) setFamily(j int, parents dgraph.Set) {
 	w.setParents(j, parents)
 	w.local[j] = w.tables.localMask(j, parents)
 }
@@ -370,7 +373,7 @@ func (w *walk) reaches(from, to int, direct bool) bool {
 		if seen.Has(from) {
 			return true
 		}
-		next := Set{}
+		next := dgraph.Set{}
 		for i := range waiting.Nodes() {
 			next = next.Or(w.parents[i])
 		}

@@ -1,6 +1,12 @@
 package dag
 
-import "math"
+import (
+	"math"
+	"math/bits"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+)
 
 // windowWidth is the largest number of neighbours in an order whose order is drawn afresh at once.
 const windowWidth = 10
@@ -74,7 +80,7 @@ func (w *walk) sumOrders(start, width int) {
 		}
 		for set := range sums {
 			if set > 0 {
-				masks[set] = masks[set&(set-1)] | candidates[trailingZeros(uint64(set))]
+				masks[set] = masks[set&(set-1)] | candidates[bits.TrailingZeros64(uint64(set))]
 			}
 			switch {
 			case needed&^set != 0:
@@ -91,7 +97,7 @@ func (w *walk) sumOrders(start, width int) {
 		win.total[set] = math.Inf(-1)
 		for k := range width {
 			if rest := set &^ (1 << k); rest != set {
-				win.total[set] = logAdd(win.total[set], win.total[rest]+win.sums[k*size+rest])
+				win.total[set] = logsum.Add(win.total[set], win.total[rest]+win.sums[k*size+rest])
 			}
 		}
 	}
@@ -104,7 +110,7 @@ func (w *walk) drawOrder(start, width int) {
 	win.old = win.old[:0]
 	for set, at := size-1, start+width-1; set != 0; at-- {
 		u, chosen := w.random.Float64(), -1
-		for k := range members(uint64(set)) {
+		for k := range dgraph.Members(uint64(set)) {
 			rest := set &^ (1 << k)
 			if p := math.Exp(win.total[rest] + win.sums[k*size+rest] - win.total[set]); p > 0 {
 				chosen = k

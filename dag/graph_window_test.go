@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -34,17 +35,17 @@ func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst f
 	require.NoError(t, err)
 	want := posterior.EdgeProbabilities()
 	const walks, draws = 4, 4000
-	chains := map[pair][][]float64{}
+	chains := map[dgraph.Edge][][]float64{}
 	for c := range uint64(walks) {
 		w := newWalk(tables, randomOf(c+1))
-		own := map[pair][]float64{}
+		own := map[dgraph.Edge][]float64{}
 		for range draws {
 			for range 2 {
 				w.orderWindow(width)
 				w.toggle()
 			}
-			for _, e := range orderedPairs(5) {
-				own[e] = append(own[e], indicator(w.parents[e.to].Has(e.from)))
+			for _, e := range dgraph.OrderedPairs(5) {
+				own[e] = append(own[e], indicator(w.parents[e.To].Has(e.From)))
 			}
 		}
 		score := w.score
@@ -56,7 +57,7 @@ func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst f
 	}
 	for e, x := range chains {
 		found := rjmcmc.Summarise(x)
-		worst = math.Max(worst, math.Abs(found.Mean-want[e.from][e.to])/math.Hypot(found.MCSE, 0.002))
+		worst = math.Max(worst, math.Abs(found.Mean-want[e.From][e.To])/math.Hypot(found.MCSE, 0.002))
 	}
 	return worst
 }

@@ -1,6 +1,10 @@
 package dag
 
-import "math"
+import (
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
 
 // layout says where the parameters of a family are among the D coordinates of θ, which all families
 // share:
@@ -56,7 +60,7 @@ func (l layout) w2() int {
 func (l layout) b2() int { return l.w2() + l.hidden }
 
 // mask tells which coordinates a family uses.
-func (l layout) mask(f Family) []bool {
+func (l layout) mask(f dgraph.Family) []bool {
 	mask := make([]bool, l.dim())
 	if l.sigma == 0 {
 		mask[l.weights()] = true

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // Mechanism is how a node depends on its parents.
@@ -118,12 +120,12 @@ func (o ModelOptions) penalty(nodes int) (float64, error) {
 type Problem struct {
 	Data      *Data
 	Model     ModelOptions
-	Structure Structure
+	Structure dgraph.Structure
 	// Constraints are what Structure was made of.
 	Constraints Constraints
 	// Families are those that the structure allows, in the order of its scores; nil when they are
 	// too many to list.
-	Families []Family
+	Families []dgraph.Family
 }
 
 // NewProblem checks everything that can be checked before computing.
@@ -146,7 +148,7 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	}
 	structure.Orders = model.Orders
 	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints}
-	if structure.Nodes <= structure.exactLimit() && structure.countFamilies() <= maxFamilies {
+	if structure.Nodes <= structure.ExactLimit() && structure.CountFamilies() <= maxFamilies {
 		p.Families = structure.Families()
 	}
 	return p, nil
@@ -274,11 +276,11 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 // listable fails when graphs cannot be summed, or when there are more families than a limit.
 func (p *Problem) listable(most float64) error {
 	s := p.Structure
-	if limit := s.exactLimit(); s.Nodes > limit {
+	if limit := s.ExactLimit(); s.Nodes > limit {
 		return fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; linear mechanisms have chains (vti dag --structure chains), and --exclude leaves columns out",
-			p.Data.Path, s.Nodes, s.priorName(), limit)
+			p.Data.Path, s.Nodes, s.PriorName(), limit)
 	}
-	if count := s.countFamilies(); count > most {
+	if count := s.CountFamilies(); count > most {
 		return fmt.Errorf("%d nodes make %.0f families of a node with its parents, and at most %.0f can be scored one by one: --max-parents or constraints leave fewer",
 			s.Nodes, count, most)
 	}

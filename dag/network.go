@@ -1,6 +1,10 @@
 package dag
 
-import "math"
+import (
+	"math"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
 
 // networkFamily is the posterior of the first layer of a family of networks and of its noise. Given
 // these, the node is a linear function of the outputs of the hidden units, Φ [n,H'], whose weights
@@ -22,7 +26,7 @@ type networkFamily struct {
 }
 
 // newNetworkFamily collects the data of a family that has parents.
-func newNetworkFamily(p *Problem, f Family) *networkFamily {
+func newNetworkFamily(p *Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
 	column := func(j int) (values []float32) {
 		for row := range p.Data.Rows() {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/kernel"
 )
 
@@ -203,7 +204,7 @@ func (m *networkMover) moveNoise(s *networkState, beta float64) {
 
 // parameters draws the output layer given the first one, and returns all parameters as a layout has
 // them.
-func (m *networkMover) parameters(l layout, f Family, s *networkState) []float64 {
+func (m *networkMover) parameters(l layout, f dgraph.Family, s *networkState) []float64 {
 	theta := make([]float64, l.dim())
 	units := len(s.pull)
 	lower := make([]float64, units*units)

@@ -3,6 +3,9 @@ package dag
 import (
 	"math"
 	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // How an island of particles goes from the prior to the posterior.
@@ -26,7 +29,7 @@ type island struct {
 // be exchanged, and so the posterior has H! copies of each mode; particles that start from the
 // prior, which has this symmetry, take each copy as often as any other, where a fit to one copy
 // would miss the others.
-func (n *networkFamily) temper(random *rand.Rand, l layout, f Family, count, sweeps int) island {
+func (n *networkFamily) temper(random *rand.Rand, l layout, f dgraph.Family, count, sweeps int) island {
 	out := island{sweeps: sweeps}
 	mover := n.newMover(random)
 	particles, spare := make([]*networkState, count), make([]*networkState, count)
@@ -46,7 +49,7 @@ func (n *networkFamily) temper(random *rand.Rand, l layout, f Family, count, swe
 		for i, x := range logLik {
 			logWeights[i] = rise * x
 		}
-		total := logSumExp(logWeights)
+		total := logsum.Of(logWeights)
 		out.logEvidence += total - math.Log(float64(len(particles)))
 		if beta += rise; 1-beta < 1e-12 {
 			beta = 1
@@ -80,7 +83,7 @@ func riseOf(logLik []float64, most float64) float64 {
 		for i, x := range logLik {
 			weights[i], doubled[i] = rise*x, 2*rise*x
 		}
-		return math.Exp(2*logSumExp(weights) - logSumExp(doubled))
+		return math.Exp(2*logsum.Of(weights) - logsum.Of(doubled))
 	}
 	wanted := keptShare * float64(len(logLik))
 	if effective(most) >= wanted {

@@ -6,6 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // networkProblem is the chain a → b → c with small networks.
@@ -53,7 +56,7 @@ func naiveMarginal(n *networkFamily, weights [][]float64, logSigma float64) floa
 func TestNetworkLikelihood(t *testing.T) {
 	for _, model := range []ModelOptions{{Hidden: 3}, {Hidden: 2, NoBias: true, Sigma: 0.7, PriorSD: 2}} {
 		p := networkProblem(t, 14, model)
-		n := newNetworkFamily(p, Family{2, SetOf(0, 1)})
+		n := newNetworkFamily(p, dgraph.Family{Node: 2, Parents: dgraph.SetOf(0, 1)})
 		random := randomOf(4)
 		mover := n.newMover(random)
 		s := mover.newState()
@@ -76,7 +79,7 @@ func TestNetworkLikelihood(t *testing.T) {
 func TestParticlesAgainstQuadrature(t *testing.T) {
 	for _, model := range []ModelOptions{{Hidden: 1, NoBias: true, Sigma: 0.6}, {Hidden: 1, NoBias: true}} {
 		p := networkProblem(t, 20, model)
-		f := Family{1, SetOf(0)}
+		f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
 		n := newNetworkFamily(p, f)
 		const step = 0.04
 		var logs []float64
@@ -92,7 +95,7 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 				add(logSigma, logNormal(logSigma, n.logSD, logSigmaSD)+2*math.Log(step))
 			}
 		}
-		want := logSumExp(logs)
+		want := logsum.Of(logs)
 		s := &particleScores{}
 		var islands []island
 		for k := range 12 {
@@ -108,7 +111,7 @@ func TestParticlesAgainstQuadrature(t *testing.T) {
 // the mechanism, by quadrature over W1 with W2 given it normal.
 func TestParticleParameters(t *testing.T) {
 	p := networkProblem(t, 20, ModelOptions{Hidden: 1, NoBias: true, Sigma: 0.6})
-	f := Family{1, SetOf(0)}
+	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
 	n := newNetworkFamily(p, f)
 	var total, mean float64
 	for w := -5.0; w <= 5; w += 0.02 {

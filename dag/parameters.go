@@ -9,6 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // parameterSource draws the parameters of a family from their posterior, zero where not in use.
@@ -27,7 +30,7 @@ func drawIndex(random *rand.Rand, cumulative []float64) int {
 
 // exactParameters draws from closed forms: the weights given the noise, and an unknown noise scale
 // from a fine grid.
-func (p *Problem) exactParameters(families []Family, random *rand.Rand) parameterSource {
+func (p *Problem) exactParameters(families []dgraph.Family, random *rand.Rand) parameterSource {
 	stats := make([]*linearStats, p.Data.Nodes())
 	known := map[int]*linearPosterior{}
 	l := p.layout()
@@ -65,7 +68,7 @@ type linearPosterior struct {
 	cumulative []float64 // of the probabilities of cells
 }
 
-func (s *linearStats) posterior(parents Set, sigma, priorSD float64) *linearPosterior {
+func (s *linearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
 	out := &linearPosterior{spectrum: s.spectrum(parents), priorSD: priorSD, first: math.Log(sigma)}
 	if sigma > 0 {
 		return out
@@ -78,7 +81,7 @@ func (s *linearStats) posterior(parents Set, sigma, priorSD float64) *linearPost
 		top = math.Max(top, logDensity)
 	})
 	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
-	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-negligible/2) })
+	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-logsum.Negligible/2) })
 	out.first = cells[0].logSigma
 	total := 0.0
 	for _, c := range cells {
@@ -111,7 +114,7 @@ func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []f
 }
 
 // logJoint is log p(x_j, θ | x_pa) of a linear family.
-func (s *linearStats) logJoint(l layout, f Family, theta []float64, priorSD float64) float64 {
+func (s *linearStats) logJoint(l layout, f dgraph.Family, theta []float64, priorSD float64) float64 {
 	sum := 0.0
 	residual := mat.Col(nil, f.Node, s.root()) // not by sums of squares, which would cancel
 	for i := range f.Parents.Nodes() {
@@ -156,13 +159,13 @@ const (
 
 // mixture is a list of families with the probability of each: what is known of single nodes.
 type mixture struct {
-	families []Family
+	families []dgraph.Family
 	shares   []float64
 }
 
 // draws returns a source of families among those that a condition holds for, in proportion to their
 // shares; nil if there are none.
-func (m mixture) draws(random *rand.Rand, condition func(Family) bool) func() int {
+func (m mixture) draws(random *rand.Rand, condition func(dgraph.Family) bool) func() int {
 	var places []int
 	var cumulative []float64
 	total := 0.0
@@ -180,7 +183,7 @@ func (m mixture) draws(random *rand.Rand, condition func(Family) bool) func() in
 
 // edges are the edge probabilities, [N][N].
 func (m mixture) edges(nodes int) [][]float64 {
-	probabilities := square2(nodes)
+	probabilities := zeros(nodes)
 	for f, family := range m.families {
 		for i := range family.Parents.Nodes() {
 			// shares add up to one but for rounding
@@ -201,18 +204,18 @@ func (p *Problem) parameterDraws() int {
 // effects summarises the mechanisms by edge.
 func (p *Problem) effects(posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter) {
 	probabilities, draws := posterior.edges(p.Data.Nodes()), p.parameterDraws()
-	for _, e := range orderedPairs(p.Data.Nodes()) {
-		if probabilities[e.from][e.to] < leastParameter {
+	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
+		if probabilities[e.From][e.To] < leastParameter {
 			continue
 		}
-		families := posterior.draws(random, func(f Family) bool { return f.Node == e.to && f.Parents.Has(e.from) })
+		families := posterior.draws(random, func(f dgraph.Family) bool { return f.Node == e.To && f.Parents.Has(e.From) })
 		slopes := make([]float64, draws)
 		for i := range slopes {
 			theta := source(families())
-			slopes[i] = p.slope(theta, e.from) * p.Data.Scale[e.to] / p.Data.Scale[e.from]
+			slopes[i] = p.slope(theta, e.From) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
 		}
 		slices.Sort(slopes)
-		own := Parameter{From: p.Data.Names[e.from], To: p.Data.Names[e.to], Prob: Number(probabilities[e.from][e.to])}
+		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: Number(probabilities[e.From][e.To])}
 		var mean, squares float64
 		for _, x := range slopes {
 			mean += x / float64(draws)
@@ -274,7 +277,7 @@ func (p *Problem) checkNodes(posterior mixture, source parameterSource, random *
 				replicated[r].add(random.NormFloat64())
 			}
 		}
-		families := posterior.draws(random, func(f Family) bool { return f.Node == j })
+		families := posterior.draws(random, func(f dgraph.Family) bool { return f.Node == j })
 		check := NodeCheck{Node: name}
 		for range checkDraws {
 			theta := source(families())

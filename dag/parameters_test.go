@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // Draws of a coefficient with known noise have the mean and variance of the conjugate posterior:
@@ -17,7 +19,7 @@ func TestExactParameters(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	source := p.exactParameters(p.Families, random)
 	for f, family := range p.Families {
-		if family != (Family{Node: 1, Parents: SetOf(0)}) {
+		if family != (dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}) {
 			continue
 		}
 		values := make([]float64, 4000)
@@ -39,7 +41,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 	d := chainData(t, 4, DataOptions{})
 	p, err := NewProblem(d, ModelOptions{PriorSD: 1.2}, Constraints{})
 	require.NoError(t, err)
-	f := Family{Node: 1, Parents: SetOf(0)}
+	f := dgraph.Family{Node: 1, Parents: dgraph.SetOf(0)}
 	l, stats := p.layout(), newLinearStats(d, 1)
 	var total float64
 	var want, squares, fourths [2]float64
@@ -65,7 +67,7 @@ func TestExactParametersOfUnknownNoise(t *testing.T) {
 		}
 	})
 	const draws = 40_000
-	source := p.exactParameters([]Family{f}, randomOf(8))
+	source := p.exactParameters([]dgraph.Family{f}, randomOf(8))
 	values := [2][]float64{}
 	for range draws {
 		theta := source(0)
@@ -85,7 +87,7 @@ func TestSlopeAndMoments(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	l := p.layout()
 	theta := make([]float64, l.dim())
-	for k, on := range l.mask(Family{Node: 2, Parents: SetOf(0, 1)}) {
+	for k, on := range l.mask(dgraph.Family{Node: 2, Parents: dgraph.SetOf(0, 1)}) {
 		if on {
 			theta[k] = random.NormFloat64()
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -41,7 +43,7 @@ type particleScores struct {
 	problem *Problem
 	seed    uint64
 	status  func(string)
-	place   map[Family]int
+	place   map[dgraph.Family]int
 	exact   []bool     // families without parents, which have a closed form [F]
 	look    []float64  // log evidence of the first look; NaN without [F]
 	islands [][]island // fine islands [F]
@@ -53,7 +55,7 @@ type particleScores struct {
 // newParticleScores prepares the estimation; spend is the most fine islands.
 func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) *particleScores {
 	s := &particleScores{
-		problem: p, seed: seed, status: status, place: map[Family]int{}, most: spend,
+		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
 		exact: make([]bool, len(p.Families)), look: make([]float64, len(p.Families)), islands: make([][]island, len(p.Families)),
 	}
 	for i, f := range p.Families {
@@ -250,10 +252,10 @@ func (s *particleScores) scores(optimistic bool) Scores {
 // predict is what a family can be expected to have: that of the family without a parent and the
 // gain which this parent brings, its mean over the sets with one more node left out. optimistic:
 // the most that it brings there, and the best parent to leave out.
-func (s *particleScores) predict(f Family, known []float64, optimistic bool) float64 {
+func (s *particleScores) predict(f dgraph.Family, known []float64, optimistic bool) float64 {
 	best, sum, ways := math.Inf(-1), 0.0, 0.0
-	value := func(parents Set) (float64, bool) {
-		at, ok := s.place[Family{f.Node, parents}]
+	value := func(parents dgraph.Set) (float64, bool) {
+		at, ok := s.place[dgraph.Family{Node: f.Node, Parents: parents}]
 		if !ok {
 			return 0, false
 		}
@@ -326,7 +328,7 @@ func (s *particleScores) combine(islands []island, spread float64) (logMean, se 
 	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
 	// mean of a few is likely too small.
 	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
-	return logSumExp(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
+	return logsum.Of(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
 }
 
 // settling is the mean over families of the difference between the log evidences of islands that

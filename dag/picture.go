@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
 )
 
@@ -27,7 +28,7 @@ const (
 // writePicture draws the graph of all edges with a probability of at least one half, as SVG and
 // PNG, widths by probability.
 func writePicture(path string, names []string, probabilities [][]float64) error {
-	places, width, height := layOut(MedianGraph(probabilities))
+	places, width, height := layOut(dgraph.MedianGraph(probabilities))
 	for _, format := range []string{".svg", ".png"} {
 		var canvas vg.CanvasWriterTo = vgsvg.New(width, height)
 		if format == ".png" {
@@ -47,13 +48,13 @@ func writePicture(path string, names []string, probabilities [][]float64) error 
 // layOut puts every node a layer below the lowest of its parents, and the nodes of a layer beneath
 // the middle of theirs. Edges that close a cycle, which a graph of separately probable edges can
 // have, are left out of account.
-func layOut(g *Graph) (places []vg.Point, width, height vg.Length) {
+func layOut(g *dgraph.Graph) (places []vg.Point, width, height vg.Length) {
 	tree := g.Clone()
 	for cycle := tree.Cycle(); cycle != nil; cycle = tree.Cycle() {
 		tree.Set(cycle[len(cycle)-1], cycle[0], false)
 	}
 	order, _ := tree.Order()
-	depth := make([]int, g.nodes)
+	depth := make([]int, g.Nodes())
 	layers := [][]int{}
 	for _, j := range order {
 		for _, i := range tree.Parents(j) {
@@ -69,8 +70,8 @@ func layOut(g *Graph) (places []vg.Point, width, height vg.Length) {
 		widest = max(widest, len(layer))
 	}
 	width, height = columnWidth*vg.Length(widest), rowHeight*vg.Length(len(layers))
-	places = make([]vg.Point, g.nodes)
-	middle := make([]float64, g.nodes)
+	places = make([]vg.Point, g.Nodes())
+	middle := make([]float64, g.Nodes())
 	for k, layer := range layers {
 		for _, j := range layer {
 			parents := tree.Parents(j)
@@ -90,9 +91,9 @@ func layOut(g *Graph) (places []vg.Point, width, height vg.Length) {
 }
 
 func drawGraph(c draw.Canvas, names []string, probabilities [][]float64, places []vg.Point) {
-	for _, e := range orderedPairs(len(names)) {
-		if probability := probabilities[e.from][e.to]; probability >= 0.5 {
-			drawArrow(c, places[e.from], places[e.to], probability)
+	for _, e := range dgraph.OrderedPairs(len(names)) {
+		if probability := probabilities[e.From][e.To]; probability >= 0.5 {
+			drawArrow(c, places[e.From], places[e.To], probability)
 		}
 	}
 	label := text.Style{

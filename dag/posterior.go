@@ -8,11 +8,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	dgraph "github.com/transdim/vti/dag/graph"
 )
 
 // Scores are the log evidences of families: [F] each, in the order of Families.
 type Scores struct {
-	Families []Family
+	Families []dgraph.Family
 	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
 	LogEvidence, SE []float64
 	// KHat is the Pareto shape of the weights behind it; nil for exact scores.
@@ -22,31 +24,31 @@ type Scores struct {
 // Posterior is the distribution over graphs that scores and prior give. It is exact but for the
 // errors of the scores.
 type Posterior struct {
-	Structure Structure
+	Structure dgraph.Structure
 	Scores    Scores
 	// LogEvidence is log Σ_A p(A) p(x | A), and SE its standard error.
 	LogEvidence, LogEvidenceSE float64
 	// Marginals are the posterior probabilities of the families [F].
 	Marginals []float64
 
-	sum      structureSum
+	sum      dgraph.Sum
 	logTotal float64
 }
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
 // structure, in its order. The prior over graphs can be summed for up to 14 nodes, that over orders
 // for up to 20.
-func NewPosterior(structure Structure, scores Scores) (*Posterior, error) {
+func NewPosterior(structure dgraph.Structure, scores Scores) (*Posterior, error) {
 	return sumGraphs(gocontext.Background(), structure, scores, func(string) {})
 }
 
 // sumGraphs is NewPosterior until ctx is cancelled; status hears how far it is.
-func sumGraphs(ctx gocontext.Context, structure Structure, scores Scores, status func(string)) (*Posterior, error) {
+func sumGraphs(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
 	}
-	if limit := structure.exactLimit(); structure.Nodes > limit {
-		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.priorName(), limit)
+	if limit := structure.ExactLimit(); structure.Nodes > limit {
+		return nil, fmt.Errorf("%d nodes: sums over %s are exact for up to %d", structure.Nodes, structure.PriorName(), limit)
 	}
 	families := structure.Families()
 	if !slices.Equal(families, scores.Families) || len(scores.LogEvidence) != len(families) || len(scores.SE) != len(families) {
@@ -58,23 +60,23 @@ func sumGraphs(ctx gocontext.Context, structure Structure, scores Scores, status
 		}
 	}
 	told := time.Now()
-	pass := func(number int) goOn {
+	pass := func(number int) func(done, total int) bool {
 		return func(done, total int) bool {
 			if time.Since(told) > sumPause {
 				told = time.Now()
-				status(fmt.Sprintf("summing over %s, %d%%", structure.priorName(), 100*(number*total+done)/(3*total)))
+				status(fmt.Sprintf("summing over %s, %d%%", structure.PriorName(), 100*(number*total+done)/(3*total)))
 			}
 			return ctx.Err() == nil
 		}
 	}
-	prior := structure.newSum(structure.weights(families, make([]float64, len(families))), pass(0)).logTotal()
+	prior := structure.Sum(families, make([]float64, len(families)), pass(0)).LogTotal()
 	p := &Posterior{Structure: structure, Scores: scores}
-	p.sum = structure.newSum(structure.weights(families, scores.LogEvidence), pass(1))
-	p.logTotal = p.sum.logTotal()
+	p.sum = structure.Sum(families, scores.LogEvidence, pass(1))
+	p.logTotal = p.sum.LogTotal()
 	p.LogEvidence = p.logTotal - prior
-	p.Marginals = p.sum.marginals(len(families), pass(2))
+	p.Marginals = p.sum.Marginals(len(families), pass(2))
 	if err := ctx.Err(); err != nil { // what was summed is not all
-		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.priorName(), err)
+		return nil, fmt.Errorf("stopped while summing over %s: %w", structure.PriorName(), err)
 	}
 	var variance float64
 	for i, share := range p.Marginals {
@@ -87,28 +89,6 @@ func sumGraphs(ctx gocontext.Context, structure Structure, scores Scores, status
 // sumPause is the time between two reports of a sum.
 const sumPause = 2 * time.Second
 
-// exactLimit is the largest number of nodes whose graphs can be summed.
-func (s Structure) exactLimit() int {
-	if s.Orders {
-		return maxListedNodes
-	}
-	return maxLayerNodes
-}
-
-func (s Structure) priorName() string {
-	if s.Orders {
-		return "orders and graphs along them"
-	}
-	return "graphs"
-}
-
-func (s Structure) newSum(sets [][]weightedSet, on goOn) structureSum {
-	if s.Orders {
-		return newOrderSum(sets, on)
-	}
-	return newLayerSum(sets, on)
-}
-
 // EdgeProbabilities are those of all entries of the adjacency matrix, [N][N].
 func (p *Posterior) EdgeProbabilities() [][]float64 { return p.mixture().edges(p.Structure.Nodes) }
 
@@ -117,7 +97,7 @@ func (p *Posterior) mixture() mixture { return mixture{p.Scores.Families, p.Marg
 
 // Draw is a graph that was drawn from the posterior.
 type Draw struct {
-	Graph *Graph
+	Graph *dgraph.Graph
 	// Families are the places of its families in the list of scores, by node.
 	Families []int
 	// Count is how often it was drawn.
@@ -142,7 +122,7 @@ func (p *Posterior) sample(ctx gocontext.Context, random *rand.Rand, count int) 
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while drawing graphs: %w", err)
 		}
-		p.sum.draw(random, families)
+		p.sum.Draw(random, families)
 		key := fmt.Sprint(families)
 		k, seen := place[key]
 		if !seen {
@@ -161,7 +141,7 @@ func (p *Posterior) sample(ctx gocontext.Context, random *rand.Rand, count int) 
 // describe makes the draw of a graph given by its families.
 func (p *Posterior) describe(families []int) Draw {
 	d := Draw{Families: slices.Clone(families)}
-	parents := make([]Set, len(families))
+	parents := make([]dgraph.Set, len(families))
 	logWeight := -p.logTotal
 	// d log p(A) = Σ_f (1[f in A] − p(f)) dℓ_f.
 	variance := square(p.LogEvidenceSE)
@@ -170,7 +150,7 @@ func (p *Posterior) describe(families []int) Draw {
 		logWeight += p.Scores.LogEvidence[f] - p.Structure.EdgePenalty*float64(parents[j].Len())
 		variance += square(p.Scores.SE[f]) * (square(1-p.Marginals[f]) - square(p.Marginals[f]))
 	}
-	d.Graph = FromParents(parents)
+	d.Graph = dgraph.FromParents(parents)
 	if p.Structure.Orders {
 		logWeight += math.Log(d.Graph.Orders())
 	}
@@ -182,7 +162,7 @@ func (p *Posterior) describe(families []int) Draw {
 // Probability is the share of draws whose graph satisfies event, with a standard error that counts
 // both the number of draws and the errors of the scores: to first order the probability changes by
 // the covariance of the event with each family times the error of the family's score.
-func (p *Posterior) Probability(draws []Draw, event func(*Graph) bool) (probability, se float64) {
+func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (probability, se float64) {
 	var total float64
 	joint := map[int]float64{}
 	for _, d := range draws {
@@ -213,32 +193,32 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 // errors of the scores.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
-	errors, probabilities := square2(nodes), p.EdgeProbabilities()
-	for _, e := range orderedPairs(nodes) {
+	errors, probabilities := zeros(nodes), p.EdgeProbabilities()
+	for _, e := range dgraph.OrderedPairs(nodes) {
 		var total float64
 		joint := map[int]float64{}
 		for _, d := range draws {
 			total += float64(d.Count)
-			if d.Graph.Has(e.from, e.to) {
+			if d.Graph.Has(e.From, e.To) {
 				for _, f := range d.Families {
 					joint[f] += float64(d.Count)
 				}
 			}
 		}
-		errors[e.from][e.to] = math.Sqrt(p.scoreVariance(probabilities[e.from][e.to], joint, total))
+		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total))
 	}
 	return errors
 }
 
 // weighted are the draws with the shares of their counts as probabilities.
-func weighted(draws []Draw) []Weighted {
+func weighted(draws []Draw) []dgraph.Weighted {
 	var total float64
 	for _, d := range draws {
 		total += float64(d.Count)
 	}
-	out := make([]Weighted, len(draws))
+	out := make([]dgraph.Weighted, len(draws))
 	for i, d := range draws {
-		out[i] = Weighted{d.Graph, float64(d.Count) / total}
+		out[i] = dgraph.Weighted{Graph: d.Graph, Probability: float64(d.Count) / total}
 	}
 	return out
 }

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // randomStructure has constraints if asked for.
-func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) Structure {
-	s := FreeStructure(nodes)
+func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgraph.Structure {
+	s := dgraph.FreeStructure(nodes)
 	s.Orders, s.EdgePenalty = orders, random.Float64()
 	if constrained {
 		s.Required[1] = s.Required[1].With(0)
@@ -23,7 +26,7 @@ func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) Str
 }
 
 // randomScores spread over hundreds of nats, as those of data do.
-func randomScores(random *rand.Rand, s Structure, spread float64) Scores {
+func randomScores(random *rand.Rand, s dgraph.Structure, spread float64) Scores {
 	scores := Scores{Families: s.Families()}
 	for range scores.Families {
 		scores.LogEvidence = append(scores.LogEvidence, -1000+spread*random.NormFloat64())
@@ -33,8 +36,8 @@ func randomScores(random *rand.Rand, s Structure, spread float64) Scores {
 }
 
 // brute sums over every graph: the log total, and the weights of families and graphs.
-func brute(s Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
-	lists, place := make([][]Set, s.Nodes), map[Family]int{}
+func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []float64, graphs map[string]float64) {
+	lists, place := make([][]dgraph.Set, s.Nodes), map[dgraph.Family]int{}
 	for i, f := range scores.Families {
 		lists[f.Node] = append(lists[f.Node], f.Parents)
 		place[f] = i
@@ -42,12 +45,12 @@ func brute(s Structure, scores Scores) (logTotal float64, families []float64, gr
 	var logs []float64
 	var members [][]int
 	var keys []string
-	everyGraph(lists, func(parents []Set) bool {
-		g := FromParents(parents)
+	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+		g := dgraph.FromParents(parents)
 		logWeight := -s.EdgePenalty * float64(g.Edges())
 		var own []int
 		for j, set := range parents {
-			f := place[Family{j, set}]
+			f := place[dgraph.Family{Node: j, Parents: set}]
 			logWeight += scores.LogEvidence[f]
 			own = append(own, f)
 		}
@@ -57,7 +60,7 @@ func brute(s Structure, scores Scores) (logTotal float64, families []float64, gr
 		logs, members, keys = append(logs, logWeight), append(members, own), append(keys, g.Key())
 		return true
 	})
-	logTotal = logSumExp(logs)
+	logTotal = logsum.Of(logs)
 	families, graphs = make([]float64, len(scores.Families)), map[string]float64{}
 	for i, logWeight := range logs {
 		graphs[keys[i]] = math.Exp(logWeight - logTotal)
@@ -137,7 +140,7 @@ func TestDrawsFollowThePosterior(t *testing.T) {
 // The two priors differ: counting each graph once is not counting its orders.
 func TestPriorsOverGraphsAndOrders(t *testing.T) {
 	for _, orders := range []bool{false, true} {
-		s := FreeStructure(3)
+		s := dgraph.FreeStructure(3)
 		s.Orders = orders
 		scores := Scores{Families: s.Families()}
 		scores.LogEvidence, scores.SE = make([]float64, len(scores.Families)), make([]float64, len(scores.Families))
@@ -179,19 +182,19 @@ func TestErrorsOfProbabilities(t *testing.T) {
 }
 
 func TestStructureErrors(t *testing.T) {
-	for want, change := range map[string]func(*Structure){
-		"required edges make a cycle through nodes [0 1]": func(s *Structure) { s.Required[0], s.Required[1] = SetOf(1), SetOf(0) },
-		"required and not allowed":                        func(s *Structure) { s.Required[0] = SetOf(1); s.Allowed[0] = SetOf(2) },
-		"2 required parents and may have 1":               func(s *Structure) { s.Required[0] = SetOf(1, 2); s.MaxParents = 1 },
-		"own parent":                                      func(s *Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
-		"edge penalty":                                    func(s *Structure) { s.EdgePenalty = math.NaN() },
-		"expected 2 to 128":                               func(s *Structure) { s.Nodes = 129 },
+	for want, change := range map[string]func(*dgraph.Structure){
+		"required edges make a cycle through nodes [0 1]": func(s *dgraph.Structure) { s.Required[0], s.Required[1] = dgraph.SetOf(1), dgraph.SetOf(0) },
+		"required and not allowed":                        func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1); s.Allowed[0] = dgraph.SetOf(2) },
+		"2 required parents and may have 1":               func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1, 2); s.MaxParents = 1 },
+		"own parent":                                      func(s *dgraph.Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
+		"edge penalty":                                    func(s *dgraph.Structure) { s.EdgePenalty = math.NaN() },
+		"expected 2 to 128":                               func(s *dgraph.Structure) { s.Nodes = 129 },
 	} {
-		s := FreeStructure(3)
+		s := dgraph.FreeStructure(3)
 		change(&s)
 		require.ErrorContains(t, s.Validate(), want)
 	}
-	s := FreeStructure(15)
+	s := dgraph.FreeStructure(15)
 	s.MaxParents = 0
 	scores := Scores{Families: s.Families(), LogEvidence: make([]float64, 15), SE: make([]float64, 15)}
 	_, err := NewPosterior(s, scores)
@@ -203,7 +206,7 @@ func TestStructureErrors(t *testing.T) {
 
 func BenchmarkSumOverGraphs(b *testing.B) {
 	random := randomOf(7)
-	s := FreeStructure(10)
+	s := dgraph.FreeStructure(10)
 	scores := randomScores(random, s, 30)
 	for b.Loop() {
 		if _, err := NewPosterior(s, scores); err != nil {
@@ -216,9 +219,9 @@ func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // A sum over graphs of which there are too many for the time stops when it is told to, and says so.
 func TestSumsStop(t *testing.T) {
-	layers, orders := FreeStructure(maxLayerNodes), FreeStructure(maxListedNodes)
+	layers, orders := dgraph.FreeStructure(14), dgraph.FreeStructure(20)
 	orders.Orders = true
-	for _, s := range []Structure{layers, orders} {
+	for _, s := range []dgraph.Structure{layers, orders} {
 		s.MaxParents = 1
 		families := s.Families()
 		scores := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -55,7 +56,7 @@ func ReadRecord(dir string) (*Record, error) {
 
 // Problem reads the table, and the truth if there is one. A record that has fingerprints insists on
 // them: the files must not have changed since the run began. One that has none gets them.
-func (r *Record) Problem() (*Problem, *Graph, error) {
+func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	t, err := r.Table()
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +73,7 @@ func (r *Record) Problem() (*Problem, *Graph, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	truth, err := data.ReadTruth(adjacency)
+	truth, err := dgraph.ReadAdjacency(adjacency, data.Names)
 	return problem, truth, err
 }
 

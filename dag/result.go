@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/report"
 )
 
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that
@@ -89,11 +91,11 @@ type Metrics struct {
 	TruthEdges int `json:"truth_edges"`
 	// TruthCycle is a cycle of the truth, if it has one; BestSHD the structural distance that no
 	// acyclic graph can beat then.
-	TruthCycle []string      `json:"truth_cycle,omitempty"`
-	BestSHD    *int          `json:"best_possible_shd,omitempty"`
-	Answer     MethodMetrics `json:"answer"`
-	GreedyBIC  MethodMetrics `json:"greedy_bic"`
-	Empty      MethodMetrics `json:"empty_graph"`
+	TruthCycle []string             `json:"truth_cycle,omitempty"`
+	BestSHD    *int                 `json:"best_possible_shd,omitempty"`
+	Answer     dgraph.MethodMetrics `json:"answer"`
+	GreedyBIC  dgraph.MethodMetrics `json:"greedy_bic"`
+	Empty      dgraph.MethodMetrics `json:"empty_graph"`
 }
 
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
@@ -117,9 +119,9 @@ func number(x float64) *Number {
 }
 
 // fill puts the posterior into the user's words.
-func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *Graph) {
+func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *dgraph.Graph) {
 	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
-	p.fillGraphs(r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*Graph) bool) (probability, se float64) {
+	p.fillGraphs(r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		return posterior.Probability(draws, event)
 	}, truth)
 }
@@ -127,29 +129,29 @@ func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors
 // fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an
 // event with its standard error.
 func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
-	probabilityOf func(event func(*Graph) bool) (probability, se float64), truth *Graph) {
+	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) {
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Constraints = p.Constraints.String()
-	classes := make([]*Graph, len(draws))
-	forward := square2(p.Data.Nodes()) // of classes, directed
-	undirected := square2(p.Data.Nodes())
+	classes := make([]*dgraph.Graph, len(draws))
+	forward := zeros(p.Data.Nodes()) // of classes, directed
+	undirected := zeros(p.Data.Nodes())
 	total := 0.0
 	for _, d := range draws {
 		total += float64(d.Count)
 	}
 	for k, d := range draws {
 		classes[k] = d.Graph.CPDAG()
-		for _, e := range orderedPairs(p.Data.Nodes()) {
+		for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 			switch share := float64(d.Count) / total; {
-			case classes[k].directed(e.from, e.to):
-				forward[e.from][e.to] += share
-			case classes[k].Has(e.from, e.to):
-				undirected[e.from][e.to] += share
+			case classes[k].Directed(e.From, e.To):
+				forward[e.From][e.To] += share
+			case classes[k].Has(e.From, e.To):
+				undirected[e.From][e.To] += share
 			}
 		}
 	}
-	for _, e := range unorderedPairs(p.Data.Nodes()) {
-		a, b := e.from, e.to
+	for _, e := range dgraph.UnorderedPairs(p.Data.Nodes()) {
+		a, b := e.From, e.To
 		r.ExpectedEdges += Number(probabilities[a][b] + probabilities[b][a])
 		if probabilities[b][a] > probabilities[a][b] {
 			a, b = b, a
@@ -163,7 +165,7 @@ func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, d
 		})
 	}
 	for _, d := range draws[:min(len(draws), listedGraphs)] {
-		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*Graph).Has), Number(d.Probability), Number(d.SE)})
+		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
 	}
 	r.Classes = p.classReports(probabilityOf, draws, classes)
 	if truth != nil {
@@ -172,21 +174,21 @@ func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, d
 }
 
 // edgeNames lists the edges of a graph that are of a kind.
-func (p *Problem) edgeNames(g *Graph, kind func(g *Graph, from, to int) bool) [][2]string {
+func (p *Problem) edgeNames(g *dgraph.Graph, kind func(g *dgraph.Graph, from, to int) bool) [][2]string {
 	list := [][2]string{}
-	for _, e := range orderedPairs(g.nodes) {
-		if kind(g, e.from, e.to) {
-			list = append(list, [2]string{p.Data.Names[e.from], p.Data.Names[e.to]})
+	for _, e := range dgraph.OrderedPairs(g.Nodes()) {
+		if kind(g, e.From, e.To) {
+			list = append(list, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
 		}
 	}
 	return list
 }
 
 // classReports sums draws by equivalence class.
-func (p *Problem) classReports(probabilityOf func(func(*Graph) bool) (probability, se float64), draws []Draw, classes []*Graph) (list []ClassReport) {
+func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (probability, se float64), draws []Draw, classes []*dgraph.Graph) (list []ClassReport) {
 	counts, first := map[string]float64{}, map[string]int{}
 	var keys []string
-	of := make(map[*Graph]string, len(draws))
+	of := make(map[*dgraph.Graph]string, len(draws))
 	for k, class := range classes {
 		key := class.Key()
 		if _, seen := first[key]; !seen {
@@ -203,10 +205,10 @@ func (p *Problem) classReports(probabilityOf func(func(*Graph) bool) (probabilit
 	sortBy(order, func(i int) float64 { return -counts[keys[i]] })
 	for _, i := range order[:min(len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
-		probability, se := probabilityOf(func(g *Graph) bool { return of[g] == keys[i] })
+		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return of[g] == keys[i] })
 		list = append(list, ClassReport{
-			Directed:   p.edgeNames(class, (*Graph).directed),
-			Undirected: p.edgeNames(class, func(g *Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),
+			Directed:   p.edgeNames(class, (*dgraph.Graph).Directed),
+			Undirected: p.edgeNames(class, func(g *dgraph.Graph, from, to int) bool { return from < to && g.Has(from, to) && g.Has(to, from) }),
 			Prob:       Number(probability), SE: Number(se),
 		})
 	}
@@ -214,10 +216,10 @@ func (p *Problem) classReports(probabilityOf func(func(*Graph) bool) (probabilit
 }
 
 // metrics compares with a truth.
-func (p *Problem) metrics(truth *Graph, answer []Weighted) *Metrics {
-	m := &Metrics{TruthEdges: truth.Edges(), Answer: Evaluate(truth, answer)}
-	m.GreedyBIC = Evaluate(truth, []Weighted{{GreedyBIC(p.Data, p.Structure), 1}})
-	m.Empty = Evaluate(truth, []Weighted{{NewGraph(truth.nodes), 1}})
+func (p *Problem) metrics(truth *dgraph.Graph, answer []dgraph.Weighted) *Metrics {
+	m := &Metrics{TruthEdges: truth.Edges(), Answer: dgraph.Evaluate(truth, answer)}
+	m.GreedyBIC = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: GreedyBIC(p.Data, p.Structure), Probability: 1}})
+	m.Empty = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: dgraph.NewGraph(truth.Nodes()), Probability: 1}})
 	if cycle := truth.Cycle(); cycle != nil {
 		for _, j := range cycle {
 			m.TruthCycle = append(m.TruthCycle, p.Data.Names[j])
@@ -228,3 +230,6 @@ func (p *Problem) metrics(truth *Graph, answer []Weighted) *Metrics {
 	}
 	return m
 }
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
@@ -27,7 +28,7 @@ type RunConfig struct {
 	// the flow may have missed a part of.
 	Anneal int
 	// Truth, if not nil, is compared with.
-	Truth *Graph
+	Truth *dgraph.Graph
 	// Dir is the run directory; it must exist.
 	Dir string
 	// Status, if not nil, hears what Run is doing after training.
@@ -155,7 +156,7 @@ func (p *Problem) CheckExact() error {
 
 // RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if
 // not nil, hears of the number of families done, and status of what comes after.
-func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
+func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *dgraph.Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
 	started := time.Now()
 	if status == nil {
 		status = func(string) {}
@@ -180,7 +181,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *Graph
 		return nil, err
 	}
 	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
-	problem.fill(result, posterior, graphs, square2(problem.Data.Nodes()), truth)
+	problem.fill(result, posterior, graphs, zeros(problem.Data.Nodes()), truth)
 	random := stream.Rand(seed, "parameters")
 	source := problem.exactParameters(problem.Families, random)
 	if err := problem.describe(result, dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {

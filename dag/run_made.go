@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
@@ -25,9 +26,9 @@ func (p *Problem) CheckMade() error {
 
 // countable fails where the prior over graphs asks for more topological orders than can be counted.
 func (p *Problem) countable(what string) error {
-	if !p.Structure.Orders && p.Structure.Nodes > mostCountedNodes {
+	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
 		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: they are counted for up to %d nodes, found %d (with --prior-orders nothing is shared)",
-			what, mostCountedNodes, p.Structure.Nodes)
+			what, dgraph.MostCountedNodes, p.Structure.Nodes)
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
 func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config, error) {
 	fit = p.MadeTraining(fit)
 	ordered := target.space.Ordered
-	config := modeldist.AutoregressiveConfig{Seed: fit.Seed, DType: fit.DType, Constraint: newOrderedConstraint(ordered, p.Structure)}
+	config := modeldist.AutoregressiveConfig{Seed: fit.Seed, DType: fit.DType, Constraint: dgraph.NewOrderedConstraint(ordered, p.Structure)}
 	for _, card := range ordered.Cards() {
 		start := make([]float64, card)
 		if card == 2 && len(config.SiteLogPrior) >= p.Structure.Nodes-1 {
@@ -71,13 +72,13 @@ func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config,
 }
 
 // madeTarget is what RunMade trains on, with the parameters that its coordinates stand for.
-func (p *Problem) madeTarget() (target vti.Target, graphs *graphTarget, parameters func(parents []Set, draw []float64) []float64) {
+func (p *Problem) madeTarget() (target vti.Target, graphs *graphTarget, parameters func(parents []dgraph.Set, draw []float64) []float64) {
 	if p.Model.Mechanism == Linear {
 		t := newStandardTarget(p)
 		return t, t.graphTarget, t.parameters
 	}
 	t := newGraphTarget(p)
-	return t, t, func(_ []Set, draw []float64) []float64 { return draw }
+	return t, t, func(_ []dgraph.Set, draw []float64) []float64 { return draw }
 }
 
 // RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a
@@ -147,14 +148,14 @@ type graphSummary struct {
 	probabilities, errors [][]float64 // of edges
 	// graphs, the most probable first, as if each had been drawn in proportion to its probability
 	draws         []Draw
-	probabilityOf func(event func(*Graph) bool) (probability, se float64)
+	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
 }
 
 // summarise adds up the codes of each graph.
 func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
-	nodes := t.space.nodes
+	nodes := t.space.Nodes()
 	place := map[string]int{} // of graphs by key
-	var graphs []*Graph
+	var graphs []*dgraph.Graph
 	decoded := map[string]int{} // of codes
 	var failed error
 	graphOf := func(code []int32) int {
@@ -190,19 +191,19 @@ func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	s := &graphSummary{probabilities: square2(nodes), errors: square2(nodes)}
-	pairs := orderedPairs(nodes)
+	s := &graphSummary{probabilities: zeros(nodes), errors: zeros(nodes)}
+	pairs := dgraph.OrderedPairs(nodes)
 	of, se := c.Frequencies(len(pairs), func(code []int32) (present []int) {
 		g := graphs[graphOf(code)]
 		for k, e := range pairs {
-			if g.Has(e.from, e.to) {
+			if g.Has(e.From, e.To) {
 				present = append(present, k)
 			}
 		}
 		return present
 	})
 	for k, e := range pairs {
-		s.probabilities[e.from][e.to], s.errors[e.from][e.to] = of[k], se[k]
+		s.probabilities[e.From][e.To], s.errors[e.From][e.To] = of[k], se[k]
 	}
 	of, se = c.Frequencies(len(graphs), func(code []int32) []int { return []int{graphOf(code)} })
 	order := mostProbable(of, len(of))
@@ -212,7 +213,7 @@ func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
 			s.draws = append(s.draws, Draw{Graph: graphs[g], Count: count, Probability: of[g], SE: se[g]})
 		}
 	}
-	s.probabilityOf = func(event func(*Graph) bool) (probability, se float64) {
+	s.probabilityOf = func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		within := make([]bool, len(graphs))
 		for g := range within {
 			within[g] = event(graphs[g])
@@ -226,7 +227,7 @@ func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
 const graphWeight = 1 << 30
 
 // resample picks draws in proportion to their weights.
-func (t *graphTarget) resample(sample vti.WeightedSample, seed uint64, parameters func(parents []Set, draw []float64) []float64) (d drawn) {
+func (t *graphTarget) resample(sample vti.WeightedSample, seed uint64, parameters func(parents []dgraph.Set, draw []float64) []float64) (d drawn) {
 	random := stream.Rand(seed, "resample")
 	next, seen := random.Float64(), 0.0
 	dim := t.space.layout.dim()

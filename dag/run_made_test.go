@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 )
@@ -30,7 +31,7 @@ func TestRunMade(t *testing.T) {
 		require.NoError(t, err)
 		config := RunConfig{
 			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, FromPrior: true, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
-			Draws: 1 << 14, Dir: t.TempDir(), Truth: FromParents([]Set{{}, SetOf(0), SetOf(1)}),
+			Draws: 1 << 14, Dir: t.TempDir(), Truth: dgraph.FromParents([]dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(1)}),
 		}
 		result, err := RunMade(t.Context(), device, p, config)
 		require.NoError(t, err)
@@ -70,7 +71,7 @@ func TestRunMade(t *testing.T) {
 	many, err := NewProblem(d, ModelOptions{}, Constraints{})
 	require.NoError(t, err)
 	require.ErrorContains(t, many.CheckMade(), "up to 10 nodes")
-	require.ErrorContains(t, many.CheckChains(), "up to 10 nodes")
+	require.ErrorContains(t, many.CheckReversibleJump(), "up to 10 nodes")
 	many.Structure.Orders = true
 	require.NoError(t, many.CheckMade())
 }
@@ -97,9 +98,9 @@ func TestDrawsFile(t *testing.T) {
 		for k, name := range file.Coordinates {
 			place[name] = k
 		}
-		edges := square2(3)
+		edges := zeros(3)
 		for k := range file.Len() {
-			parents, theta := make([]Set, 3), file.Theta[k*dim:(k+1)*dim]
+			parents, theta := make([]dgraph.Set, 3), file.Theta[k*dim:(k+1)*dim]
 			for site, name := range file.Sites {
 				from, to, err := p.Data.edge(name)
 				require.NoError(t, err)
@@ -114,14 +115,14 @@ func TestDrawsFile(t *testing.T) {
 			want := 0.0
 			for j, set := range parents {
 				own := make([]float64, l.dim())
-				for _, c := range p.drawColumns(orderedPairs(3)) {
+				for _, c := range p.drawColumns(dgraph.OrderedPairs(3)) {
 					if at, ok := place[c.name]; ok && c.node == j {
 						if own[c.at] = theta[at] / c.unit; c.scale {
 							own[c.at] = math.Log(own[c.at])
 						}
 					}
 				}
-				want += naiveLogJoint(p, Family{j, set}, own) - p.Structure.EdgePenalty*float64(set.Len())
+				want += naiveLogJoint(p, dgraph.Family{Node: j, Parents: set}, own) - p.Structure.EdgePenalty*float64(set.Len())
 			}
 			require.InDelta(t, want, file.LogP[k], 1e-6)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -19,7 +21,7 @@ type ParticlesConfig struct {
 	// Seed is the root of all randomness.
 	Seed uint64
 	// Truth, if not nil, is compared with.
-	Truth *Graph
+	Truth *dgraph.Graph
 	// Dir is the run directory; it must exist.
 	Dir string
 	// Status, if not nil, hears what RunParticles is doing.
@@ -134,8 +136,8 @@ func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
 		return math.NaN()
 	}
 	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
-	for _, e := range orderedPairs(graphs.Structure.Nodes) {
-		worst = math.Max(worst, math.Abs(after[e.from][e.to]-before[e.from][e.to]))
+	for _, e := range dgraph.OrderedPairs(graphs.Structure.Nodes) {
+		worst = math.Max(worst, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
 	}
 	return worst
 }
@@ -164,7 +166,7 @@ func (s *particleScores) parameters(random *rand.Rand) parameterSource {
 			for k, own := range s.islands[f] {
 				logs[k] = own.logEvidence
 			}
-			norm, total := logSumExp(logs), 0.0
+			norm, total := logsum.Of(logs), 0.0
 			for _, x := range logs {
 				total += math.Exp(x - norm)
 				cumulative[f] = append(cumulative[f], total)

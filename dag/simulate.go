@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -29,15 +30,15 @@ type Simulation struct {
 	Noise float64
 	// Graph, if not nil, is the graph to simulate from, with its Names, instead of a random one:
 	// Nodes, EdgeProbability and ExpectedDegree are then zero.
-	Graph *Graph   `json:"-"`
-	Names []string `json:"-"`
+	Graph *dgraph.Graph `json:"-"`
+	Names []string      `json:"-"`
 	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.
 	Seed uint64
 }
 
 func (s Simulation) withDefaults() Simulation {
 	if s.Graph != nil {
-		s.Nodes = s.Graph.nodes
+		s.Nodes = s.Graph.Nodes()
 	}
 	if s.Nodes == 0 {
 		s.Nodes = 10
@@ -69,8 +70,8 @@ func (s Simulation) Validate() error {
 		if s.Nodes != 0 || s.EdgeProbability != 0 || s.ExpectedDegree != 0 {
 			return fmt.Errorf("a graph to simulate from has its own nodes and edges: give no other number of them")
 		}
-		if len(s.Names) != s.Graph.nodes {
-			return fmt.Errorf("expected a name for each of %d nodes, found %d", s.Graph.nodes, len(s.Names))
+		if len(s.Names) != s.Graph.Nodes() {
+			return fmt.Errorf("expected a name for each of %d nodes, found %d", s.Graph.Nodes(), len(s.Names))
 		}
 		if cycle := s.Graph.Cycle(); cycle != nil {
 			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])
@@ -80,8 +81,8 @@ func (s Simulation) Validate() error {
 	switch {
 	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
 		return fmt.Errorf("expected-degree: a graph over %d nodes has up to %g parents per node, found %g", s.Nodes, float64(s.Nodes-1)/2, s.ExpectedDegree)
-	case s.Nodes < 2 || s.Nodes > maxNodes:
-		return fmt.Errorf("nodes: expected 2 to %d, found %d", maxNodes, s.Nodes)
+	case s.Nodes < 2 || s.Nodes > dgraph.MaxNodes:
+		return fmt.Errorf("nodes: expected 2 to %d, found %d", dgraph.MaxNodes, s.Nodes)
 	case s.Rows < 1:
 		return fmt.Errorf("rows: expected at least 1, found %d", s.Rows)
 	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
@@ -98,7 +99,7 @@ func (s Simulation) Validate() error {
 type Simulated struct {
 	Names  []string    // x0, x1, …, or those that were given
 	Values [][]float64 // by row
-	Truth  *Graph
+	Truth  *dgraph.Graph
 }
 
 // Simulate makes up data.
@@ -112,7 +113,7 @@ func Simulate(s Simulation) (*Simulated, error) {
 	l := layout{nodes: s.Nodes, mechanism: s.Mechanism, hidden: s.Hidden, bias: s.Bias, sigma: s.Noise}
 	thetas := make([][]float64, s.Nodes)
 	for j := range thetas {
-		f := Family{Node: j}
+		f := dgraph.Family{Node: j}
 		for _, i := range out.Truth.Parents(j) {
 			f.Parents = f.Parents.With(i)
 		}
@@ -140,7 +141,7 @@ func (s Simulation) graph() (out *Simulated, order []int) {
 		order, _ = s.Graph.Order()
 		return &Simulated{Names: s.Names, Truth: s.Graph}, order
 	}
-	out = &Simulated{Truth: NewGraph(s.Nodes)}
+	out = &Simulated{Truth: dgraph.NewGraph(s.Nodes)}
 	random := stream.Rand(s.Seed, "graph")
 	order = random.Perm(s.Nodes)
 	for a := range order {

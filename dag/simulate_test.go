@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
 
@@ -56,10 +57,24 @@ func TestSimulate(t *testing.T) {
 	require.Equal(t, part.Values[7], d.X.RawRowView(7))
 	adjacency, err := table.Parse("truth.csv", truth.Bytes())
 	require.NoError(t, err)
-	back, err := d.ReadTruth(adjacency)
+	back, err := dgraph.ReadAdjacency(adjacency, d.Names)
 	require.NoError(t, err)
 	require.True(t, whole.Truth.Equal(back))
 
 	_, err = Simulate(Simulation{EdgeProbability: 2})
 	require.ErrorContains(t, err, "edge-probability")
+}
+
+// Data simulated from a given graph have it as their truth.
+func TestSimulateFromGraph(t *testing.T) {
+	names, want := []string{"a", "b", "c"}, dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1, 2), {}, dgraph.SetOf(1)})
+	s, err := Simulate(Simulation{Names: names, Graph: want, Rows: 5, Mechanism: Linear})
+	require.NoError(t, err)
+	require.Equal(t, names, s.Names)
+	require.True(t, want.Equal(s.Truth))
+	require.Len(t, s.Values[0], 3)
+	_, err = Simulate(Simulation{Names: []string{"a", "b"}, Graph: dgraph.FromParents([]dgraph.Set{dgraph.SetOf(1), dgraph.SetOf(0)})})
+	require.ErrorContains(t, err, "has a cycle")
+	_, err = Simulate(Simulation{Names: []string{"a", "b"}, Graph: dgraph.FromParents([]dgraph.Set{{}, {}}), Nodes: 3})
+	require.ErrorContains(t, err, "give no other number")
 }

@@ -158,7 +158,7 @@ func (j *dagJob) walk(ctx context.Context) error {
 	}
 	j.printProblem()
 	shown := j.progress()
-	result, err := dag.RunSampled(ctx, j.problem, dag.SampledConfig{
+	result, err := dag.RunGraphChains(ctx, j.problem, dag.GraphChainsConfig{
 		Chains: config, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
 	})
 	shown.end()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -17,7 +18,7 @@ type dagJob struct {
 	job
 	record  *dag.Record
 	problem *dag.Problem
-	truth   *dag.Graph
+	truth   *graph.Graph
 }
 
 // newDagJob reads the table and builds the problem that the record describes. Nothing is written:

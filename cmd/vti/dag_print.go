@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -188,8 +189,8 @@ func printMetrics(w io.Writer, m *dag.Metrics) {
 	}
 	table := &grid{}
 	table.add("", "this answer", "greedy BIC", "empty graph")
-	methods := []dag.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty}
-	row := func(name string, of func(dag.MethodMetrics) dag.Number) {
+	methods := []graph.MethodMetrics{m.Answer, m.GreedyBIC, m.Empty}
+	row := func(name string, of func(graph.MethodMetrics) dag.Number) {
 		cells := []string{name}
 		for _, method := range methods {
 			value := of(method)
@@ -197,23 +198,23 @@ func printMetrics(w io.Writer, m *dag.Metrics) {
 		}
 		table.add(cells...)
 	}
-	row("as the paper: F1, mean over graphs", func(m dag.MethodMetrics) dag.Number { return m.Paper.F1 })
-	row("  SHD, a reversed edge twice", func(m dag.MethodMetrics) dag.Number { return m.Paper.SHD })
-	row("  Brier, sum over entries", func(m dag.MethodMetrics) dag.Number { return m.Paper.Brier })
-	row("  AUROC, mean over graphs", func(m dag.MethodMetrics) dag.Number { return m.Paper.AUROC })
+	row("as the paper: F1, mean over graphs", func(m graph.MethodMetrics) dag.Number { return m.Paper.F1 })
+	row("  SHD, a reversed edge twice", func(m graph.MethodMetrics) dag.Number { return m.Paper.SHD })
+	row("  Brier, sum over entries", func(m graph.MethodMetrics) dag.Number { return m.Paper.Brier })
+	row("  AUROC, mean over graphs", func(m graph.MethodMetrics) dag.Number { return m.Paper.AUROC })
 	for _, part := range []struct {
 		name string
-		of   func(dag.MethodMetrics) dag.EdgeMetrics
+		of   func(graph.MethodMetrics) graph.EdgeMetrics
 	}{
-		{"graph", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.Graph }},
-		{"skeleton", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.Skeleton }},
-		{"equivalence class", func(m dag.MethodMetrics) dag.EdgeMetrics { return m.CPDAG }},
+		{"graph", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.Graph }},
+		{"skeleton", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.Skeleton }},
+		{"equivalence class", func(m graph.MethodMetrics) graph.EdgeMetrics { return m.CPDAG }},
 	} {
-		row(part.name+": F1 of the median graph", func(m dag.MethodMetrics) dag.Number { return part.of(m).MedianF1 })
-		row("  SHD of it, a reversed edge once", func(m dag.MethodMetrics) dag.Number { return part.of(m).MedianSHD })
-		row("  SHD, mean over graphs", func(m dag.MethodMetrics) dag.Number { return part.of(m).ExpectedSHD })
-		row("  Brier, mean over entries", func(m dag.MethodMetrics) dag.Number { return part.of(m).Brier })
-		row("  AUROC of the probabilities", func(m dag.MethodMetrics) dag.Number { return part.of(m).AUROC })
+		row(part.name+": F1 of the median graph", func(m graph.MethodMetrics) dag.Number { return part.of(m).MedianF1 })
+		row("  SHD of it, a reversed edge once", func(m graph.MethodMetrics) dag.Number { return part.of(m).MedianSHD })
+		row("  SHD, mean over graphs", func(m graph.MethodMetrics) dag.Number { return part.of(m).ExpectedSHD })
+		row("  Brier, mean over entries", func(m graph.MethodMetrics) dag.Number { return part.of(m).Brier })
+		row("  AUROC of the probabilities", func(m graph.MethodMetrics) dag.Number { return part.of(m).AUROC })
 	}
 	table.print(w)
 	fmt.Fprintln(w)

@@ -35,7 +35,7 @@ sample size tell whether they have mixed.`,
 		if err != nil {
 			return err
 		}
-		if err := j.problem.CheckChains(); err != nil {
+		if err := j.problem.CheckReversibleJump(); err != nil {
 			return err
 		}
 		config := chains.config(output.seed)
@@ -52,7 +52,7 @@ sample size tell whether they have mixed.`,
 		j.printProblem()
 		shown := j.progress()
 		config.Progress = chainProgress(shown, j.problem.LogJacobian())
-		result, err := dag.RunChains(cmd.Context(), j.device, j.problem, config, j.truth, j.dir)
+		result, err := dag.RunReversibleJump(cmd.Context(), j.device, j.problem, config, j.truth, j.dir)
 		shown.end()
 		if err != nil {
 			return j.stopped(err, false)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -42,7 +43,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
 			if known != "" {
 				var err error
-				if s.Names, s.Graph, err = dag.ReadGraph(known); err != nil {
+				if s.Names, s.Graph, err = graph.ReadGraph(known); err != nil {
 					return fmt.Errorf("--graph: %w", err)
 				}
 			}

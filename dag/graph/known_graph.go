@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"bytes"
@@ -6,13 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/transdim/vti/table"
 )
 
 // ReadGraph reads the names of nodes and the graph over them from a file: a network in BIF (*.bif),
-// of which only nodes and arcs are used, or an adjacency matrix as [Data.ReadTruth] describes it.
+// of which only nodes and arcs are used, or an adjacency matrix as [ReadAdjacency] describes it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
 		return readBIF(path)
@@ -25,8 +26,49 @@ func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if first, err := t.Lookup(names[0]); err == nil && first.Kind == table.Factor {
 		names = names[1:]
 	}
-	g, err = (&Data{Path: path, Names: names}).ReadTruth(t)
+	g, err = ReadAdjacency(t, names)
 	return names, g, err
+}
+
+// ReadAdjacency reads the graph over some nodes from an adjacency matrix: a column of row names,
+// then a column of 0 and 1 for each node, row = cause and column = effect. Without a column of names
+// the rows are in the order of the columns. Every node named must be there; others are left out.
+func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
+	path, columns := t.Path, t.Names()
+	rowNames := columns
+	if first, err := t.Lookup(columns[0]); err == nil && first.Kind == table.Factor {
+		rowNames = nil
+		for row := range t.Rows() {
+			rowNames = append(rowNames, first.Text(row))
+		}
+		columns = columns[1:]
+	}
+	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {
+		return nil, fmt.Errorf("%s: expected a square matrix, found %d rows and %d columns", path, t.Rows(), len(columns))
+	}
+	g := NewGraph(len(nodes))
+	for to, name := range nodes {
+		c, err := t.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		for from, cause := range nodes {
+			row := slices.Index(rowNames, cause)
+			if row < 0 {
+				return nil, fmt.Errorf("%s: no row for node %q", path, cause)
+			}
+			if c.Kind != table.Numeric || c.Values[row] != 0 && c.Values[row] != 1 {
+				return nil, fmt.Errorf("%s: column %q, %s: expected 0 or 1, found %q", path, name, t.Place(row), c.Text(row))
+			}
+			if from == to && c.Values[row] == 1 {
+				return nil, fmt.Errorf("%s: %s: an edge from %q to itself", path, t.Place(row), name)
+			}
+			if from != to {
+				g.Set(from, to, c.Values[row] == 1)
+			}
+		}
+	}
+	return g, nil
 }
 
 // Blocks of a BIF file: "variable NAME {" and "probability ( NAME | PARENT, … ) {".

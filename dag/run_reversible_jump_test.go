@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/rjmcmc"
@@ -28,7 +29,7 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 		posterior, err := NewPosterior(p.Structure, scores)
 		require.NoError(t, err)
 		dir := t.TempDir()
-		result, err := RunChains(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 200, Iterations: 500, Seed: 2}, nil, dir)
+		result, err := RunReversibleJump(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 200, Iterations: 500, Seed: 2}, nil, dir)
 		require.NoError(t, err)
 		require.NotEqual(t, "failed", result.Certificate.Verdict, "R-hat %v", result.Certificate.RHat)
 		want := posterior.EdgeProbabilities()
@@ -48,11 +49,11 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 
 // Chains start in graphs that the structure allows, sparse ones and dense ones.
 func TestStartsOfChains(t *testing.T) {
-	s := FreeStructure(5)
-	s.Required[1], s.Allowed[3], s.MaxParents = SetOf(4), SetOf(0, 1), 2
+	s := dgraph.FreeStructure(5)
+	s.Required[1], s.Allowed[3], s.MaxParents = dgraph.SetOf(4), dgraph.SetOf(0, 1), 2
 	edges := map[int]bool{}
-	for _, code := range s.starts(randomOf(1), 200) {
-		g, err := NewOrdered(5).Graph(code)
+	for _, code := range startCodes(s, randomOf(1), 200) {
+		g, err := dgraph.NewOrdered(5).Graph(code)
 		require.NoError(t, err)
 		for j, parents := range g.ParentSets() {
 			require.True(t, s.Required[j].Within(parents) && parents.Within(s.Allowed[j]) && parents.Len() <= 2)

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 // Truth 0 → 1 → 2. Found: with probability 3/4 the edge 0 → 1 reversed and the other missed, with
 // 1/4 the truth.
 func TestMetricsByHand(t *testing.T) {
-	truth := edges(3, [2]int{0, 1}, [2]int{1, 2})
-	posterior := []Weighted{{edges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
+	truth := FromEdges(3, [2]int{0, 1}, [2]int{1, 2})
+	posterior := []Weighted{{FromEdges(3, [2]int{1, 0}), 0.75}, {truth.Clone(), 0.25}}
 	m := Evaluate(truth, posterior)
 
 	require.InDelta(t, 0.25, float64(m.Paper.F1), 1e-12)
@@ -47,7 +47,7 @@ func TestMetricsByHand(t *testing.T) {
 
 // A perfect answer, and the empty graph.
 func TestMetricsAtTheEnds(t *testing.T) {
-	truth := edges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
+	truth := FromEdges(4, [2]int{0, 2}, [2]int{1, 2}, [2]int{2, 3})
 	m := Evaluate(truth, []Weighted{{truth, 1}})
 	for _, part := range []EdgeMetrics{m.Graph, m.Skeleton, m.CPDAG} {
 		require.Equal(t, EdgeMetrics{ExpectedF1: 1, MedianF1: 1, AUROC: 1, AUROCGraphs: 1}, part)
@@ -101,11 +101,11 @@ func TestFewestReversals(t *testing.T) {
 	}
 	for range 20 {
 		g := NewGraph(4)
-		for _, p := range orderedPairs(4) {
-			g.Set(p.from, p.to, random.IntN(2) == 0)
+		for _, p := range OrderedPairs(4) {
+			g.Set(p.From, p.To, random.IntN(2) == 0)
 		}
 		best := math.Inf(1)
-		everyGraph(families, func(parents []Set) bool {
+		EachGraph(families, func(parents []Set) bool {
 			best = min(best, pairDistance(g, FromParents(parents)))
 			return true
 		})

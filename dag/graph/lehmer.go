@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func EncodeLehmer(order []int) []int32 {
 	for _, node := range order {
 		digit := slices.Index(left, node)
 		if digit < 0 {
-			panic(fmt.Sprintf("dag.EncodeLehmer: %v is not a permutation", order))
+			panic(fmt.Sprintf("graph.EncodeLehmer: %v is not a permutation", order))
 		}
 		code = append(code, int32(digit))
 		left = slices.Delete(left, digit, digit+1)

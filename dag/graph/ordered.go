@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with
 // N, N−1, …, 2 outcomes are the Lehmer code of the order, and a site with 2 outcomes for each pair
-// of positions s < t, by rows of U, tells whether the node at position s is a parent of that at t.
+// of positions s < t, by rows of U, reports whether the node at position s is a parent of that at t.
 // So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph has
 // as many codes as it has topological orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
@@ -21,10 +21,13 @@ type Ordered struct{ nodes int }
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.
 func NewOrdered(nodes int) Ordered {
 	if nodes < 2 {
-		panic(fmt.Sprintf("dag.NewOrdered: %d nodes, want at least 2", nodes))
+		panic(fmt.Sprintf("graph.NewOrdered: %d nodes, want at least 2", nodes))
 	}
 	return Ordered{nodes}
 }
+
+// Nodes returns N.
+func (o Ordered) Nodes() int { return o.nodes }
 
 // Cards returns the outcomes of the sites.
 func (o Ordered) Cards() []int {
@@ -50,7 +53,7 @@ func (o Ordered) pairOf(site int) (s, t int) {
 			return s, o.nodes - 1 - (last - site)
 		}
 	}
-	panic(fmt.Sprintf("dag.Ordered.pairOf: site %d of %d", site, len(o.Cards())))
+	panic(fmt.Sprintf("graph.Ordered.pairOf: site %d of %d", site, len(o.Cards())))
 }
 
 // Graph decodes a code.
@@ -83,7 +86,7 @@ func (o Ordered) Code(g *Graph, order []int) []int32 {
 	for s := range o.nodes {
 		for t := s + 1; t < o.nodes; t++ {
 			if g.Has(order[t], order[s]) {
-				panic(fmt.Sprintf("dag.Ordered.Code: %v is no topological order: there is an edge from %d to %d", order, order[t], order[s]))
+				panic(fmt.Sprintf("graph.Ordered.Code: %v is no topological order: there is an edge from %d to %d", order, order[t], order[s]))
 			}
 			if g.Has(order[s], order[t]) {
 				code[o.site(s, t)] = 1
@@ -95,7 +98,7 @@ func (o Ordered) Code(g *Graph, order []int) []int32 {
 
 // Adjacency decodes codes [B,S] int32 to adjacency matrices [B,N,N] Bool inside a graph.
 func (o Ordered) Adjacency(codes *graph.Node) *graph.Node {
-	space.AssertCodes("dag.Ordered.Adjacency", codes, len(o.Cards()))
+	space.AssertCodes("graph.Ordered.Adjacency", codes, len(o.Cards()))
 	g, batch := codes.Graph(), codes.Shape().Dim(0)
 	const number = dtypes.Float32 // exact for what is counted here
 	rows, _ := o.positions(codes, o.nodes)
@@ -152,7 +155,7 @@ const maxOrderNodes = 24
 // panics above 24 nodes.
 func (g *Graph) Orders() float64 {
 	if g.nodes > maxOrderNodes {
-		panic(fmt.Sprintf("dag.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
+		panic(fmt.Sprintf("graph.Graph.Orders: %d nodes, at most %d can be counted", g.nodes, maxOrderNodes))
 	}
 	parents := g.ParentSets()
 	counts := make([]float64, 1<<g.nodes) // of the orders of a set of nodes that holds its parents
@@ -190,8 +193,8 @@ func CountGraphs(n int) float64 {
 	return counts[n]
 }
 
-// acyclic tells whether parent sets make an acyclic graph, by taking away nodes without parents.
-func acyclic(parents []Set) bool {
+// Acyclic reports whether parent sets make an acyclic graph, by taking away nodes without parents.
+func Acyclic(parents []Set) bool {
 	left := allNodes(len(parents))
 	for !left.Empty() {
 		var free Set

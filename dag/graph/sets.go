@@ -1,12 +1,12 @@
-package dag
+package graph
 
 import (
 	"iter"
 	"math/bits"
 )
 
-// maxNodes is the largest number of nodes that a [Set] holds.
-const maxNodes = 128
+// MaxNodes is the largest number of nodes that a [Set] holds.
+const MaxNodes = 128
 
 // Set is a set of nodes 0 … 127. The zero value is empty, and sets can be compared with ==.
 type Set [2]uint64
@@ -22,7 +22,7 @@ func SetOf(nodes ...int) (s Set) {
 // lowSet is the set of nodes below 64 whose bits are set.
 func lowSet(bits uint64) Set { return Set{bits, 0} }
 
-// Has tells whether node i is in the set.
+// Has reports whether node i is in the set.
 func (s Set) Has(i int) bool { return s[i>>6]>>(i&63)&1 != 0 }
 
 // With returns the set with node i.
@@ -52,10 +52,10 @@ func (s Set) Or(t Set) Set { return Set{s[0] | t[0], s[1] | t[1]} }
 // And returns the nodes that are in s and in t.
 func (s Set) And(t Set) Set { return Set{s[0] & t[0], s[1] & t[1]} }
 
-// Within tells whether all nodes of s are in t.
+// Within reports whether all nodes of s are in t.
 func (s Set) Within(t Set) bool { return s.Minus(t).Empty() }
 
-// Empty tells whether there is no node.
+// Empty reports whether there is no node.
 func (s Set) Empty() bool { return s == Set{} }
 
 // Len counts the nodes.
@@ -82,8 +82,8 @@ func (s Set) List() (list []int) {
 	return list
 }
 
-// compare orders sets by size, then as numbers.
-func (s Set) compare(t Set) int {
+// Compare orders sets by size, then as numbers.
+func (s Set) Compare(t Set) int {
 	switch d := s.Len() - t.Len(); {
 	case d != 0:
 		return d
@@ -95,10 +95,22 @@ func (s Set) compare(t Set) int {
 	return 1
 }
 
+// EdgeTable is [N,N] by cause and effect, of sets of causes.
+func EdgeTable(sets []Set) [][]bool {
+	table := make([][]bool, len(sets))
+	for i := range table {
+		table[i] = make([]bool, len(sets))
+		for j := range table[i] {
+			table[i][j] = sets[j].Has(i)
+		}
+	}
+	return table
+}
+
 // Graphs that can be summed have few nodes, whose sets are the bits of one word.
 
-// members yields the elements of a bit set, ascending.
-func members(set uint64) iter.Seq[int] {
+// Members yields the elements of a bit set, ascending.
+func Members(set uint64) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for ; set != 0; set &= set - 1 {
 			if !yield(bits.TrailingZeros64(set)) {
@@ -118,9 +130,3 @@ func subsets(set uint64) iter.Seq[uint64] {
 		}
 	}
 }
-
-// trailingZeros is the smallest member of a bit set, 64 of none.
-func trailingZeros(set uint64) int { return bits.TrailingZeros64(set) }
-
-// popcount is the number of members of a bit set.
-func popcount(set uint64) int { return bits.OnesCount64(set) }

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"math"
@@ -20,11 +20,11 @@ type orderedConstraint struct {
 
 var _ modeldist.Constraint = orderedConstraint{}
 
-// newOrderedConstraint returns the constraint, nil if the structure leaves every graph.
-func newOrderedConstraint(ordered Ordered, s Structure) modeldist.Constraint {
+// NewOrderedConstraint returns the constraint, nil if the structure leaves every graph.
+func NewOrderedConstraint(ordered Ordered, s Structure) modeldist.Constraint {
 	free := s.MaxParents < 0 || s.MaxParents >= s.Nodes-1
-	for _, e := range orderedPairs(s.Nodes) {
-		free = free && s.Allowed[e.to].Has(e.from) && !s.Required[e.to].Has(e.from)
+	for _, e := range OrderedPairs(s.Nodes) {
+		free = free && s.Allowed[e.To].Has(e.From) && !s.Required[e.To].Has(e.From)
 	}
 	if free {
 		return nil
@@ -42,7 +42,7 @@ func (c orderedConstraint) Allowed(codes *graph.Node, site int) *graph.Node {
 
 // matrix is a constant [N,N] by cause and effect.
 func (c orderedConstraint) matrix(g *graph.Graph, sets []Set) *graph.Node {
-	return graph.ConvertDType(graph.Const(g, edgeTable(sets)), dtypes.Float32)
+	return graph.ConvertDType(graph.Const(g, EdgeTable(sets)), dtypes.Float32)
 }
 
 // allowedNext is for the digit of a position: outcome d is the d-th of the nodes that are left, and

@@ -1,25 +1,23 @@
-package dag
+package graph
 
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
-// structureSum sums over all graphs, with the weight of a graph the product of those of its
+// Sum sums over all graphs, with the weight of a graph the product of those of its
 // families.
-type structureSum interface {
-	// logTotal is the logarithm of the sum.
-	logTotal() float64
-	// draw picks a graph in proportion to its weight: the places of its families in the list of
+type Sum interface {
+	// LogTotal is the logarithm of the sum.
+	LogTotal() float64
+	// Draw picks a graph in proportion to its weight: the places of its families in the list of
 	// families, by node.
-	draw(random *rand.Rand, families []int)
-	// marginals returns the share of every family in the sum.
-	marginals(families int, on goOn) []float64
+	Draw(random *rand.Rand, families []int)
+	// Marginals returns the share of every family in the sum.
+	Marginals(families int, on func(done, total int) bool) []float64
 }
-
-// goOn hears how far a sum is, and tells whether to go on with it. A sum that does not is of no
-// use.
-type goOn func(done, total int) bool
 
 // orderSum is the sum over pairs of an order and a graph along it: a graph counts as often as it
 // has topological orders. Sums are over sets of nodes that come first in an order (Koivisto and
@@ -31,7 +29,7 @@ type orderSum struct {
 	first  []float64   // log of the sum over all that the nodes of a set can be, put first [2^N]
 }
 
-func newOrderSum(sets [][]weightedSet, on goOn) *orderSum {
+func newOrderSum(sets [][]weightedSet, on func(done, total int) bool) *orderSum {
 	o := &orderSum{nodes: len(sets), sets: sets, first: make([]float64, 1<<len(sets))}
 	for j, own := range sets {
 		if !on(j, len(sets)) { // most of the work
@@ -41,9 +39,9 @@ func newOrderSum(sets [][]weightedSet, on goOn) *orderSum {
 	}
 	for set := 1; set < len(o.first); set++ {
 		o.first[set] = math.Inf(-1)
-		for j := range members(uint64(set)) {
+		for j := range Members(uint64(set)) {
 			before := set &^ (1 << j)
-			o.first[set] = logAdd(o.first[set], o.first[before]+o.within[j][before])
+			o.first[set] = logsum.Add(o.first[set], o.first[before]+o.within[j][before])
 		}
 	}
 	return o
@@ -58,30 +56,30 @@ func sumWithin(sets []weightedSet, nodes int, must uint64) []float64 {
 	}
 	for _, s := range sets {
 		if s.parents&must == must {
-			sums[s.parents] = logAdd(sums[s.parents], s.logWeight)
+			sums[s.parents] = logsum.Add(sums[s.parents], s.logWeight)
 		}
 	}
 	for i := range nodes {
 		for set := range sums {
 			if set>>i&1 != 0 {
-				sums[set] = logAdd(sums[set], sums[set&^(1<<i)])
+				sums[set] = logsum.Add(sums[set], sums[set&^(1<<i)])
 			}
 		}
 	}
 	return sums
 }
 
-func (o *orderSum) logTotal() float64 { return o.first[len(o.first)-1] }
+func (o *orderSum) LogTotal() float64 { return o.first[len(o.first)-1] }
 
-func (o *orderSum) draw(random *rand.Rand, families []int) {
+func (o *orderSum) Draw(random *rand.Rand, families []int) {
 	for set := len(o.first) - 1; set != 0; {
 		u := math.Log(random.Float64()) + o.first[set]
 		last, total := -1, math.Inf(-1)
-		for j := range members(uint64(set)) {
+		for j := range Members(uint64(set)) {
 			before := set &^ (1 << j)
 			if term := o.first[before] + o.within[j][before]; !math.IsInf(term, -1) {
 				last = j
-				if total = logAdd(total, term); total >= u {
+				if total = logsum.Add(total, term); total >= u {
 					break
 				}
 			}
@@ -108,7 +106,7 @@ func drawSet(random *rand.Rand, sets []weightedSet, within, touch uint64, logTot
 	return family
 }
 
-func (o *orderSum) marginals(families int, on goOn) []float64 {
+func (o *orderSum) Marginals(families int, on func(done, total int) bool) []float64 {
 	shares := make([]float64, families)
 	if !on(0, o.nodes) {
 		return shares
@@ -117,8 +115,8 @@ func (o *orderSum) marginals(families int, on goOn) []float64 {
 	rest := make([]float64, len(o.first)) // log of the sum over all that can follow
 	for set := all - 1; set >= 0; set-- {
 		rest[set] = math.Inf(-1)
-		for j := range members(uint64(all &^ set)) {
-			rest[set] = logAdd(rest[set], o.within[j][set]+rest[set|1<<j])
+		for j := range Members(uint64(all &^ set)) {
+			rest[set] = logsum.Add(rest[set], o.within[j][set]+rest[set|1<<j])
 		}
 	}
 	around := make([]float64, len(o.first))
@@ -131,7 +129,7 @@ func (o *orderSum) marginals(families int, on goOn) []float64 {
 		for set := range around {
 			around[set] = math.Inf(-1)
 			if set>>j&1 == 0 {
-				around[set] = o.first[set] + rest[set|1<<j] - o.logTotal()
+				around[set] = o.first[set] + rest[set|1<<j] - o.LogTotal()
 			}
 		}
 		sumOverSupersets(around, o.nodes)
@@ -147,7 +145,7 @@ func sumOverSupersets(values []float64, nodes int) {
 	for i := range nodes {
 		for set := range values {
 			if set>>i&1 == 0 {
-				values[set] = logAdd(values[set], values[set|1<<i])
+				values[set] = logsum.Add(values[set], values[set|1<<i])
 			}
 		}
 	}

@@ -1,7 +1,8 @@
-package dag
+package graph
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -34,7 +35,7 @@ func TestOrderedConstraint(t *testing.T) {
 	} {
 		s := FreeStructure(4)
 		change(&s)
-		constraint := newOrderedConstraint(o, s)
+		constraint := NewOrderedConstraint(o, s)
 		require.Equal(t, name == "none", constraint == nil)
 		q, err := modeldist.NewAutoregressive(o.Cards(), modeldist.AutoregressiveConfig{Constraint: constraint, Seed: 3})
 		require.NoError(t, err)
@@ -58,7 +59,7 @@ func TestOrderedConstraint(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-9, name)
 		uniforms := make([][]float64, 200)
-		random := randomOf(4)
+		random := rand.New(rand.NewPCG(4, 1))
 		for i := range uniforms {
 			for range o.Cards() {
 				uniforms[i] = append(uniforms[i], random.Float64())

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func (s Structure) Families() []Family {
 				sets = append(sets, set)
 			}
 		}
-		slices.SortFunc(sets, Set.compare)
+		slices.SortFunc(sets, Set.Compare)
 		for _, set := range sets {
 			families = append(families, Family{j, set})
 		}
@@ -58,8 +58,8 @@ func (s Structure) Families() []Family {
 	return families
 }
 
-// countFamilies is the length of Families.
-func (s Structure) countFamilies() (count float64) {
+// CountFamilies is the length of Families.
+func (s Structure) CountFamilies() (count float64) {
 	for j := range s.Nodes {
 		free, most := s.Allowed[j].Minus(s.Required[j]).Len(), s.Nodes
 		if s.MaxParents >= 0 {
@@ -77,8 +77,8 @@ func (s Structure) countFamilies() (count float64) {
 // Validate fails if no graph is left or a field is out of its range. What it says names nodes by
 // number: constraints given by names are checked by NewStructure.
 func (s Structure) Validate() error {
-	if s.Nodes < 2 || s.Nodes > maxNodes {
-		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, maxNodes)
+	if s.Nodes < 2 || s.Nodes > MaxNodes {
+		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, MaxNodes)
 	}
 	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
 		return fmt.Errorf("constraints for %d and %d nodes: expected %d", len(s.Required), len(s.Allowed), s.Nodes)
@@ -103,9 +103,39 @@ func (s Structure) Validate() error {
 	return nil
 }
 
-// allows tells whether the constraints leave a family.
-func (s Structure) allows(j int, parents Set) bool {
+// Allows reports whether the constraints leave a family.
+func (s Structure) Allows(j int, parents Set) bool {
 	return parents.Within(s.Allowed[j]) && s.Required[j].Within(parents) && (s.MaxParents < 0 || parents.Len() <= s.MaxParents)
+}
+
+// ExactLimit is the largest number of nodes whose graphs can be summed.
+func (s Structure) ExactLimit() int {
+	if s.Orders {
+		return maxListedNodes
+	}
+	return maxLayerNodes
+}
+
+func (s Structure) PriorName() string {
+	if s.Orders {
+		return "orders and graphs along them"
+	}
+	return "graphs"
+}
+
+// Sum sums over all graphs of the structure, with the weight of a graph the product of those of its
+// families: exp(score − λ parents). families are those of the structure in its order, with their
+// scores [F]. goOn is called with how far the sum is, and reports whether to go on; a sum that was
+// stopped is of no use. It panics above [Structure.ExactLimit] nodes.
+func (s Structure) Sum(families []Family, scores []float64, goOn func(done, total int) bool) Sum {
+	if s.Nodes > s.ExactLimit() {
+		panic(fmt.Sprintf("graph.Structure.Sum: got %d nodes, want at most %d", s.Nodes, s.ExactLimit()))
+	}
+	sets := s.weights(families, scores)
+	if s.Orders {
+		return newOrderSum(sets, goOn)
+	}
+	return newLayerSum(sets, goOn)
 }
 
 // weights are the log weights of families, by node: score less the penalty of its edges.

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"testing"
@@ -7,20 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func edges(n int, pairs ...[2]int) *Graph {
-	g := NewGraph(n)
-	for _, p := range pairs {
-		g.Set(p[0], p[1], true)
-	}
-	return g
-}
-
 func TestCycle(t *testing.T) {
-	g := edges(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 1}, [2]int{3, 4})
+	g := FromEdges(5, [2]int{0, 1}, [2]int{1, 2}, [2]int{2, 3}, [2]int{3, 1}, [2]int{3, 4})
 	require.Equal(t, []int{1, 2, 3}, g.Cycle())
 	_, ok := g.Order()
 	require.False(t, ok)
-	require.False(t, acyclic(g.ParentSets()))
+	require.False(t, Acyclic(g.ParentSets()))
 	require.Zero(t, g.Orders())
 	g.Set(3, 1, false)
 	require.Nil(t, g.Cycle())
@@ -55,7 +47,7 @@ func TestAcyclicityByPowers(t *testing.T) {
 		}
 		_, ok := g.Order()
 		require.Equal(t, !cyclic, ok)
-		require.Equal(t, !cyclic, acyclic(g.ParentSets()))
+		require.Equal(t, !cyclic, Acyclic(g.ParentSets()))
 		cycle := g.Cycle()
 		require.Equal(t, cyclic, cycle != nil)
 		for k, node := range cycle {
@@ -80,7 +72,7 @@ func TestCPDAGIsTheUnionOfItsClass(t *testing.T) {
 				families[j] = append(families[j], lowSet(set))
 			}
 		}
-		everyGraph(families, func(parents []Set) bool {
+		EachGraph(families, func(parents []Set) bool {
 			g := FromParents(parents)
 			key := colliderKey(g)
 			if union[key] == nil {

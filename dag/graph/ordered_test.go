@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"testing"
@@ -102,7 +102,7 @@ func TestOrderedIsAcyclic(t *testing.T) {
 		order, ok := g.Order()
 		require.True(t, ok)
 		require.Nil(t, g.Cycle())
-		require.True(t, acyclic(g.ParentSets()))
+		require.True(t, Acyclic(g.ParentSets()))
 		again, err := o.Graph(o.Code(g, order))
 		require.NoError(t, err)
 		require.True(t, g.Equal(again))
@@ -135,7 +135,7 @@ func TestCountGraphs(t *testing.T) {
 			}
 		}
 		count := 0.0
-		everyGraph(families, func(parents []Set) bool {
+		EachGraph(families, func(parents []Set) bool {
 			count++
 			return true
 		})

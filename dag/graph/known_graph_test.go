@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A graph is read from either kind of file, and data simulated from it have it as their truth.
+// A graph is read from either kind of file.
 func TestReadGraph(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -25,11 +25,6 @@ func TestReadGraph(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b", "c"}, names)
 		require.True(t, want.Equal(g))
-		s, err := Simulate(Simulation{Names: names, Graph: g, Rows: 5, Mechanism: Linear})
-		require.NoError(t, err)
-		require.Equal(t, names, s.Names)
-		require.True(t, want.Equal(s.Truth))
-		require.Len(t, s.Values[0], 3)
 	}
 	for text, message := range map[string]string{
 		"nothing":                        "found none",
@@ -40,9 +35,4 @@ func TestReadGraph(t *testing.T) {
 		_, _, err := ReadGraph(write("bad.bif", text))
 		require.ErrorContains(t, err, message)
 	}
-	cycle := FromParents([]Set{SetOf(1), SetOf(0)})
-	_, err := Simulate(Simulation{Names: []string{"a", "b"}, Graph: cycle})
-	require.ErrorContains(t, err, "has a cycle")
-	_, err = Simulate(Simulation{Names: []string{"a", "b"}, Graph: FromParents([]Set{{}, {}}), Nodes: 3})
-	require.ErrorContains(t, err, "give no other number")
 }

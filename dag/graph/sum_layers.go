@@ -1,8 +1,10 @@
-package dag
+package graph
 
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // maxLayerNodes is the largest graph for layerSum, whose work grows as 4^N and whose memory as 3^N.
@@ -24,7 +26,7 @@ type layerSum struct {
 	upTo  []float64 // log of the sum over graphs on the nodes U whose last layer is S [3^N]
 }
 
-func newLayerSum(sets [][]weightedSet, on goOn) *layerSum {
+func newLayerSum(sets [][]weightedSet, on func(done, total int) bool) *layerSum {
 	l := &layerSum{nodes: len(sets), sets: sets, place: make([]int, 1<<len(sets))}
 	power := 1
 	for i := range l.nodes {
@@ -66,7 +68,7 @@ func newLayerSum(sets [][]weightedSet, on goOn) *layerSum {
 			for next := range subsets(outside) {
 				if next != 0 {
 					at := l.at(above|next, next)
-					l.upTo[at] = logAdd(l.upTo[at], so+sums[next])
+					l.upTo[at] = logsum.Add(l.upTo[at], so+sums[next])
 				}
 			}
 		}
@@ -84,7 +86,7 @@ func (l *layerSum) at(nodes, layer uint64) int { return l.place[nodes] + l.place
 
 // roots is the log weight of a set of nodes without parents.
 func (l *layerSum) roots(set uint64) (sum float64) {
-	for j := range members(set) {
+	for j := range Members(set) {
 		sum += l.rootWeight(j)
 	}
 	return sum
@@ -103,10 +105,10 @@ func (l *layerSum) rootWeight(j int) float64 {
 // layer, the last of the nodes above, and returns the nodes that are not yet placed.
 func (l *layerSum) nextLayer(above, layer uint64, below []float64) (outside uint64) {
 	outside = (uint64(1)<<l.nodes - 1) &^ above
-	for j := range members(outside) {
+	for j := range Members(outside) {
 		sum, within := math.Inf(-1), above
-		for t := range members(layer) { // families by their first member in layer
-			sum = logAdd(sum, l.touching[j][t][within])
+		for t := range Members(layer) { // families by their first member in layer
+			sum = logsum.Add(sum, l.touching[j][t][within])
 			within &^= 1 << t
 		}
 		below[j] = sum
@@ -119,7 +121,7 @@ func (l *layerSum) sumSubsets(set uint64, below, sums []float64) {
 	sums[0] = 0
 	// The other subsets in increasing order: each is one that came before with its largest member.
 	done := uint64(0)
-	for j := range members(set) {
+	for j := range Members(set) {
 		for sub := range subsets(done) {
 			sums[sub|1<<j] = sums[sub] + below[j]
 		}
@@ -127,39 +129,39 @@ func (l *layerSum) sumSubsets(set uint64, below, sums []float64) {
 	}
 }
 
-func (l *layerSum) logTotal() float64 {
+func (l *layerSum) LogTotal() float64 {
 	all := uint64(1)<<l.nodes - 1
 	total := math.Inf(-1)
 	for last := range subsets(all) {
 		if last != 0 {
-			total = logAdd(total, l.upTo[l.at(all, last)])
+			total = logsum.Add(total, l.upTo[l.at(all, last)])
 		}
 	}
 	return total
 }
 
-func (l *layerSum) draw(random *rand.Rand, families []int) {
+func (l *layerSum) Draw(random *rand.Rand, families []int) {
 	all := uint64(1)<<l.nodes - 1
-	layer := pick(random, l.logTotal(), all, func(s uint64) float64 { return l.upTo[l.at(all, s)] })
+	layer := pick(random, l.LogTotal(), all, func(s uint64) float64 { return l.upTo[l.at(all, s)] })
 	for nodes := all; ; {
 		above := nodes &^ layer
 		if above == 0 {
-			for j := range members(layer) {
+			for j := range Members(layer) {
 				families[j] = drawSet(random, l.sets[j], 0, 0, l.rootWeight(j))
 			}
 			return
 		}
 		below := func(j int, upper uint64) float64 {
 			sum, within := math.Inf(-1), above
-			for t := range members(upper) {
-				sum = logAdd(sum, l.touching[j][t][within])
+			for t := range Members(upper) {
+				sum = logsum.Add(sum, l.touching[j][t][within])
 				within &^= 1 << t
 			}
 			return sum
 		}
 		upper := pick(random, l.upTo[l.at(nodes, layer)], above, func(s uint64) float64 {
 			term := l.upTo[l.at(above, s)]
-			for j := range members(layer) {
+			for j := range Members(layer) {
 				if math.IsInf(term, -1) {
 					break
 				}
@@ -167,7 +169,7 @@ func (l *layerSum) draw(random *rand.Rand, families []int) {
 			}
 			return term
 		})
-		for j := range members(layer) {
+		for j := range Members(layer) {
 			families[j] = drawSet(random, l.sets[j], above, upper, below(j, upper))
 		}
 		nodes, layer = above, upper
@@ -194,12 +196,12 @@ func pick(random *rand.Rand, logTotal float64, set uint64, term func(uint64) flo
 	return chosen
 }
 
-func (l *layerSum) marginals(families int, on goOn) []float64 {
+func (l *layerSum) Marginals(families int, on func(done, total int) bool) []float64 {
 	shares := make([]float64, families)
 	if !on(0, 1) {
 		return shares
 	}
-	total, all := l.logTotal(), uint64(1)<<l.nodes-1
+	total, all := l.LogTotal(), uint64(1)<<l.nodes-1
 	// log of the sum over what can follow the nodes U with last layer S
 	after := make([]float64, len(l.upTo))
 	// around[j][t][W]: log share of all else when node j has its parents in W, t among them, and t
@@ -228,7 +230,7 @@ func (l *layerSum) marginals(families int, on goOn) []float64 {
 			outside := l.nextLayer(above, layer, below)
 			l.sumSubsets(outside, below, sums)
 			after[at] = math.Inf(-1)
-			for j := range members(outside) {
+			for j := range Members(outside) {
 				own[j] = math.Inf(-1)
 			}
 			for next := range subsets(outside) {
@@ -236,21 +238,21 @@ func (l *layerSum) marginals(families int, on goOn) []float64 {
 					break
 				}
 				term := sums[next] + after[l.at(above|next, next)]
-				after[at] = logAdd(after[at], term)
-				if term+l.upTo[at]-total < -2*negligible {
+				after[at] = logsum.Add(after[at], term)
+				if term+l.upTo[at]-total < -2*logsum.Negligible {
 					continue
 				}
-				for j := range members(next) {
-					own[j] = logAdd(own[j], term)
+				for j := range Members(next) {
+					own[j] = logsum.Add(own[j], term)
 				}
 			}
-			for j := range members(outside) {
+			for j := range Members(outside) {
 				if math.IsInf(own[j], -1) {
 					continue
 				}
 				share, within := own[j]+l.upTo[at]-below[j]-total, above
-				for t := range members(layer) {
-					around[j][t][within] = logAdd(around[j][t][within], share)
+				for t := range Members(layer) {
+					around[j][t][within] = logsum.Add(around[j][t][within], share)
 					within &^= 1 << t
 				}
 			}
@@ -264,7 +266,7 @@ func (l *layerSum) marginals(families int, on goOn) []float64 {
 		for layer := range subsets(all) {
 			if layer>>j&1 != 0 {
 				at := l.at(layer, layer)
-				root = logAdd(root, l.roots(layer)+after[at]-total)
+				root = logsum.Add(root, l.roots(layer)+after[at]-total)
 			}
 		}
 		for _, s := range sets {
@@ -273,8 +275,8 @@ func (l *layerSum) marginals(families int, on goOn) []float64 {
 				continue
 			}
 			sum := math.Inf(-1)
-			for t := range members(s.parents) {
-				sum = logAdd(sum, around[j][t][s.parents])
+			for t := range Members(s.parents) {
+				sum = logsum.Add(sum, around[j][t][s.parents])
 			}
 			shares[s.family] = math.Exp(s.logWeight + sum)
 		}

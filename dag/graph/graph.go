@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"fmt"
@@ -26,32 +26,42 @@ func FromParents(parents []Set) *Graph {
 	return g
 }
 
+// FromEdges returns the graph over n nodes with the given edges, each from its first node to its
+// second. It panics on a loop and on nodes outside 0 … n−1.
+func FromEdges(n int, edges ...[2]int) *Graph {
+	g := NewGraph(n)
+	for _, e := range edges {
+		g.Set(e[0], e[1], true)
+	}
+	return g
+}
+
 // Nodes returns N.
 func (g *Graph) Nodes() int { return g.nodes }
 
-// Has tells whether there is an edge.
+// Has reports whether there is an edge.
 func (g *Graph) Has(from, to int) bool { return g.edge[g.at("Has", from, to)] }
 
 // Set adds an edge or removes it. It panics on a loop.
 func (g *Graph) Set(from, to int, on bool) {
 	if from == to && on {
-		panic(fmt.Sprintf("dag.Graph.Set: an edge from node %d to itself", from))
+		panic(fmt.Sprintf("graph.Graph.Set: an edge from node %d to itself", from))
 	}
 	g.edge[g.at("Set", from, to)] = on
 }
 
 func (g *Graph) at(where string, from, to int) int {
 	if from < 0 || from >= g.nodes || to < 0 || to >= g.nodes {
-		panic(fmt.Sprintf("dag.Graph.%s: edge %d to %d in a graph of %d nodes", where, from, to, g.nodes))
+		panic(fmt.Sprintf("graph.Graph.%s: edge %d to %d in a graph of %d nodes", where, from, to, g.nodes))
 	}
 	return from*g.nodes + to
 }
 
-// Adjacent tells whether there is an edge in either direction.
+// Adjacent reports whether there is an edge in either direction.
 func (g *Graph) Adjacent(a, b int) bool { return g.Has(a, b) || g.Has(b, a) }
 
-// directed tells whether there is an edge from a to b and none back.
-func (g *Graph) directed(a, b int) bool { return g.Has(a, b) && !g.Has(b, a) }
+// Directed reports whether there is an edge from a to b and none back.
+func (g *Graph) Directed(a, b int) bool { return g.Has(a, b) && !g.Has(b, a) }
 
 // Edges counts the entries of the adjacency matrix: an undirected edge counts twice.
 func (g *Graph) Edges() (count int) {
@@ -75,8 +85,8 @@ func (g *Graph) Parents(to int) (parents []int) {
 
 // ParentSets returns the parents of every node. It panics above 128 nodes.
 func (g *Graph) ParentSets() []Set {
-	if g.nodes > maxNodes {
-		panic(fmt.Sprintf("dag.Graph.ParentSets: %d nodes do not fit a set of %d", g.nodes, maxNodes))
+	if g.nodes > MaxNodes {
+		panic(fmt.Sprintf("graph.Graph.ParentSets: %d nodes do not fit a set of %d", g.nodes, MaxNodes))
 	}
 	sets := make([]Set, g.nodes)
 	for to := range sets {
@@ -90,7 +100,7 @@ func (g *Graph) ParentSets() []Set {
 // Clone returns a copy.
 func (g *Graph) Clone() *Graph { return &Graph{g.nodes, slices.Clone(g.edge)} }
 
-// Equal tells whether two graphs have the same nodes and edges.
+// Equal reports whether two graphs have the same nodes and edges.
 func (g *Graph) Equal(other *Graph) bool {
 	return g.nodes == other.nodes && slices.Equal(g.edge, other.edge)
 }

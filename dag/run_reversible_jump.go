@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 )
 
-// CheckChains fails for problems that RunChains cannot sample.
-func (p *Problem) CheckChains() error {
+// CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
+func (p *Problem) CheckReversibleJump() error {
 	switch {
 	case p.listable(maxFamilies) != nil:
 		return p.listable(maxFamilies)
@@ -24,13 +25,13 @@ func (p *Problem) CheckChains() error {
 	return p.countable("a chain")
 }
 
-// starts are codes of graphs that the structure allows, along random orders, from sparse to dense.
-func (s Structure) starts(random *rand.Rand, count int) (codes [][]int32) {
-	ordered := NewOrdered(s.Nodes)
+// startCodes are codes of graphs that the structure allows, along random orders, from sparse to dense.
+func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
+	ordered := dgraph.NewOrdered(s.Nodes)
 	for range count {
-		var placed Set
+		var placed dgraph.Set
 		var order []int
-		parents := make([]Set, s.Nodes)
+		parents := make([]dgraph.Set, s.Nodes)
 		share := random.Float64() * 0.5
 		for len(order) < s.Nodes {
 			j := random.IntN(s.Nodes)
@@ -46,17 +47,17 @@ func (s Structure) starts(random *rand.Rand, count int) (codes [][]int32) {
 			placed = placed.With(j)
 			order = append(order, j)
 		}
-		codes = append(codes, ordered.Code(FromParents(parents), order))
+		codes = append(codes, ordered.Code(dgraph.FromParents(parents), order))
 	}
 	return codes
 }
 
-// RunChains samples orders, edges and parameters of linear mechanisms together by reversible-jump
+// RunReversibleJump samples orders, edges and parameters of linear mechanisms together by reversible-jump
 // MCMC, without any use of the structure that the other methods rest on: a check of them, for few
 // nodes.
-func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *Graph, dir string) (*Result, error) {
+func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	started := time.Now()
-	if err := problem.CheckChains(); err != nil {
+	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
 	target := newGraphTarget(problem).lenient()
@@ -64,7 +65,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		cfg.Jumps = 4 * len(target.space.Cards())
 	}
 	if len(cfg.Starts) == 0 {
-		cfg.Starts = problem.Structure.starts(stream.Rand(cfg.Seed, "starts"), max(cfg.Chains, rjmcmc.DefaultChains))
+		cfg.Starts = startCodes(problem.Structure, stream.Rand(cfg.Seed, "starts"), max(cfg.Chains, rjmcmc.DefaultChains))
 	}
 	chains, err := rjmcmc.Run(ctx, device.Backend(), target, cfg)
 	if err != nil {
@@ -74,12 +75,12 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result := &Result{Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
 	// chains do not tell
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
-	probabilities, errors := square2(nodes), square2(nodes)
+	probabilities, errors := zeros(nodes), zeros(nodes)
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
-	for _, e := range orderedPairs(nodes) {
-		in := chains.Inclusion(e.to*target.space.layout.dim() + e.from)
-		probabilities[e.from][e.to], errors[e.from][e.to] = in.Mean, in.MCSE
+	for _, e := range dgraph.OrderedPairs(nodes) {
+		in := chains.Inclusion(e.To*target.space.layout.dim() + e.From)
+		probabilities[e.From][e.To], errors[e.From][e.To] = in.Mean, in.MCSE
 		if in.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
 		}
@@ -116,7 +117,7 @@ func (t *graphTarget) gather(chains *rjmcmc.Result) (d drawn, err error) {
 		if err != nil {
 			return d, err
 		}
-		thetas := make([][]float64, t.space.nodes)
+		thetas := make([][]float64, t.space.Nodes())
 		for j := range thetas {
 			thetas[j] = chains.Theta(k)[j*dim : (j+1)*dim]
 		}

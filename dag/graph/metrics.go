@@ -1,15 +1,13 @@
-package dag
+package graph
 
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/transdim/vti/internal/report"
 )
-
-// Number is a float64 that JSON shows as null when it is not finite.
-type Number = report.Number
 
 // Weighted is a graph with its probability.
 type Weighted struct {
@@ -20,38 +18,38 @@ type Weighted struct {
 // PaperMetrics are the four scores of F.2 as the paper's sources compute them.
 type PaperMetrics struct {
 	// F1 is the expectation over graphs of the F1 score of their entries.
-	F1 Number `json:"f1"`
+	F1 report.Number `json:"f1"`
 	// SHD is the expected number of entries of the adjacency matrix that differ: a reversed edge
 	// counts twice.
-	SHD Number `json:"shd"`
+	SHD report.Number `json:"shd"`
 	// Brier is the sum over all N² entries of (probability − truth)².
-	Brier Number `json:"brier"`
+	Brier report.Number `json:"brier"`
 	// AUROC is the expectation over graphs of the area under the curve of a single graph taken as a
 	// score of 0 or 1, over all N² entries: half the sum of sensitivity and specificity, to which
 	// the empty diagonal adds.
-	AUROC Number `json:"auroc"`
+	AUROC report.Number `json:"auroc"`
 }
 
 // EdgeMetrics are the usual scores of directed graphs, skeletons or equivalence classes.
 type EdgeMetrics struct {
 	// ExpectedF1 is the mean over graphs, MedianF1 that of the graph of all edges with a
 	// probability of at least one half.
-	ExpectedF1 Number `json:"expected_f1"`
-	MedianF1   Number `json:"median_f1"`
+	ExpectedF1 report.Number `json:"expected_f1"`
+	MedianF1   report.Number `json:"median_f1"`
 	// SHD counts the pairs of nodes that are joined otherwise than in the truth, so that a reversed
 	// edge counts once; SHDTwice counts entries of the adjacency matrix, so that it counts twice.
 	// Both are means over graphs; the others are of the median graph.
-	ExpectedSHD      Number `json:"expected_shd"`
-	ExpectedSHDTwice Number `json:"expected_shd_reversal_twice"`
-	MedianSHD        Number `json:"median_shd"`
-	MedianSHDTwice   Number `json:"median_shd_reversal_twice"`
+	ExpectedSHD      report.Number `json:"expected_shd"`
+	ExpectedSHDTwice report.Number `json:"expected_shd_reversal_twice"`
+	MedianSHD        report.Number `json:"median_shd"`
+	MedianSHDTwice   report.Number `json:"median_shd_reversal_twice"`
 	// Brier is the mean of (probability − truth)² over the entries off the diagonal.
-	Brier Number `json:"brier"`
+	Brier report.Number `json:"brier"`
 	// AUROC is the area under the curve of the edge probabilities, over the entries off the
 	// diagonal; AUROCGraphs is the mean over graphs of that of a single graph. Null where the truth
 	// has no edges, or all.
-	AUROC       Number `json:"auroc"`
-	AUROCGraphs Number `json:"auroc_over_graphs"`
+	AUROC       report.Number `json:"auroc"`
+	AUROCGraphs report.Number `json:"auroc_over_graphs"`
 }
 
 // MethodMetrics compares one answer with a truth.
@@ -80,36 +78,36 @@ func Evaluate(truth *Graph, posterior []Weighted) MethodMetrics {
 	}
 	return MethodMetrics{
 		Paper:    paperMetrics(truth, posterior),
-		Graph:    edgeMetrics(truth, posterior, orderedPairs(truth.nodes)),
-		Skeleton: edgeMetrics(truth.Skeleton(), transform((*Graph).Skeleton), unorderedPairs(truth.nodes)),
-		CPDAG:    edgeMetrics(class, transform((*Graph).CPDAG), orderedPairs(truth.nodes)),
+		Graph:    edgeMetrics(truth, posterior, OrderedPairs(truth.nodes)),
+		Skeleton: edgeMetrics(truth.Skeleton(), transform((*Graph).Skeleton), UnorderedPairs(truth.nodes)),
+		CPDAG:    edgeMetrics(class, transform((*Graph).CPDAG), OrderedPairs(truth.nodes)),
 	}
 }
 
-// pair is an entry of an adjacency matrix.
-type pair struct{ from, to int }
+// Edge is an entry of an adjacency matrix.
+type Edge struct{ From, To int }
 
-func orderedPairs(n int) (pairs []pair) {
+func OrderedPairs(n int) (pairs []Edge) {
 	for i := range n {
 		for j := range n {
 			if i != j {
-				pairs = append(pairs, pair{i, j})
+				pairs = append(pairs, Edge{i, j})
 			}
 		}
 	}
 	return pairs
 }
 
-func unorderedPairs(n int) []pair {
-	return slices.DeleteFunc(orderedPairs(n), func(p pair) bool { return p.from > p.to })
+func UnorderedPairs(n int) []Edge {
+	return slices.DeleteFunc(OrderedPairs(n), func(p Edge) bool { return p.From > p.To })
 }
 
 // counts are the entries of a graph against those of the truth.
 type counts struct{ truePositive, falsePositive, falseNegative, trueNegative float64 }
 
-func countEntries(truth, g *Graph, pairs []pair) (c counts) {
+func countEntries(truth, g *Graph, pairs []Edge) (c counts) {
 	for _, p := range pairs {
-		switch actual, found := truth.Has(p.from, p.to), g.Has(p.from, p.to); {
+		switch actual, found := truth.Has(p.From, p.To), g.Has(p.From, p.To); {
 		case actual && found:
 			c.truePositive++
 		case found:
@@ -144,46 +142,46 @@ func (c counts) balanced() float64 {
 
 func paperMetrics(truth *Graph, posterior []Weighted) (m PaperMetrics) {
 	n := truth.nodes
-	pairs := orderedPairs(n)
+	pairs := OrderedPairs(n)
 	for _, w := range posterior {
 		c := countEntries(truth, w.Graph, pairs)
-		m.F1 += Number(w.Probability * c.f1())
-		m.SHD += Number(w.Probability * c.differing())
+		m.F1 += report.Number(w.Probability * c.f1())
+		m.SHD += report.Number(w.Probability * c.differing())
 		c.trueNegative += float64(n)
-		m.AUROC += Number(w.Probability * c.balanced())
+		m.AUROC += report.Number(w.Probability * c.balanced())
 	}
 	probabilities := EdgeProbabilities(n, posterior)
 	for _, p := range pairs {
-		m.Brier += Number(square(probabilities[p.from][p.to] - indicator(truth.Has(p.from, p.to))))
+		m.Brier += report.Number(square(probabilities[p.From][p.To] - indicator(truth.Has(p.From, p.To))))
 	}
 	return m
 }
 
-func edgeMetrics(truth *Graph, posterior []Weighted, pairs []pair) (m EdgeMetrics) {
+func edgeMetrics(truth *Graph, posterior []Weighted, pairs []Edge) (m EdgeMetrics) {
 	for _, w := range posterior {
 		c := countEntries(truth, w.Graph, pairs)
-		m.ExpectedF1 += Number(w.Probability * c.f1())
-		m.ExpectedSHD += Number(w.Probability * pairDistance(truth, w.Graph))
-		m.ExpectedSHDTwice += Number(w.Probability * c.differing())
-		m.AUROCGraphs += Number(w.Probability * c.balanced())
+		m.ExpectedF1 += report.Number(w.Probability * c.f1())
+		m.ExpectedSHD += report.Number(w.Probability * pairDistance(truth, w.Graph))
+		m.ExpectedSHDTwice += report.Number(w.Probability * c.differing())
+		m.AUROCGraphs += report.Number(w.Probability * c.balanced())
 	}
 	probabilities := EdgeProbabilities(truth.nodes, posterior)
 	median := MedianGraph(probabilities)
 	c := countEntries(truth, median, pairs)
-	m.MedianF1, m.MedianSHD, m.MedianSHDTwice = Number(c.f1()), Number(pairDistance(truth, median)), Number(c.differing())
+	m.MedianF1, m.MedianSHD, m.MedianSHDTwice = report.Number(c.f1()), report.Number(pairDistance(truth, median)), report.Number(c.differing())
 	scores, labels := make([]float64, len(pairs)), make([]bool, len(pairs))
 	for i, p := range pairs {
-		scores[i], labels[i] = probabilities[p.from][p.to], truth.Has(p.from, p.to)
-		m.Brier += Number(square(scores[i]-indicator(labels[i])) / float64(len(pairs)))
+		scores[i], labels[i] = probabilities[p.From][p.To], truth.Has(p.From, p.To)
+		m.Brier += report.Number(square(scores[i]-indicator(labels[i])) / float64(len(pairs)))
 	}
-	m.AUROC = Number(AUROC(scores, labels))
+	m.AUROC = report.Number(AUROC(scores, labels))
 	return m
 }
 
 // pairDistance counts the pairs of nodes that two graphs join otherwise.
 func pairDistance(a, b *Graph) (distance float64) {
-	for _, p := range unorderedPairs(a.nodes) {
-		if a.Has(p.from, p.to) != b.Has(p.from, p.to) || a.Has(p.to, p.from) != b.Has(p.to, p.from) {
+	for _, p := range UnorderedPairs(a.nodes) {
+		if a.Has(p.From, p.To) != b.Has(p.From, p.To) || a.Has(p.To, p.From) != b.Has(p.To, p.From) {
 			distance++
 		}
 	}
@@ -192,7 +190,7 @@ func pairDistance(a, b *Graph) (distance float64) {
 
 // EdgeProbabilities is the probability of each entry of the adjacency matrix, [N][N].
 func EdgeProbabilities(nodes int, posterior []Weighted) [][]float64 {
-	probabilities := square2(nodes)
+	probabilities := zeros(nodes)
 	for _, w := range posterior {
 		for i, on := range w.Graph.edge {
 			if on {
@@ -260,9 +258,9 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 	fewest := make([]int, 1<<g.nodes)
 	for set := 1; set < len(fewest); set++ {
 		fewest[set] = math.MaxInt
-		for j := range members(uint64(set)) {
+		for j := range Members(uint64(set)) {
 			before := set &^ (1 << j)
-			fewest[set] = min(fewest[set], fewest[before]+popcount(children[j]&uint64(before)))
+			fewest[set] = min(fewest[set], fewest[before]+bits.OnesCount64(children[j]&uint64(before)))
 		}
 	}
 	return fewest[len(fewest)-1], true
@@ -270,8 +268,8 @@ func (g *Graph) FewestReversals() (edges int, ok bool) {
 
 func square(x float64) float64 { return x * x }
 
-// square2 is a matrix of zeros.
-func square2(n int) [][]float64 {
+// zeros is a matrix of zeros, [n][n].
+func zeros(n int) [][]float64 {
 	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = make([]float64, n)

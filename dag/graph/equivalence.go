@@ -1,4 +1,4 @@
-package dag
+package graph
 
 // Skeleton returns the graph with every edge in both directions.
 func (g *Graph) Skeleton() *Graph {
@@ -45,24 +45,24 @@ func (g *Graph) CPDAG() *Graph {
 	return c
 }
 
-// compelled tells whether one of Meek's rules directs the undirected edge a − b from a to b.
+// compelled reports whether one of Meek's rules directs the undirected edge a − b from a to b.
 func (c *Graph) compelled(a, b int) bool {
 	for k := range c.nodes {
 		if k == a || k == b {
 			continue
 		}
-		if c.directed(k, a) && !c.Adjacent(k, b) { // else k → a ← b would be a new collider
+		if c.Directed(k, a) && !c.Adjacent(k, b) { // else k → a ← b would be a new collider
 			return true
 		}
-		if c.directed(a, k) && c.directed(k, b) { // else there would be a cycle
+		if c.Directed(a, k) && c.Directed(k, b) { // else there would be a cycle
 			return true
 		}
-		if !c.Has(a, k) || !c.Has(k, a) || !c.directed(k, b) {
+		if !c.Has(a, k) || !c.Has(k, a) || !c.Directed(k, b) {
 			continue
 		}
 		// a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
 		for l := range k {
-			if l != a && l != b && c.Has(a, l) && c.Has(l, a) && c.directed(l, b) && !c.Adjacent(k, l) {
+			if l != a && l != b && c.Has(a, l) && c.Has(l, a) && c.Directed(l, b) && !c.Adjacent(k, l) {
 				return true
 			}
 		}

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// mostCountedNodes bounds the graphs whose topological orders are counted inside a graph function:
+// MostCountedNodes bounds the graphs whose topological orders are counted inside a graph function:
 // a row takes N 2^N steps, and 10! is exact in float32.
-const mostCountedNodes = 10
+const MostCountedNodes = 10
 
-// countOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency
+// CountOrders counts the topological orders of acyclic graphs, as [Graph.Orders] does: adjacency
 // [B,N,N] Bool -> [B] float64. A set T of nodes can come first in as many orders as the sets T∖j of
 // those j in T whose parents are all in T∖j, taken together; sets of one size are done at a time.
 // It panics above 10 nodes.
-func countOrders(adjacency *graph.Node) *graph.Node {
+func CountOrders(adjacency *graph.Node) *graph.Node {
 	g, batch, nodes := adjacency.Graph(), adjacency.Shape().Dim(0), adjacency.Shape().Dim(1)
-	if nodes > mostCountedNodes {
-		panic(fmt.Errorf("dag.countOrders: %d nodes, at most %d can be counted", nodes, mostCountedNodes))
+	if nodes > MostCountedNodes {
+		panic(fmt.Errorf("graph.countOrders: %d nodes, at most %d can be counted", nodes, MostCountedNodes))
 	}
 	bySize := make([][]uint, nodes+1)
 	place := make([]int32, 1<<nodes) // among the sets of its size

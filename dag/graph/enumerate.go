@@ -1,9 +1,9 @@
-package dag
+package graph
 
-// everyGraph calls visit with the parent sets of every acyclic graph that takes the parents of node
+// EachGraph calls visit with the parent sets of every acyclic graph that takes the parents of node
 // j from families[j], until it returns false. The slice is overwritten between calls. Nodes get
 // their parents in turn, and what has a cycle is cut off at once.
-func everyGraph(families [][]Set, visit func(parents []Set) bool) {
+func EachGraph(families [][]Set, visit func(parents []Set) bool) {
 	parents := make([]Set, len(families))
 	var choose func(j int) bool
 	choose = func(j int) bool {
@@ -12,7 +12,7 @@ func everyGraph(families [][]Set, visit func(parents []Set) bool) {
 		}
 		for _, set := range families[j] {
 			parents[j] = set
-			if acyclic(parents) && !choose(j+1) {
+			if Acyclic(parents) && !choose(j+1) {
 				return false
 			}
 		}

@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 )
 
-// SampledConfig says how RunSampled works.
-type SampledConfig struct {
+// GraphChainsConfig says how RunGraphChains works.
+type GraphChainsConfig struct {
 	Chains ChainConfig
 	// Truth, if not nil, is compared with.
-	Truth *Graph
+	Truth *dgraph.Graph
 	// Dir is the run directory; it must exist.
 	Dir string
-	// Status, if not nil, hears what RunSampled is doing.
+	// Status, if not nil, hears what RunGraphChains is doing.
 	Status func(string)
 }
 
-// RunSampled finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
+// RunGraphChains finds the posterior over graphs of linear mechanisms by Markov chains over graphs,
 // whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
 // of mechanisms are drawn from closed forms given the graph.
-func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Result, error) {
+func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConfig) (*Result, error) {
 	started := time.Now()
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
@@ -36,9 +37,9 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 	posterior, kept := sampled.gather()
 	draws := kept.count()
 	nodes := problem.Data.Nodes()
-	probabilities, errors := square2(nodes), square2(nodes)
-	for _, e := range orderedPairs(nodes) {
-		probabilities[e.from][e.to], errors[e.from][e.to] = edges[e.from][e.to].Mean, edges[e.from][e.to].MCSE
+	probabilities, errors := zeros(nodes), zeros(nodes)
+	for _, e := range dgraph.OrderedPairs(nodes) {
+		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
 	}
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
 	// chains do not tell
@@ -60,8 +61,8 @@ func RunSampled(ctx gocontext.Context, problem *Problem, cfg SampledConfig) (*Re
 
 // shareOf is the share of draws for which an event holds, with the standard error that so many
 // independent draws have.
-func shareOf(draws []Draw, independent float64) func(event func(*Graph) bool) (probability, se float64) {
-	return func(event func(*Graph) bool) (probability, se float64) {
+func shareOf(draws []Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
+	return func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		for _, d := range draws {
 			if event(d.Graph) {
 				probability += d.Probability
@@ -77,14 +78,14 @@ const comparedGraphs = 3000
 
 // gather lists the families of all draws with their shares, and some of the draws.
 func (s *sampledGraphs) gather() (posterior mixture, kept someGraphs) {
-	place := map[Family]int{}
+	place := map[dgraph.Family]int{}
 	total := float64(len(s.graphs) * len(s.graphs[0]))
 	every := max(1, int(total)/comparedGraphs)
 	for c, chain := range s.graphs {
 		for k, parents := range chain {
 			own := make([]int, len(parents))
 			for j, set := range parents {
-				f := Family{j, set}
+				f := dgraph.Family{Node: j, Parents: set}
 				at, seen := place[f]
 				if !seen {
 					at = len(posterior.families)
@@ -95,7 +96,7 @@ func (s *sampledGraphs) gather() (posterior mixture, kept someGraphs) {
 				own[j] = at
 			}
 			if (c*len(chain)+k)%every == 0 {
-				kept.graphs, kept.families, kept.chain = append(kept.graphs, FromParents(parents)), append(kept.families, own), append(kept.chain, int32(c+1))
+				kept.graphs, kept.families, kept.chain = append(kept.graphs, dgraph.FromParents(parents)), append(kept.families, own), append(kept.chain, int32(c+1))
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func (s *sampledGraphs) gather() (posterior mixture, kept someGraphs) {
 
 // someGraphs are some of the draws of chains, evenly spread over them.
 type someGraphs struct {
-	graphs   []*Graph
+	graphs   []*dgraph.Graph
 	families [][]int // by node
 	chain    []int32 // from 1
 }
@@ -113,7 +114,7 @@ type someGraphs struct {
 func (k someGraphs) count() []Draw { return countDraws(k.graphs, k.families) }
 
 // countDraws lists the different ones of some graphs, the most frequent first. families may be nil.
-func countDraws(graphs []*Graph, families [][]int) []Draw {
+func countDraws(graphs []*dgraph.Graph, families [][]int) []Draw {
 	place := map[string]int{}
 	var draws []Draw
 	for k, g := range graphs {

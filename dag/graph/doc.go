@@ -1,0 +1,30 @@
+// Package graph holds directed acyclic graphs: which there are, how they are coded, how many there
+// are, sums and draws over all of them, and how two of them compare. It knows nothing of data.
+//
+// # Notation
+//
+//	N             number of nodes
+//	A             adjacency matrix, A_ij = 1 for an edge from i to j, [Graph]
+//	P, U          order of the nodes and edges between positions, A = PᵀUP (F.6, F.7), [Ordered]
+//	pa            a set of parents, [Set]
+//	family        a node j with a set of parents, [Family]
+//	λ             penalty of an edge: a graph has the prior weight exp(−λ edges)
+//
+// Equation and section numbers are those of the paper of the method.
+//
+// # Files
+//
+//	graph.go               graphs: edges, parents, topological order, cycles
+//	sets.go                sets of nodes
+//	structure.go           which graphs are possible, and their prior
+//	enumerate.go           every acyclic graph, one by one
+//	lehmer.go              orders of nodes as Lehmer codes
+//	ordered.go             graphs as codes of an order and the edges along it
+//	ordered_constraint.go  which of these codes a structure allows
+//	count_orders.go        topological orders of graphs, counted inside a computation graph
+//	sum_layers.go          sums over graphs, each counted once
+//	sum_orders.go          sums over orders and the graphs along them
+//	equivalence.go         skeletons and equivalence classes
+//	metrics.go             distances between graphs and a truth
+//	known_graph.go         graphs read from files: adjacency matrices, BIF
+package graph
