@@ -3,6 +3,7 @@ package rjmcmc
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
@@ -21,6 +22,8 @@ const (
 	DefaultSwaps     = 2
 	DefaultWalks     = 1
 	DefaultJoints    = 1
+
+	DefaultCheckpointEvery = 30 * time.Second
 )
 
 // Config says how long and how to sample. The zero value is ready for small problems.
@@ -74,6 +77,18 @@ type Config struct {
 	Enough func(*Result) bool
 	// Progress, when not nil, is called after every iteration from the goroutine of Run.
 	Progress func(Progress)
+
+	// Checkpoint names the file that holds the state of the run; "" writes none. It is written at
+	// intervals that grow from two seconds to CheckpointEvery, when the run is cancelled and when it
+	// ends.
+	Checkpoint string
+	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery.
+	// Where a file takes long to write, the time between them is longer.
+	CheckpointEvery time.Duration
+	// Resume continues from the state in Checkpoint instead of starting anew, to the same draws, bit
+	// by bit, as a run that was not interrupted. The settings, target and backend must be those of
+	// the run that wrote the file. After a run that had ended it returns its result.
+	Resume bool
 }
 
 // Progress is the state of a run after an iteration.
@@ -103,6 +118,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("rjmcmc: InitScale is %g, want a positive number (or 0 for the default)", c.InitScale)
 	case c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64:
 		return fmt.Errorf("rjmcmc: DType is %s, want Float32 or Float64", c.DType)
+	case c.CheckpointEvery < 0:
+		return fmt.Errorf("rjmcmc: CheckpointEvery is %s, want a positive time (or 0 for the default)", c.CheckpointEvery)
+	case c.Resume && c.Checkpoint == "":
+		return fmt.Errorf("rjmcmc: Resume needs Checkpoint, the file to continue from")
 	case !(c.MaxNonFinite >= 0 && c.MaxNonFinite <= 1):
 		return fmt.Errorf("rjmcmc: MaxNonFinite is %g, want a share between 0 and 1", c.MaxNonFinite)
 	}
@@ -175,6 +194,9 @@ func (c Config) withDefaults(dim int) Config {
 	}
 	if c.DType == dtypes.InvalidDType {
 		c.DType = dtypes.Float64
+	}
+	if c.CheckpointEvery == 0 {
+		c.CheckpointEvery = DefaultCheckpointEvery
 	}
 	if c.MaxNonFinite == 0 {
 		c.MaxNonFinite = 0.01

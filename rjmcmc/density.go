@@ -31,6 +31,7 @@ type density struct {
 	quadratic          *graph.Exec     // of a QuadraticTarget; else nil
 	codes, mask, theta *tensors.Tensor // inputs, [R,S] int32, [R,D] Bool and [R,D] of dtype
 	dtype              dtypes.DType
+	backend            string // its name
 }
 
 func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.DType) (*density, error) {
@@ -70,7 +71,7 @@ func newDensity(backend backends.Backend, target Target, rows int, dtype dtypes.
 		codes: tensors.FromShape(shapes.Make(dtypes.Int32, rows, sites)),
 		mask:  tensors.FromShape(shapes.Make(dtypes.Bool, rows, dim)),
 		theta: tensors.FromShape(shapes.Make(dtype, rows, dim)),
-		dtype: dtype,
+		dtype: dtype, backend: backend.Name(),
 	}, nil
 }
 

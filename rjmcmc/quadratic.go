@@ -21,6 +21,10 @@ type Quadratic struct {
 	Excess []float64
 }
 
+func newQuadratic(dim int) *Quadratic {
+	return &Quadratic{Linear: make([]float64, dim), Precision: make([]float64, dim*dim), Excess: make([]float64, dim)}
+}
+
 // fit estimates a Quadratic by least squares from one-coordinate steps. A step δ of coordinate i
 // that changes the log density by Δ has Δ/δ = b_i − Σ_k Λ_ik θ̄_k where the density is quadratic,
 // θ̄ the midpoint: a linear regression for each row of Λ, with weights δ².
@@ -86,7 +90,7 @@ func (f *fit) observe(i int, mask []bool, theta []float64, delta, change float64
 // solve returns the approximation. Rows without data or curvature follow the marginal moments of t.
 func (f *fit) solve(t *Tuning) *Quadratic {
 	d := f.dim
-	q := &Quadratic{Linear: make([]float64, d), Precision: make([]float64, d*d), Excess: make([]float64, d)}
+	q := newQuadratic(d)
 	raw := make([][]float64, d) // coefficients of x by row, nil where there is no fit
 	for i := range f.rows {
 		raw[i] = f.rows[i].solve()

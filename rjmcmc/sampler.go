@@ -1,7 +1,6 @@
 package rjmcmc
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,21 +12,6 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
-
-// Run samples the target. The backend evaluates its graphs.
-//
-// When ctx is cancelled, Run stops after the move in progress and returns the error of ctx
-// (wrapped) with the draws so far, nil if burn-in had not ended. It also returns the draws along
-// with an error when more than MaxNonFinite of the proposals after burn-in had no finite log
-// density.
-func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
-	s, err := newSampler(backend, target, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer s.density.close()
-	return s.run(ctx)
-}
 
 // sampler is a run in progress.
 type sampler struct {
@@ -50,6 +34,7 @@ type sampler struct {
 	paired []int // sites in likes, ascending
 
 	rows            int          // R, chains times temperatures
+	sources         []*rand.PCG  // the state of rngs
 	rngs            []*rand.Rand // one per row
 	state, proposal *population
 	scale           []int  // step size used by the move in progress, per row
@@ -63,7 +48,14 @@ type sampler struct {
 
 	rungs []rung // by temperature, the posterior first
 	*ladder
-	info Info
+	weights []float64 // by which items are proposed; nil for those of the space
+	info    Info
+
+	iteration int     // in progress, from 1
+	made      int     // moves of it that are made
+	result    *Result // nil during burn-in
+	enough    bool    // whether Config.Enough has ended the run
+	saver     *saver
 }
 
 func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, error) {
@@ -90,8 +82,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	l := newLadder(cfg, dim)
 	s := &sampler{
 		cfg: cfg, space: sp, cards: cards, dim: dim, density: d, rows: rows, ladder: l, rungs: make([]rung, cfg.Temperatures),
-		likes: map[int][]int{},
-		rngs:  make([]*rand.Rand, rows),
+		likes:   map[int][]int{},
+		sources: make([]*rand.PCG, rows), rngs: make([]*rand.Rand, rows),
 		state: newPopulation(rows, len(cards), dim, l), proposal: newPopulation(rows, len(cards), dim, l),
 		scale: make([]int, rows), moved: make([]bool, rows),
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows),
@@ -102,7 +94,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 	}
 	s.transfer, s.logExchange = s.propagate, s.tiltRatio
 	for c := range s.rngs {
-		s.rngs[c] = stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
+		s.sources[c] = stream.Source(cfg.Seed, fmt.Sprintf("rjmcmc/%d", c))
+		s.rngs[c] = rand.New(s.sources[c])
 	}
 	for site, card := range cards {
 		if card > 1 {
@@ -126,19 +119,10 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		}
 	}
 	if s.list != nil && cfg.Weights != nil {
-		if s.mover, err = s.list.WithWeights(newItemWeights(s.list.Items(), cfg.Weights).renew()); err != nil {
-			return nil, fmt.Errorf("rjmcmc: Weights: %w", err)
+		if err := s.proposeBy(newItemWeights(s.list.Items(), cfg.Weights).renew()); err != nil {
+			return nil, err
 		}
 	}
-	return s, nil
-}
-
-func (s *sampler) run(ctx context.Context) (*Result, error) {
-	err := s.initialise()
-	if err != nil {
-		return nil, err
-	}
-	total := s.cfg.BurnIn + s.cfg.Iterations
 	for i := range s.rungs {
 		r := &s.rungs[i]
 		r.adapter = newAdapter(&r.tuning, s.dim, s.cfg.BurnIn)
@@ -149,104 +133,17 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 			r.adapter.fit = nil
 		}
 	}
-	var result *Result
-	for t := 1; t <= total; t++ {
-		if t == s.cfg.BurnIn+1 {
-			for i := range s.rungs {
-				s.rungs[i].adapter = nil
-			}
-			s.info = Info{}
-			s.ladder.restart()
-			result = newResult(s)
-		}
-		for move, times := range s.schedule(t) {
-			for range times {
-				if err := ctx.Err(); err != nil {
-					return s.finish(result, fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", t, total, err))
-				}
-				if err := s.step(Move(move)); err != nil {
-					return s.finish(result, err)
-				}
-			}
-		}
-		s.exchange(t)
-		if s.rungs[0].adapter != nil {
-			if err := s.endBurnIn(t); err != nil {
-				return nil, err
-			}
-		} else if (t-s.cfg.BurnIn)%s.cfg.Thin == 0 {
-			result.record(s.state)
-		}
-		enough := false
-		if done := t - s.cfg.BurnIn; s.cfg.Enough != nil && done > 0 && done%max(s.cfg.Iterations/checks, 1) == 0 && result.Draws() > 0 {
-			enough = s.cfg.Enough(result)
-		}
-		if s.cfg.Progress != nil {
-			s.cfg.Progress(Progress{Iteration: t, Total: total, BurnIn: t <= s.cfg.BurnIn, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
-		}
-		if enough {
-			break
-		}
-	}
-	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
-		return s.finish(result, fmt.Errorf(
-			"rjmcmc: %.1f%% of the proposals had a log density that is NaN or +Inf, more than the %.1f%% allowed: the target is not defined everywhere the chains go",
-			100*share, 100*s.cfg.MaxNonFinite))
-	}
-	return s.finish(result, nil)
+	return s, nil
 }
 
-// checks is how often a run asks whether it has enough draws.
-const checks = 16
-
-// endBurnIn lets every rung learn from burn-in iteration t, and the ladder from all of them.
-func (s *sampler) endBurnIn(t int) error {
-	renewed := false
-	for i := range s.rungs {
-		adapter := s.rungs[i].adapter
-		first, last := i*s.cfg.Chains*s.dim, (i+1)*s.cfg.Chains*s.dim
-		renews := adapter.renews(t)
-		weights := adapter.endIteration(t, s.state.mask[first:last], s.state.theta[first:last])
-		if weights != nil {
-			mover, err := s.list.WithWeights(weights)
-			if err != nil {
-				return fmt.Errorf("rjmcmc: weights of items: %w", err)
-			}
-			s.mover = mover
-		}
-		renewed = renewed || renews
+// proposeBy sets the weights by which new members of lists are proposed.
+func (s *sampler) proposeBy(weights []float64) error {
+	mover, err := s.list.WithWeights(weights)
+	if err != nil {
+		return fmt.Errorf("rjmcmc: weights of items: %w", err)
 	}
-	if renewed && len(s.rungs) > 1 {
-		s.ladder.renew(&s.rungs[0].tuning)
-		return s.evaluate(s.state)
-	}
+	s.weights, s.mover = weights, mover
 	return nil
-}
-
-// settling is the share of burn-in without changes of model, in which the chains, spread over
-// models, find the place and width of their coordinates. Were they free to leave, they would
-// abandon any coordinate whose posterior lies far from its first guess before learning where that
-// is.
-const settling = 0.25
-
-// schedule is the number of moves of each kind in iteration t. Settling chains walk instead of
-// changing model: walks are what the quadratic approximation is fitted to.
-func (s *sampler) schedule(t int) [numMoves]int {
-	moves := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
-	if moves[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {
-		moves[Walk] += moves[Jump] + moves[Swap]
-		moves[Jump], moves[Swap] = 0, 0
-	}
-	return moves
-}
-
-func (s *sampler) finish(result *Result, err error) (*Result, error) {
-	if result != nil {
-		result.Info = s.info
-		result.Info.Exchanges, result.Info.RoundTrips = s.ladder.report()
-		result.Tuning = s.rungs[0].tuning
-	}
-	return result, err
 }
 
 // rung is what is special to one temperature.

@@ -25,6 +25,7 @@ type ladder struct {
 	beta     []float64 // [T]
 	mean, sd []float64 // of g, by coordinate [D]
 	logNorm  []float64 // log of its normalising constants [D]
+	source   *rand.PCG // the state of random
 	random   *rand.Rand
 
 	tried, refused []float64 // exchanges of each pair of neighbours, refusals in expectation [T-1]
@@ -50,9 +51,10 @@ const (
 func newLadder(cfg Config, dim int) *ladder {
 	l := &ladder{
 		chains: cfg.Chains, beta: make([]float64, cfg.Temperatures), mean: make([]float64, dim), sd: slices.Repeat([]float64{widening * cfg.InitScale}, dim),
-		random: stream.Rand(cfg.Seed, "rjmcmc/exchange"),
+		source: stream.Source(cfg.Seed, "rjmcmc/exchange"),
 		tried:  make([]float64, cfg.Temperatures-1), refused: make([]float64, cfg.Temperatures-1), replica: make([]replica, cfg.Chains*cfg.Temperatures),
 	}
+	l.random = rand.New(l.source)
 	l.normalise()
 	for t := range l.beta {
 		l.beta[t] = 1

@@ -29,9 +29,12 @@ func Seed(root uint64, name string) uint64 {
 	return x ^ (x >> 31)
 }
 
-// Rand returns the stream as a host generator (PCG).
-func Rand(root uint64, name string) *rand.Rand {
-	return rand.New(rand.NewPCG(Seed(root, name), Seed(root, name+"/increment")))
+// Rand returns the stream as a host generator.
+func Rand(root uint64, name string) *rand.Rand { return rand.New(Source(root, name)) }
+
+// Source returns the source (PCG) behind the host generator of the stream: all of its state.
+func Source(root uint64, name string) *rand.PCG {
+	return rand.NewPCG(Seed(root, name), Seed(root, name+"/increment"))
 }
 
 // Uniform draws values in [0, 1) of the given shape inside graph g and advances the stream's state

@@ -1,0 +1,279 @@
+package rjmcmc
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti/internal/checkpoint"
+)
+
+// checkpointFormat is that of the files that hold chains. The payload is the fields that
+// [sampler.transcribe] lists, in its order.
+var checkpointFormat = checkpoint.Format{Name: "checkpoint of chains", Magic: "vti.chns", Version: 1}
+
+type checkpointHeader struct {
+	Version  int             `json:"version"`
+	Settings json.RawMessage `json:"settings"`
+	// Iteration is the one in progress, from 1, and Made its moves that are made.
+	Iteration int  `json:"iteration"`
+	Made      int  `json:"made"`
+	BurnIn    bool `json:"burn_in"`
+	Enough    bool `json:"enough"`
+	// Draws are kept per chain.
+	Draws int `json:"draws"`
+}
+
+// settings are all that the state after a given move depends on, save the target.
+func (s *sampler) settings() (json.RawMessage, error) {
+	c := s.cfg
+	digest := func(value any) string {
+		encoded, _ := json.Marshal(value) // slices of numbers, finite as Validate has seen
+		return fmt.Sprintf("%x", sha256.Sum256(encoded))[:16]
+	}
+	return json.Marshal(map[string]any{
+		"chains": c.Chains, "burn_in": c.BurnIn, "iterations": c.Iterations, "thin": c.Thin, "temperatures": c.Temperatures,
+		"jumps": c.Jumps, "swaps": c.Swaps, "walks": c.Walks, "joints": c.Joints, "init_scale": c.InitScale,
+		"dtype": c.DType.String(), "seed": c.Seed, "starts": digest(c.Starts), "weights": digest(c.Weights),
+		"backend": s.density.backend, "sites": len(s.cards), "cards": digest(s.cards), "coordinates": s.dim,
+	})
+}
+
+// Times between checkpoints, chosen by hand.
+const (
+	// firstCheckpoint after the start, so that a short run that is killed loses little; the time
+	// between checkpoints doubles from there.
+	firstCheckpoint = 2 * time.Second
+	// savingShare bounds the share of the time that writing takes.
+	savingShare = 0.05
+)
+
+// saver decides when to write checkpoints; nil writes none.
+type saver struct {
+	next           time.Time
+	pause, longest time.Duration // time from one checkpoint to the next
+}
+
+func newSaver(cfg Config) *saver {
+	if cfg.Checkpoint == "" {
+		return nil
+	}
+	pause := min(firstCheckpoint, cfg.CheckpointEvery)
+	return &saver{next: time.Now().Add(pause), pause: pause, longest: cfg.CheckpointEvery}
+}
+
+// due reports whether a checkpoint is to be written now.
+func (s *saver) due() bool { return s != nil && !time.Now().Before(s.next) }
+
+// wrote is called with the time that writing has taken.
+func (s *saver) wrote(took time.Duration) {
+	s.pause = min(2*s.pause, s.longest)
+	s.next = time.Now().Add(max(s.pause, time.Duration(float64(took)/savingShare)))
+}
+
+// save writes the checkpoint if the configuration names one.
+func (s *sampler) save() error {
+	if s.saver == nil {
+		return nil
+	}
+	started := time.Now()
+	settings, err := s.settings()
+	if err != nil {
+		return fmt.Errorf("rjmcmc: encoding settings: %w", err)
+	}
+	header := checkpointHeader{
+		Version: checkpointFormat.Version, Settings: settings,
+		Iteration: s.iteration, Made: s.made, BurnIn: s.result == nil, Enough: s.enough,
+	}
+	if s.result != nil {
+		header.Draws = s.result.Draws() / s.cfg.Chains
+	}
+	err = checkpointFormat.Write(s.cfg.Checkpoint, header, func(w io.Writer) error {
+		t := transcript{writer: w}
+		s.transcribe(&t)
+		return t.err
+	})
+	if err != nil {
+		return fmt.Errorf("rjmcmc: %w", err)
+	}
+	s.saver.wrote(time.Since(started))
+	return nil
+}
+
+// restore reads the state from the checkpoint.
+func (s *sampler) restore() error {
+	path := s.cfg.Checkpoint
+	settings, err := s.settings()
+	if err != nil {
+		return fmt.Errorf("rjmcmc: encoding settings: %w", err)
+	}
+	var header checkpointHeader
+	payload, err := checkpointFormat.Read(path, &header)
+	if err != nil {
+		return fmt.Errorf("rjmcmc: %w", err)
+	}
+	if err := checkpoint.CheckSettings(path, header.Settings, settings); err != nil {
+		return fmt.Errorf("rjmcmc: %w", err)
+	}
+	if header.Iteration < 1 || header.Made < 0 || header.Draws < 0 || header.Draws > s.cfg.Iterations/s.cfg.Thin {
+		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: iteration %d, move %d, %d draws", path, header.Iteration, header.Made, header.Draws)
+	}
+	s.iteration, s.made, s.enough = header.Iteration, header.Made, header.Enough
+	if !header.BurnIn {
+		s.freeze()
+		s.result.allocate(header.Draws)
+	}
+	t := transcript{reader: bytes.NewReader(payload)}
+	s.transcribe(&t)
+	if t.err != nil || t.reader.Len() > 0 {
+		return fmt.Errorf("rjmcmc: %s: damaged checkpoint: %d bytes left over, %v", path, t.reader.Len(), t.err)
+	}
+	if s.weights != nil {
+		if err := s.proposeBy(s.weights); err != nil {
+			return err
+		}
+	}
+	return s.recognise()
+}
+
+// recognise fails unless the target gives the states that were read the log densities that were
+// stored with them: otherwise it is another target, of other data.
+func (s *sampler) recognise() error {
+	for row := range s.rows {
+		s.state.copyRow(s.proposal, row)
+	}
+	if err := s.evaluate(s.proposal); err != nil {
+		return err
+	}
+	tolerance := 1e-6 // rounding errors of sums, which may depend on the place of a row in the batch
+	if s.cfg.DType == dtypes.Float32 {
+		tolerance = 1e-2
+	}
+	for row, stored := range s.state.logDensity {
+		actual := s.proposal.logDensity[row]
+		if !(math.Abs(actual-stored) <= tolerance*(1+math.Abs(stored))) {
+			return fmt.Errorf("rjmcmc: %s was written by a run on another target: it stores log density %g for a state that has %g", s.cfg.Checkpoint, stored, actual)
+		}
+	}
+	return nil
+}
+
+// transcript writes fields to a file, or reads them from it in the same order.
+type transcript struct {
+	writer io.Writer     // when writing
+	reader *bytes.Reader // when reading
+	err    error         // the first
+}
+
+// fields transcribes what pointers and slices hold.
+func (t *transcript) fields(fields ...any) {
+	for _, field := range fields {
+		switch f := field.(type) {
+		case *int:
+			value := int64(*f)
+			t.raw(&value)
+			*f = int(value)
+		case []int:
+			for i := range f {
+				t.fields(&f[i])
+			}
+		case *rand.PCG:
+			state, err := f.MarshalBinary() // always as many bytes
+			t.fail(err)
+			t.raw(state)
+			if t.reader != nil && t.err == nil {
+				t.fail(f.UnmarshalBinary(state))
+			}
+		default:
+			t.raw(f)
+		}
+	}
+}
+
+// raw transcribes numbers of fixed size.
+func (t *transcript) raw(data any) {
+	switch {
+	case t.err != nil:
+	case t.reader != nil:
+		t.fail(binary.Read(t.reader, binary.LittleEndian, data))
+	default:
+		t.fail(binary.Write(t.writer, binary.LittleEndian, data))
+	}
+}
+
+func (t *transcript) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// transcribe lists the state of the run. The sampler that reads was built from the same settings,
+// so that all slices have their lengths.
+func (s *sampler) transcribe(t *transcript) {
+	for _, source := range s.sources {
+		t.fields(source)
+	}
+	s.state.transcribe(t)
+	s.ladder.transcribe(t)
+	for i := range s.rungs {
+		s.rungs[i].transcribe(t)
+	}
+	weighted := s.weights != nil
+	t.fields(&weighted)
+	if weighted && t.reader != nil {
+		s.weights = make([]float64, s.list.Items())
+	}
+	t.fields(s.weights, s.info.Proposed[:], s.info.Accepted[:], &s.info.NonFinite)
+	if r := s.result; r != nil {
+		t.fields(r.ladder, r.codes, r.theta, r.mask, r.LogDensity, r.tilt)
+	}
+}
+
+func (p *population) transcribe(t *transcript) {
+	t.fields(p.codes, p.theta, p.mask, p.base, p.tilt, p.logDensity, p.precision, p.linear)
+}
+
+func (l *ladder) transcribe(t *transcript) {
+	t.fields(l.source, l.beta, l.mean, l.sd, l.logNorm, l.tried, l.refused, &l.roundTrips)
+	for i := range l.replica {
+		t.fields(&l.replica[i].left, &l.replica[i].returning)
+	}
+}
+
+func (r *rung) transcribe(t *transcript) {
+	tuning := &r.tuning
+	fitted := tuning.Quadratic != nil
+	t.fields(tuning.BirthMean, tuning.BirthSD, tuning.WalkScale, tuning.JointScale, &fitted)
+	if fitted {
+		if t.reader != nil {
+			tuning.Quadratic = newQuadratic(len(tuning.BirthMean))
+		}
+		t.fields(tuning.Quadratic.Linear, tuning.Quadratic.Precision, tuning.Quadratic.Excess)
+	}
+	a := r.adapter
+	if a == nil {
+		return
+	}
+	t.fields(&a.next)
+	for _, rates := range []rates{a.walks, a.joints} {
+		t.fields(rates.sum, rates.tries, rates.updates)
+	}
+	t.fields(a.count, a.sum, a.square)
+	if a.fit != nil {
+		for i := range a.fit.rows {
+			row := &a.fit.rows[i]
+			t.fields(row.count, row.normal, row.crossed, &row.squared)
+		}
+	}
+	if a.items != nil {
+		t.fields(a.items.inclusion, a.items.sum, a.items.count)
+	}
+}

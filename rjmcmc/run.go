@@ -1,0 +1,164 @@
+package rjmcmc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/gomlx/backends"
+)
+
+// Run samples the target. The backend evaluates its graphs.
+//
+// When ctx is cancelled, Run stops after the move in progress, writes the checkpoint if the
+// configuration names one, and returns the error of ctx (wrapped) with the draws so far, nil if
+// burn-in had not ended. It also returns the draws along with an error when more than MaxNonFinite
+// of the proposals after burn-in had no finite log density.
+func Run(ctx context.Context, backend backends.Backend, target Target, cfg Config) (*Result, error) {
+	s, err := newSampler(backend, target, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.density.close()
+	return s.run(ctx)
+}
+
+func (s *sampler) run(ctx context.Context) (*Result, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	total := s.cfg.BurnIn + s.cfg.Iterations
+	for s.iteration <= total && !s.enough {
+		if s.iteration == s.cfg.BurnIn+1 && s.result == nil {
+			s.freeze()
+		}
+		if err := s.moves(ctx, total); err != nil {
+			return s.finish(err)
+		}
+		s.exchange(s.iteration)
+		if s.result == nil {
+			if err := s.endBurnIn(); err != nil {
+				return nil, err
+			}
+		} else {
+			s.keep(s.iteration - s.cfg.BurnIn)
+		}
+		if s.cfg.Progress != nil {
+			s.cfg.Progress(Progress{Iteration: s.iteration, Total: total, BurnIn: s.result == nil, LogDensity: mean(s.state.logDensity[:s.cfg.Chains])})
+		}
+		s.iteration, s.made = s.iteration+1, 0
+	}
+	if err := s.save(); err != nil {
+		return s.finish(err)
+	}
+	if share := s.info.nonFiniteShare(); share > s.cfg.MaxNonFinite {
+		return s.finish(fmt.Errorf(
+			"rjmcmc: %.1f%% of the proposals had a log density that is NaN or +Inf, more than the %.1f%% allowed: the target is not defined everywhere the chains go",
+			100*share, 100*s.cfg.MaxNonFinite))
+	}
+	return s.finish(nil)
+}
+
+// begin takes the state from a checkpoint or draws starting points.
+func (s *sampler) begin() error {
+	s.saver = newSaver(s.cfg)
+	if s.cfg.Resume {
+		return s.restore()
+	}
+	s.iteration = 1
+	return s.initialise()
+}
+
+// freeze ends burn-in: nothing adapts from now on, and draws are kept.
+func (s *sampler) freeze() {
+	for i := range s.rungs {
+		s.rungs[i].adapter = nil
+	}
+	s.info = Info{}
+	s.ladder.restart()
+	s.result = newResult(s)
+}
+
+// moves makes what is left of the moves of the iteration in progress.
+func (s *sampler) moves(ctx context.Context, total int) error {
+	for schedule := s.schedule(s.iteration); s.made < len(schedule); s.made++ {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", s.iteration, total, err), s.save())
+		}
+		if s.saver.due() {
+			if err := s.save(); err != nil {
+				return err
+			}
+		}
+		if err := s.step(schedule[s.made]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checks is how often a run asks Config.Enough; chosen by hand, not tuned.
+const checks = 16
+
+// keep records the state after the n-th iteration since burn-in when it is one of those kept.
+func (s *sampler) keep(n int) {
+	if n%s.cfg.Thin == 0 {
+		s.result.record(s.state)
+	}
+	if s.cfg.Enough != nil && n%max(s.cfg.Iterations/checks, 1) == 0 && s.result.Draws() > 0 {
+		s.enough = s.cfg.Enough(s.result)
+	}
+}
+
+// endBurnIn lets every rung learn from a burn-in iteration, and the ladder from all of them.
+func (s *sampler) endBurnIn() error {
+	renewed := false
+	for i := range s.rungs {
+		adapter := s.rungs[i].adapter
+		first, last := i*s.cfg.Chains*s.dim, (i+1)*s.cfg.Chains*s.dim
+		renewed = renewed || adapter.renews(s.iteration)
+		weights := adapter.endIteration(s.iteration, s.state.mask[first:last], s.state.theta[first:last])
+		if weights != nil {
+			if err := s.proposeBy(weights); err != nil {
+				return err
+			}
+		}
+	}
+	if renewed && len(s.rungs) > 1 {
+		s.ladder.renew(&s.rungs[0].tuning)
+		return s.evaluate(s.state)
+	}
+	return nil
+}
+
+// settling is the share of burn-in without changes of model, in which the chains, spread over
+// models, find the place and width of their coordinates. Were they free to leave, they would
+// abandon any coordinate whose posterior lies far from its first guess before learning where that
+// is. Chosen by hand, not tuned.
+const settling = 0.25
+
+// schedule is the moves of iteration t, in their order. Settling chains walk instead of changing
+// model: walks are what the quadratic approximation is fitted to.
+func (s *sampler) schedule(t int) (moves []Move) {
+	times := [numMoves]int{Jump: s.cfg.Jumps, Swap: s.cfg.Swaps, Walk: s.cfg.Walks, Joint: s.cfg.Joints}
+	if times[Walk] > 0 && float64(t) <= settling*float64(s.cfg.BurnIn) {
+		times[Walk] += times[Jump] + times[Swap]
+		times[Jump], times[Swap] = 0, 0
+	}
+	for move, n := range times {
+		for range n {
+			moves = append(moves, Move(move))
+		}
+	}
+	return moves
+}
+
+// finish completes the result, nil during burn-in.
+func (s *sampler) finish(err error) (*Result, error) {
+	if s.result != nil {
+		s.result.Info = s.info
+		s.result.Info.Exchanges, s.result.Info.RoundTrips = s.ladder.report()
+		s.result.Tuning = s.rungs[0].tuning
+	}
+	return s.result, err
+}
