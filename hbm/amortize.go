@@ -78,7 +78,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	cfg.Encoding, cfg.Products, cfg.Thin, cfg.Flow, cfg.Amortize = stored.Encoding, stored.Products, stored.Thin, stored.Flow, stored.Amortize
 	draws := cfg.Seed
 	cfg.Seed = stored.Seed // of the flows
-	p, err := newPosterior(device, model, data, cfg.withDefaults())
+	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func separable(m *Model) *Plate {
 		for _, v := range m.variables {
 			carriers := 0
 			for _, q := range v.plates {
-				if q.reaches(p) {
+				if q.Determines(p) {
 					carriers++
 				}
 			}

@@ -149,8 +149,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// withDefaults returns the configuration with every zero replaced by what it stands for.
-func (c Config) withDefaults() Config {
+// WithDefaults returns the configuration with every zero replaced by what it stands for.
+func (c Config) WithDefaults() Config {
 	if c.Amortize > 0 {
 		c.Draws = c.Amortize
 	}

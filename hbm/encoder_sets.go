@@ -163,7 +163,7 @@ func next(from []*Plate, axis int, to []*Plate) *Plate {
 		if slices.ContainsFunc(from, func(p *Plate) bool { return p == parent.of }) {
 			continue
 		}
-		if slices.ContainsFunc(to, parent.of.reaches) {
+		if slices.ContainsFunc(to, parent.of.Determines) {
 			return parent.of
 		}
 		if first == nil {
@@ -335,7 +335,7 @@ func (r *replica) remembered(name string, compute func() level) level {
 func checkPyramid(m *Model) error {
 	above := func(v *Variable) (names []string) {
 		for _, p := range m.plates {
-			if slices.ContainsFunc(v.plates, func(q *Plate) bool { return q.reaches(p) }) {
+			if slices.ContainsFunc(v.plates, func(q *Plate) bool { return q.Determines(p) }) {
 				names = append(names, p.name)
 			}
 		}

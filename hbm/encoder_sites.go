@@ -164,7 +164,7 @@ func (s siteEncoder) sites(own, shared *context.Context, r *replica, x *Variable
 // depends on the lecturer.
 func crossedPlates(x *Variable, plates []*Plate) (others []*Plate) {
 	for _, q := range x.model.plates {
-		above := slices.ContainsFunc(x.plates, func(p *Plate) bool { return p.reaches(q) })
+		above := slices.ContainsFunc(x.plates, func(p *Plate) bool { return p.Determines(q) })
 		own := slices.ContainsFunc(plates, func(p *Plate) bool { return linked(p, q) })
 		latent := slices.ContainsFunc(x.model.Latents(), func(v *Variable) bool { return slices.Contains(v.plates, q) })
 		if above && latent && !own {

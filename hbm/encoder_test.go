@@ -174,6 +174,6 @@ func TestPyramids(t *testing.T) {
 	m, observed, _ := ragged()
 	err := checkPyramid(m)
 	require.ErrorContains(t, err, "which are crossed: use pavi-e")
-	_, err = newPosterior(open(t), m, Values{observed: make([]float64, 54)}, Config{Family: ADAVI}.withDefaults())
+	_, err = newPosterior(open(t), m, Values{observed: make([]float64, 54)}, Config{Family: ADAVI}.WithDefaults())
 	require.ErrorContains(t, err, "nested plates")
 }

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -60,6 +61,21 @@ func ParseFamily(name string) (Family, error) {
 		}
 	}
 	return 0, fmt.Errorf("hbm: unknown family %q, expected one of %q", name, familyNames)
+}
+
+// Check reports what keeps the family from being fitted to a model: a model without latent
+// variables, crossed plates for ADAVI, or more than MaxJoint latent numbers for Joint.
+func (f Family) Check(m *Model) error {
+	if len(m.Latents()) == 0 {
+		return errors.New("hbm: the model has no latent variable")
+	}
+	switch f {
+	case ADAVI:
+		return checkPyramid(m)
+	case Joint:
+		return checkJoint(m)
+	}
+	return nil
 }
 
 // encoder gives each member of a latent variable the numbers that tell its distribution apart.

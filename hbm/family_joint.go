@@ -15,18 +15,14 @@ import (
 // of it.
 const MaxJoint = 2048
 
-// numbers is how many unconstrained numbers all members of all latent variables have.
-func (c *cascade) numbers() int {
+// checkJoint reports a model that is too large for Joint, by the number of unconstrained numbers of
+// all members of all latent variables.
+func checkJoint(m *Model) error {
 	n := 0
-	for _, l := range c.latents {
+	for _, l := range latents(m, false) {
 		n += l.Members() * l.dim
 	}
-	return n
-}
-
-// checkJoint reports a model that is too large for Joint.
-func checkJoint(c *cascade) error {
-	if n := c.numbers(); n > MaxJoint {
+	if n > MaxJoint {
 		return fmt.Errorf("hbm: family %v takes models of at most %d latent numbers, this has %d: use %v or %v", Joint, MaxJoint, n, PAVIF, Branch)
 	}
 	return nil

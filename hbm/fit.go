@@ -129,7 +129,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 		maps.Copy(first, data)
 		data = first
 	}
-	p, err := newPosterior(device, model, data, cfg.withDefaults())
+	p, err := newPosterior(device, model, data, cfg.WithDefaults())
 	if err != nil {
 		return nil, err
 	}

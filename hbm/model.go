@@ -67,6 +67,10 @@ func Through(link Link) Option { return func(v *Variable) { v.link = link } }
 // prior, if that has a normal approximation. Nothing else depends on it.
 func Near(mean, sd []float64) Option { return func(v *Variable) { v.near = [2][]float64{mean, sd} } }
 
+// Estimated says that a constant is computed from the values of observed variables, for encoders to
+// read. No density may depend on it.
+func Estimated() Option { return func(v *Variable) { v.estimated = true } }
+
 // Latent adds a variable to be inferred.
 func (m *Model) Latent(name string, density Density, options ...Option) *Variable {
 	return m.add(&Variable{name: name, role: Latent, density: density}, options)

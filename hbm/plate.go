@@ -83,8 +83,8 @@ func (p *Plate) path(to *Plate) []*membership {
 	return nil
 }
 
-// reaches reports whether a member of p determines a member of the other plate.
-func (p *Plate) reaches(to *Plate) bool { return p == to || p.path(to) != nil }
+// Determines reports whether a member of p determines a member of the other plate.
+func (p *Plate) Determines(to *Plate) bool { return p == to || p.path(to) != nil }
 
 // carrier is the number of the first of plates whose members determine a member of p; -1 if there
 // is none.
@@ -95,7 +95,7 @@ func (p *Plate) carrier(plates []*Plate) int {
 		}
 	}
 	for i, plate := range plates {
-		if plate.reaches(p) {
+		if plate.Determines(p) {
 			return i
 		}
 	}

@@ -46,27 +46,21 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 // setFamily derives the family from the model.
 func (p *Posterior) setFamily(data Values) error {
 	cfg := p.config
+	if err := cfg.Family.Check(p.model); err != nil {
+		return err
+	}
 	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
 	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent}
-	if len(p.family.latents) == 0 {
-		return errors.New("hbm: the model has no latent variable")
-	}
 	switch cfg.Family {
 	case PAVIE:
 		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, meanPool, cfg)}
 	case ADAVI:
-		if err := checkPyramid(p.model); err != nil {
-			return err
-		}
 		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, attentionPool, cfg)}
 	case AmortizedBranch:
 		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, squarePool, cfg)}
 		p.family.freeGlobals = true
 	case Joint:
 		p.family.joint = true
-		if err := checkJoint(p.family); err != nil {
-			return err
-		}
 	}
 	spread := 0.0
 	switch cfg.Family {
@@ -93,6 +87,9 @@ func (p *Posterior) setFamily(data Values) error {
 
 // Model is the model behind the posterior.
 func (p *Posterior) Model() *Model { return p.model }
+
+// Family is the family that was fitted.
+func (p *Posterior) Family() Family { return p.config.Family }
 
 // On is the posterior given other data, from the same weights in one pass, for a family that
 // computes all encodings from the data. model is the model that was trained on, or one with the

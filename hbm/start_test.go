@@ -56,7 +56,7 @@ func TestStartInThreeSteps(t *testing.T) {
 
 // What overflows in the first steps does not end a training, and what goes on overflowing does.
 func TestFirstStepsMayOverflow(t *testing.T) {
-	config := Config{Draws: 64, Steps: 300}.withDefaults()
+	config := Config{Draws: 64, Steps: 300}.WithDefaults()
 	r := &reporter{config: &config}
 	require.NoError(t, r.next(1, counters{nonFinite: 5}))
 	require.NoError(t, r.next(4, counters{nonFinite: 12}))

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/varsel"
@@ -62,7 +62,7 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 		switch header.Command {
 		case "dag", "exact dag", "rjmcmc dag":
 			kinds[k] = "graphs"
-		case "hbm", hbm.InferCommand:
+		case "hbm", regression.InferCommand:
 			kinds[k] = "hierarchical regressions"
 		default:
 			kinds[k] = "variable selection"
@@ -129,10 +129,10 @@ func (a *app) compareGraphs(dirA, dirB string) (comparison, func(), error) {
 }
 
 func (a *app) compareRegressions(dirA, dirB string) (comparison, func(), error) {
-	x, y, err := openBoth(hbm.OpenRun, dirA, dirB)
+	x, y, err := openBoth(regression.OpenRun, dirA, dirB)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := hbm.Compare(x, y)
+	c, err := regression.Compare(x, y)
 	return c, func() { printRegressionComparison(a.stdout, c) }, err
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/varsel"
 )
@@ -140,7 +140,7 @@ func printGraphComparison(w io.Writer, c *dag.Comparison) {
 }
 
 // printRegressionComparison prints a comparison of hierarchical regressions.
-func printRegressionComparison(w io.Writer, c *hbm.Comparison) {
+func printRegressionComparison(w io.Writer, c *regression.Comparison) {
 	printRuns(w, &c.Comparison)
 	if len(c.Terms) > 0 {
 		printPairs(w, "Terms: probability of each state", c.Terms, ownName)
@@ -148,7 +148,7 @@ func printRegressionComparison(w io.Writer, c *hbm.Comparison) {
 		printDisagreements(w, c.Disagreements, "", "model", ownName)
 	}
 	shown := slices.Clone(c.Estimates)
-	slices.SortStableFunc(shown, func(x, y hbm.Estimates) int {
+	slices.SortStableFunc(shown, func(x, y regression.Estimates) int {
 		return -cmp.Compare(math.Abs(float64(x.Shift)), math.Abs(float64(y.Shift)))
 	})
 	fmt.Fprintln(w, "\nPosterior means (sd), the largest shifts first; a shift is in posterior standard deviations")
@@ -171,7 +171,7 @@ func printRegressionComparison(w io.Writer, c *hbm.Comparison) {
 // shownEstimates is how many posteriors of numbers a comparison prints.
 const shownEstimates = 20
 
-func meanSD(mean, sd hbm.Figure) string {
+func meanSD(mean, sd regression.Figure) string {
 	return fmt.Sprintf("%.4g (%.3g)", float64(mean), float64(sd))
 }
 

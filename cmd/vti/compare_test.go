@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/varsel"
 )
@@ -130,7 +130,7 @@ func TestCompareRegressions(t *testing.T) {
 		mustRun(t, "hbm", sleep, "--formula", formula, "--quiet", "--family", "branch", "--steps", "600", "--certify-draws", "1000", "--out", out)
 	}
 	got := mustRun(t, "compare", "slopes", "intercepts", "--out", "a", "--json")
-	var c hbm.Comparison
+	var c regression.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))
 	require.NotNil(t, c.LogEvidence)
 	assert.Greater(t, float64(c.LogEvidence.Difference), 10.0, "slopes vary: REML's log likelihoods differ by 21")

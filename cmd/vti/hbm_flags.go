@@ -12,13 +12,14 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
 
 // hbmFlags are all flags of vti hbm.
 type hbmFlags struct {
-	frame                                     hbm.FrameOptions
-	model                                     hbm.RegressionOptions
+	frame                                     regression.FrameOptions
+	model                                     regression.Options
 	na                                        missingPolicy
 	coefficients, intercept, sdScale, lkj, df positive
 	family                                    familyName
@@ -35,19 +36,19 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	flags.SortFlags = false
 	f.na = "refuse"
 	flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-	flags.VarP(parsed[hbm.ResponseKind]{&f.frame.Response, hbm.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
+	flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
 	flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 	flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group, with a probability")
 	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
 
 	flags.Var(&f.coefficients, "coefficient-scale", "prior sd of the effect of one sd of a column, in units of sd(y) (1 on the link scale of logistic and poisson) (default 1.5)")
 	flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
-	flags.Var(parsed[hbm.SDPrior]{&f.model.SDPrior, hbm.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+	flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 	flags.Var(&f.sdScale, "sd-scale", "its scale, in the same units (default 1)")
 	flags.Var(&f.lkj, "lkj", "η of the LKJ prior of their correlations (default 2)")
 	flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 
-	f.family = hbm.MarginalFamily
+	f.family = regression.MarginalFamily
 	flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
 		"variational family: marginal integrates out the effects of the largest grouping; over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
 	flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that tell a group apart (default two for each number of the variable, and four more)")
@@ -71,22 +72,22 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
 	completeWith(cmd, "flow", flowNames()...)
-	completeWith(cmd, "family", append([]string{hbm.MarginalFamily}, hbm.FamilyNames()...)...)
+	completeWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
 // record turns the command line into the record of a new run; the flow that suits the problem is
 // chosen later if none was.
-func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*hbm.RegressionRecord, error) {
+func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*regression.Record, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
 	}
-	if flags.Changed("df") && f.frame.Response != hbm.StudentResponse {
+	if flags.Changed("df") && f.frame.Response != regression.StudentResponse {
 		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", f.frame.Response)
 	}
 	if err := f.checkFamily(flags); err != nil {
 		return nil, err
 	}
-	record := &hbm.RegressionRecord{Header: rundir.Header{Command: "hbm", Version: version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
+	record := &regression.Record{Header: rundir.Header{Command: "hbm", Version: version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {
@@ -107,8 +108,8 @@ const (
 
 // checkFamily refuses flags that the family does not have.
 func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
-	marginal := f.family == hbm.MarginalFamily
-	flows := slices.Contains([]familyName{hbm.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.family)
+	marginal := f.family == regression.MarginalFamily
+	flows := slices.Contains([]familyName{regression.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.family)
 	if f.amortize && f.frame.SE != "" {
 		return errors.New("--amortize does not go with --se: known standard errors belong to one table")
 	}
@@ -124,12 +125,12 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 }
 
 // flow fills in the flow, which depends on the problem unless it was chosen.
-func (f *hbmFlags) flow(flags *pflag.FlagSet, record *hbm.RegressionRecord, regression *hbm.Regression) (err error) {
+func (f *hbmFlags) flow(flags *pflag.FlagSet, record *regression.Record, r *regression.Regression) (err error) {
 	chosen := f.fit.flow != ""
 	if !chosen {
-		f.fit.flow = flowName(strings.ToLower(regression.DefaultFlow().String()))
+		f.fit.flow = flowName(strings.ToLower(r.DefaultFlow().String()))
 	}
-	if record.Flow, err = f.fit.config(flags, ""); err != nil || f.family == hbm.MarginalFamily {
+	if record.Flow, err = f.fit.config(flags, ""); err != nil || f.family == regression.MarginalFamily {
 		return err
 	}
 	if sizes := record.Flow; !chosen { // the package knows a small one
@@ -149,8 +150,8 @@ type familyName string
 func (n familyName) String() string { return string(n) }
 
 func parseFamily(s string) (familyName, error) {
-	if _, err := hbm.ParseFamily(s); err != nil && s != hbm.MarginalFamily {
-		return "", fmt.Errorf("unknown family %q; expected one of %q", s, append([]string{hbm.MarginalFamily}, hbm.FamilyNames()...))
+	if _, err := hbm.ParseFamily(s); err != nil && s != regression.MarginalFamily {
+		return "", fmt.Errorf("unknown family %q; expected one of %q", s, append([]string{regression.MarginalFamily}, hbm.FamilyNames()...))
 	}
 	return familyName(s), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -49,14 +50,14 @@ answer, which is that of vti hbm, with the same files.`,
 }
 
 func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
-	trained, err := hbm.ReadRegressionRecord(model)
+	trained, err := regression.ReadRecord(model)
 	if err != nil {
 		return err
 	}
 	if trained.Amortize == 0 || trained.Shape == nil {
 		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
 	}
-	record := &hbm.RegressionRecord{Header: rundir.Header{Command: hbm.InferCommand, Version: vti.Version, Data: path}, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
+	record := &regression.Record{Header: rundir.Header{Command: regression.InferCommand, Version: vti.Version, Data: path}, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
 		CertifyDraws: f.certifyDraws, Seed: f.output.seed}
 	record.Frame.DropMissing = f.na == "drop"
 	j, err := a.newHbmJob(record, f.output)
@@ -80,7 +81,7 @@ func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
 		return err
 	}
 	j.printProblem()
-	result, err := j.regression.Infer(j.device, hbm.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
+	result, err := j.regression.Infer(j.device, regression.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
 	if err != nil {
 		return failure{err}
 	}

@@ -11,14 +11,15 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
 
 // hbmJob is one regression from its record to its answer.
 type hbmJob struct {
 	job
-	record     *hbm.RegressionRecord
-	regression *hbm.Regression
+	record     *regression.Record
+	regression *regression.Regression
 }
 
 // check reports what is wrong with the settings. Those that were left open are known afterwards.
@@ -41,15 +42,15 @@ func (j *hbmJob) check() error {
 
 // newHbmJob reads the table and builds the posterior that the record describes. Nothing is written:
 // its errors are of the input.
-func (a *app) newHbmJob(record *hbm.RegressionRecord, output outputFlags) (*hbmJob, error) {
-	regression, err := record.Regression()
-	if errors.Is(err, hbm.ErrMissingCells) {
+func (a *app) newHbmJob(record *regression.Record, output outputFlags) (*hbmJob, error) {
+	r, err := record.Regression()
+	if errors.Is(err, regression.ErrMissingCells) {
 		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &hbmJob{job{app: a, output: output, header: &record.Header, write: record.Write}, record, regression}, nil
+	return &hbmJob{job{app: a, output: output, header: &record.Header, write: record.Write}, record, r}, nil
 }
 
 // resumedRegression reads a run directory and checks that it can go on; nothing is written.
@@ -57,7 +58,7 @@ func (a *app) resumedRegression(cmd *cobra.Command, args []string, f *hbmFlags) 
 	if err := onlyResume(cmd, args, f.resume); err != nil {
 		return nil, err
 	}
-	record, err := hbm.ReadRegressionRecord(f.resume)
+	record, err := regression.ReadRecord(f.resume)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 	if err != nil {
 		return err
 	}
-	var result *hbm.RegressionResult
+	var result *regression.Result
 	if ok {
 		run := j.record.FamilyRun(family)
 		run.Dir, run.Fit.Resume, run.Fit.LogEvery = j.dir, resume, reportEvery(run.Fit.Steps)
@@ -123,7 +124,7 @@ func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 		certify := vti.CertifyConfig{Draws: j.record.CertifyDraws, Progress: func(done, total int) {
 			shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 		}}
-		result, err = j.regression.Run(ctx, j.device, hbm.RegressionRun{Fit: config, Certify: certify, Dir: j.dir})
+		result, err = j.regression.Run(ctx, j.device, regression.Run{Fit: config, Certify: certify, Dir: j.dir})
 	}
 	shown.end()
 	if err != nil {
@@ -133,7 +134,7 @@ func (j *hbmJob) train(ctx context.Context, resume bool, stepsPerLaunch int) err
 }
 
 // finish completes the record, prints the answer and sets the exit status.
-func (j *hbmJob) finish(result *hbm.RegressionResult) error {
+func (j *hbmJob) finish(result *regression.Result) error {
 	j.record.Seconds = &result.Seconds
 	return j.job.finish(result, func() { printHbm(j.stdout, result) })
 }

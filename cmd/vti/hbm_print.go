@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
 
@@ -27,10 +27,10 @@ var hbmVerdictText = map[string]string{
 const failedInference = "do not use these numbers. The table may be unlike those of the training: fit it with vti hbm."
 
 // printHbm prints an answer for a reader.
-func printHbm(w io.Writer, r *hbm.RegressionResult) {
+func printHbm(w io.Writer, r *regression.Result) {
 	c := r.Certificate
 	advice := hbmVerdictText[c.Verdict]
-	if r.Command == hbm.InferCommand && c.Verdict == "failed" {
+	if r.Command == regression.InferCommand && c.Verdict == "failed" {
 		advice = failedInference
 	}
 	fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), advice)
@@ -62,7 +62,7 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	}
 	fmt.Fprintf(w, "log evidence%s: %s; the loss of training was %s away\n", map[bool]string{true: " of all models together"}[len(r.Terms) > 0],
 		plusMinus(r.LogEvidence, r.LogEvidenceSE, 3), short(*r.LogEvidence-*r.ELBO))
-	if r.Command == hbm.InferCommand {
+	if r.Command == regression.InferCommand {
 		fmt.Fprintf(w, "%s in all, with %d weights that %d steps over simulated tables have trained\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
 	} else {
 		fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
@@ -79,15 +79,15 @@ func printHbm(w io.Writer, r *hbm.RegressionResult) {
 	if len(r.Varying) > 0 {
 		files.add("caterpillar-*", "the effects of all groups as SVG and PNG")
 	}
-	files.add(hbm.RegressionDrawsParquet, "posterior draws; "+hbm.RegressionDrawsCSV+" has the same as CmdStan writes them")
-	if r.Command != hbm.InferCommand {
+	files.add(regression.DrawsParquet, "posterior draws; "+regression.DrawsCSV+" has the same as CmdStan writes them")
+	if r.Command != regression.InferCommand {
 		files.add(rundir.PosteriorFile, "the trained approximation")
 	}
 	files.print(w)
 }
 
 // printTerms prints the probability of each answer about each term, and the most probable models.
-func printTerms(w io.Writer, r *hbm.RegressionResult) {
+func printTerms(w io.Writer, r *regression.Result) {
 	fmt.Fprintln(w, "Terms: probability of each state")
 	table := &grid{}
 	table.add("", "<state", "by q", "certified")
@@ -112,7 +112,7 @@ func printTerms(w io.Writer, r *hbm.RegressionResult) {
 }
 
 // printSummaries prints a row for each number.
-func printSummaries(w io.Writer, title string, list []hbm.Summary) {
+func printSummaries(w io.Writer, title string, list []regression.Summary) {
 	if len(list) == 0 {
 		return
 	}
@@ -127,7 +127,7 @@ func printSummaries(w io.Writer, title string, list []hbm.Summary) {
 }
 
 // printLevels prints the levels of each term and grouping that are furthest from the population.
-func printLevels(w io.Writer, varying []hbm.LevelSummary) {
+func printLevels(w io.Writer, varying []regression.LevelSummary) {
 	for len(varying) > 0 {
 		n := 1
 		for n < len(varying) && varying[n].Term == varying[0].Term && varying[n].Group == varying[0].Group {
@@ -136,7 +136,7 @@ func printLevels(w io.Writer, varying []hbm.LevelSummary) {
 		levels := slices.Clone(varying[:n])
 		varying = varying[n:]
 		fmt.Fprintf(w, "%s by %s: difference from the population; pooled: the share of its variance that the group's rows leave\n", levels[0].Term, levels[0].Group)
-		slices.SortStableFunc(levels, func(a, b hbm.LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
+		slices.SortStableFunc(levels, func(a, b regression.LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
 		table := &grid{}
 		table.add("", "rows", "mean", "sd", "<95% interval", "pooled")
 		for i, l := range levels {
@@ -154,7 +154,7 @@ func printLevels(w io.Writer, varying []hbm.LevelSummary) {
 }
 
 // printHbmChecks prints the statistics of the response that drawn responses do not have.
-func printHbmChecks(w io.Writer, checks []hbm.CheckSummary) {
+func printHbmChecks(w io.Writer, checks []regression.CheckSummary) {
 	table := &grid{}
 	table.add("", "observed", "drawn", "sd", "p")
 	bad := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
 )
 
 // groups is a table of a line that each of some groups has its own height of; z has no effect.
@@ -53,8 +53,8 @@ type hbmAnswer struct {
 			Levels int    `json:"levels"`
 		} `json:"groups"`
 	} `json:"data"`
-	Effects []hbm.Summary `json:"effects"`
-	SDs     []hbm.Summary `json:"sds"`
+	Effects []regression.Summary `json:"effects"`
+	SDs     []regression.Summary `json:"sds"`
 	Varying []struct {
 		Group   string  `json:"group"`
 		Level   string  `json:"level"`
@@ -95,9 +95,9 @@ type hbmAnswer struct {
 		LogEvidenceSE float64 `json:"log_evidence_se"`
 		KHat          float64 `json:"khat"`
 	} `json:"models"`
-	Checks  []hbm.CheckSummary `json:"checks"`
-	Notes   []string           `json:"notes"`
-	Steps   int                `json:"steps"`
+	Checks  []regression.CheckSummary `json:"checks"`
+	Notes   []string                  `json:"notes"`
+	Steps   int                       `json:"steps"`
 	Seconds struct {
 		Train   float64 `json:"train"`
 		Certify float64 `json:"certify"`

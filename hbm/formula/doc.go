@@ -1,0 +1,10 @@
+// Package formula reads regressions in the notation of lme4 and brms, such as
+//
+//	y ~ x + log(z) + x:z + offset(e) + (1 + x | group) + (1 | a/b)
+//
+// [Parse] turns the text into a [Formula]: a response, population terms, and terms that vary by
+// group, with shorthands (a*b, a/b, -1) written out.
+//
+// Files: formula.go the parts of a formula and how they are written, lex.go text to words, parse.go
+// words to a formula.
+package formula

@@ -1,0 +1,136 @@
+package formula
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Every formula is written out in full, and what is written parses to the same formula.
+func TestParseFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"y~x":                                    "y ~ 1 + x",
+		"log_radon ~ floor + (1 + floor|county)": "log_radon ~ 1 + floor + (1 + floor | county)",
+		"y ~ 0 + x":                              "y ~ 0 + x",
+		"y ~ x - 1":                              "y ~ 0 + x",
+		"y ~ -1 + x":                             "y ~ 0 + x",
+		"y ~ 1":                                  "y ~ 1",
+		"y ~ 0 + 1 + x":                          "y ~ 1 + x",
+		"y ~ (1|a) + (1|b)":                      "y ~ 1 + (1 | a) + (1 | b)",
+		"y ~ (1|a/b)":                            "y ~ 1 + (1 | a) + (1 | a:b)",
+		"y ~ (x|a/b/c)":                          "y ~ 1 + (1 + x | a) + (1 + x | a:b) + (1 + x | a:b:c)",
+		"y ~ (1|a:b)":                            "y ~ 1 + (1 | a:b)",
+		"y ~ (0 + x|a)":                          "y ~ 1 + (0 + x | a)",
+		"y ~ (x - 1|a)":                          "y ~ 1 + (0 + x | a)",
+		"y ~ (x||a)":                             "y ~ 1 + (1 + x || a)",
+		"y ~ (1||a)":                             "y ~ 1 + (1 | a)",
+		"y ~ (1|a) + (0+x|a)":                    "y ~ 1 + (1 | a) + (0 + x | a)",
+		"y ~ a*b":                                "y ~ 1 + a + b + a:b",
+		"y ~ a:b + a":                            "y ~ 1 + a + a:b",
+		"y ~ b:a + a:b":                          "y ~ 1 + b:a",
+		"y ~ a:a":                                "y ~ 1 + a",
+		"y ~ a*b*c - a:b:c":                      "y ~ 1 + a + b + c + a:b + a:c + b:c",
+		"y ~ (a + b):c":                          "y ~ 1 + a:c + b:c",
+		"y ~ (a + b)/c":                          "y ~ 1 + a + b + a:b:c",
+		"y ~ a/b":                                "y ~ 1 + a + a:b",
+		"y ~ ((a))":                              "y ~ 1 + a",
+		"log(y) ~ log1p(x) + exp(z) + sqrt(w)":   "log(y) ~ 1 + log1p(x) + exp(z) + sqrt(w)",
+		"y ~ factor(trt)*x":                      "y ~ 1 + factor(trt) + x + factor(trt):x",
+		"y ~ x + offset(log(time)) + (1|factor(g))": "y ~ 1 + x + offset(log(time)) + (1 | g)",
+		"y ~ offset": "y ~ 1 + offset",
+		"`my y` ~ `a:b` + log(`c d`) + (1|`g h`)": "`my y` ~ 1 + `a:b` + log(`c d`) + (1 | `g h`)",
+		"größe ~ .x.1 + x_2":                      "größe ~ 1 + .x.1 + x_2",
+		"y ~ (a*b|g)":                             "y ~ 1 + (1 + a + b + a:b | g)",
+		"y ~ 0 + (1|g)":                           "y ~ 0 + (1 | g)",
+	} {
+		t.Run(text, func(t *testing.T) {
+			f, err := Parse(text)
+			require.NoError(t, err)
+			assert.Equal(t, want, f.String())
+			again, err := Parse(f.String())
+			require.NoError(t, err)
+			assert.Equal(t, f.String(), again.String())
+		})
+	}
+}
+
+func TestFormulaErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "character 1: expected the name of the response, found the end",
+		"~ x":                     `character 1: expected the name of the response, found "~"`,
+		"y x":                     `character 3: expected "~" after the response, found "x"`,
+		"y ~":                     "character 4: expected a term, found the end",
+		"y ~ x +":                 "character 8: expected a term, found the end",
+		"y ~ x x":                 `character 7: expected "+" or the end, found "x"`,
+		"y ~ x + 2":               `character 9: expected a term, 1 for the intercept, or 0 for none, found "2"`,
+		"y ~ x - 0":               "character 9: expected a term",
+		"y ~ 0":                   "character 6: the formula has no terms",
+		"y ~ x | g":               `character 7: expected "+" or the end, found "|"`,
+		"y ~ (x | g":              `character 11: expected ")" after the group, found the end`,
+		"y ~ (x | )":              `character 10: expected the column of the group, found ")"`,
+		"y ~ ( | g)":              `character 7: expected a term, found "|"`,
+		"y ~ (0 | g)":             "character 5: nothing varies by group here",
+		"y ~ (1 | g) + (x | g)":   "character 15: (Intercept) varies by g twice",
+		"y ~ (x | a:b) + (x|b:a)": "varies by b:a twice",
+		"y ~ x:(1|g)":             "character 7: terms that vary by group cannot be part of a product",
+		"y ~ x - (1|g)":           "character 9: only population terms can be taken away",
+		"y ~ x - offset(z)":       "only population terms can be taken away",
+		"y ~ (1 + (1|h) | g)":     "character 10: terms that vary by group cannot be part of a product",
+		"y ~ (1|log(g))":          "character 8: a group is a column as it is, without log()",
+		"y ~ log(x, 2)":           `character 10: ',' has no meaning in a formula`,
+		"y ~ x^2":                 `character 6: '^' has no meaning in a formula`,
+		"y ~ poly(x)":             `character 5: unknown function "poly"; expected log, log1p, exp, sqrt, factor`,
+		"y ~ log()":               `character 9: expected a column, found ")"`,
+		"y ~ log(x":               `character 10: expected ")", found the end`,
+		"y ~ `x":                  "character 5: expected a name between backticks",
+		"y ~ ``":                  "character 5: expected a name between backticks",
+		"y ~ (a + b":              `expected ")", found the end`,
+		"y ~ a:(1 + b)":           "character 7: the intercept cannot be part of a product",
+		"factor(y) ~ x":           "character 1: the response is a number",
+		"y ~ offset(factor(x))":   "an offset is a number",
+		"y ~ (1|g|h)":             `character 9: expected ")" after the group, found "|"`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := Parse(text)
+			require.ErrorContains(t, err, want)
+			var where *Error
+			require.True(t, errors.As(err, &where))
+			require.GreaterOrEqual(t, where.Position, 1)
+			require.LessOrEqual(t, where.Position, len([]rune(text))+1)
+		})
+	}
+	_, err := Parse("y ~ x + 2")
+	require.EqualError(t, err, "formula, character 9: expected a term, 1 for the intercept, or 0 for none, found \"2\"\n  y ~ x + 2\n          ^")
+	_, err = Parse("y ~ " + strings.Repeat("(", 1000) + "x" + strings.Repeat(")", 1000))
+	require.ErrorContains(t, err, "parentheses inside each other")
+	_, err = Parse("y ~ a" + strings.Repeat("*(a1+a2+a3+a4+a5+a6+a7+a8+a9)", 9))
+	require.ErrorContains(t, err, "more than 1000 terms")
+}
+
+// Whatever the text, parsing gives a formula that parses to itself, or an error that says where.
+func FuzzParseFormula(f *testing.F) {
+	for _, seed := range []string{
+		"y ~ x", "log_radon ~ floor*u + (1 + floor | county)", "y ~ 0 + a:b - a + (x || g/h) + offset(log(e))", "`a b` ~ -1+((x))", "y ~ (a+b)/c|", "y~1(",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 200 {
+			return
+		}
+		formula, err := Parse(text)
+		if err != nil {
+			var where *Error
+			require.True(t, errors.As(err, &where))
+			require.GreaterOrEqual(t, where.Position, 1)
+			_ = err.Error()
+			return
+		}
+		again, err := Parse(formula.String())
+		require.NoError(t, err, formula.String())
+		require.Equal(t, formula.String(), again.String())
+	})
+}

@@ -1,0 +1,89 @@
+package formula
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// token is a word or sign of a formula.
+type token struct {
+	kind     rune   // a sign as it is, or one of the kinds below
+	text     string // of a name or number
+	position int    // in characters from 1
+}
+
+const (
+	nameToken   rune = 'a'
+	numberToken rune = '0'
+	doubleBar   rune = 'I'
+	endToken    rune = 0
+)
+
+// String names the token in an error.
+func (t token) String() string {
+	switch t.kind {
+	case endToken:
+		return "the end"
+	case doubleBar:
+		return `"||"`
+	case nameToken, numberToken:
+		return `"` + t.text + `"`
+	}
+	return `"` + string(t.kind) + `"`
+}
+
+// Error says what is wrong with a formula, and where.
+type Error struct {
+	// Text is the formula.
+	Text string
+	// Position is where the error is, in characters from 1.
+	Position int
+	// Message says what was expected and found.
+	Message string
+}
+
+// Error shows the formula with a mark below the place of the error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("formula, character %d: %s\n  %s\n  %s^", e.Position, e.Message, e.Text, strings.Repeat(" ", e.Position-1))
+}
+
+// lex splits a formula into tokens; the last is the end.
+func lex(text string) ([]token, error) {
+	var tokens []token
+	runes := []rune(text)
+	for i := 0; i < len(runes); {
+		start, r := i, runes[i]
+		i++
+		switch {
+		case unicode.IsSpace(r):
+		case r == '|' && i < len(runes) && runes[i] == '|':
+			i++
+			tokens = append(tokens, token{kind: doubleBar, position: start + 1})
+		case strings.ContainsRune("~+-*:/|()", r):
+			tokens = append(tokens, token{kind: r, position: start + 1})
+		case r == '`':
+			for i < len(runes) && runes[i] != '`' {
+				i++
+			}
+			if i == len(runes) || i == start+1 {
+				return nil, &Error{text, start + 1, "expected a name between backticks"}
+			}
+			tokens = append(tokens, token{nameToken, string(runes[start+1 : i]), start + 1})
+			i++
+		case nameRune(r, true):
+			for i < len(runes) && nameRune(runes[i], false) {
+				i++
+			}
+			tokens = append(tokens, token{nameToken, string(runes[start:i]), start + 1})
+		case unicode.IsDigit(r):
+			for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {
+				i++
+			}
+			tokens = append(tokens, token{numberToken, string(runes[start:i]), start + 1})
+		default:
+			return nil, &Error{text, start + 1, fmt.Sprintf("%q has no meaning in a formula", r)}
+		}
+	}
+	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
+}

@@ -1,0 +1,389 @@
+package formula
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Parse reads a formula such as
+//
+//	log_radon ~ floor + (1 + floor | county)
+//
+// Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a
+// + a:b, and "- a" takes a term away. The intercept is there unless 0 or -1 takes it away. (terms |
+// group) lets the coefficients of terms vary by group, correlated with each other, or independent
+// of each other with ||; its intercept, too, is there unless taken away. A group is a column, a
+// combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). Columns
+// may stand in log, log1p, exp, sqrt or factor; offset(x) adds a column as it is. Names that are no
+// words stand in backticks. Errors are of type *[Error].
+func Parse(text string) (*Formula, error) {
+	tokens, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &formulaParser{text: text, tokens: tokens, formula: &Formula{}}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	return p.formula, nil
+}
+
+type formulaParser struct {
+	text    string
+	tokens  []token
+	formula *Formula
+	depth   int
+}
+
+// maxFormulaDepth and maxFormulaTerms bound what nested parentheses and products can grow to.
+const (
+	maxFormulaDepth = 50
+	maxFormulaTerms = 1000
+)
+
+func (p *formulaParser) peek() token { return p.tokens[0] }
+
+func (p *formulaParser) next() token {
+	t := p.tokens[0]
+	if t.kind != endToken {
+		p.tokens = p.tokens[1:]
+	}
+	return t
+}
+
+// accept takes the next token if it is of a kind.
+func (p *formulaParser) accept(kind rune) bool {
+	if p.peek().kind != kind {
+		return false
+	}
+	p.next()
+	return true
+}
+
+func (p *formulaParser) fail(position int, format string, args ...any) error {
+	return &Error{p.text, position, fmt.Sprintf(format, args...)}
+}
+
+// expect takes the next token, which must be of a kind.
+func (p *formulaParser) expect(kind rune, what string) error {
+	if t := p.peek(); t.kind != kind {
+		return p.fail(t.position, "expected %s, found %s", what, t)
+	}
+	p.next()
+	return nil
+}
+
+// parse reads response ~ sum.
+func (p *formulaParser) parse() error {
+	t := p.peek()
+	if t.kind != nameToken {
+		return p.fail(t.position, "expected the name of the response, found %s", t)
+	}
+	var err error
+	if p.formula.Response, err = p.variable(); err != nil {
+		return err
+	}
+	if p.formula.Response.Transform == AsFactor {
+		return p.fail(t.position, "the response is a number or, for the logistic likelihood, a column of two labels: leave out factor()")
+	}
+	if err := p.expect('~', `"~" after the response`); err != nil {
+		return err
+	}
+	if p.formula.Terms, err = p.sum([]Term{nil}, true); err != nil {
+		return err
+	}
+	if t := p.peek(); t.kind != endToken {
+		return p.fail(t.position, `expected "+" or the end, found %s`, t)
+	}
+	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
+		return p.fail(p.peek().position, "the formula has no terms")
+	}
+	return nil
+}
+
+// sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells
+// whether varying terms and offsets can be part of it.
+func (p *formulaParser) sum(terms []Term, top bool) ([]Term, error) {
+	for first := true; ; first = false {
+		minus := false
+		switch {
+		case p.accept('-'):
+			minus = true
+		case p.accept('+') || first:
+		default:
+			slices.SortStableFunc(terms, func(a, b Term) int { return len(a) - len(b) })
+			return terms, nil
+		}
+		var err error
+		if terms, err = p.summand(terms, minus, top); err != nil {
+			return nil, err
+		}
+		if len(terms) > maxFormulaTerms {
+			return nil, p.fail(p.peek().position, "more than %d terms", maxFormulaTerms)
+		}
+	}
+}
+
+// summand reads one part of a sum and adds it to the terms, or takes it away.
+func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
+	t := p.peek()
+	if t.kind == numberToken {
+		p.next()
+		if t.text != "0" && t.text != "1" || minus && t.text == "0" {
+			return nil, p.fail(t.position, "expected a term, 1 for the intercept, or 0 for none, found %s", t)
+		}
+		without := slices.DeleteFunc(terms, func(u Term) bool { return len(u) == 0 })
+		if minus || t.text == "0" {
+			return without, nil
+		}
+		return append(without, Term{}), nil
+	}
+	if top {
+		if found, err := p.special(minus); found || err != nil {
+			return terms, err
+		}
+	}
+	more, err := p.crossing()
+	if err != nil {
+		return nil, err
+	}
+	if minus {
+		return slices.DeleteFunc(terms, func(u Term) bool { return Index(more, u) >= 0 }), nil
+	}
+	return Union(terms, more), nil
+}
+
+// special reads (terms | group) or offset(x), if that comes next.
+func (p *formulaParser) special(minus bool) (found bool, err error) {
+	t := p.peek()
+	isOffset := t.kind == nameToken && t.text == "offset" && p.tokens[1].kind == '('
+	if !isOffset && !p.barAhead() {
+		return false, nil
+	}
+	if minus {
+		return true, p.fail(t.position, "only population terms can be taken away")
+	}
+	if !isOffset {
+		return true, p.varying()
+	}
+	p.next()
+	p.next()
+	v, err := p.variable()
+	if err != nil {
+		return true, err
+	}
+	if v.Transform == AsFactor {
+		return true, p.fail(v.Position, "an offset is a number, not a factor")
+	}
+	p.formula.Offsets = append(p.formula.Offsets, v)
+	return true, p.expect(')', `")"`)
+}
+
+// barAhead tells whether the parenthesis that comes next has a bar.
+func (p *formulaParser) barAhead() bool {
+	if p.peek().kind != '(' {
+		return false
+	}
+	depth := 0
+	for _, t := range p.tokens {
+		switch t.kind {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return false
+			}
+		case '|', doubleBar:
+			if depth == 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// varying reads (terms | group).
+func (p *formulaParser) varying() error {
+	position := p.next().position
+	terms, err := p.sum([]Term{nil}, false)
+	if err != nil {
+		return err
+	}
+	if len(terms) == 0 {
+		return p.fail(position, "nothing varies by group here")
+	}
+	bar := p.next()
+	if bar.kind != '|' && bar.kind != doubleBar {
+		return p.fail(bar.position, `expected "|" before the group, found %s`, bar)
+	}
+	groups, err := p.groups()
+	if err != nil {
+		return err
+	}
+	if err := p.expect(')', `")" after the group`); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		for _, other := range p.formula.Varying {
+			if !other.Group.Same(group) {
+				continue
+			}
+			for _, t := range terms {
+				if Index(other.Terms, t) >= 0 {
+					return p.fail(position, "%s varies by %s twice", t.Name(), group)
+				}
+			}
+		}
+		p.formula.Varying = append(p.formula.Varying, Varying{terms, group, bar.kind == doubleBar && len(terms) > 1})
+	}
+	return nil
+}
+
+// groups reads a, a:b or a/b.
+func (p *formulaParser) groups() ([]Term, error) {
+	var groups []Term
+	current := Term{}
+	for {
+		t := p.peek()
+		if t.kind != nameToken {
+			return nil, p.fail(t.position, "expected the column of the group, found %s", t)
+		}
+		v, err := p.variable()
+		if err != nil {
+			return nil, err
+		}
+		if v.Transform == AsFactor {
+			v.Transform = AsIs // every group is one
+		}
+		if v.Transform != AsIs {
+			return nil, p.fail(t.position, "a group is a column as it is, without %s()", v.Transform)
+		}
+		if current = current.times(Term{v}); len(current) > maxFormulaDepth {
+			return nil, p.fail(t.position, "more than %d columns in a group", maxFormulaDepth)
+		}
+		switch {
+		case p.accept(':'):
+		case p.accept('/'):
+			groups = Union(groups, []Term{current})
+		default:
+			return Union(groups, []Term{current}), nil
+		}
+	}
+}
+
+// crossing reads products joined by * and /.
+func (p *formulaParser) crossing() ([]Term, error) {
+	left, err := p.interaction()
+	for err == nil {
+		sign := p.peek()
+		if sign.kind != '*' && sign.kind != '/' {
+			return left, nil
+		}
+		p.next()
+		var right []Term
+		if right, err = p.interaction(); err != nil {
+			return nil, err
+		}
+		if sign.kind == '*' {
+			products := products(left, right)
+			left = Union(Union(left, right), products)
+		} else {
+			all := Term{}
+			for _, t := range left {
+				all = all.times(t)
+			}
+			left = Union(left, products([]Term{all}, right))
+		}
+		if len(left) > maxFormulaTerms {
+			return nil, p.fail(sign.position, "more than %d terms", maxFormulaTerms)
+		}
+	}
+	return nil, err
+}
+
+// interaction reads products joined by a colon.
+func (p *formulaParser) interaction() ([]Term, error) {
+	left, err := p.atom()
+	for err == nil && p.accept(':') {
+		var right []Term
+		if right, err = p.atom(); err == nil {
+			if left = products(left, right); len(left) > maxFormulaTerms {
+				err = p.fail(p.peek().position, "more than %d terms", maxFormulaTerms)
+			}
+		}
+	}
+	return left, err
+}
+
+// products are those of every term of one list with every term of another.
+func products(left, right []Term) (list []Term) {
+	for _, a := range left {
+		for _, b := range right {
+			list = Union(list, []Term{a.times(b)})
+		}
+	}
+	return list
+}
+
+// atom reads a variable, or a sum in parentheses.
+func (p *formulaParser) atom() ([]Term, error) {
+	t := p.peek()
+	switch t.kind {
+	case nameToken:
+		v, err := p.variable()
+		return []Term{{v}}, err
+	case '(':
+		if p.barAhead() {
+			return nil, p.fail(t.position, "terms that vary by group cannot be part of a product")
+		}
+		if p.depth++; p.depth > maxFormulaDepth {
+			return nil, p.fail(t.position, "more than %d parentheses inside each other", maxFormulaDepth)
+		}
+		p.next()
+		terms, err := p.sum(nil, false)
+		if err != nil {
+			return nil, err
+		}
+		p.depth--
+		if Index(terms, nil) >= 0 {
+			return nil, p.fail(t.position, "the intercept cannot be part of a product")
+		}
+		return terms, p.expect(')', `")"`)
+	}
+	return nil, p.fail(t.position, "expected a term, found %s", t)
+}
+
+// variable reads a column or function(column); the next token is a name.
+func (p *formulaParser) variable() (Variable, error) {
+	t := p.peek()
+	if t.kind != nameToken {
+		return Variable{}, p.fail(t.position, "expected a column, found %s", t)
+	}
+	p.next()
+	if p.peek().kind != '(' {
+		return Variable{Column: t.text, Position: t.position}, nil
+	}
+	at := slices.Index(transformNames[:], t.text)
+	if at <= 0 {
+		return Variable{}, p.fail(t.position, "unknown function %s; expected %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
+	}
+	p.next()
+	column := p.peek()
+	if column.kind != nameToken {
+		return Variable{}, p.fail(column.position, "expected a column, found %s", column)
+	}
+	p.next()
+	return Variable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)
+}
+
+// Name names a term in messages and results: the intercept by its word.
+func (t Term) Name() string {
+	if len(t) == 0 {
+		return InterceptName
+	}
+	return t.String()
+}
+
+// InterceptName is the name of the intercept in results.
+const InterceptName = "(Intercept)"

@@ -1,0 +1,378 @@
+package hbm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// selection are the members of each plate that make up one replica of the model, drawn without
+// replacement.
+type selection struct {
+	members map[*Plate][]int32
+	// weight is one over the probability of each member to be selected: N_i / N_i^r of PAVI eq. 5
+	// and 6 where all members are alike. A place that is left over has weight 0.
+	weight map[*Plate][]float64
+	index  map[*membership][]int32 // place of the member that each member belongs to
+}
+
+// selector draws selections of one size.
+type selector struct {
+	plates []*Plate // of which others depend first
+	ways   map[*Plate]*way
+}
+
+// way is how the members of a plate are selected.
+type way struct {
+	kind  wayKind
+	size  int // places in a replica
+	share int // takeAmong: the largest number of members for each member above
+	below below
+	// lists are the members of the plate that belong to each member of the plate above.
+	lists [][]int32
+	// pool are the spans of members that takeSome draws from, and poolWeight the weight of each
+	// member drawn; nil and 0 for all members.
+	pool       [][2]int
+	poolWeight float64
+}
+
+// among makes takeSome draw from spans, slices of the plate of which there are so many, each there
+// as often.
+func (w *way) among(spans [][2]int, count int) {
+	members := 0
+	for _, span := range spans {
+		members += span[1] - span[0]
+	}
+	w.pool = spans
+	w.poolWeight = float64(count) / float64(len(spans)) * float64(members) / float64(w.size)
+}
+
+// fromPool draws members of the spans.
+func (w *way) fromPool(random *rand.Rand) (members []int32) {
+	total := 0
+	for _, span := range w.pool {
+		total += span[1] - span[0]
+	}
+	for _, i := range draw(random, total, w.size) {
+		for _, span := range w.pool {
+			if n := span[1] - span[0]; i >= n {
+				i -= n
+				continue
+			}
+			members = append(members, int32(span[0]+i))
+			break
+		}
+	}
+	return members
+}
+
+type wayKind int
+
+const (
+	takeAll     wayKind = iota // all members, in order
+	takeSome                   // so many of all members, each as likely
+	takeAmong                  // so many of those of each member above that was selected
+	takeTouched                // those that selected members of a plate below belong to
+)
+
+// below is a plate whose selected members select the members they belong to.
+type below struct {
+	chain  []*membership
+	plate  *Plate
+	counts []float64 // members of the plate below, by member
+}
+
+// newSelector prepares to draw batch[p] members of each plate p that is given there, and all of the
+// others. For a plate that is nested in one other, batch is the largest number for each selected
+// member of that; a plate nested in several draws from all of its members, which select the members
+// they belong to.
+func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
+	s := &selector{ways: map[*Plate]*way{}}
+	for p, n := range batch {
+		if p == nil || p.model != m {
+			return nil, fmt.Errorf("hbm: Batch names a plate that is not of this model")
+		}
+		if n < 0 {
+			return nil, fmt.Errorf("hbm: Batch[%q] must not be negative, got %d", p.name, n)
+		}
+	}
+	part := func(p *Plate) int { // 0: all
+		if n := batch[p]; n < p.size {
+			return n
+		}
+		return 0
+	}
+	// A plate nested in several, drawn by itself, decides about all it is nested in.
+	for _, p := range m.plates {
+		if len(p.parents) < 2 || part(p) == 0 {
+			continue
+		}
+		s.ways[p] = &way{kind: takeSome, size: part(p)}
+		for _, q := range m.plates {
+			chain := p.path(q)
+			if chain == nil {
+				continue
+			}
+			if part(q) > 0 {
+				return nil, fmt.Errorf("hbm: Batch has %q and %q, but the members of the first decide about those of the second", p.name, q.name)
+			}
+			counts := make([]float64, q.size)
+			for member := range p.size {
+				counts[follow(chain, int32(member))]++
+			}
+			if empty := slices.Index(counts, 0); empty >= 0 {
+				return nil, fmt.Errorf("hbm: no member of %q belongs to member %d of %q, which Batch would never select", p.name, empty, q.name)
+			}
+			if s.ways[q] != nil {
+				return nil, fmt.Errorf("hbm: %q is above several plates that Batch draws from", q.name)
+			}
+			s.ways[q] = &way{kind: takeTouched, size: min(q.size, part(p)), below: below{chain, p, counts}}
+		}
+	}
+	for _, p := range byDepth(m.plates) {
+		if s.ways[p] == nil {
+			w, err := s.wayDown(p, part(p))
+			if err != nil {
+				return nil, err
+			}
+			s.ways[p] = w
+		}
+	}
+	for len(s.plates) < len(m.plates) {
+		for _, p := range m.plates {
+			if after := s.after(p); !slices.Contains(s.plates, p) && (after == nil || slices.Contains(s.plates, after)) {
+				s.plates = append(s.plates, p)
+			}
+		}
+	}
+	return s, s.checkProducts(m)
+}
+
+// after is the plate whose selection decides about that of p; nil if none does.
+func (s *selector) after(p *Plate) *Plate {
+	switch w := s.ways[p]; w.kind {
+	case takeAmong:
+		return p.parents[0].of
+	case takeTouched:
+		return w.below.plate
+	}
+	return nil
+}
+
+// byDepth orders plates so that each comes after those it is nested in.
+func byDepth(plates []*Plate) []*Plate {
+	var depth func(p *Plate) int
+	depth = func(p *Plate) int {
+		deepest := 0
+		for _, parent := range p.parents {
+			deepest = max(deepest, 1+depth(parent.of))
+		}
+		return deepest
+	}
+	ordered := slices.Clone(plates)
+	slices.SortStableFunc(ordered, func(a, b *Plate) int { return depth(a) - depth(b) })
+	return ordered
+}
+
+// wayDown is how members of a plate are selected when those of all plates above it are.
+func (s *selector) wayDown(p *Plate, part int) (*way, error) {
+	if len(p.parents) == 0 {
+		if part == 0 {
+			return &way{kind: takeAll, size: p.size}, nil
+		}
+		return &way{kind: takeSome, size: part}, nil
+	}
+	whole := true
+	for _, parent := range p.parents {
+		whole = whole && s.ways[parent.of].kind == takeAll
+	}
+	if whole && part == 0 {
+		return &way{kind: takeAll, size: p.size}, nil
+	}
+	if len(p.parents) > 1 {
+		return nil, fmt.Errorf("hbm: plate %q is nested in several plates, not all of which are taken whole: give Batch for it, not for them", p.name)
+	}
+	above := p.parents[0]
+	lists := make([][]int32, above.of.size)
+	for member, of := range above.index {
+		lists[of] = append(lists[of], int32(member))
+	}
+	share := 0
+	for _, list := range lists {
+		share = max(share, len(list))
+	}
+	if part > 0 {
+		share = min(share, part)
+	}
+	return &way{kind: takeAmong, size: share * s.ways[above.of].size, share: share, lists: lists}, nil
+}
+
+// checkProducts reports a variable on several plates whose selections depend on each other: the
+// product of their weights would be wrong.
+func (s *selector) checkProducts(m *Model) error {
+	for _, v := range m.variables {
+		for i, a := range v.plates {
+			for _, b := range v.plates[:i] {
+				for _, root := range m.plates {
+					if s.ways[root].kind != takeAll && linked(a, root) && linked(b, root) {
+						return fmt.Errorf("hbm: variable %q is on plates %q and %q, whose members Batch would not select independently of each other", v.name, b.name, a.name)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// linked reports whether one of two plates is nested in the other, or both are the same.
+func linked(a, b *Plate) bool { return a.Determines(b) || b.Determines(a) }
+
+// follow leads a member up a chain of memberships.
+func follow(chain []*membership, member int32) int32 {
+	for _, step := range chain {
+		member = step.index[member]
+	}
+	return member
+}
+
+// size is the number of places of a plate in every selection.
+func (s *selector) size(p *Plate) int { return s.ways[p].size }
+
+// whole reports whether every selection holds all members in their order.
+func (s *selector) whole() bool {
+	for _, w := range s.ways {
+		if w.kind != takeAll {
+			return false
+		}
+	}
+	return true
+}
+
+// draw selects members.
+func (s *selector) draw(random *rand.Rand) *selection {
+	chosen := &selection{members: map[*Plate][]int32{}, weight: map[*Plate][]float64{}, index: map[*membership][]int32{}}
+	for _, p := range s.plates {
+		w := s.ways[p]
+		members, weight := make([]int32, 0, w.size), make([]float64, 0, w.size)
+		switch w.kind {
+		case takeAll:
+			for i := range p.size {
+				members, weight = append(members, int32(i)), append(weight, 1)
+			}
+		case takeSome:
+			if w.pool != nil {
+				members = w.fromPool(random)
+				weight = slices.Repeat([]float64{w.poolWeight}, len(members))
+				break
+			}
+			for _, i := range draw(random, p.size, w.size) {
+				members, weight = append(members, int32(i)), append(weight, float64(p.size)/float64(w.size))
+			}
+		case takeAmong:
+			above := p.parents[0].of
+			for place, of := range chosen.members[above] {
+				list := w.lists[of]
+				n := min(len(list), w.share)
+				if chosen.weight[above][place] == 0 {
+					n = 0
+				}
+				picks := draw(random, len(list), n)
+				for _, i := range picks {
+					members = append(members, list[i])
+					weight = append(weight, chosen.weight[above][place]*float64(len(list))/float64(n))
+				}
+			}
+		case takeTouched:
+			from := w.below
+			total := map[int32]float64{}
+			for place, member := range chosen.members[from.plate] {
+				above := follow(from.chain, member)
+				if _, seen := total[above]; !seen {
+					members = append(members, above)
+				}
+				total[above] += chosen.weight[from.plate][place] / from.counts[above]
+			}
+			for _, member := range members {
+				weight = append(weight, total[member])
+			}
+		}
+		for len(members) < w.size { // left over
+			members, weight = append(members, 0), append(weight, 0)
+		}
+		chosen.members[p], chosen.weight[p] = members, weight
+	}
+	for _, p := range s.plates {
+		for _, parent := range p.parents {
+			place := make(map[int32]int32, len(chosen.members[parent.of]))
+			for i, member := range chosen.members[parent.of] {
+				if _, seen := place[member]; !seen {
+					place[member] = int32(i)
+				}
+			}
+			index := make([]int32, len(chosen.members[p]))
+			for i, member := range chosen.members[p] {
+				index[i] = place[parent.index[member]]
+			}
+			chosen.index[parent] = index
+		}
+	}
+	return chosen
+}
+
+// draw picks k of n numbers without replacement, in increasing order when all are picked.
+func draw(random *rand.Rand, n, k int) []int {
+	if k == n {
+		list := make([]int, n)
+		for i := range list {
+			list[i] = i
+		}
+		return list
+	}
+	// Floyd's method: work and memory grow with k, not with n.
+	list, seen := make([]int, 0, k), make(map[int]bool, k)
+	for j := n - k; j < n; j++ {
+		i := random.IntN(j + 1)
+		if seen[i] {
+			i = j
+		}
+		seen[i] = true
+		list = append(list, i)
+	}
+	return list
+}
+
+// rows are the numbers of the members of a variable that a selection holds, in the order of its
+// plates.
+func (c *selection) rows(v *Variable) []int {
+	rows := []int{0}
+	for _, p := range v.plates {
+		next := make([]int, 0, len(rows)*len(c.members[p]))
+		for _, row := range rows {
+			for _, member := range c.members[p] {
+				next = append(next, row*p.size+int(member))
+			}
+		}
+		rows = next
+	}
+	return rows
+}
+
+// thin leaves only a share of the members of each plate, and of those nested in members that are
+// left. It returns which.
+func (c *selection) thin(m *Model, random *rand.Rand) map[*Plate][]bool {
+	all := map[*Plate][]bool{}
+	for _, p := range byDepth(m.plates) {
+		share := ThinnestShare + (1-ThinnestShare)*random.Float64()
+		for i := range c.weight[p] {
+			left := random.Float64() < share
+			for _, parent := range p.parents {
+				left = left && c.weight[parent.of][c.index[parent][i]] > 0
+			}
+			if !left {
+				c.weight[p][i] = 0
+			}
+			all[p] = append(all[p], left)
+		}
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package regression
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm"
+)
+
+// heights is a table of groups of rows, each group of its own height.
+func heights(seed uint64, groups, rows int) string {
+	random := rand.New(rand.NewPCG(seed, 10))
+	text := "y,x,g\n"
+	for g := range groups {
+		height := random.NormFloat64()
+		for range rows {
+			text += fmt.Sprintf("%g,%g,g%d\n", 5+height+random.NormFloat64(), random.NormFloat64(), g)
+		}
+	}
+	return text
+}
+
+// A family trained over tables simulated from the priors answers for a table that it has not seen,
+// of another size, as the regression does that is fitted to it: means within half a standard
+// deviation after this short training, and log evidences within five standard errors.
+func TestInferFromAnotherTable(t *testing.T) {
+	opt := FrameOptions{Formula: "y ~ 1 + (1 | g)"}
+	trained := newRegression(t, frameOf(t, heights(1, 6, 4), opt), Options{})
+	cfg := FamilyRun{Fit: hbm.Config{Family: hbm.PAVIE, Amortize: 16, Steps: 900}, Dir: t.TempDir()}
+	result, err := trained.RunFamily(context.Background(), open(t, gpu.CPU), cfg)
+	require.NoError(t, err)
+	require.Len(t, result.Varying, 6, "its own table")
+
+	f := frameOf(t, heights(2, 8, 5), opt)
+	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 60, Batch: 256, Flow: cosmic.Config{Layers: 2}, Seed: 2})
+	other := newRegression(t, f, Options{})
+	infer := InferRun{Model: cfg.Dir, Shape: trained.Shape(), Dir: t.TempDir()}
+	got, err := other.Infer(open(t, gpu.CPU), infer)
+	require.NoError(t, err)
+	require.Equal(t, "hbm infer", got.Command)
+	require.Equal(t, 900, got.Steps)
+	assert.InDelta(t, float64(*marginal.LogEvidence), float64(*got.LogEvidence), 5*float64(*got.LogEvidenceSE)+0.05)
+	assert.InDelta(t, float64(*got.LogEvidence), float64(*got.ELBO), 4)
+	near := func(name string, want, got, sd Figure) {
+		assert.InDelta(t, float64(want), float64(got), 0.5*float64(sd), name)
+	}
+	near("intercept", marginal.Effects[0].Mean, got.Effects[0].Mean, marginal.Effects[0].SD)
+	for i, want := range marginal.SDs {
+		near(want.Name, want.Mean, got.SDs[i].Mean, want.SD)
+	}
+	for i, want := range marginal.Varying {
+		near(want.Level, want.Mean, got.Varying[i].Mean, want.SD)
+	}
+	for _, name := range []string{"result.json", "varying.csv", "draws.parquet", "caterpillar-1-g.svg"} {
+		require.FileExists(t, filepath.Join(infer.Dir, name))
+	}
+
+	wider := newRegression(t, frameOf(t, heights(3, 6, 4), FrameOptions{Formula: "y ~ x + (1 | g)"}), Options{})
+	_, err = wider.Infer(open(t, gpu.CPU), infer)
+	require.ErrorContains(t, err, `data.csv: a table of another shape: population effects were ["(Intercept)"] in training, and here are ["(Intercept)" "x"]`)
+	require.NoError(t, os.Truncate(filepath.Join(cfg.Dir, "posterior.vti"), 100))
+	_, err = other.Infer(open(t, gpu.CPU), infer)
+	require.ErrorContains(t, err, "posterior.vti")
+}
+
+// Nested groupings must be nested in every table.
+func TestShapeOfGroupings(t *testing.T) {
+	opt := FrameOptions{Formula: "y ~ x + (1 | school) + (1 | class)"}
+	shape := newRegression(t, frameOf(t, schools, opt), Options{}).Shape()
+	require.Equal(t, &Shape{Columns: []string{"(Intercept)", "x"}, Groups: []GroupingShape{
+		{Name: "school", Columns: []string{"(Intercept)"}}, {Name: "class", Columns: []string{"(Intercept)"}, In: []string{"school"}},
+	}}, shape)
+	crossed := newRegression(t, frameOf(t, "y,x,school,class\n1,2,a,1\n2,1,b,1\n3,5,a,2\n5,2,b,2\n", opt), Options{})
+	require.ErrorContains(t, crossed.CheckInfer(shape), "in training each group of class lay in one of school, and here they are crossed")
+}
+
+// Simulated tables are on the working scale, as every table is; and the largest of them is thinned
+// to all sizes.
+func TestSimulatedTables(t *testing.T) {
+	r := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 + x | school) + (1 | class)"}), Options{})
+	large, err := New(r.Frame.enlarged(), r.Options)
+	require.NoError(t, err)
+	p, err := large.amortized(large.nesting())
+	require.NoError(t, err)
+	require.Equal(t, 6, p.groups[0].plate.Size())
+	require.Equal(t, 48, p.rows.Size())
+	simulate, err := p.simulator(open(t, gpu.Reference))
+	require.NoError(t, err)
+	const sets = 5
+	values, err := simulate(sets, 3, "tables", nil)
+	require.NoError(t, err)
+	for s := range sets {
+		var y []float64
+		for row := range 48 {
+			y = append(y, values[p.y][row*sets+s])
+		}
+		mean, sd := centreAndSpread(y, true)
+		assert.InDelta(t, 0, mean, 1e-9)
+		assert.InDelta(t, 1, sd, 1e-9)
+	}
+	again, err := simulate(sets, 3, "tables", nil)
+	require.NoError(t, err)
+	require.Equal(t, values, again)
+}

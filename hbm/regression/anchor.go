@@ -1,0 +1,144 @@
+package regression
+
+import (
+	gocontext "context"
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/space"
+)
+
+// anchors are the normal approximations of the models, by their index.
+type anchors struct {
+	dim               int
+	precision, linear []float64 // [K·D·D], [K·D]
+}
+
+// anchorBudget bounds the numbers of all precisions together, and quickModels is the number of
+// models whose approximations are found one by one.
+const (
+	anchorBudget = 1 << 22
+	quickModels  = 1024
+)
+
+// Prepare finds the mode of each model and the curvature there, from which the flow starts. Models
+// with more coordinates than a flow can couple, and more models than can be visited one by one, go
+// without: then the engine starts from the largest model. It must come before [Regression.Target];
+// another time it does nothing.
+func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
+	dim, count := r.Dim(), len(r.space.masks)
+	if r.prepared {
+		return nil
+	}
+	r.prepared = true
+	if dim > cosmic.MaxCoupledDim || count > quickModels || count*dim*dim > anchorBudget {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.fitUnits(device); err != nil {
+		return err
+	}
+	found, err := vti.Laplace(device, Target{r}, r.codes(), r.start())
+	if err != nil {
+		return err
+	}
+	a := &anchors{dim, make([]float64, count*dim*dim), make([]float64, count*dim)}
+	for index, quadratic := range found {
+		precision := a.precision[index*dim*dim : (index+1)*dim*dim]
+		if quadratic.Precision == nil { // no mode: the reference, which training has to move
+			for j := range dim {
+				precision[j*dim+j] = 1
+			}
+			continue
+		}
+		copy(precision, quadratic.Precision)
+		copy(a.linear[index*dim:], quadratic.Linear)
+	}
+	r.anchors = a
+	return nil
+}
+
+// unitShare is the unit of a standard deviation as a share of the width of its posterior: small
+// enough that what is left of the posterior at zero ends sharply, for weights to be bounded there.
+// unitRounds is how often widths are looked for, each time in the coordinates that those before
+// give; narrowestUnit bounds units, in those of the scale of the prior.
+const (
+	unitShare     = 1.0 / 3
+	unitRounds    = 3
+	narrowestUnit = 1e-3
+)
+
+// fitUnits sets the unit of each standard deviation from the width of its posterior at the mode of
+// the model of all terms.
+func (r *Regression) fitUnits(device *gpu.Device) error {
+	full := make([]int32, len(r.space.cards))
+	for s, card := range r.space.cards {
+		full[s] = int32(card - 1)
+	}
+	for range unitRounds {
+		found, err := vti.Laplace(device, Target{r}, [][]int32{full}, r.start())
+		if err != nil || found[0].Precision == nil {
+			return err // without a mode the units stay
+		}
+		var cholesky mat.Cholesky
+		if !cholesky.Factorize(mat.NewSymDense(r.Dim(), found[0].Precision)) {
+			return nil
+		}
+		var mode mat.VecDense
+		var covariance mat.SymDense
+		if cholesky.SolveVecTo(&mode, mat.NewVecDense(r.Dim(), found[0].Linear)) != nil || cholesky.InverseTo(&covariance) != nil {
+			return nil
+		}
+		for j := range r.coordinates {
+			if c := &r.coordinates[j]; c.kind == sdCoordinate {
+				logRatio, logSlope := scaleRatio(mode.AtVec(j))
+				width := c.unit * math.Exp(logRatio+logSlope) * math.Sqrt(covariance.At(j, j))
+				c.unit = r.Options.SDScale * math.Min(math.Max(unitShare*width/r.Options.SDScale, narrowestUnit), 1)
+			}
+		}
+	}
+	return nil
+}
+
+// start is where the search for modes begins: noise of the size of the response, and an intercept
+// at its mean.
+func (r *Regression) start() []float64 {
+	start := make([]float64, r.Dim())
+	for j, c := range r.Frame.Columns {
+		if c.Name == formula.InterceptName {
+			mean := 0.0
+			for _, y := range r.y {
+				mean += y / float64(len(r.y))
+			}
+			switch r.Frame.Response {
+			case PoissonResponse:
+				start[j] = math.Log(mean)
+			case LogisticResponse:
+				start[j] = math.Log(mean / (1 - mean))
+			}
+			for _, o := range r.offset {
+				start[j] -= o / float64(len(r.y))
+			}
+		}
+	}
+	return start
+}
+
+// quadratic are precision [B, D, D] and linear term [B, D] of the models of codes.
+func (a *anchors) quadratic(s *effectSpace, codes *Node, dtype dtypes.DType) (precision, linear *Node) {
+	index := InsertAxes(space.Index(s.cards, codes), -1)
+	count := len(s.masks)
+	of := func(values []float64, width int) *Node {
+		return Gather(ConvertDType(Reshape(Const(codes.Graph(), values), count, width), dtype), index)
+	}
+	return Reshape(of(a.precision, a.dim*a.dim), -1, a.dim, a.dim), of(a.linear, a.dim)
+}

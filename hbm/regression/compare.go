@@ -1,0 +1,172 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/compare"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// StoredRun is a finished run of a regression as its directory holds it.
+type StoredRun struct {
+	Dir    string
+	Record *Record
+	Result *Result
+}
+
+// OpenRun reads the record and the result of a run directory.
+func OpenRun(dir string) (*StoredRun, error) {
+	record, err := ReadRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	run := &StoredRun{Dir: dir, Record: record, Result: &Result{}}
+	return run, rundir.ReadResult(dir, run.Result)
+}
+
+// Comparison is how far two regressions agree. It has models and terms if both are selections from
+// the same formula.
+type Comparison struct {
+	compare.Comparison
+	// Terms compares the probabilities of the states of each term.
+	Terms []compare.Pair `json:"terms,omitempty"`
+	// Estimates compares the posteriors of what both have: effects, standard deviations, and
+	// effects of levels.
+	Estimates []Estimates `json:"estimates"`
+}
+
+// Estimates is the posterior of a number in both runs.
+type Estimates struct {
+	Name  string `json:"name"`
+	MeanA Figure `json:"mean_a"`
+	SDA   Figure `json:"sd_a"`
+	MeanB Figure `json:"mean_b"`
+	SDB   Figure `json:"sd_b"`
+	// Shift is the difference of the means, A − B, over the root mean square of the standard
+	// deviations; Ratio is that of the standard deviations, A to B.
+	Shift Figure `json:"shift"`
+	Ratio Figure `json:"ratio"`
+}
+
+// Compare sets two finished regressions on the same rows of the same table side by side. Their
+// formulas may differ: then the log evidences compare the formulas. Runs on different tables, rows
+// or responses are refused.
+func Compare(a, b *StoredRun) (*Comparison, error) {
+	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+		return nil, err
+	}
+	if x, y := a.Result.Data.Rows, b.Result.Data.Rows; x != y {
+		return nil, fmt.Errorf("%s uses %d rows of the table and %s uses %d", a.Dir, x, b.Dir, y)
+	}
+	formulas := make([]*formula.Formula, 2)
+	for k, run := range []*StoredRun{a, b} {
+		var err error
+		if formulas[k], err = formula.Parse(run.Record.Frame.Formula); err != nil {
+			return nil, fmt.Errorf("%s: %w", run.Dir, err)
+		}
+	}
+	if x, y := formulas[0].Response.String(), formulas[1].Response.String(); x != y {
+		return nil, fmt.Errorf("%s explains %s and %s explains %s", a.Dir, x, b.Dir, y)
+	}
+	c := &Comparison{Comparison: compare.Comparison{
+		Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary(), KLAB: Figure(math.NaN()), KLBA: Figure(math.NaN()), Disagreements: []compare.Pair{},
+	}}
+	for _, settings := range [][2]any{{a.Record.Frame, b.Record.Frame}, {a.Record.Model, b.Record.Model}} {
+		notes, err := compare.Differences(settings[0], settings[1])
+		if err != nil {
+			return nil, err
+		}
+		c.Notes = append(c.Notes, notes...)
+	}
+	if x, y := a.Result, b.Result; x.LogEvidence != nil && y.LogEvidence != nil {
+		pair := compare.NewPair(*x.LogEvidence, known(x.LogEvidenceSE), *y.LogEvidence, known(y.LogEvidenceSE))
+		c.LogEvidence = &pair
+	}
+	if len(a.Result.Models) > 0 && len(b.Result.Models) > 0 && a.Record.Frame.Formula == b.Record.Frame.Formula {
+		c.CompareModels(a.Result.listed(), b.Result.listed())
+		c.Terms = pairTerms(a.Result.Terms, b.Result.Terms)
+		c.Disagreements = compare.Disagreements(c.Terms, c.Models)
+	}
+	c.Estimates = pairEstimates(a.Result.estimates(), b.Result.estimates())
+	return c, nil
+}
+
+// Write stores the comparison in a directory, which is made: the object as JSON, estimates, terms
+// and models as CSV, and the probabilities of the models against each other as SVG and PNG. A
+// directory that already holds a comparison is refused.
+func (c *Comparison) Write(dir string) error {
+	rows := [][]string{{"name", "mean_a", "sd_a", "mean_b", "sd_b", "shift", "ratio"}}
+	for _, e := range c.Estimates {
+		rows = append(rows, []string{e.Name, e.MeanA.Text(), e.SDA.Text(), e.MeanB.Text(), e.SDB.Text(), e.Shift.Text(), e.Ratio.Text()})
+	}
+	tables := []compare.Table{{Name: "estimates.csv", Rows: rows}}
+	if len(c.Terms) > 0 {
+		tables = append(tables, compare.Pairs("terms.csv", "term", c.Terms))
+	}
+	return c.Comparison.Write(dir, c, tables...)
+}
+
+func (r *StoredRun) summary() compare.Run {
+	s := compare.Run{RunDir: r.Dir, Command: r.Record.Command, Seed: r.Record.Seed}
+	if r.Result.Certificate != nil {
+		s.Verdict = r.Result.Certificate.Verdict
+	}
+	return s
+}
+
+// known is the number, or NaN if there is none.
+func known(x *Figure) Figure {
+	if x == nil {
+		return Figure(math.NaN())
+	}
+	return *x
+}
+
+// listed are the models of the result.
+func (r *Result) listed() (list []compare.Model) {
+	for _, m := range r.Models {
+		list = append(list, compare.Model{Code: m.Code, Probability: m.Certified, SE: m.SE})
+	}
+	return list
+}
+
+func pairTerms(a, b []TermState) (pairs []compare.Pair) {
+	for _, x := range a {
+		if k := slices.IndexFunc(b, func(y TermState) bool { return x.Term == y.Term && x.State == y.State }); k >= 0 {
+			pair := compare.NewPair(x.Prob, x.SE, b[k].Prob, b[k].SE)
+			pair.Name = x.Term + ": " + x.State
+			pairs = append(pairs, pair)
+		}
+	}
+	return pairs
+}
+
+// estimates are all posteriors of single numbers, by names that differ.
+func (r *Result) estimates() []Summary {
+	list := slices.Concat(r.Effects, r.SDs)
+	for _, v := range r.Varying {
+		list = append(list, Summary{Name: v.Group + " " + v.Level + ": " + v.Term, Mean: v.Mean, SD: v.SD})
+	}
+	return list
+}
+
+func pairEstimates(a, b []Summary) []Estimates {
+	inB := make(map[string]Summary, len(b))
+	for _, y := range b {
+		inB[y.Name] = y
+	}
+	list := []Estimates{}
+	for _, x := range a {
+		y, ok := inB[x.Name]
+		if !ok {
+			continue
+		}
+		scale := Figure(math.Hypot(float64(x.SD), float64(y.SD)) / math.Sqrt2)
+		list = append(list, Estimates{Name: x.Name, MeanA: x.Mean, SDA: x.SD, MeanB: y.Mean, SDB: y.SD, Shift: (x.Mean - y.Mean) / scale, Ratio: x.SD / y.SD})
+	}
+	return list
+}

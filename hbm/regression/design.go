@@ -1,0 +1,291 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/table"
+)
+
+// numericValues are the values of a variable that is a number, transformed.
+func numericValues(t *table.Table, v formula.Variable) ([]float64, error) {
+	column, err := t.Lookup(v.Column)
+	if err != nil {
+		return nil, err
+	}
+	if column.Kind == table.Factor {
+		return nil, fmt.Errorf("%s: column %q: expected numbers, found text (%q in %s)", t.Path, v.Column, column.Text(0), t.Place(0))
+	}
+	values := slices.Clone(column.Values)
+	for row, x := range values {
+		domain := ""
+		switch v.Transform {
+		case formula.TakeLog:
+			values[row], domain = math.Log(x), "a positive number"
+		case formula.TakeLog1p:
+			values[row], domain = math.Log1p(x), "a number above -1"
+		case formula.TakeExp:
+			values[row], domain = math.Exp(x), "a number whose exponential is finite"
+		case formula.TakeSqrt:
+			values[row], domain = math.Sqrt(x), "a number from 0"
+		}
+		if y := values[row]; math.IsNaN(y) || math.IsInf(y, 0) {
+			return nil, fmt.Errorf("%s: %s: %s: expected %s, found %v", t.Path, t.Place(row), v, domain, x)
+		}
+	}
+	return values, nil
+}
+
+// namedColumn is a column of a design before it is put there.
+type namedColumn struct {
+	name    string // "" for the intercept's
+	values  []float64
+	isLevel bool // an indicator, or a product with one
+}
+
+// expand turns terms into the columns of a design. where names the terms in errors: "" for those of
+// the population.
+//
+// A factor becomes indicators of its levels: of all but the first if the rest of the term is a term
+// as well, as in R, and otherwise of all.
+func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
+	var values [][]float64
+	intercept := formula.Index(terms, nil) >= 0
+	for place, term := range terms {
+		products := []namedColumn{{values: slices.Repeat([]float64{1}, t.Rows())}}
+		for k, v := range term {
+			rest := slices.Delete(slices.Clone(term), k, k+1)
+			factors, err := variableColumns(t, v, formula.Index(terms, rest) >= 0)
+			if err != nil {
+				return nil, nil, err
+			}
+			if products = crossColumns(products, factors); len(products) > t.Rows() {
+				return nil, nil, fmt.Errorf("%s: term %s has more columns than the table has rows (%d)", t.Path, term, t.Rows())
+			}
+		}
+		for _, p := range products {
+			if len(term) > 0 && intercept && slices.Min(p.values) == slices.Max(p.values) {
+				if p.isLevel {
+					f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s is left out: no row, or every one, has it", where, p.name))
+					continue
+				}
+				return nil, nil, fmt.Errorf("%s: %s%s is constant (%v in every row): the intercept takes its place", t.Path, where, p.name, p.values[0])
+			}
+			if p.name == "" {
+				p.name = formula.InterceptName
+			}
+			columns = append(columns, Column{Name: p.name, Term: place})
+			values = append(values, p.values)
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil, nil
+	}
+	design = mat.NewDense(t.Rows(), len(values), nil)
+	for j, column := range values {
+		design.SetCol(j, column)
+	}
+	return columns, design, nil
+}
+
+// variableColumns are the columns of one variable: its numbers, or indicators of its levels,
+// without the first if contrast.
+func variableColumns(t *table.Table, v formula.Variable, contrast bool) ([]namedColumn, error) {
+	column, err := t.Lookup(v.Column)
+	if err != nil {
+		return nil, err
+	}
+	if v.Transform != formula.AsFactor && (column.Kind == table.Numeric || v.Transform != formula.AsIs) {
+		values, err := numericValues(t, v)
+		return []namedColumn{{v.String(), values, false}}, err
+	}
+	column = column.AsFactor()
+	if len(column.Levels) == t.Rows() && t.Rows() > 2 {
+		return nil, fmt.Errorf("%s: column %q: all %d rows hold different labels (first %q): it can be a group, not a predictor", t.Path, v.Column, t.Rows(), column.Text(0))
+	}
+	if len(column.Levels) < 2 {
+		return nil, fmt.Errorf("%s: column %q is %s in every row: it explains nothing", t.Path, v.Column, column.Text(0))
+	}
+	var columns []namedColumn
+	for level, label := range column.Levels {
+		if contrast && level == 0 {
+			continue
+		}
+		indicator := namedColumn{v.Column + "=" + label, make([]float64, t.Rows()), true}
+		for row, code := range column.Codes {
+			if code == level {
+				indicator.values[row] = 1
+			}
+		}
+		columns = append(columns, indicator)
+	}
+	return columns, nil
+}
+
+// crossColumns are the products of every column of one list with every column of another.
+func crossColumns(left, right []namedColumn) (list []namedColumn) {
+	for _, a := range left {
+		for _, b := range right {
+			product := namedColumn{b.name, slices.Clone(b.values), a.isLevel || b.isLevel}
+			if a.name != "" {
+				product.name = a.name + ":" + b.name
+			}
+			for i := range product.values {
+				product.values[i] *= a.values[i]
+			}
+			list = append(list, product)
+		}
+	}
+	return list
+}
+
+// dependentColumn is the relative length below which what is left of a column beside those before
+// it counts as nothing.
+const dependentColumn = 1e-8
+
+// checkRank warns of population columns that are combinations of those before them: only the priors
+// tell their coefficients apart.
+func (f *Frame) checkRank() {
+	if f.X == nil {
+		return
+	}
+	rows, columns := f.X.Dims()
+	var basis [][]float64
+	for j := range columns {
+		left := mat.Col(nil, j, f.X)
+		length := norm(left)
+		for _, b := range basis {
+			projection := 0.0
+			for i := range rows {
+				projection += b[i] * left[i]
+			}
+			for i := range rows {
+				left[i] -= projection * b[i]
+			}
+		}
+		rest := norm(left)
+		if rest <= dependentColumn*length || len(basis) == rows {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is a combination of the columns before it: only the priors tell their coefficients apart", f.Columns[j].Name))
+			continue
+		}
+		for i := range left {
+			left[i] /= rest
+		}
+		basis = append(basis, left)
+	}
+}
+
+func norm(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+// addVarying adds what varies by a group to the grouping of that name.
+func (f *Frame) addVarying(t *table.Table, place int) error {
+	v := f.Formula.Varying[place]
+	g, err := f.grouping(t, v.Group)
+	if err != nil {
+		return err
+	}
+	columns, z, err := f.expand(t, v.Terms, "varying by "+g.Name+": ")
+	if err != nil {
+		return err
+	}
+	if z == nil {
+		return fmt.Errorf("%s: nothing is left to vary by %s", t.Path, g.Name)
+	}
+	for i := range columns {
+		columns[i].Varying = place
+	}
+	g.Columns = append(g.Columns, columns...)
+	if g.Z == nil {
+		g.Z = z
+		return nil
+	}
+	var both mat.Dense
+	both.Augment(g.Z, z)
+	g.Z = &both
+	return nil
+}
+
+// grouping returns the grouping by columns, which it makes if it is new.
+func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) {
+	name := make([]string, len(group))
+	levels := make([]*table.Column, len(group))
+	for i, v := range group {
+		column, err := t.Lookup(v.Column)
+		if err != nil {
+			return nil, err
+		}
+		name[i], levels[i] = v.Column, column.AsFactor()
+	}
+	g := &Grouping{Name: strings.Join(name, ":"), Group: group}
+	for _, other := range f.Groupings {
+		if other.Group.Same(group) {
+			return other, nil
+		}
+	}
+	// Levels in the order of the columns' levels, the first column's slowest.
+	codes := make([][]int, t.Rows())
+	for row := range codes {
+		for _, column := range levels {
+			codes[row] = append(codes[row], column.Codes[row])
+		}
+	}
+	distinct := slices.Clone(codes)
+	slices.SortFunc(distinct, slices.Compare)
+	distinct = slices.CompactFunc(distinct, slices.Equal)
+	for _, code := range distinct {
+		label := make([]string, len(code))
+		for i, c := range code {
+			label[i] = levels[i].Levels[c]
+		}
+		g.Levels = append(g.Levels, strings.Join(label, ":"))
+	}
+	g.Counts = make([]int, len(distinct))
+	for _, code := range codes {
+		at, _ := slices.BinarySearchFunc(distinct, code, slices.Compare)
+		g.Index = append(g.Index, at)
+		g.Counts[at]++
+	}
+	f.Groupings = append(f.Groupings, g)
+	return g, nil
+}
+
+// checkGrouping refuses groups that nothing can be learned from, and warns of those that say
+// little.
+func (f *Frame) checkGrouping(g *Grouping) error {
+	single := 0
+	for _, count := range g.Counts {
+		if count == 1 {
+			single++
+		}
+	}
+	switch {
+	case len(g.Levels) == 1:
+		return fmt.Errorf("%s: all rows are in one group of %s (%q): nothing can vary by it", f.Path, g.Name, g.Levels[0])
+	case single == len(g.Levels) && f.Response.Continuous() && f.SE == nil:
+		return fmt.Errorf("%s: each of the %d rows is a group of its own by %s: its effect cannot be told from the noise", f.Path, f.Rows(), g.Name)
+	case single == 1:
+		at := slices.Index(g.Counts, 1)
+		f.Warnings = append(f.Warnings, fmt.Sprintf("group %q of %s has one row", g.Levels[at], g.Name))
+	case single > 0 && single < len(g.Levels):
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of the %d groups of %s have one row", single, len(g.Levels), g.Name))
+	}
+	if len(g.Columns) > maxVaryingColumns {
+		return fmt.Errorf("%s: %d effects vary by %s; at most %d can", f.Path, len(g.Columns), g.Name, maxVaryingColumns)
+	}
+	return nil
+}
+
+// maxVaryingColumns bounds the effects that vary by one grouping: their covariance is factorised
+// group by group.
+const maxVaryingColumns = 8

@@ -1,0 +1,32 @@
+// Package regression fits hierarchical regressions that a formula describes to a table: population
+// effects, effects that vary by group, and selection of terms.
+//
+// A table becomes a [Frame] by a formula (package hbm/formula), and a frame with priors becomes a
+// [Regression]. [Regression.Run] fits the marginal family: the effects of the largest grouping are
+// integrated out, and one flow learns everything else, for all models at once if terms are
+// selected. [Regression.RunFamily] fits a family of package hbm to the same regression written with
+// plates, and [Regression.Infer] answers for a table with a family that was trained on simulated
+// ones.
+//
+//	data, err := table.ReadFile("sleepstudy.csv")
+//	frame, err := regression.NewFrame(data, regression.FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+//	r, err := regression.New(frame, regression.Options{})
+//	result, err := r.Run(ctx, device, regression.Run{Dir: dir})
+//
+// Files, in the order in which a table becomes an answer:
+//
+//	frame.go, design.go       table and formula to response, columns and groupings
+//	options.go                priors
+//	regression.go             the working scale, and the coordinates of θ
+//	select.go                 which terms a model has: codes, masks, prior of models
+//	target.go                 the log joint density as a vti.Target
+//	gaussian.go, quadrature.go, row_density.go   the effects of one grouping integrated out
+//	exact.go                  log evidences by quadrature over the hyperparameters, for tests
+//	anchor.go                 a Laplace approximation of each model, where training starts
+//	run.go                    training, certification and the answer of the marginal family
+//	effects.go                draws of the effects of all levels
+//	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
+//	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
+//	result.go, predictive_check.go, caterpillar.go, record.go   what is printed and written
+//	compare.go                two finished runs side by side
+package regression

@@ -1,0 +1,383 @@
+package regression
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for the
+// effects of a level that are not normal given the rest.
+const (
+	mostDraws        = 4000
+	fewestDraws      = 500     // with many levels
+	drawnEffects     = 2 << 20 // about so many effects are drawn in all
+	effectCandidates = 24
+	effectStretch    = 1.2 // of the proposal, so that weights are bounded in its tails
+)
+
+// posteriorSample are equally weighted draws of everything, in the units of the table. Absent
+// effects are zero.
+type posteriorSample struct {
+	codes      [][]int32
+	logP, logQ []float64
+	effects    *mat.Dense   // of the population [N, P], or nil
+	sds        *mat.Dense   // by RegressionSDNames [N, …], or nil
+	varying    []*mat.Dense // of each grouping [N, q·J], column by column, level by level
+	// of each grouping [q·J]: the mean share of the variance of an effect that the data leave,
+	// where it varies; nil if effects were not drawn given the rest
+	pooling    [][]float64
+	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
+}
+
+// choose draws n rows of a weighted sample by systematic resampling, in random order.
+func choose(weight []float64, n int, random *rand.Rand) []int {
+	var chosen []int
+	next, cumulative, last := random.Float64(), 0.0, -1
+	for i, w := range weight {
+		if w > 0 {
+			last = i
+		}
+		for cumulative += w * float64(n); next < cumulative && len(chosen) < n; next++ {
+			chosen = append(chosen, i)
+		}
+	}
+	for last >= 0 && len(chosen) < n { // rounding can leave the sum a little below one
+		chosen = append(chosen, last)
+	}
+	random.Shuffle(len(chosen), func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
+	return chosen
+}
+
+// chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more
+// effects each has.
+func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
+	count := 1
+	for _, g := range r.groups {
+		count += g.effects()
+	}
+	return choose(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
+}
+
+// noSample is a sample of no draws.
+func (r *Regression) noSample() *posteriorSample {
+	return &posteriorSample{varying: make([]*mat.Dense, len(r.groups))}
+}
+
+// emptySample has room for n draws.
+func (r *Regression) emptySample(n int) *posteriorSample {
+	s := &posteriorSample{replicated: mat.NewDense(n, len(r.newCheck().names), nil)}
+	if r.x != nil {
+		s.effects = mat.NewDense(n, len(r.Frame.Columns), nil)
+	}
+	if names := r.sdNames(); len(names) > 0 {
+		s.sds = mat.NewDense(n, len(names), nil)
+	}
+	for _, g := range r.groups {
+		s.varying = append(s.varying, mat.NewDense(n, g.effects(), nil))
+	}
+	return s
+}
+
+// sample draws the effects of all levels, given draws of the other coordinates: of the inner
+// grouping from their distribution given those, which is normal for a gaussian response, and
+// otherwise by resampling candidates.
+func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *posteriorSample {
+	random := stream.Rand(seed, "hbm/effects")
+	rows := r.chooseDraws(weighted.Weight, seed)
+	if len(rows) == 0 {
+		return r.noSample()
+	}
+	s := r.emptySample(len(rows))
+	counts := make([][]float64, len(r.groups))
+	for i, g := range r.groups {
+		s.pooling = append(s.pooling, make([]float64, g.effects()))
+		counts[i] = make([]float64, len(g.Columns))
+	}
+	check, members := r.newCheck(), r.innerRows()
+	for k, i := range rows {
+		code, theta := weighted.Codes[i], weighted.Theta.RawRowView(i)
+		mask := r.space.MaskRow(code, nil)
+		s.codes = append(s.codes, code)
+		s.logP, s.logQ = append(s.logP, weighted.LogP[i]), append(s.logQ, weighted.LogQ[i])
+		if s.effects != nil {
+			r.tableEffects(mask, theta, s.effects.RawRowView(k))
+		}
+		eta, sigma := r.predictorAt(mask, theta), r.noiseAt(theta)
+		factors := make([][][]float64, len(r.groups))
+		for i, g := range r.groups {
+			factors[i] = r.factorAt(g, mask, theta)
+		}
+		if s.sds != nil {
+			r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+		}
+		for i, g := range r.groups {
+			factor := factors[i]
+			for c := range factor {
+				if mask[g.sd[c]] {
+					counts[i][c]++
+				}
+			}
+			if g != r.inner {
+				r.outerEffects(g, factor, theta, s.varying[i].RawRowView(k))
+				continue
+			}
+			for level := range g.Levels {
+				u, covariance := r.drawEffects(members[level], eta, factor, sigma, random)
+				r.addInner(g, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
+				for c := range factor {
+					if prior := norm(factor[c]); prior > 0 {
+						s.pooling[i][c*len(g.Levels)+level] += quadraticForm(covariance, factor[c]) / (prior * prior)
+					}
+				}
+			}
+		}
+		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
+	}
+	for i, g := range r.groups {
+		for at := range s.pooling[i] {
+			s.pooling[i][at] /= counts[i][at/len(g.Levels)]
+		}
+	}
+	return s
+}
+
+// innerRows lists the rows of each level of the inner grouping.
+func (r *Regression) innerRows() [][]int {
+	if r.inner == nil {
+		return nil
+	}
+	members := make([][]int, len(r.inner.Levels))
+	for i, level := range r.inner.Index {
+		members[level] = append(members[level], i)
+	}
+	return members
+}
+
+// tableEffects writes the population effects in the units of the table.
+func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
+	shift, intercept := r.yMean, -1
+	for j, c := range r.Frame.Columns {
+		dst[j] = 0
+		if c.Name == formula.InterceptName {
+			intercept = j
+		}
+		if mask[j] {
+			dst[j] = theta[j] * r.ySD / r.xSD[j]
+			shift -= dst[j] * r.xMean[j]
+		}
+	}
+	if intercept >= 0 {
+		dst[intercept] += shift
+	}
+}
+
+// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping, and
+// σ.
+func (r *Regression) sdNames() (names []string) {
+	for _, g := range r.groups {
+		for _, c := range g.Columns {
+			names = append(names, "sd("+c.Name+" | "+g.Name+")")
+		}
+		for a := range g.Columns {
+			for b := range a {
+				if g.partial[a][b] >= 0 {
+					names = append(names, r.coordinates[g.partial[a][b]].name)
+				}
+			}
+		}
+	}
+	if r.noise >= 0 {
+		names = append(names, "sigma")
+	}
+	return names
+}
+
+// tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
+// grouping and σ; absent ones are zero.
+func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float64) {
+	at := 0
+	put := func(x float64) {
+		dst[at] = x
+		at++
+	}
+	for i, g := range r.groups {
+		factor := factors[i]
+		for c := range factor {
+			put(norm(factor[c]) * r.ySD / g.zSD[c])
+		}
+		for a := range factor {
+			for b := range a {
+				if g.partial[a][b] < 0 {
+					continue
+				}
+				product, scale := 0.0, norm(factor[a])*norm(factor[b])
+				for c := range b + 1 {
+					product += factor[a][c] * factor[b][c]
+				}
+				if scale > 0 {
+					product /= scale
+				}
+				put(product)
+			}
+		}
+	}
+	if r.noise >= 0 {
+		put(sigma * r.ySD)
+	}
+}
+
+// outerEffects writes the effects of an outer grouping, which are coordinates.
+func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, dst []float64) {
+	levels := len(g.Levels)
+	for a := range factor {
+		for level := range levels {
+			sum := 0.0
+			for c := range a + 1 {
+				if factor[a][c] != 0 {
+					sum += factor[a][c] * theta[g.first+c*levels+level]
+				}
+			}
+			dst[a*levels+level] = sum * r.ySD / g.zSD[a]
+		}
+	}
+}
+
+// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the linear
+// predictors of its rows.
+func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][]float64, u, eta, dst []float64) {
+	for a := range factor {
+		effect := 0.0
+		for c := range a + 1 {
+			effect += factor[a][c] * u[c]
+		}
+		dst[a*len(g.Levels)+level] = effect * r.ySD / g.zSD[a]
+		for _, i := range rows {
+			eta[i] += g.z.At(i, a) * effect
+		}
+	}
+}
+
+// drawEffects draws u of a level of the inner grouping given everything else, and returns the
+// covariance of u at its mode.
+func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, sigma float64, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
+	q, row := len(factor), r.rowDensity()
+	effects := mat.NewDense(len(rows), q, nil) // of unit u on each row
+	for k, i := range rows {
+		for c := range q {
+			sum := 0.0
+			for a := c; a < q; a++ {
+				sum += r.inner.z.At(i, a) * factor[a][c]
+			}
+			effects.Set(k, c, sum)
+		}
+	}
+	logDensity := func(u []float64) float64 {
+		sum := 0.0
+		for _, x := range u {
+			sum -= x * x / 2
+		}
+		for k, i := range rows {
+			at := eta[i]
+			for c := range q {
+				at += effects.At(k, c) * u[c]
+			}
+			sum += row.logAt(r.y[i], at, sigma)
+		}
+		return sum
+	}
+	mode := make([]float64, q)
+	hessian, slope := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil)
+	var cholesky mat.Cholesky
+	var step mat.VecDense
+	for range 2 * modeSteps {
+		for a := range q {
+			slope.SetVec(a, -mode[a])
+			for b := range a {
+				hessian.SetSym(a, b, 0)
+			}
+			hessian.SetSym(a, a, 1)
+		}
+		for k, i := range rows {
+			at := eta[i]
+			for c := range q {
+				at += effects.At(k, c) * mode[c]
+			}
+			first, second := row.workingAt(r.y[i], at, sigma)
+			for a := range q {
+				slope.SetVec(a, slope.AtVec(a)+first*effects.At(k, a))
+				for b := range a + 1 {
+					hessian.SetSym(a, b, hessian.At(a, b)+second*effects.At(k, a)*effects.At(k, b))
+				}
+			}
+		}
+		if !cholesky.Factorize(hessian) || cholesky.SolveVecTo(&step, slope) != nil {
+			break
+		}
+		largest := 0.0
+		for c := range q {
+			move := step.AtVec(c)
+			if r.Frame.Response != GaussianResponse {
+				move = math.Min(math.Max(move, -longestStep), longestStep)
+			}
+			mode[c] += move
+			largest = math.Max(largest, math.Abs(move))
+		}
+		if largest < 1e-6 || r.Frame.Response == GaussianResponse {
+			break
+		}
+	}
+	covariance = mat.NewSymDense(q, nil)
+	if cholesky.InverseTo(covariance) != nil {
+		return mode, covariance
+	}
+	var lower mat.TriDense
+	cholesky.LTo(&lower)
+	candidates, stretch := effectCandidates, effectStretch
+	if r.Frame.Response == GaussianResponse {
+		candidates, stretch = 1, 1 // the distribution itself
+	}
+	best := math.Inf(-1)
+	noise := make([]float64, q)
+	for range candidates {
+		squares := 0.0
+		for c := range noise {
+			noise[c] = random.NormFloat64()
+			squares += noise[c] * noise[c] / 2
+		}
+		candidate := make([]float64, q)
+		for a := q - 1; a >= 0; a-- { // mode + stretch L⁻ᵀ noise
+			sum := noise[a] * stretch
+			for b := a + 1; b < q; b++ {
+				sum -= lower.At(b, a) * (candidate[b] - mode[b])
+			}
+			candidate[a] = mode[a] + sum/lower.At(a, a)
+		}
+		if candidates == 1 {
+			return candidate, covariance
+		}
+		// The largest of log weight + Gumbel noise is a draw in proportion to weight.
+		if value := logDensity(candidate) + squares - math.Log(random.ExpFloat64()); value > best {
+			best, u = value, candidate
+		}
+	}
+	if u == nil {
+		u = mode
+	}
+	return u, covariance
+}
+
+// quadraticForm is xᵀ C x.
+func quadraticForm(c *mat.SymDense, x []float64) (sum float64) {
+	for a := range x {
+		for b := range x {
+			sum += x[a] * c.At(a, b) * x[b]
+		}
+	}
+	return sum
+}

@@ -1,0 +1,271 @@
+package regression
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// FamilyRun says how [Regression.RunFamily] works.
+type FamilyRun struct {
+	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO
+	// that Progress hears of is that of the response in its own units; with Amortize it is the mean
+	// over simulated tables.
+	Fit hbm.Config
+	// Members is how many groups a step takes part in, of the grouping that all others are nested
+	// in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
+	// in whole tables.
+	Members int
+	// Certify configures certification.
+	Certify hbm.CertifyConfig
+	// Dir is the run directory; it must exist.
+	Dir string
+}
+
+// elboDraws is the number of draws that the ELBO of an answer is the mean of.
+const elboDraws = 500
+
+// RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
+// writes what [Regression.Run] writes. Resuming and stopping are as there.
+func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
+	started := time.Now()
+	plates, fit, err := r.familyFit(ctx, device, cfg)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := startTrace(&fit.Resume, fit.Checkpoint, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var traceErr error
+	fit.Progress = func(info hbm.Info) {
+		if fit.Amortize == 0 {
+			info.ELBO += r.logJacobian
+		}
+		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
+			Step: info.Step, Loss: -info.ELBO, Entropy: math.NaN(), GradientNorm: info.GradientNorm,
+			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+		}))
+		if cfg.Fit.Progress != nil {
+			cfg.Fit.Progress(info)
+		}
+	}
+	posterior, err := hbm.Fit(ctx, device, plates.Model, plates.Data, fit)
+	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+		return nil, err
+	}
+	if fit.Amortize > 0 { // what was trained on is larger
+		if plates, err = r.amortized(r.nesting()); err != nil {
+			return nil, err
+		}
+		if posterior, err = posterior.On(plates.Model, plates.Data); err != nil {
+			return nil, err
+		}
+	}
+	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
+	result.Seconds.Train = time.Since(started).Seconds()
+	if err := plates.answer(posterior, cfg.Certify, result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// CheckFamilyCheckpoint is [Regression.CheckCheckpoint] for a run of a family.
+func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) error {
+	plates, fit, err := r.familyFit(ctx, device, cfg)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(fit.Checkpoint); err != nil {
+		return err
+	}
+	_, err = hbm.Load(device, plates.Model, plates.Data, fit)
+	return err
+}
+
+// CheckFamily reports what keeps a family from being fitted to the regression with so many Members
+// in a step.
+func (r *Regression) CheckFamily(family hbm.Family, members int) error {
+	if r.Options.Select {
+		return fmt.Errorf("terms are selected with family %s only, found %v", MarginalFamily, family)
+	}
+	plates, err := r.Plates()
+	if err != nil {
+		return err
+	}
+	if err := plates.checkMembers(family, members); err != nil {
+		return err
+	}
+	return family.Check(plates.Model)
+}
+
+// familyFit is the model and the training that a run asks for.
+func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
+	fit := cfg.Fit
+	fit.Checkpoint, fit.Products = filepath.Join(cfg.Dir, rundir.PosteriorFile), true
+	if err := r.CheckFamily(fit.Family, cfg.Members); err != nil {
+		return nil, fit, err
+	}
+	if fit.Amortize > 0 {
+		large, err := New(r.Frame.enlarged(), r.Options)
+		if err != nil {
+			return nil, fit, err
+		}
+		plates, err := large.amortized(large.nesting())
+		if err != nil {
+			return nil, fit, err
+		}
+		fit.Thin = true
+		fit.Simulate, err = plates.simulator(device)
+		return plates, fit, err
+	}
+	if err := r.Prepare(ctx, device); err != nil {
+		return nil, fit, err
+	}
+	plates, err := r.Plates()
+	if err != nil {
+		return nil, fit, err
+	}
+	if cfg.Members > 0 {
+		fit.Batch = map[*hbm.Plate]int{plates.root(): cfg.Members}
+	}
+	return plates, fit, nil
+}
+
+// checkMembers refuses steps that take part in more members than there are, in some with a family
+// that needs all, and those in which an encoder would see only some rows of a group.
+func (p *PlateModel) checkMembers(family hbm.Family, members int) error {
+	if members == 0 {
+		return nil
+	}
+	encodes := family == hbm.PAVIE || family == hbm.ADAVI || family == hbm.AmortizedBranch
+	switch root := p.root(); {
+	case members > root.Size():
+		return fmt.Errorf("a step cannot take part in %d members of %s: there are %d", members, root.Name(), root.Size())
+	case family == hbm.Joint:
+		return fmt.Errorf("family %v takes part in the whole table in each step: leave out the number of members", family)
+	case encodes && len(p.groups) > 0 && root == p.rows:
+		return fmt.Errorf("groupings are crossed, so that parts of the rows are parts of groups, and family %v reads whole groups: leave out the number of members, or use %v or %v", family, hbm.PAVIF, hbm.Branch)
+	}
+	return nil
+}
+
+// root is the plate that all others are nested in, or the rows if there is none.
+func (p *PlateModel) root() *hbm.Plate {
+	for _, candidate := range p.Model.Plates() {
+		all := true
+		for _, other := range p.Model.Plates() {
+			all = all && other.Determines(candidate)
+		}
+		if all {
+			return candidate
+		}
+	}
+	return p.rows
+}
+
+// answer certifies a posterior, and fills in and writes the result.
+func (p *PlateModel) answer(posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result) error {
+	r, started := p.regression, time.Now()
+	elbo, _, err := posterior.ELBO(elboDraws, "elbo")
+	if err != nil {
+		return err
+	}
+	c, err := posterior.Certify(certify)
+	if err != nil {
+		return err
+	}
+	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
+	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
+	result.Certificate = &Certificate{Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
+	sample := p.sample(c, *result.Seed)
+	r.fillSample(result, sample)
+	result.Seconds.Certify = time.Since(started).Seconds()
+	result.Seconds.Total = result.Seconds.Train + result.Seconds.Certify
+	return r.writeResult(result, sample)
+}
+
+// sample takes draws of everything from a certificate, in the units of the table.
+func (p *PlateModel) sample(c *hbm.Certificate, seed uint64) *posteriorSample {
+	r, random := p.regression, stream.Rand(seed, "hbm/effects")
+	rows := r.chooseDraws(c.Weight, seed)
+	if len(rows) == 0 {
+		return r.noSample()
+	}
+	s := r.emptySample(len(rows))
+	mask, check, design := r.space.masks[0], r.newCheck(), p.design(r.x)
+	theta := make([]float64, r.Dim())
+	for k, at := range rows {
+		s.codes = append(s.codes, make([]int32, len(r.space.cards)))
+		// what belongs to a level was drawn several times
+		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
+		value := func(v *hbm.Variable) []float64 { return c.Sample.Of(v, at) }
+		if p.population != nil {
+			copy(theta, value(p.population))
+			r.tableEffects(mask, theta, s.effects.RawRowView(k))
+		}
+		for j, v := range p.globals {
+			theta[j] = value(v)[0]
+		}
+		sigma := 1.0
+		if r.noise >= 0 {
+			sigma = theta[r.noise]
+		}
+		factors := make([][][]float64, len(r.groups))
+		for i, g := range r.groups {
+			factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
+		}
+		if s.sds != nil {
+			r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+		}
+		eta := p.predictor(design, value)
+		for i, g := range p.groups {
+			for a, b := range g.effects {
+				mean := 0.0
+				if g.means != nil {
+					mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
+				}
+				for level, effect := range value(b) {
+					s.varying[i].Set(k, a*len(g.Levels)+level, (effect-mean)*r.ySD/g.zSD[a])
+				}
+			}
+		}
+		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
+	}
+	return s
+}
+
+// predictor is the linear predictor of each row at values of the latent variables, given the
+// design.
+func (p *PlateModel) predictor(design *mat.Dense, value func(v *hbm.Variable) []float64) []float64 {
+	r := p.regression
+	eta := make([]float64, len(r.y))
+	copy(eta, r.offset)
+	if p.population != nil {
+		var fitted mat.VecDense
+		fitted.MulVec(design, mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
+		for i := range eta {
+			eta[i] += fitted.AtVec(i)
+		}
+	}
+	for _, g := range p.groups {
+		for a, b := range g.effects {
+			effects := value(b)
+			for i, level := range g.Index {
+				eta[i] += g.varyingGroup.z.At(i, a) * effects[level]
+			}
+		}
+	}
+	return eta
+}

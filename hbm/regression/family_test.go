@@ -1,0 +1,192 @@
+package regression
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmv"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm"
+)
+
+// Two classes in each of three schools, and teachers across.
+const schools = `y,x,school,class,teacher
+3,1.5,a,1,u
+1,0.5,a,1,v
+4,2.5,a,2,u
+2,1.5,a,2,v
+0,-1,b,3,w
+1,0,b,3,w
+2,2,b,4,u
+3,1,b,4,v
+5,3,c,5,w
+6,2.5,c,5,u
+2,0,c,6,v
+4,1,c,6,w
+`
+
+// naiveJoint is the log density of all latent variables of a regression and of its response, with
+// the covariance of the effects of a level written out.
+func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float64) float64 {
+	r, sum := p.regression, 0.0
+	theta := make([]float64, r.Dim())
+	copy(theta, value(p.population))
+	for j, c := range r.coordinates {
+		switch c.kind {
+		case populationCoordinate:
+			sum += distuv.Normal{Mu: c.mean, Sigma: c.sd}.LogProb(theta[j])
+		case sdCoordinate:
+			theta[j] = value(p.globals[j])[0]
+			sum += math.Ln2 + distuv.Normal{Sigma: r.Options.SDScale}.LogProb(theta[j])
+		case noiseCoordinate:
+			theta[j] = value(p.globals[j])[0]
+			sum += distuv.LogNormal{Mu: c.mean, Sigma: c.sd}.LogProb(theta[j])
+		case partialCoordinate: // density of z by that of (1 + ρ)/2
+			theta[j] = value(p.globals[j])[0]
+			w, logSlope := partialAt(theta[j], c.beta)
+			rho := math.Tanh(w)
+			sum += distuv.Beta{Alpha: c.beta, Beta: c.beta}.LogProb((1+rho)/2) - math.Ln2 + math.Log(1-rho*rho) + logSlope
+		}
+	}
+	eta := make([]float64, len(r.y))
+	for i := range eta {
+		for j := range r.Frame.Columns {
+			eta[i] += r.x.At(i, j) * theta[j]
+		}
+	}
+	for _, g := range p.groups {
+		q := len(g.Columns)
+		rows := r.factorOf(g.varyingGroup, r.space.masks[0], theta, func(j int) float64 { return theta[j] })
+		factor, covariance := mat.NewDense(q, q, nil), mat.NewSymDense(q, nil)
+		for a := range q {
+			factor.SetRow(a, rows[a])
+		}
+		covariance.SymOuterK(1, factor)
+		for level := range g.Levels {
+			b, mean := make([]float64, q), make([]float64, q)
+			for a, effects := range g.effects {
+				b[a] = value(effects)[level]
+				if g.means != nil {
+					mean[a] = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), theta[:len(r.Frame.Columns)]))
+				}
+			}
+			normal, ok := distmv.NewNormal(mean, covariance, nil)
+			require.True(t, ok)
+			sum += normal.LogProb(b)
+			for i, at := range g.Index {
+				for a := range q {
+					if at == level {
+						eta[i] += g.varyingGroup.z.At(i, a) * (b[a] - mean[a])
+					}
+				}
+			}
+		}
+	}
+	for i, y := range r.y {
+		if r.offset != nil {
+			eta[i] += r.offset[i]
+		}
+		switch r.Frame.Response {
+		case PoissonResponse:
+			sum += distuv.Poisson{Lambda: math.Exp(eta[i])}.LogProb(y)
+		case StudentResponse:
+			sum += distuv.StudentsT{Mu: eta[i], Sigma: theta[r.noise], Nu: r.Options.Degrees}.LogProb(y)
+		default:
+			sum += distuv.Normal{Mu: eta[i], Sigma: theta[r.noise]}.LogProb(y)
+		}
+	}
+	return sum
+}
+
+// The model with plates has the density of the regression; and its plates are nested where the data
+// are.
+func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
+	for name, opt := range map[string]FrameOptions{
+		"correlated": {Formula: "y ~ x + (1 + x | school)"},
+		"crossed":    {Formula: "y ~ x + (1 | class) + (x || teacher)"},
+		"nested":     {Formula: "y ~ 1 + (1 | class) + (1 + x | school)"},
+		"student":    {Formula: "y ~ x + (1 | school)", Response: StudentResponse},
+		"counts":     {Formula: "y ~ x + offset(x) + (0 + x | school)", Response: PoissonResponse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegression(t, frameOf(t, schools, opt), Options{})
+			p, err := r.Plates()
+			require.NoError(t, err)
+			q, err := hbm.Fit(context.Background(), open(t, gpu.CPU), p.Model, p.Data, hbm.Config{Family: hbm.MeanField, Steps: 1, DType: dtypes.Float64})
+			require.NoError(t, err)
+			draws, err := q.Sample(5, "draws")
+			require.NoError(t, err)
+			for at := range draws.N {
+				want := naiveJoint(t, p, func(v *hbm.Variable) []float64 { return draws.Of(v, at) })
+				require.InDelta(t, want, draws.LogJoint[at], 1e-8*math.Abs(want))
+			}
+		})
+	}
+	nested, err := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ 1 + (1 | class) + (1 | teacher) + (1 | school)"}), Options{}).Plates()
+	require.NoError(t, err)
+	class, teacher, school := nested.groups[0].plate, nested.groups[1].plate, nested.groups[2].plate
+	require.True(t, class.Determines(school) && !school.Determines(class) && !class.Determines(teacher))
+	require.True(t, nested.rows.Determines(teacher) && nested.rows.Determines(school))
+}
+
+// runFamily runs a family on a regression.
+func runFamily(t testing.TB, r *Regression, cfg FamilyRun) *Result {
+	t.Helper()
+	cfg.Dir = t.TempDir()
+	result, err := r.RunFamily(context.Background(), open(t, gpu.CPU), cfg)
+	require.NoError(t, err)
+	return result
+}
+
+// Families agree with the answer that integrates the effects out: means within 0.15 sd, which is
+// five standard errors of a thousand effective draws, and the log evidence with quadrature.
+func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
+	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 100, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
+	r := newRegression(t, f, Options{})
+	exact, err := r.ExactLogEvidence(make([]int32, 1), 9)
+	require.NoError(t, err)
+	for _, family := range []hbm.Family{hbm.PAVIF, hbm.PAVIE} {
+		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 800}})
+		require.NotEqual(t, "failed", result.Certificate.Verdict, result.Certificate.Reasons)
+		require.Equal(t, family.String(), result.Family)
+		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)
+		assert.Less(t, float64(*result.ELBO), exact)
+		assert.Greater(t, float64(*result.ELBO), exact-1.2)
+		near := func(want, got Summary) {
+			assert.InDelta(t, float64(want.Mean), float64(got.Mean), 0.15*float64(want.SD), "%v: mean of %s", family, want.Name)
+			assert.InDelta(t, 1, float64(got.SD/want.SD), 0.15, "%v: sd of %s", family, want.Name)
+		}
+		for i := range marginal.Effects {
+			near(marginal.Effects[i], result.Effects[i])
+		}
+		for i := range marginal.SDs {
+			near(marginal.SDs[i], result.SDs[i])
+		}
+		require.Len(t, result.Varying, len(marginal.Varying))
+		for i, want := range marginal.Varying {
+			got := result.Varying[i]
+			near(Summary{Name: want.Level, Mean: want.Mean, SD: want.SD}, Summary{Mean: got.Mean, SD: got.SD})
+			assert.InDelta(t, float64(want.Pooling), float64(got.Pooling), 0.15)
+		}
+	}
+}
+
+func TestFamilyMistakes(t *testing.T) {
+	crossed := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
+	require.ErrorContains(t, crossed.CheckFamily(hbm.ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)
+	require.NoError(t, crossed.CheckFamily(hbm.PAVIE, 0))
+	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
+	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
+	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
+	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 0), "terms are selected with family marginal only, found pavi-f")
+}

@@ -1,0 +1,300 @@
+package regression
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/table"
+)
+
+// ResponseKind is the distribution of a response given its linear predictor η.
+type ResponseKind int
+
+// The kinds of responses.
+const (
+	GaussianResponse ResponseKind = iota // N(η, σ²)
+	StudentResponse                      // η + σ t_ν
+	LogisticResponse                     // Bernoulli(1 / (1 + exp −η))
+	PoissonResponse                      // Poisson(exp η)
+)
+
+var responseNames = [...]string{"gaussian", "student", "logistic", "poisson"}
+
+// String returns the name on the command line.
+func (k ResponseKind) String() string {
+	if k < 0 || int(k) >= len(responseNames) {
+		return fmt.Sprintf("ResponseKind(%d)", int(k))
+	}
+	return responseNames[k]
+}
+
+// ParseResponseKind reads what String writes.
+func ParseResponseKind(s string) (ResponseKind, error) {
+	if at := slices.Index(responseNames[:], s); at >= 0 {
+		return ResponseKind(at), nil
+	}
+	return 0, fmt.Errorf("unknown likelihood %q; expected gaussian, student, logistic or poisson", s)
+}
+
+// MarshalText writes the name.
+func (k ResponseKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *ResponseKind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseResponseKind(string(text))
+	return err
+}
+
+// Continuous tells whether the response is a real number with a noise scale.
+func (k ResponseKind) Continuous() bool { return k == GaussianResponse || k == StudentResponse }
+
+// FrameOptions says how a table is used.
+type FrameOptions struct {
+	// Formula is the text of the formula; see [formula.Parse].
+	Formula string `json:"formula"`
+	// Response is the distribution of the response.
+	Response ResponseKind `json:"likelihood"`
+	// SE names a column of known standard deviations of a gaussian response, one for each row; ""
+	// for none: σ is unknown.
+	SE string `json:"se,omitempty"`
+	// DropMissing leaves out rows that miss a cell in a used column, which are an error otherwise.
+	DropMissing bool `json:"drop_missing,omitempty"`
+}
+
+// ErrMissingCells is what FrameOptions.DropMissing can mend.
+var ErrMissingCells = errors.New("missing values")
+
+// Frame is a table as a formula uses it, in the units of the table.
+type Frame struct {
+	// Path and Fingerprint identify the file the data came from.
+	Path, Fingerprint string
+	Formula           *formula.Formula
+	Response          ResponseKind
+	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or nil.
+	Y      []float64
+	Labels []string
+	// Offset [n] is added to the linear predictor; nil if there is none.
+	Offset []float64
+	// SE [n] are the known standard deviations of the response; nil if σ is unknown.
+	SE []float64
+	// X is the population design [n, P], and Columns say what its columns are; nil if P is 0.
+	X       *mat.Dense
+	Columns []Column
+	// Groupings are the grouping factors, each once.
+	Groupings []*Grouping
+	// DroppedRows counts rows left out because of missing cells.
+	DroppedRows int
+	// Warnings say what is odd about the data and yet no error.
+	Warnings []string
+}
+
+// Column is a column of a design.
+type Column struct {
+	// Name is that of the term, with the level of each factor: "floor", "trt=a:age"; that of the
+	// intercept is InterceptName.
+	Name string
+	// Term is the place of its term: among the population terms, or for a varying column among
+	// those of its Varying.
+	Term int
+	// Varying is the place of the Varying in the formula that a varying column belongs to; 0 for
+	// population columns.
+	Varying int
+}
+
+// Grouping is a way to group the rows, with all that varies by it.
+type Grouping struct {
+	// Name is the column, or the columns joined by colons; Group are these columns.
+	Name  string
+	Group formula.Term
+	// Levels are the names of the groups in the order of the table's levels, Index [n] the group of
+	// each row, Counts the number of rows of each.
+	Levels []string
+	Index  []int
+	Counts []int
+	// Z is the design [n, Q] of what varies, and Columns say what its columns are.
+	Z       *mat.Dense
+	Columns []Column
+}
+
+// Rows returns n.
+func (f *Frame) Rows() int { return len(f.Y) }
+
+// Correlated tells whether the effects of two columns of a grouping have a correlation to be
+// learned.
+func (f *Frame) Correlated(g *Grouping, a, b int) bool {
+	first, second := g.Columns[a].Varying, g.Columns[b].Varying
+	return first == second && !f.Formula.Varying[first].Independent
+}
+
+// NewFrame uses a table as a formula says. Whatever is wrong with formula or data is an error that
+// names the column and, where there is one, the line.
+func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
+	if opt.Formula == "" {
+		return nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
+	}
+	parsed, err := formula.Parse(opt.Formula)
+	if err != nil {
+		return nil, err
+	}
+	if opt.SE != "" && opt.Response != GaussianResponse {
+		return nil, fmt.Errorf("known standard errors are for the gaussian likelihood; this one is %s", opt.Response)
+	}
+	used, err := usedColumns(t, opt, parsed)
+	if err != nil {
+		return nil, err
+	}
+	f := &Frame{Path: t.Path, Fingerprint: t.Fingerprint, Formula: parsed, Response: opt.Response}
+	if t, err = f.withoutMissing(t, used, opt.DropMissing); err != nil {
+		return nil, err
+	}
+	if t.Rows() < 2 {
+		return nil, fmt.Errorf("%s: expected at least two rows, found %d", t.Path, t.Rows())
+	}
+	if err := f.response(t); err != nil {
+		return nil, err
+	}
+	for _, v := range parsed.Offsets {
+		values, err := numericValues(t, v)
+		if err != nil {
+			return nil, err
+		}
+		if f.Offset == nil {
+			f.Offset = make([]float64, t.Rows())
+		}
+		for i, value := range values {
+			f.Offset[i] += value
+		}
+	}
+	if opt.SE != "" {
+		if f.SE, err = standardErrors(t, opt.SE); err != nil {
+			return nil, err
+		}
+	}
+	columns, x, err := f.expand(t, parsed.Terms, "")
+	if err != nil {
+		return nil, err
+	}
+	f.Columns, f.X = columns, x
+	f.checkRank()
+	for place := range parsed.Varying {
+		if err := f.addVarying(t, place); err != nil {
+			return nil, err
+		}
+	}
+	for _, g := range f.Groupings {
+		if err := f.checkGrouping(g); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// usedColumns lists the columns of a formula, each once; one that is not in the table is an error
+// that says where it stands.
+func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []string, err error) {
+	variables := append([]formula.Variable{f.Response}, f.Offsets...)
+	for _, term := range f.Terms {
+		variables = append(variables, term...)
+	}
+	for _, v := range f.Varying {
+		for _, term := range v.Terms {
+			variables = append(variables, term...)
+		}
+		variables = append(variables, v.Group...)
+	}
+	for i, v := range variables {
+		if !slices.Contains(t.Names(), v.Column) {
+			_, err := t.Lookup(v.Column)
+			return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: err.Error()}
+		}
+		if i > 0 && v.Column == f.Response.Column {
+			return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: fmt.Sprintf("%q is the response", v.Column)}
+		}
+		if !slices.Contains(names, v.Column) {
+			names = append(names, v.Column)
+		}
+	}
+	if opt.SE != "" {
+		if _, err := t.Lookup(opt.SE); err != nil {
+			return nil, fmt.Errorf("standard errors: %w", err)
+		}
+		names = append(names, opt.SE)
+	}
+	return names, nil
+}
+
+// withoutMissing refuses or drops rows that miss a used cell.
+func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table.Table, error) {
+	missing, err := t.Missing(used)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) == 0 {
+		return t, nil
+	}
+	if !drop {
+		parts := make([]string, len(missing))
+		for i, m := range missing {
+			parts[i] = fmt.Sprintf("%q %d", m.Column, m.Count)
+		}
+		return nil, fmt.Errorf("%s: %w in %d of %d used columns (of %d rows): %s", t.Path, ErrMissingCells, len(missing), len(used), t.Rows(), strings.Join(parts, ", "))
+	}
+	t, f.DroppedRows, err = t.DropMissing(used)
+	return t, err
+}
+
+// response reads the response and checks its range.
+func (f *Frame) response(t *table.Table) error {
+	v := f.Formula.Response
+	column, err := t.Lookup(v.Column)
+	if err != nil {
+		return err
+	}
+	if column.Kind == table.Factor && f.Response == LogisticResponse && v.Transform == formula.AsIs {
+		if len(column.Levels) > 2 {
+			return fmt.Errorf("%s: response %q: a logistic likelihood expects 0 and 1 or two labels, found %d labels", t.Path, v, len(column.Levels))
+		}
+		f.Labels = column.Levels
+		for _, code := range column.Codes {
+			f.Y = append(f.Y, float64(code))
+		}
+	} else if f.Y, err = numericValues(t, v); err != nil {
+		return err
+	}
+	for row, y := range f.Y {
+		expected := ""
+		switch {
+		case f.Response == LogisticResponse && y != 0 && y != 1:
+			expected = "0 or 1"
+		case f.Response == PoissonResponse && (y < 0 || y != math.Trunc(y)):
+			expected = "a count (0, 1, 2, …)"
+		}
+		if expected != "" {
+			return fmt.Errorf("%s: %s: response %q: a %s likelihood expects %s, found %v", t.Path, t.Place(row), v, f.Response, expected, y)
+		}
+	}
+	if slices.Min(f.Y) == slices.Max(f.Y) {
+		return fmt.Errorf("%s: response %q is %s in every row, so there is nothing to explain", t.Path, v, column.Text(0))
+	}
+	return nil
+}
+
+// standardErrors reads a column of positive numbers.
+func standardErrors(t *table.Table, name string) ([]float64, error) {
+	values, err := numericValues(t, formula.Variable{Column: name})
+	if err != nil {
+		return nil, fmt.Errorf("standard errors: %w", err)
+	}
+	for row, v := range values {
+		if !(v > 0) {
+			return nil, fmt.Errorf("%s: %s: standard error %q: expected a positive number, found %v", t.Path, t.Place(row), name, v)
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,237 @@
+package regression
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+)
+
+// grouped are rows with normal noise as far as they matter. With the QR decomposition of [Z_j V_j
+// y_j] for the rows of each group, V the columns of [Regression.wide], the first q rows hold all
+// that is known of the effects of the group,
+//
+//	e_j = R^y_j − R^v_j w = R^z_j b_j + noise,   so that e_j ~ N(0, σ² I + R^z_j Σ R^z_jᵀ),
+//
+// and the rest of all groups, which no effect changes, is compressed once more. The cost of a
+// density does not depend on the number of rows.
+type grouped struct {
+	levels, q, width int
+	z                [][]float64 // R^z: entry [a*q+c] has one number for each level
+	v                []*mat.Dense
+	y                [][]float64
+	// The rest: rest − restV w, and squares that w does not change, of so many rows.
+	restV    *mat.Dense
+	rest     []float64
+	residual float64
+	rows     int
+}
+
+// newGrouped compresses y, the wide columns v and what varies by a grouping, nil for nothing.
+func newGrouped(y []float64, v *mat.Dense, g *varyingGroup) *grouped {
+	n, width := len(y), 0
+	if v != nil {
+		_, width = v.Dims()
+	}
+	d := &grouped{width: width, rows: n}
+	members := [][]int{make([]int, n)}
+	for i := range n {
+		members[0][i] = i
+	}
+	if g != nil {
+		d.levels, d.q = len(g.Levels), len(g.Columns)
+		members = make([][]int, d.levels)
+		for i, level := range g.Index {
+			members[level] = append(members[level], i)
+		}
+		d.rows -= d.levels * d.q
+		for range d.q {
+			d.v = append(d.v, mat.NewDense(d.levels, max(width, 1), nil))
+			d.y = append(d.y, make([]float64, d.levels))
+		}
+		for range d.q * d.q {
+			d.z = append(d.z, make([]float64, d.levels))
+		}
+	}
+	q := d.q
+	var rest []float64 // rows of [V y]
+	for level, rows := range members {
+		triangle := d.triangle(rows, y, v, g)
+		for i := range min(len(rows), q+width+1) {
+			row := triangle.RawRowView(i)
+			if i >= q {
+				rest = append(rest, row[q:]...)
+				continue
+			}
+			for c := range q {
+				d.z[i*q+c][level] = row[c]
+			}
+			for k := range width {
+				d.v[i].Set(level, k, row[q+k])
+			}
+			d.y[i][level] = row[q+width]
+		}
+	}
+	d.compressRest(rest)
+	return d
+}
+
+// triangle is R of the QR decomposition of the rows [Z V y], of so many rows as there are.
+func (d *grouped) triangle(rows []int, y []float64, v *mat.Dense, g *varyingGroup) *mat.Dense {
+	columns := d.q + d.width + 1
+	block := mat.NewDense(max(len(rows), columns), columns, nil) // rows of zeros change nothing
+	for k, i := range rows {
+		row := block.RawRowView(k)
+		for c := range d.q {
+			row[c] = g.z.At(i, c)
+		}
+		for c := range d.width {
+			row[d.q+c] = v.At(i, c)
+		}
+		row[columns-1] = y[i]
+	}
+	var qr mat.QR
+	qr.Factorize(block)
+	var r mat.Dense
+	qr.RTo(&r)
+	return mat.DenseCopyOf(r.Slice(0, columns, 0, columns))
+}
+
+// compressRest brings rows of [V y] to at most as many as there are columns.
+func (d *grouped) compressRest(rest []float64) {
+	columns := d.width + 1
+	count := len(rest) / columns
+	block := mat.NewDense(max(count, columns), columns, nil)
+	copy(block.RawMatrix().Data, rest)
+	var qr mat.QR
+	qr.Factorize(block)
+	var r mat.Dense
+	qr.RTo(&r)
+	d.restV, d.rest = mat.NewDense(max(d.width, 1), max(d.width, 1), nil), make([]float64, max(d.width, 1))
+	for i := range d.width {
+		for k := range d.width {
+			d.restV.Set(i, k, r.At(i, k))
+		}
+		d.rest[i] = r.At(i, d.width)
+	}
+	d.residual = r.At(d.width, d.width) * r.At(d.width, d.width)
+}
+
+// gaussianRows is the gaussian likelihood.
+type gaussianRows struct{ *grouped }
+
+func (l gaussianRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
+	variance := Exp(MulScalar(logNoise, 2)) // [B, 1]
+	squares := Reshape(MulScalar(ZerosLike(logNoise), 0), -1)
+	if w != nil {
+		fitted := Einsum("bw,kw->bk", w, table2(w, l.restV.RawMatrix().Data, l.width, l.width))
+		squares = ReduceSum(Square(Sub(fitted, vector(w, l.rest))), -1)
+	}
+	total := MulScalar(Div(AddScalar(squares, l.residual), Reshape(variance, -1)), -0.5)
+	total = Sub(total, MulScalar(AddScalar(Reshape(logNoise, -1), halfLog2Pi), float64(l.rows)))
+	if l.q == 0 {
+		return total
+	}
+	like := logNoise
+	errors := make([]*Node, l.q) // e [B, J]
+	for a := range errors {
+		errors[a] = vector(like, l.y[a])
+		if w != nil {
+			errors[a] = Sub(errors[a], Einsum("bw,jw->bj", w, table2(w, l.v[a].RawMatrix().Data, l.levels, l.width)))
+		}
+	}
+	// R^z Λ, then its square: the covariance.
+	spread := make([][]*Node, l.q)
+	for a := range spread {
+		spread[a] = make([]*Node, l.q)
+		for c := range l.q {
+			for k := c; k < l.q; k++ { // Λ is lower triangular
+				if factor[k][c] != nil {
+					spread[a][c] = addTo(spread[a][c], Mul(vector(like, l.z[a*l.q+k]), factor[k][c]))
+				}
+			}
+		}
+	}
+	covariance := make([][]*Node, l.q)
+	for a := range covariance {
+		covariance[a] = make([]*Node, l.q)
+		for b := range a + 1 {
+			var sum *Node
+			for c := range l.q {
+				sum = addTo(sum, Mul(spread[a][c], spread[b][c]))
+			}
+			if a == b {
+				sum = Add(sum, variance)
+			}
+			covariance[a][b] = sum
+		}
+	}
+	logDiagonal, white, _ := whiten(covariance, errors)
+	each := AddScalar(logDiagonal, float64(l.q)*halfLog2Pi) // [B, J]
+	for _, x := range white {
+		each = Add(each, MulScalar(Square(x), 0.5))
+	}
+	return Sub(total, ReduceSum(BroadcastToDims(each, logNoise.Shape().Dim(0), l.levels), -1))
+}
+
+// whiten factorises the covariance C = L Lᵀ of small vectors, entry by entry [B, J], and returns Σ
+// log L_aa, the entries of L⁻¹ x, and L.
+func whiten(covariance [][]*Node, x []*Node) (logDiagonal *Node, white []*Node, l [][]*Node) {
+	l = make([][]*Node, len(x))
+	for a := range x {
+		l[a] = make([]*Node, a+1)
+		for b := range a + 1 {
+			sum := covariance[a][b]
+			for c := range b {
+				sum = Sub(sum, Mul(l[a][c], l[b][c]))
+			}
+			if a == b {
+				l[a][a] = Sqrt(MaxScalar(sum, math.SmallestNonzeroFloat32))
+			} else {
+				l[a][b] = Div(sum, l[b][b])
+			}
+		}
+		rest := x[a]
+		for b := range a {
+			rest = Sub(rest, Mul(l[a][b], white[b]))
+		}
+		white = append(white, Div(rest, l[a][a]))
+		logDiagonal = addTo(logDiagonal, Log(l[a][a]))
+	}
+	return logDiagonal, white, l
+}
+
+// wide are the columns that multiply w: those of the population, and for each outer grouping and
+// what varies by it one for each level. nil if there are none.
+func (r *Regression) wide() *mat.Dense {
+	width := 0
+	if r.x != nil {
+		_, width = r.x.Dims()
+	}
+	for _, g := range r.groups {
+		if g != r.inner {
+			width += g.effects()
+		}
+	}
+	if width == 0 {
+		return nil
+	}
+	v := mat.NewDense(len(r.y), width, nil)
+	at := 0
+	if r.x != nil {
+		_, at = r.x.Dims()
+		v.Slice(0, len(r.y), 0, at).(*mat.Dense).Copy(r.x)
+	}
+	for _, g := range r.groups {
+		if g == r.inner {
+			continue
+		}
+		for c := range g.Columns {
+			for i, level := range g.Index {
+				v.Set(i, at+level, g.z.At(i, c))
+			}
+			at += len(g.Levels)
+		}
+	}
+	return v
+}

@@ -1,0 +1,111 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// SDPrior is the family of the prior of the standard deviation of a varying effect.
+type SDPrior int
+
+// The priors of standard deviations, with density p(s) on s > 0 and scale c.
+const (
+	HalfNormalSD  SDPrior = iota // ∝ exp(−½ (s/c)²)
+	HalfCauchySD                 // ∝ 1 / (1 + (s/c)²)
+	ExponentialSD                // ∝ exp(−s/c)
+)
+
+var sdPriorNames = [...]string{"half-normal", "half-cauchy", "exponential"}
+
+// String returns the name on the command line.
+func (p SDPrior) String() string {
+	if p < 0 || int(p) >= len(sdPriorNames) {
+		return fmt.Sprintf("SDPrior(%d)", int(p))
+	}
+	return sdPriorNames[p]
+}
+
+// ParseSDPrior reads what String writes.
+func ParseSDPrior(s string) (SDPrior, error) {
+	if at := slices.Index(sdPriorNames[:], s); at >= 0 {
+		return SDPrior(at), nil
+	}
+	return 0, fmt.Errorf("unknown prior of standard deviations %q; expected half-normal, half-cauchy or exponential", s)
+}
+
+// MarshalText writes the name.
+func (p SDPrior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *SDPrior) UnmarshalText(text []byte) (err error) {
+	*p, err = ParseSDPrior(string(text))
+	return err
+}
+
+// Options are the priors of a regression. sd(y) is the standard deviation of a continuous
+// response, and 1 on the link scale of others.
+type Options struct {
+	// CoefficientScale is the prior standard deviation of a population effect, in units of sd(y)
+	// for one standard deviation of its column; 0 stands for 1.5.
+	CoefficientScale float64 `json:"coefficient_scale"`
+	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0
+	// stands for 10.
+	InterceptScale float64 `json:"intercept_scale"`
+	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units
+	// of the response; InterceptScale is not used then.
+	Intercept *NormalPrior `json:"intercept,omitempty"`
+	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in
+	// units of sd(y) for one standard deviation of its column, or for the whole of a column of
+	// zeros and ones; 0 stands for 1.
+	SDPrior SDPrior `json:"sd_prior"`
+	SDScale float64 `json:"sd_scale"`
+	// Correlation is η of the LKJ prior of the correlations of varying effects; 0 stands for 2.
+	Correlation float64 `json:"correlation"`
+	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
+	Degrees float64 `json:"degrees"`
+	// Select makes every term of the formula optional.
+	Select bool `json:"select"`
+}
+
+// NormalPrior is N(Mean, SD²).
+type NormalPrior struct {
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
+}
+
+// withDefaults fills in what zeros stand for.
+func (o Options) withDefaults() Options {
+	for _, field := range []struct {
+		value    *float64
+		fallback float64
+	}{{&o.CoefficientScale, 1.5}, {&o.InterceptScale, 10}, {&o.SDScale, 1}, {&o.Correlation, 2}, {&o.Degrees, 4}} {
+		if *field.value == 0 {
+			*field.value = field.fallback
+		}
+	}
+	return o
+}
+
+// Validate reports the first option that is out of its range.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{
+		{"coefficient scale", o.CoefficientScale}, {"intercept scale", o.InterceptScale}, {"scale of standard deviations", o.SDScale},
+		{"η of correlations", o.Correlation}, {"degrees of freedom", o.Degrees},
+	} {
+		if !(field.value > 0) || math.IsInf(field.value, 1) {
+			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
+		}
+	}
+	if p := o.Intercept; p != nil && (!(p.SD > 0) || math.IsInf(p.SD, 1) || math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0)) {
+		return fmt.Errorf("prior of the intercept: expected a mean and a positive sd, found %g and %g", p.Mean, p.SD)
+	}
+	if o.SDPrior < 0 || int(o.SDPrior) >= len(sdPriorNames) {
+		return fmt.Errorf("unknown prior of standard deviations %d", int(o.SDPrior))
+	}
+	return nil
+}

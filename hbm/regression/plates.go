@@ -1,0 +1,412 @@
+package regression
+
+import (
+	"math"
+	"slices"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm"
+)
+
+// PlateModel is a regression as a model with plates, on the working scale: every grouping is a
+// plate, and the rows are one that is nested in the groupings. Nothing is integrated out: the
+// effects of each column of a grouping are a variable on its plate, normal given those of the
+// columns before it,
+//
+//	b_ja = Σ_{c<a} Λ_ac u_jc + Λ_aa u_ja,   u_ja ~ N(0, 1),
+//
+// so that the effects of a level have the covariance Λ Λᵀ of [Regression]. Population effects that
+// also vary by the largest grouping are the means of its effects, a linear map A β: the variables
+// are A β + b, which the data tell more of than of b. A grouping each of whose levels lies in one
+// level of another, such as classes in schools, is nested in it.
+type PlateModel struct {
+	// Model has the variables, and Data the values of those that are not latent.
+	Model *hbm.Model
+	Data  hbm.Values
+
+	regression *Regression
+	rows       *hbm.Plate
+	groups     []*plateGroup
+	population *hbm.Variable // β [P]; nil if there is none
+	// by coordinate: standard deviations, partial correlations and σ
+	globals   map[int]*hbm.Variable
+	y         *hbm.Variable
+	x, offset *hbm.Variable // constants of the rows; nil if there are none
+	estimates *hbm.Variable // constants of the rows that only encoders read; nil if there are none
+}
+
+// plateGroup is a grouping as a plate.
+type plateGroup struct {
+	*varyingGroup
+	plate   *hbm.Plate
+	z       *hbm.Variable   // constants of the rows [q]
+	effects []*hbm.Variable // A β + b of each column
+	a       *hbm.Variable   // constant A [q, P]; nil if the means are zero
+	means   *mat.Dense      // its value
+}
+
+// Plates writes the regression as a model with plates. Inference starts near the modes that
+// [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
+// model of all terms is.
+func (r *Regression) Plates() (*PlateModel, error) {
+	return r.plates(r.nesting(), r.near(), false)
+}
+
+// plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
+// and whether there are estimates for encoders to read.
+func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateModel, error) {
+	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
+	m := p.Model
+	for _, g := range r.groups {
+		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
+	}
+	for _, g := range p.groups {
+		if g.varyingGroup == r.inner {
+			g.means = means(r.x, g.varyingGroup.z)
+		}
+	}
+	p.rows = m.Plate("rows", len(r.y))
+	for i, g := range p.groups {
+		for _, k := range above[i] {
+			g.plate.In(p.groups[k].plate, g.within(r.groups[k]))
+		}
+		if !slices.ContainsFunc(above, func(above []int) bool { return slices.Contains(above, i) }) {
+			p.rows.In(g.plate, toInt32(g.Index))
+		}
+	}
+	p.addGlobals(near)
+	// first, so that the effects of groups are given those of the groups that they lie in
+	coarsest := slices.Clone(p.groups)
+	slices.SortStableFunc(coarsest, func(a, b *plateGroup) int { return len(a.Levels) - len(b.Levels) })
+	for _, g := range coarsest {
+		p.addEffects(g)
+	}
+	if estimates {
+		p.estimates = m.Constant("estimates", hbm.On(p.rows), hbm.Event(p.estimateSize()), hbm.Estimated())
+	}
+	p.addResponse()
+	if estimates {
+		p.addEstimates()
+	}
+	return p, m.Err()
+}
+
+// nesting lists for each grouping those that it is nested in directly.
+func (r *Regression) nesting() [][]int {
+	all, direct := make([][]int, len(r.groups)), make([][]int, len(r.groups))
+	for i, g := range r.groups {
+		for k, other := range r.groups {
+			finer := len(g.Levels) > len(other.Levels) || len(g.Levels) == len(other.Levels) && i > k
+			if finer && g.within(other) != nil {
+				all[i] = append(all[i], k)
+			}
+		}
+	}
+	for i := range all {
+		direct[i] = slices.DeleteFunc(slices.Clone(all[i]), func(k int) bool {
+			return slices.ContainsFunc(all[i], func(between int) bool { return slices.Contains(all[between], k) })
+		})
+	}
+	return direct
+}
+
+// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and zeros
+// in the others. nil if there is none, or if the columns of Z depend on each other.
+func means(x, z *mat.Dense) *mat.Dense {
+	rows, q := z.Dims()
+	if x == nil || rows < q {
+		return nil
+	}
+	_, columns := x.Dims()
+	var qr mat.QR
+	qr.Factorize(z)
+	a, any := mat.NewDense(q, columns, nil), false
+	for j := range columns {
+		column := x.ColView(j)
+		var solved, fitted mat.VecDense
+		if qr.SolveVecTo(&solved, false, column) != nil {
+			return nil
+		}
+		fitted.MulVec(z, &solved)
+		fitted.SubVec(column, &fitted)
+		if mat.Norm(&fitted, 2) <= dependentColumn*mat.Norm(column, 2) {
+			a.SetCol(j, solved.RawVector().Data)
+			any = true
+		}
+	}
+	if !any {
+		return nil
+	}
+	return a
+}
+
+// within is the level of another grouping that each level of g lies in; nil if a level lies in
+// several.
+func (g *varyingGroup) within(other *varyingGroup) []int32 {
+	index := slices.Repeat([]int32{-1}, len(g.Levels))
+	for row, level := range g.Index {
+		at := int32(other.Index[row])
+		if index[level] >= 0 && index[level] != at {
+			return nil
+		}
+		index[level] = at
+	}
+	return index
+}
+
+func toInt32(list []int) []int32 {
+	out := make([]int32, len(list))
+	for i, v := range list {
+		out[i] = int32(v)
+	}
+	return out
+}
+
+// nearSpread is how wide inference starts, in standard deviations of the normal approximation at
+// the mode; widestStart bounds it where there is none.
+const (
+	nearSpread  = 2
+	widestStart = 2
+)
+
+// near is where inference starts for each coordinate: near the mode, once Prepare has found it.
+func (r *Regression) near() func(coordinate int) (mean, sd float64) {
+	dim := r.Dim()
+	if r.anchors != nil {
+		var cholesky mat.Cholesky
+		var mode mat.VecDense
+		var covariance mat.SymDense
+		if cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(r.anchors.precision[:dim*dim]))) &&
+			cholesky.SolveVecTo(&mode, mat.NewVecDense(dim, slices.Clone(r.anchors.linear[:dim]))) == nil && cholesky.InverseTo(&covariance) == nil {
+			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
+		}
+	}
+	start := r.start()
+	return func(j int) (mean, sd float64) {
+		if sd = r.coordinates[j].sd; sd == 0 {
+			sd = 1
+		}
+		return start[j], math.Min(sd, widestStart)
+	}
+}
+
+// addGlobals adds what has no plate: population effects, standard deviations, partial correlations
+// and σ.
+func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
+	r := p.regression
+	if n := len(r.Frame.Columns); n > 0 {
+		means, sds, starts, spreads := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		for j := range n {
+			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
+			starts[j], spreads[j] = near(j)
+		}
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), hbm.Event(n), hbm.Near(starts, spreads))
+	}
+	for j, c := range r.coordinates {
+		var density hbm.Density
+		var link hbm.Link = hbm.IdentityLink{}
+		switch c.kind {
+		case sdCoordinate:
+			density, link = r.Options.SDPrior.density(r.Options.SDScale), scaleLink{c.unit}
+		case partialCoordinate:
+			density = partialCorrelation(c.beta)
+		case noiseCoordinate:
+			density, link = hbm.LogNormal(hbm.Number(c.mean), hbm.Number(c.sd)), hbm.ExpLink{}
+		default:
+			continue
+		}
+		mean, sd := near(j)
+		p.globals[j] = p.Model.Latent(c.name, density, hbm.Through(link), hbm.Near([]float64{mean}, []float64{sd}))
+	}
+}
+
+// addEffects adds the effects of the levels of a grouping.
+func (p *PlateModel) addEffects(g *plateGroup) {
+	if g.means != nil {
+		g.a = p.Model.Constant("means of "+g.Name, hbm.Event(g.means.Dims()))
+		p.Data[g.a] = rowsOf(g.means)
+	}
+	for a, column := range g.Columns {
+		// Λ is lower triangular, so the columns so far decide u of the columns so far.
+		inputs := p.factorTerms(g.varyingGroup, a)
+		globals := len(inputs)
+		for _, b := range g.effects {
+			inputs = append(inputs, b)
+		}
+		if g.a != nil {
+			inputs = append(inputs, p.population, g.a)
+		}
+		row := func(values []*Node) (factor, u []*Node) {
+			all := p.factorNodes(g.varyingGroup, a, values[:globals])
+			for c, b := range values[globals : globals+a] {
+				rest := b
+				if g.a != nil {
+					rest = Sub(rest, rowTimes(values[globals+a+1], c, values[globals+a]))
+				}
+				for d := range c {
+					if all[c][d] != nil {
+						rest = Sub(rest, Mul(all[c][d], u[d]))
+					}
+				}
+				u = append(u, Div(rest, all[c][c]))
+			}
+			return all[a], u
+		}
+		mean := hbm.Of(func(values []*Node) *Node {
+			factor, u := row(values)
+			sum := ZerosLike(factor[a])
+			if g.a != nil {
+				sum = rowTimes(values[globals+a+1], a, values[globals+a])
+			}
+			for c := range a {
+				if factor[c] != nil {
+					sum = Add(sum, Mul(factor[c], u[c]))
+				}
+			}
+			return sum
+		}, inputs...)
+		sd := hbm.Of(func(values []*Node) *Node {
+			factor, _ := row(values)
+			return factor[a]
+		}, inputs...)
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), hbm.On(g.plate)))
+	}
+}
+
+// rowTimes is the product of a row of matrices [..., q, P] and vectors [..., P].
+func rowTimes(matrix *Node, row int, vector *Node) *Node {
+	axis := matrix.Rank() - 2
+	return ReduceSum(Mul(Squeeze(SliceAxis(matrix, axis, AxisElem(row)), axis), vector), -1)
+}
+
+// factorTerms are the standard deviations and partial correlations that rows 0 … a of Λ depend on,
+// as factorNodes expects them.
+func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
+	for c := range a + 1 {
+		terms = append(terms, p.globals[g.sd[c]])
+		for d := range c {
+			if at := g.partial[c][d]; at >= 0 {
+				terms = append(terms, p.globals[at])
+			}
+		}
+	}
+	return terms
+}
+
+// factorNodes are rows 0 … a of Λ, nil for zeros; see Regression.factor.
+func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) [][]*Node {
+	next := func() (value *Node) {
+		value, values = values[0], values[1:]
+		return value
+	}
+	rows := make([][]*Node, a+1)
+	for c := range rows {
+		rows[c] = make([]*Node, c+1)
+		rest := next()
+		for d := range c {
+			if at := g.partial[c][d]; at >= 0 {
+				z := next()
+				rho := newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho
+				rows[c][d] = Mul(rest, rho)
+				rest = Mul(rest, Sqrt(MaxScalar(OneMinus(Square(rho)), 1e-12)))
+			}
+		}
+		rows[c][c] = rest
+	}
+	return rows
+}
+
+// addResponse adds the rows with their constants.
+func (p *PlateModel) addResponse() {
+	r, m := p.regression, p.Model
+	var inputs []hbm.Term
+	var add []func(next func() *Node) *Node
+	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
+		p.x = m.Constant("x", hbm.On(p.rows), hbm.Event(len(r.Frame.Columns)))
+		p.Data[p.x] = rowsOf(design)
+		inputs = append(inputs, p.x, p.population)
+		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
+	}
+	for _, g := range p.groups {
+		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
+		p.Data[g.z] = rowsOf(g.varyingGroup.z)
+		inputs = append(inputs, g.z)
+		for _, b := range g.effects {
+			inputs = append(inputs, b)
+		}
+		add = append(add, func(next func() *Node) *Node {
+			z := next()
+			var sum *Node
+			for c := range g.effects {
+				sum = addTo(sum, Mul(Squeeze(SliceAxis(z, 2, AxisElem(c)), 2), next()))
+			}
+			return sum
+		})
+	}
+	if r.offset != nil {
+		p.offset = m.Constant("offset", hbm.On(p.rows))
+		p.Data[p.offset] = r.offset
+		inputs = append(inputs, p.offset)
+		add = append(add, func(next func() *Node) *Node { return next() })
+	}
+	if p.estimates != nil {
+		inputs = append(inputs, p.estimates)
+	}
+	eta := hbm.Of(func(values []*Node) *Node {
+		next := func() (value *Node) {
+			value, values = values[0], values[1:]
+			return value
+		}
+		var sum *Node
+		for _, part := range add {
+			sum = addTo(sum, part(next))
+		}
+		return sum
+	}, inputs...)
+	var sigma hbm.Term = hbm.Number(1) // rows of known standard errors were scaled to it
+	if r.noise >= 0 {
+		sigma = p.globals[r.noise]
+	}
+	var density hbm.Density
+	switch r.Frame.Response {
+	case StudentResponse:
+		density = hbm.StudentT(hbm.Number(r.Options.Degrees), eta, sigma)
+	case LogisticResponse:
+		density = hbm.Bernoulli(eta)
+	case PoissonResponse:
+		density = hbm.Poisson(eta)
+	default:
+		density = hbm.Normal(eta, sigma)
+	}
+	p.y = m.Observed("y", density, hbm.On(p.rows))
+	p.Data[p.y] = r.y
+}
+
+// design is X without the columns whose effects are means of the effects of a grouping.
+func (p *PlateModel) design(x *mat.Dense) *mat.Dense {
+	if x == nil {
+		return nil
+	}
+	design := mat.DenseCopyOf(x)
+	rows, columns := x.Dims()
+	for _, g := range p.groups {
+		for j := range columns {
+			if g.means != nil && mat.Norm(g.means.ColView(j), 1) > 0 {
+				design.SetCol(j, make([]float64, rows))
+			}
+		}
+	}
+	return design
+}
+
+// rowsOf are the numbers of a matrix, row by row.
+func rowsOf(a *mat.Dense) []float64 {
+	n, columns := a.Dims()
+	values := make([]float64, 0, n*columns)
+	for i := range n {
+		values = append(values, a.RawRowView(i)...)
+	}
+	return values
+}

@@ -1,0 +1,115 @@
+package regression
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic tells
+// of a way in which the model may not fit.
+type predictiveCheck struct {
+	names     []string
+	functions []func(y []float64) float64
+}
+
+// newCheck chooses the statistics: location and spread, extremes, zeros of counts, and how far the
+// means of groups lie apart.
+func (r *Regression) newCheck() *predictiveCheck {
+	c := &predictiveCheck{}
+	add := func(name string, function func(y []float64) float64) {
+		c.names, c.functions = append(c.names, name), append(c.functions, function)
+	}
+	add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
+	if r.Frame.Response != LogisticResponse {
+		add("sd", func(y []float64) float64 { return stat.StdDev(y, nil) })
+		add("smallest", slices.Min[[]float64])
+		add("largest", slices.Max[[]float64])
+	}
+	if r.Frame.Response == PoissonResponse {
+		add("share of zeros", func(y []float64) float64 {
+			zeros := 0
+			for _, v := range y {
+				if v == 0 {
+					zeros++
+				}
+			}
+			return float64(zeros) / float64(len(y))
+		})
+	}
+	for _, g := range r.groups {
+		add("sd of the means by "+g.Name, func(y []float64) float64 {
+			means := make([]float64, len(g.Levels))
+			for i, level := range g.Index {
+				means[level] += y[i] / float64(g.Counts[level])
+			}
+			return stat.StdDev(means, nil)
+		})
+	}
+	return c
+}
+
+// statistics evaluates all of them.
+func (c *predictiveCheck) statistics(y, dst []float64) {
+	for k, function := range c.functions {
+		dst[k] = function(y)
+	}
+}
+
+// replicate draws a response in the units of the table.
+func (r *Regression) replicate(eta []float64, sigma float64, random *rand.Rand) []float64 {
+	row := r.rowDensity()
+	y := make([]float64, len(eta))
+	for i := range y {
+		y[i] = row.draw(eta[i], sigma, random)
+		if r.Frame.SE != nil {
+			y[i] *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
+		}
+		y[i] = y[i]*r.ySD + r.yMean
+		if r.Frame.Response.Continuous() && r.Frame.Offset != nil {
+			y[i] += r.Frame.Offset[i]
+		}
+	}
+	return y
+}
+
+// CheckSummary compares a statistic of the response with those of responses drawn from the
+// posterior.
+type CheckSummary struct {
+	Statistic string `json:"statistic"`
+	Observed  Figure `json:"observed"`
+	// Mean and SD are those of drawn responses; P is the share of them with a larger statistic,
+	// ties counting half: near 0 or 1 it says that the model does not fit.
+	Mean Figure `json:"mean"`
+	SD   Figure `json:"sd"`
+	P    Figure `json:"p"`
+}
+
+// checks summarises a sample.
+func (r *Regression) checks(s *posteriorSample) (list []CheckSummary) {
+	if s.replicated == nil {
+		return nil
+	}
+	check := r.newCheck()
+	observed := make([]float64, len(check.names))
+	check.statistics(r.Frame.Y, observed)
+	n, _ := s.replicated.Dims()
+	for k, name := range check.names {
+		values := make([]float64, n)
+		above := 0.0
+		for i := range n {
+			values[i] = s.replicated.At(i, k)
+			switch tolerance := 1e-9 * math.Max(1, math.Abs(observed[k])); {
+			case values[i] > observed[k]+tolerance:
+				above++
+			case values[i] > observed[k]-tolerance:
+				above += 0.5
+			}
+		}
+		mean, sd := stat.MeanStdDev(values, nil)
+		list = append(list, CheckSummary{name, Figure(observed[k]), Figure(mean), Figure(sd), Figure(above / float64(n))})
+	}
+	return list
+}

@@ -1,0 +1,55 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/hbm"
+)
+
+// density is the prior of a standard deviation with a scale.
+func (p SDPrior) density(scale float64) hbm.Density {
+	switch p {
+	case HalfCauchySD:
+		return hbm.HalfStudentT(hbm.Number(1), hbm.Number(scale))
+	case ExponentialSD:
+		return hbm.Gamma(hbm.Number(1), hbm.Number(1/scale))
+	}
+	return hbm.HalfNormal(hbm.Number(scale))
+}
+
+// scaleLink is scaleMap as a link, for events without axes.
+type scaleLink struct{ unit float64 }
+
+var _ hbm.Link = scaleLink{}
+
+func (scaleLink) Support() hbm.Support { return hbm.Positives }
+func (scaleLink) Dim(event []int) (int, error) {
+	if len(event) > 0 {
+		return 0, fmt.Errorf("a standard deviation is one number, got an event of shape %v", event)
+	}
+	return 1, nil
+}
+
+func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
+	s := newScaleMap(u, OnesLike(u), l.unit, 1)
+	return Squeeze(s.scale, -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+}
+
+// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap.
+func partialCorrelation(b float64) hbm.Density {
+	return hbm.Custom(hbm.CustomDensity{
+		Name: "partial correlation", Support: hbm.Reals,
+		LogProb: func(x *Node, _ []*Node) *Node { return newPartialMap(x, OnesLike(x), b).logPrior },
+		Draw: func(random *rand.Rand, _ [][]float64, x []float64) {
+			for i := range x {
+				w := math.Atanh(2*distuv.Beta{Alpha: b, Beta: b, Src: random}.Rand() - 1)
+				x[i] = math.Copysign(math.Sqrt(4*b*(math.Sqrt(1+w*w)-1)), w) // z of w
+			}
+		},
+	})
+}

@@ -1,0 +1,207 @@
+package regression
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
+)
+
+// quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules:
+// of each level with nodes around the mode of its effects, in units of the curvature there. Nodes
+// are found anew for every draw, and no gradient passes through them: the integral does not depend
+// on where they are.
+type quadratureRows struct {
+	row    rowDensity
+	y      []float64
+	offset []float64  // or nil
+	v      *mat.Dense // [n, W] or nil
+	z      [][]float64
+	member []float64 // [n, J]: 1 where a row is of a level
+	levels int
+	nodes  [][]float64 // t of each node [q]
+	weight []float64   // log w + |t|² of each node
+}
+
+// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps
+// is the number of Newton steps, none longer than longestStep.
+var quadratureNodes = []int{1, 15, 9, 6}
+
+const (
+	modeSteps   = 12
+	longestStep = 1.5
+)
+
+// newQuadratureRows takes rules of nodes(q) nodes for each of q effects.
+func newQuadratureRows(row rowDensity, r *Regression, nodes []int) *quadratureRows {
+	l := &quadratureRows{row: row, y: r.y, offset: r.offset, v: r.wide()}
+	if r.inner == nil {
+		return l
+	}
+	q := len(r.inner.Columns)
+	l.levels = len(r.inner.Levels)
+	l.member = make([]float64, len(r.y)*l.levels)
+	for i, level := range r.inner.Index {
+		l.member[i*l.levels+level] = 1
+	}
+	for c := range q {
+		l.z = append(l.z, mat.Col(nil, c, r.inner.z))
+	}
+	t, w := make([]float64, nodes[q]), make([]float64, nodes[q])
+	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
+	place := make([]int, q)
+	for {
+		node, weight := make([]float64, q), 0.0
+		for c, at := range place {
+			node[c] = t[at]
+			weight += math.Log(w[at]) + t[at]*t[at]
+		}
+		l.nodes, l.weight = append(l.nodes, node), append(l.weight, weight)
+		c := q - 1
+		for ; c >= 0; c-- {
+			if place[c]++; place[c] < nodes[q] {
+				break
+			}
+			place[c] = 0
+		}
+		if c < 0 {
+			return l
+		}
+	}
+}
+
+func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node {
+	var like, base *Node // a node of the right type, and η without the inner effects [1 or B, n]
+	switch {
+	case w != nil:
+		like = w
+		_, width := l.v.Dims()
+		base = Einsum("bw,nw->bn", w, table2(w, l.v.RawMatrix().Data, len(l.y), width))
+	case factor != nil:
+		like = factor[0][0]
+		base = vector(like, make([]float64, len(l.y)))
+	default:
+		like = logNoise
+		base = vector(like, make([]float64, len(l.y)))
+	}
+	if l.offset != nil {
+		base = Add(base, vector(like, l.offset))
+	}
+	y := vector(like, l.y)
+	normaliser := l.row.normaliser(l.y)
+	if factor == nil {
+		return AddScalar(ReduceSum(l.row.log(y, base, logNoise), -1), normaliser)
+	}
+	q := len(factor)
+	effects := make([]*Node, q) // of unit effects on each row [B, n]
+	for c := range q {
+		for a := c; a < q; a++ {
+			if factor[a][c] != nil {
+				effects[c] = addTo(effects[c], Mul(vector(like, l.z[a]), factor[a][c]))
+			}
+		}
+	}
+	member := table2(like, l.member, len(l.y), l.levels)
+	predictor := func(base *Node, effects, u []*Node) *Node { // η with effects u [B, J]
+		for c := range q {
+			base = Add(base, Mul(effects[c], Einsum("bj,nj->bn", u[c], member)))
+		}
+		return base
+	}
+	perLevel := func(x *Node) *Node { return Einsum("bn,nj->bj", x, member) }
+
+	mode, lower, logDiagonal := l.modes(StopGradient(base), stopAll(effects), y, stopOf(logNoise), predictor, perLevel)
+	terms := make([]*Node, len(l.nodes))
+	var largest *Node
+	for k, t := range l.nodes {
+		// u = mode + √2 L⁻ᵀ t
+		u := make([]*Node, q)
+		for a := q - 1; a >= 0; a-- {
+			value := MulScalar(OnesLike(mode[a]), math.Sqrt2*t[a])
+			for b := a + 1; b < q; b++ {
+				value = Sub(value, Mul(lower[b][a], u[b]))
+			}
+			u[a] = Div(value, lower[a][a])
+		}
+		prior := ScalarZero(like.Graph(), like.DType())
+		for a := range q {
+			u[a] = StopGradient(Add(u[a], mode[a]))
+			prior = Add(prior, MulScalar(Square(u[a]), -0.5))
+		}
+		terms[k] = AddScalar(Add(perLevel(l.row.log(y, predictor(base, effects, u), logNoise)), prior), l.weight[k])
+		if largest == nil {
+			largest = StopGradient(terms[k])
+		} else {
+			largest = Max(largest, StopGradient(terms[k]))
+		}
+	}
+	var sum *Node
+	for _, term := range terms {
+		sum = addTo(sum, Exp(Sub(term, largest)))
+	}
+	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
+	each := AddScalar(Sub(Add(largest, Log(sum)), logDiagonal), float64(q)*(math.Ln2/2-halfLog2Pi))
+	return AddScalar(ReduceSum(each, -1), normaliser)
+}
+
+// modes finds the mode of the effects of each level, q nodes [B, J], the Cholesky factor of the
+// curvature there, and the logarithm of its determinant.
+func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, predictor func(base *Node, effects, u []*Node) *Node, perLevel func(*Node) *Node) (
+	u []*Node, lower [][]*Node, logDiagonal *Node) {
+	q := len(effects)
+	u = make([]*Node, q)
+	for c := range u {
+		u[c] = ZerosLike(perLevel(Mul(effects[c], ZerosLike(base))))
+	}
+	for step := 0; ; step++ {
+		slope, curvature := l.row.working(y, predictor(base, effects, u), logNoise)
+		hessian, gradient := make([][]*Node, q), make([]*Node, q)
+		for a := range q {
+			gradient[a] = Sub(perLevel(Mul(effects[a], slope)), u[a])
+			hessian[a] = make([]*Node, a+1)
+			for b := range a + 1 {
+				hessian[a][b] = perLevel(Mul(Mul(effects[a], effects[b]), curvature))
+				if a == b {
+					hessian[a][a] = AddScalar(hessian[a][a], 1)
+				}
+			}
+		}
+		var white []*Node
+		logDiagonal, white, lower = whiten(hessian, gradient)
+		if step == modeSteps {
+			break
+		}
+		for a := q - 1; a >= 0; a-- { // L⁻ᵀ
+			value := white[a]
+			for b := a + 1; b < q; b++ {
+				value = Sub(value, Mul(lower[b][a], gradient[b]))
+			}
+			gradient[a] = Div(value, lower[a][a])
+		}
+		for c := range q {
+			u[c] = StopGradient(Add(u[c], MinScalar(MaxScalar(gradient[c], -longestStep), longestStep)))
+		}
+	}
+	for a := range lower {
+		for b := range lower[a] {
+			lower[a][b] = StopGradient(lower[a][b])
+		}
+	}
+	return u, lower, StopGradient(logDiagonal)
+}
+
+func stopAll(nodes []*Node) []*Node {
+	stopped := make([]*Node, len(nodes))
+	for i, node := range nodes {
+		stopped[i] = StopGradient(node)
+	}
+	return stopped
+}
+
+func stopOf(node *Node) *Node {
+	if node == nil {
+		return nil
+	}
+	return StopGradient(node)
+}

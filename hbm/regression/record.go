@@ -1,0 +1,198 @@
+package regression
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Record is everything that a run was asked for, with what is needed to repeat or
+// continue it.
+type Record struct {
+	rundir.Header
+	Frame FrameOptions `json:"frame"`
+	Model Options      `json:"model"`
+	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
+	Family string        `json:"family,omitempty"`
+	Flow   cosmic.Config `json:"flow"`
+	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	Steps  int           `json:"steps,omitempty"`
+	Batch  int           `json:"batch,omitempty"`
+	// Encoding and Members are those of Config and of FamilyRun.
+	Encoding int `json:"encoding,omitempty"`
+	Members  int `json:"members,omitempty"`
+	// Amortize is the number of simulated tables in a training step of a family that is to infer
+	// from other tables, and Shape is what those must have in common with this; 0 and nil for all
+	// other runs.
+	Amortize int    `json:"amortize,omitempty"`
+	Shape    *Shape `json:"shape,omitempty"`
+	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
+	TrainedBy string `json:"trained_by,omitempty"`
+	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at
+	// every model.
+	CertifyDraws int      `json:"certify_draws,omitempty"`
+	Seed         uint64   `json:"seed"`
+	Seconds      *Seconds `json:"seconds,omitempty"`
+}
+
+// Write stores the record in a run directory.
+func (r *Record) Write(dir string) error {
+	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), r)
+}
+
+// ReadRecord reads the record of a run directory.
+func ReadRecord(dir string) (*Record, error) {
+	var record Record
+	if err := rundir.ReadRecord(dir, &record); err != nil {
+		return nil, err
+	}
+	return &record, nil
+}
+
+// Regression reads the table and builds the posterior. A record with a fingerprint insists on it:
+// the table must not have changed since the run began. One without gets it, and what zeros of the
+// model stand for.
+func (r *Record) Regression() (*Regression, error) {
+	data, err := r.Table()
+	if err != nil {
+		return nil, err
+	}
+	frame, err := NewFrame(data, r.Frame)
+	if err != nil {
+		return nil, err
+	}
+	regression, err := New(frame, r.Model)
+	if err != nil {
+		return nil, err
+	}
+	r.Model = regression.Options
+	return regression, nil
+}
+
+// FitConfig is the training that the record asks for, without what only concerns its progress and
+// files. Zeros of the record become what they stand for.
+func (r *Record) FitConfig(regression *Regression) vti.Config {
+	fit := regression.Training(vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
+	r.Flow, r.Steps, r.Batch = fit.Flow.WithDefaults(), fit.Steps, fit.Batch
+	if r.CertifyDraws == 0 && regression.Frame.Response != GaussianResponse {
+		r.CertifyDraws = quadratureDraws
+	}
+	return fit
+}
+
+// PlateFamily is the family of plates that the record asks for; false if it is MarginalFamily.
+func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
+	if r.Family == "" || r.Family == MarginalFamily {
+		return 0, false, nil
+	}
+	family, err = hbm.ParseFamily(r.Family)
+	return family, err == nil, err
+}
+
+// FamilyRun is FitConfig for a family of plates.
+func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
+	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
+	r.Flow, r.Steps = fit.Flow, fit.Steps
+	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}}
+}
+
+// writeTables writes result.json and the tables of a result to a run directory.
+func (r *Result) writeTables(dir string) error {
+	summaries := func(list []Summary) [][]string {
+		rows := [][]string{{"name", "mean", "sd", "q025", "q975"}}
+		for _, s := range list {
+			rows = append(rows, []string{s.Name, s.Mean.Text(), s.SD.Text(), s.Q025.Text(), s.Q975.Text()})
+		}
+		return rows
+	}
+	varying := [][]string{{"group", "level", "term", "rows", "mean", "sd", "q025", "q975", "pooling"}}
+	for _, v := range r.Varying {
+		varying = append(varying, []string{v.Group, v.Level, v.Term, strconv.Itoa(v.Rows), v.Mean.Text(), v.SD.Text(), v.Q025.Text(), v.Q975.Text(), v.Pooling.Text()})
+	}
+	checks := [][]string{{"statistic", "observed", "mean", "sd", "p"}}
+	for _, c := range r.Checks {
+		checks = append(checks, []string{c.Statistic, c.Observed.Text(), c.Mean.Text(), c.SD.Text(), c.P.Text()})
+	}
+	files := map[string][][]string{"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs), "varying.csv": varying, "checks.csv": checks}
+	if len(r.Terms) > 0 {
+		terms := [][]string{{"term", "state", "prob", "se", "q"}}
+		for _, t := range r.Terms {
+			terms = append(terms, []string{t.Term, t.State, t.Prob.Text(), t.SE.Text(), t.Q.Text()})
+		}
+		models := [][]string{{"code", "formula", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat"}}
+		for _, m := range r.Models {
+			models = append(models, []string{m.Code, m.Formula, m.Q.Text(), m.Certified.Text(), m.SE.Text(), m.LogEvidence.Text(), m.LogEvidenceSE.Text(), m.KHat.Text()})
+		}
+		files["terms.csv"], files["models.csv"] = terms, models
+	}
+	for name, rows := range files {
+		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
+			return err
+		}
+	}
+	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
+}
+
+// Files of draws in a run directory: the same in two formats.
+const (
+	DrawsParquet = "draws.parquet"
+	DrawsCSV     = "draws.csv"
+)
+
+// mostDrawnLevels bounds the effects of levels whose draws are written.
+const mostDrawnLevels = 1000
+
+// writeDraws writes posterior draws in the units of the table: population effects, standard
+// deviations, and effects of levels unless they are very many.
+func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) error {
+	header := draws.Header{Kind: draws.IID, Cards: r.space.cards, Seed: seed}
+	for _, q := range r.questions {
+		header.Sites = append(header.Sites, q.name)
+	}
+	for _, c := range r.Frame.Columns {
+		header.Coordinates = append(header.Coordinates, c.Name)
+	}
+	header.Coordinates = append(header.Coordinates, r.sdNames()...)
+	levels := 0
+	for _, g := range r.groups {
+		levels += g.effects()
+	}
+	if levels <= mostDrawnLevels {
+		for _, g := range r.groups {
+			for at := range g.effects() {
+				header.Coordinates = append(header.Coordinates, g.Columns[at/len(g.Levels)].Name+" | "+g.Name+"="+g.Levels[at%len(g.Levels)])
+			}
+		}
+	}
+	file := &draws.Draws{Header: header}
+	file.LogP, file.LogQ = s.logP, s.logQ
+	for k, code := range s.codes {
+		file.Codes = append(file.Codes, code...)
+		if s.effects != nil {
+			file.Theta = append(file.Theta, s.effects.RawRowView(k)...)
+		}
+		if s.sds != nil {
+			file.Theta = append(file.Theta, s.sds.RawRowView(k)...)
+		}
+		if levels <= mostDrawnLevels {
+			for _, varying := range s.varying {
+				file.Theta = append(file.Theta, varying.RawRowView(k)...)
+			}
+		}
+	}
+	return errors.Join(
+		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
+		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
+	)
+}

@@ -1,0 +1,346 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/hbm/formula"
+)
+
+// logNoiseSD is the prior standard deviation of log σ, whose mean is log sd(y).
+const logNoiseSD = 2
+
+// Regression is a frame with priors: the posterior of population effects β, standard deviations and
+// correlations of varying effects, and noise, for one model or, with Select, for every choice of
+// terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
+//
+//	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
+//	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
+//
+// where L is the Cholesky factor of the correlations. The effects u of the grouping with the most
+// of them are integrated out; those of others are coordinates.
+type Regression struct {
+	Frame   *Frame
+	Options Options
+
+	y           []float64  // [n] on the working scale
+	offset      []float64  // [n] of responses that are not continuous, or nil
+	x           *mat.Dense // [n, P] on the working scale, or nil
+	yMean, ySD  float64
+	xMean, xSD  []float64
+	groups      []*varyingGroup
+	inner       *varyingGroup // whose effects are integrated out; nil if nothing varies
+	coordinates []coordinate
+	noise       int // the coordinate of log σ, or −1
+	space       *effectSpace
+	questions   []question
+	logJacobian float64 // from the density of the working response to that of the table's
+	likelihood  groupedLikelihood
+	anchors     *anchors // of each model, once known
+	prepared    bool     // by Prepare
+}
+
+// varyingGroup is a grouping on the working scale.
+type varyingGroup struct {
+	*Grouping
+	z   *mat.Dense // [n, q]
+	zSD []float64
+	sd  []int // coordinate of each standard deviation [q]
+	// coordinates of partial correlations [q][q], below the diagonal; −1 where there is none
+	partial [][]int
+	// the first coordinate of the effects u, column by column, level by level; −1 if they are
+	// integrated out
+	first int
+}
+
+// effects is the number of effects of all levels.
+func (g *varyingGroup) effects() int { return len(g.Levels) * len(g.Columns) }
+
+// coordinateKind says what a coordinate means.
+type coordinateKind int
+
+const (
+	populationCoordinate coordinateKind = iota // β
+	sdCoordinate                               // τ of a standard deviation; see scaleMap
+	partialCoordinate                          // z of a partial correlation; see partialMap
+	noiseCoordinate                            // log σ
+	effectCoordinate                           // u
+)
+
+// coordinate is what is known of a coordinate of θ.
+type coordinate struct {
+	kind coordinateKind
+	name string
+	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial
+	// correlation, and unit is c of the scaleMap of a standard deviation.
+	mean, sd, beta, unit float64
+}
+
+// New puts priors on a frame.
+func New(f *Frame, opt Options) (*Regression, error) {
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	r := &Regression{Frame: f, Options: opt.withDefaults(), noise: -1, yMean: 0, ySD: 1}
+	if err := r.scale(); err != nil {
+		return nil, err
+	}
+	r.layOut()
+	if err := r.ask(); err != nil {
+		return nil, err
+	}
+	if f.Response != GaussianResponse && r.inner != nil && len(r.inner.Columns) >= len(quadratureNodes) {
+		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
+	}
+	r.likelihood = r.newLikelihood()
+	return r, nil
+}
+
+// newLikelihood is the density of the response with the effects of the inner grouping integrated
+// out: in closed form, or by quadrature.
+func (r *Regression) newLikelihood() groupedLikelihood {
+	if r.Frame.Response == GaussianResponse {
+		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
+	}
+	return newQuadratureRows(r.rowDensity(), r, quadratureNodes)
+}
+
+// rowDensity is the density of a row of a response that is not gaussian.
+func (r *Regression) rowDensity() rowDensity {
+	switch r.Frame.Response {
+	case PoissonResponse:
+		return poissonRow{}
+	case LogisticResponse:
+		return logisticRow{}
+	case StudentResponse:
+		return studentRow{r.Options.Degrees}
+	}
+	return gaussianRow{}
+}
+
+// scale brings the data to the working scale.
+func (r *Regression) scale() error {
+	f := r.Frame
+	intercept := f.Formula.HasIntercept()
+	r.y, r.offset = slices.Clone(f.Y), f.Offset
+	if f.Response.Continuous() {
+		if f.Offset != nil {
+			for i := range r.y {
+				r.y[i] -= f.Offset[i]
+			}
+			r.offset = nil
+		}
+		r.yMean, r.ySD = centreAndSpread(r.y, intercept)
+		if !usableSpread(r.ySD) {
+			return fmt.Errorf("%s: response %s: its spread is %v, too large or too small to work with; rescale it", f.Path, f.Formula.Response, r.ySD)
+		}
+		for i := range r.y {
+			r.y[i] = (r.y[i] - r.yMean) / r.ySD
+		}
+		r.logJacobian = -float64(len(r.y)) * math.Log(r.ySD)
+	}
+	r.xMean, r.xSD = make([]float64, len(f.Columns)), slices.Repeat([]float64{1}, len(f.Columns))
+	if f.X != nil {
+		r.x = mat.DenseCopyOf(f.X)
+		for j, c := range f.Columns {
+			if c.Name != formula.InterceptName {
+				values := mat.Col(nil, j, f.X)
+				r.xMean[j], r.xSD[j] = centreAndSpread(values, intercept)
+				if !usableSpread(r.xSD[j]) {
+					return fmt.Errorf("%s: %s: its spread is %v, too large or too small to work with; rescale it", f.Path, c.Name, r.xSD[j])
+				}
+				scaleColumn(r.x, j, r.xMean[j], r.xSD[j])
+			}
+		}
+	}
+	for _, g := range f.Groupings {
+		group := &varyingGroup{Grouping: g, z: mat.DenseCopyOf(g.Z), first: -1}
+		for c := range g.Columns {
+			sd := varyingSpread(mat.Col(nil, c, g.Z))
+			if !usableSpread(sd) {
+				return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
+			}
+			group.zSD = append(group.zSD, sd)
+			scaleColumn(group.z, c, 0, sd)
+		}
+		r.groups = append(r.groups, group)
+		if r.inner == nil || group.effects() > r.inner.effects() {
+			r.inner = group
+		}
+	}
+	if f.SE == nil {
+		return nil
+	}
+	for i, se := range f.SE { // rows of unit noise
+		weight := r.ySD / se
+		r.logJacobian += math.Log(weight)
+		r.y[i] *= weight
+		if r.x != nil {
+			scaleRow(r.x, i, weight)
+		}
+		for _, g := range r.groups {
+			scaleRow(g.z, i, weight)
+		}
+	}
+	return nil
+}
+
+func scaleRow(m *mat.Dense, i int, by float64) {
+	row := m.RawRowView(i)
+	for j := range row {
+		row[j] *= by
+	}
+}
+
+// scaleColumn takes the mean from a column and divides by the standard deviation.
+func scaleColumn(m *mat.Dense, j int, mean, sd float64) {
+	rows, _ := m.Dims()
+	for i := range rows {
+		m.Set(i, j, (m.At(i, j)-mean)/sd)
+	}
+}
+
+// varyingSpread is what a varying column is divided by: its standard deviation, unless it is made
+// of zeros and ones.
+func varyingSpread(values []float64) float64 {
+	if zerosAndOnes(values) {
+		return 1
+	}
+	_, sd := centreAndSpread(values, true)
+	if !(sd > 0) {
+		_, sd = centreAndSpread(values, false)
+	}
+	return sd
+}
+
+// centreAndSpread returns mean and standard deviation, or zero and root mean square.
+func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
+	if centre {
+		return stat.MeanStdDev(values, nil)
+	}
+	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
+}
+
+// usableSpread tells whether dividing by it keeps full precision.
+func usableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
+
+func zerosAndOnes(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != 0 && v != 1 })
+}
+
+// layOut numbers the coordinates.
+func (r *Regression) layOut() {
+	add := func(c coordinate) int {
+		r.coordinates = append(r.coordinates, c)
+		return len(r.coordinates) - 1
+	}
+	for _, c := range r.Frame.Columns {
+		sd, mean := r.Options.CoefficientScale, 0.0
+		if c.Name == formula.InterceptName {
+			sd = r.Options.InterceptScale
+			if p := r.Options.Intercept; p != nil {
+				mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
+			}
+		}
+		add(coordinate{kind: populationCoordinate, name: c.Name, mean: mean, sd: sd})
+	}
+	for _, g := range r.groups {
+		q := len(g.Columns)
+		for _, c := range g.Columns {
+			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: "sd(" + c.Name + " | " + g.Name + ")", unit: r.Options.SDScale}))
+		}
+		for a := range q {
+			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
+			for b := range a {
+				if r.Frame.Correlated(g.Grouping, a, b) {
+					// LKJ(η) as partial correlations given the b columns before: Beta(β, β) on (−1,
+					// 1) (Lewandowski, Kurowicka and Joe 2009).
+					g.partial[a][b] = add(coordinate{kind: partialCoordinate, name: "cor(" + g.Columns[b].Name + ", " + g.Columns[a].Name + " | " + g.Name + ")",
+						beta: r.Options.Correlation + float64(blockSize(r.Frame, g, a)-2-blockPlace(r.Frame, g, a, b))/2})
+				}
+			}
+		}
+	}
+	if r.Frame.Response.Continuous() && r.Frame.SE == nil {
+		r.noise = add(coordinate{kind: noiseCoordinate, name: "log sigma", sd: logNoiseSD})
+	}
+	for _, g := range r.groups {
+		if g == r.inner {
+			continue
+		}
+		g.first = len(r.coordinates)
+		for _, c := range g.Columns {
+			for _, level := range g.Levels {
+				add(coordinate{kind: effectCoordinate, name: "u(" + c.Name + " | " + g.Name + "=" + level + ")", sd: 1})
+			}
+		}
+	}
+}
+
+// blockSize is the number of columns that column a is correlated with, itself included, and
+// blockPlace the place of b among them.
+func blockSize(f *Frame, g *varyingGroup, a int) (size int) {
+	for b := range g.Columns {
+		if a == b || f.Correlated(g.Grouping, a, b) {
+			size++
+		}
+	}
+	return size
+}
+
+func blockPlace(f *Frame, g *varyingGroup, a, b int) (place int) {
+	for c := range b {
+		if f.Correlated(g.Grouping, a, c) {
+			place++
+		}
+	}
+	return place
+}
+
+// Dim is D, the number of coordinates.
+func (r *Regression) Dim() int { return len(r.coordinates) }
+
+// LogJacobian turns log evidences of the working response into those of the response in the units
+// of the table.
+func (r *Regression) LogJacobian() float64 { return r.logJacobian }
+
+// Priors describes likelihood and priors in one line each, in the units of the table.
+func (r *Regression) Priors() []string {
+	f, unit := r.Frame, r.ySD
+	likelihood := "likelihood: " + f.Response.String()
+	switch {
+	case f.SE != nil:
+		likelihood += " with known standard errors"
+	case f.Response == StudentResponse:
+		likelihood += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %d²)", r.Options.Degrees, unit, logNoiseSD)
+	case f.Response == GaussianResponse:
+		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %d²)", unit, logNoiseSD)
+	}
+	lines := []string{likelihood}
+	for j, c := range f.Columns {
+		if c.Name == formula.InterceptName {
+			prior := r.coordinates[j]
+			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
+		} else {
+			lines = append(lines, fmt.Sprintf("effect of %s: ~ N(0, %.4g²)", c.Name, r.Options.CoefficientScale*unit/r.xSD[j]))
+		}
+	}
+	correlated := false
+	for _, g := range r.groups {
+		for c, column := range g.Columns {
+			lines = append(lines, fmt.Sprintf("sd of %s by %s: ~ %s(%.4g)", column.Name, g.Name, r.Options.SDPrior, r.Options.SDScale*unit/g.zSD[c]))
+			correlated = correlated || slices.Max(g.partial[c]) >= 0
+		}
+	}
+	if correlated {
+		lines = append(lines, fmt.Sprintf("correlations: ~ LKJ(%g)", r.Options.Correlation))
+	}
+	if r.Options.Select {
+		lines = append(lines, "terms: in with probability 1/2, and if in varying by a group with probability 1/2; an interaction needs the terms it is made of")
+	}
+	return lines
+}

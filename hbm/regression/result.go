@@ -1,0 +1,261 @@
+package regression
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/report"
+)
+
+// Figure is a float64 that JSON shows as null when it is not finite.
+type Figure = report.Number
+
+// Result is the answer in the user's words: the object that --json prints.
+type Result struct {
+	Command string       `json:"command"`
+	Version string       `json:"version"`
+	Seed    *uint64      `json:"seed,omitempty"`
+	Backend string       `json:"backend,omitempty"`
+	Family  string       `json:"family"`
+	Data    FrameSummary `json:"data"`
+	Effects []Summary    `json:"effects"`
+	// standard deviations and correlations of varying effects, and σ
+	SDs     []Summary      `json:"sds"`
+	Varying []LevelSummary `json:"varying"`
+	// ELBO is the mean over the last report of training, LogEvidence that of all models together,
+	// in nats and for the response in the units of the table.
+	ELBO          *Figure      `json:"elbo,omitempty"`
+	LogEvidence   *Figure      `json:"log_evidence,omitempty"`
+	LogEvidenceSE *Figure      `json:"log_evidence_se,omitempty"`
+	Certificate   *Certificate `json:"certificate,omitempty"`
+	// Terms are the probabilities of the states of each term, and Models the models, with a
+	// selection only.
+	Terms   []TermState    `json:"terms,omitempty"`
+	Models  []ModelSummary `json:"models,omitempty"`
+	Checks  []CheckSummary `json:"checks,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
+	Steps   int            `json:"steps,omitempty"`
+	Seconds Seconds        `json:"seconds"`
+	Weights int            `json:"weights,omitempty"` // numbers that training moves
+	RunDir  string         `json:"run_dir,omitempty"`
+}
+
+// FrameSummary says what was analysed.
+type FrameSummary struct {
+	Rows    int            `json:"rows"`
+	Formula string         `json:"formula"`
+	Groups  []GroupSummary `json:"groups,omitempty"`
+}
+
+// GroupSummary is the size of a grouping.
+type GroupSummary struct {
+	Name   string `json:"name"`
+	Levels int    `json:"levels"`
+}
+
+// Summary is the posterior of one number, in the units of the table. With a selection it is
+// averaged over models, in those without it being zero.
+type Summary struct {
+	Name string `json:"name"`
+	Mean Figure `json:"mean"`
+	SD   Figure `json:"sd"`
+	Q025 Figure `json:"q025"`
+	Q975 Figure `json:"q975"`
+}
+
+// LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is
+// from that of the population.
+type LevelSummary struct {
+	Group string `json:"group"`
+	Level string `json:"level"`
+	Term  string `json:"term"`
+	Mean  Figure `json:"mean"`
+	SD    Figure `json:"sd"`
+	Q025  Figure `json:"q025"`
+	Q975  Figure `json:"q975"`
+	// Rows is the number of rows of the level; Pooling the share of the variance of its effect that
+	// they leave, from 0, they say all, to 1, all is from the other levels.
+	Rows    int    `json:"rows"`
+	Pooling Figure `json:"pooling"`
+}
+
+// TermState is the probability of what a model may answer about a term: "absent", "pooled", or
+// "varying by" groups.
+type TermState struct {
+	Term  string `json:"term"`
+	State string `json:"state"`
+	Prob  Figure `json:"prob"`
+	SE    Figure `json:"se"`
+	Q     Figure `json:"q"`
+}
+
+// ModelSummary is one model.
+type ModelSummary struct {
+	Code          string  `json:"code"` // one digit for each selectable term
+	Formula       string  `json:"formula"`
+	Q             *Figure `json:"q,omitempty"`
+	Certified     Figure  `json:"certified"`
+	SE            Figure  `json:"se"`
+	LogEvidence   *Figure `json:"log_evidence,omitempty"`
+	LogEvidenceSE *Figure `json:"log_evidence_se,omitempty"`
+	KHat          *Figure `json:"khat,omitempty"`
+}
+
+// Certificate is the verdict of importance weighting.
+type Certificate struct {
+	Verdict string `json:"verdict"` // trusted, doubtful or failed
+	KHat    Figure `json:"khat"`
+	ESS     Figure `json:"ess"`
+	// of tempered chains, if they gave the answer because weights could not; KHat is null then
+	RHat          *Figure  `json:"rhat,omitempty"`
+	Draws         int      `json:"draws"`
+	ModelsChecked int      `json:"models_checked"`
+	Reasons       []string `json:"reasons,omitempty"`
+}
+
+// Seconds are wall-clock times.
+type Seconds struct {
+	Train   float64 `json:"train"`
+	Certify float64 `json:"certify"`
+	Total   float64 `json:"total"`
+}
+
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
+func (r *Result) ExitStatus() int {
+	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
+		return 3
+	}
+	return 0
+}
+
+func figure(x float64) *Figure {
+	f := Figure(x)
+	return &f
+}
+
+// listedRegressionModels is how many models a result lists.
+const listedModels = 1000
+
+// fill puts a certificate and a sample into the user's words.
+func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
+	result.Certificate = &Certificate{
+		Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+	}
+	if c.RHat > 0 {
+		result.Certificate.RHat = figure(c.RHat)
+	}
+	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
+	r.fillSample(result, s)
+	if r.Options.Select {
+		r.fillSelection(result, c)
+	}
+}
+
+// fillSample puts a sample into the user's words.
+func (r *Regression) fillSample(result *Result, s *posteriorSample) {
+	for j, column := range r.Frame.Columns {
+		result.Effects = append(result.Effects, summarizeColumn(s.effects, j, column.Name))
+	}
+	for j, name := range r.sdNames() {
+		result.SDs = append(result.SDs, summarizeColumn(s.sds, j, name))
+	}
+	for i, g := range r.groups {
+		for at := range g.effects() {
+			column, level := at/len(g.Levels), at%len(g.Levels)
+			one := summarizeColumn(s.varying[i], at, "")
+			result.Varying = append(result.Varying, LevelSummary{
+				Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name, Mean: one.Mean, SD: one.SD, Q025: one.Q025, Q975: one.Q975,
+				Rows: g.Counts[level], Pooling: r.poolingOf(g, s, i, at),
+			})
+		}
+	}
+	result.Checks = r.checks(s)
+}
+
+// fillSelection puts what a certificate says about terms and models into the user's words.
+func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
+	names := r.groupNames()
+	for site, q := range r.questions {
+		probability, se := c.Frequencies(q.outcomes(), func(code []int32) []int { return []int{int(code[site])} })
+		underQ := make([]float64, q.outcomes())
+		for _, model := range c.Models {
+			underQ[model.Code[site]] += model.Q
+		}
+		for outcome := range q.outcomes() {
+			result.Terms = append(result.Terms, TermState{q.name, q.state(int32(outcome), names), Figure(probability[outcome]), Figure(se[outcome]), Figure(underQ[outcome])})
+		}
+	}
+	for _, model := range c.Models[:min(len(c.Models), listedModels)] {
+		if math.IsInf(r.space.logPrior[r.index(model.Code)], -1) {
+			continue
+		}
+		result.Models = append(result.Models, ModelSummary{
+			Code: codeText(model.Code), Formula: r.FormulaOf(model.Code), Q: figure(model.Q), Certified: Figure(model.Certified), SE: Figure(model.SE),
+			LogEvidence: figure(model.LogEvidence + r.logJacobian), LogEvidenceSE: figure(model.LogEvidenceSE), KHat: figure(model.KHat),
+		})
+	}
+}
+
+// poolingOf is the share of the variance of an effect that the data leave. Effects that were not
+// drawn given the rest have posterior over prior variance.
+func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) Figure {
+	if g == r.inner && s.pooling != nil {
+		return Figure(s.pooling[i][at])
+	}
+	if s.varying[i] == nil {
+		return Figure(math.NaN())
+	}
+	n, _ := s.varying[i].Dims()
+	column := at / len(g.Levels)
+	place := slices.Index(r.sdNames(), "sd("+g.Columns[column].Name+" | "+g.Name+")")
+	var first, second, prior float64
+	for k := range n {
+		x, sd := s.varying[i].At(k, at), s.sds.At(k, place)
+		first += x
+		second += x * x
+		prior += sd * sd
+	}
+	return Figure((second - first*first/float64(n)) / prior)
+}
+
+// codeText writes a code as digits, separated where an answer has more than one.
+func codeText(code []int32) string {
+	parts := make([]string, len(code))
+	separator := ""
+	for i, outcome := range code {
+		parts[i] = strconv.Itoa(int(outcome))
+		if outcome > 9 {
+			separator = ","
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
+// summarizeColumn is the posterior of a column of equally weighted draws.
+func summarizeColumn(draws *mat.Dense, column int, name string) Summary {
+	if draws == nil {
+		missing := Figure(math.NaN())
+		return Summary{name, missing, missing, missing, missing}
+	}
+	values := mat.Col(nil, column, draws)
+	slices.SortFunc(values, cmp.Compare[float64])
+	n := float64(len(values))
+	mean, squares := 0.0, 0.0
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		squares += (v - mean) * (v - mean) / n
+	}
+	quantile := func(level float64) Figure {
+		return Figure(values[min(len(values)-1, int(math.Ceil(level*n))-1)])
+	}
+	return Summary{name, Figure(mean), Figure(math.Sqrt(squares)), quantile(0.025), quantile(0.975)}
+}

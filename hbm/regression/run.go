@@ -1,0 +1,226 @@
+package regression
+
+import (
+	gocontext "context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Training that suits a regression: flows start at the normal approximation of each model.
+const (
+	defaultSteps      = 400
+	defaultBatch      = 1024
+	quadratureBatch   = 256 // each draw costs as many densities of rows as there are nodes
+	quadratureDraws   = 1 << 15
+	defaultLayers     = 3
+	studentSteps      = 800
+	notableQuadrature = 0.02 // nats
+)
+
+// Training fills in what the problem decides where fit leaves it open.
+func (r *Regression) Training(fit vti.Config) vti.Config {
+	set := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	steps, batch := defaultSteps, defaultBatch
+	if r.Frame.Response != GaussianResponse {
+		batch = quadratureBatch
+	}
+	if r.Frame.Response == StudentResponse {
+		steps = studentSteps
+	}
+	set(&fit.Steps, steps)
+	set(&fit.Batch, batch)
+	set(&fit.Flow.Layers, defaultLayers)
+	return fit
+}
+
+// DefaultFlow is the family of flows that suits the problem: splines, which can follow the skewed
+// posteriors of standard deviations; affine ones where there are many coordinates.
+func (r *Regression) DefaultFlow() cosmic.Kind {
+	if r.Dim() > cosmic.MaxCoupledDim {
+		return cosmic.Affine
+	}
+	return cosmic.Spline
+}
+
+// Run says how [Regression.Run] works.
+type Run struct {
+	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss that
+	// Progress hears of is that of the response in its own units.
+	Fit vti.Config
+	// Certify configures certification.
+	Certify vti.CertifyConfig
+	// Dir is the run directory; it must exist.
+	Dir string
+}
+
+// Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
+// draws and plots to the run directory.
+//
+// When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
+// Run with Fit.Resume set continues from there.
+func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
+	started := time.Now()
+	fit := r.Training(cfg.Fit)
+	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
+	rows, err := startTrace(&fit.Resume, fit.Checkpoint, cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var traceErr error
+	fit.Progress = func(info vti.Info) {
+		info.Loss -= r.logJacobian
+		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
+			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
+			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+		}))
+		if cfg.Fit.Progress != nil {
+			cfg.Fit.Progress(info)
+		}
+	}
+	if err := r.Prepare(ctx, device); err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	posterior, err := vti.Fit(ctx, device, r.Target(), fit)
+	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+		return nil, err
+	}
+	trained := time.Now()
+	certificate, err := posterior.Certify(ctx, cfg.Certify)
+	if err != nil {
+		return nil, err
+	}
+	certified := time.Now()
+
+	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
+	result.ELBO, result.Steps, result.Weights = figure(-rows.Loss), posterior.Steps(), posterior.Weights()
+	sample := r.sample(certificate.Sample, fit.Seed)
+	r.fill(result, certificate, sample)
+	if err := r.noteQuadrature(device, certificate, result); err != nil {
+		return nil, err
+	}
+	result.Seconds = Seconds{Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds()}
+	return result, r.writeResult(result, sample)
+}
+
+// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping are
+// integrated out, and one flow learns everything else.
+const MarginalFamily = "marginal"
+
+// newResult is a result without an answer.
+func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir string) *Result {
+	return &Result{Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
+}
+
+// writeResult writes draws, plots and tables to the run directory.
+func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
+	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
+}
+
+// CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if
+// there is none.
+func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
+	if _, err := os.Stat(fit.Checkpoint); err != nil {
+		return err
+	}
+	if err := r.Prepare(ctx, device); err != nil {
+		return err
+	}
+	_, err := vti.Load(device, r.Target(), fit)
+	return err
+}
+
+// startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run
+// that was stopped before its first checkpoint starts again.
+func startTrace(resume *bool, checkpoint, dir string) (*rundir.Trace, error) {
+	lastStep := 0
+	if *resume {
+		info, err := vti.ReadCheckpointInfo(checkpoint)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			*resume = false
+		case err != nil:
+			return nil, err
+		default:
+			lastStep = info.Step
+		}
+	}
+	if err := atomicfile.Sweep(dir); err != nil {
+		return nil, err
+	}
+	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
+}
+
+// summary says what is analysed.
+func (r *Regression) summary() FrameSummary {
+	s := FrameSummary{Rows: r.Frame.Rows(), Formula: r.Frame.Formula.String()}
+	for _, g := range r.groups {
+		s.Groups = append(s.Groups, GroupSummary{g.Name, len(g.Levels)})
+	}
+	return s
+}
+
+// finerNodes check quadratureNodes.
+var finerNodes = []int{1, 25, 14, 8}
+
+// noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the
+// answer: it compares log densities of a few draws with those of a finer rule.
+func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, result *Result) error {
+	rule, ok := r.likelihood.(*quadratureRows)
+	if !ok || r.inner == nil {
+		return nil
+	}
+	const draws = 8
+	chosen := choose(c.Sample.Weight, draws, stream.Rand(*result.Seed, "hbm/quadrature"))
+	if len(chosen) < draws {
+		return nil
+	}
+	var codes []int32
+	var theta []float64
+	for _, i := range chosen {
+		codes = append(codes, c.Sample.Codes[i]...)
+		theta = append(theta, c.Sample.Theta.RawRowView(i)...)
+	}
+	finer := *r
+	finer.likelihood = newQuadratureRows(rule.row, r, finerNodes)
+	exec, err := NewExec(device.Backend(), func(codes, theta *Node) *Node {
+		mask := r.space.Mask(codes)
+		return Sub(Target{&finer}.LogJoint(codes, mask, theta), Target{r}.LogJoint(codes, mask, theta))
+	})
+	if err != nil {
+		return err
+	}
+	out, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, draws, len(r.space.cards)), tensors.FromFlatDataAndDimensions(theta, draws, r.Dim()))
+	if err != nil {
+		return fmt.Errorf("checking the quadrature: %w", err)
+	}
+	if out[0].DType() != dtypes.Float64 {
+		return fmt.Errorf("checking the quadrature: expected %s, found %s", dtypes.Float64, out[0].DType())
+	}
+	loss := 0.0
+	for _, difference := range tensors.MustCopyFlatData[float64](out[0]) {
+		loss += math.Abs(difference) / draws
+	}
+	if !(loss < notableQuadrature) {
+		result.Notes = append(result.Notes, fmt.Sprintf("a finer quadrature over the effects by %s changes log densities by %.2g: log evidences are that uncertain beside their standard errors", r.inner.Name, loss))
+	}
+	return nil
+}

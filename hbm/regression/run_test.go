@@ -1,0 +1,212 @@
+package regression
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/table"
+)
+
+// runRegression runs a regression with settings that train quickly.
+func runRegression(t testing.TB, f *Frame, opt Options, fit vti.Config) (*Result, string) {
+	t.Helper()
+	device, err := gpu.Open(gpu.Auto)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	r := newRegression(t, f, opt)
+	fit.Flow.Kind = r.DefaultFlow()
+	dir := t.TempDir()
+	result, err := r.Run(context.Background(), device, Run{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}, Dir: dir})
+	require.NoError(t, err)
+	return result, dir
+}
+
+func find(t testing.TB, list []Summary, name string) Summary {
+	t.Helper()
+	for _, s := range list {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no %q among %v", name, list)
+	return Summary{}
+}
+
+// Eight schools under the priors of the reference posterior (posteriordb): means within 0.1 sd of
+// 10,000 reference draws, sds within a tenth.
+func TestEightSchools(t *testing.T) {
+	f := frameOfFile(t, "eight_schools.csv", FrameOptions{Formula: "y ~ 1 + (1 | school)", SE: "sigma"})
+	unit := newRegression(t, f, Options{}).ySD
+	opt := Options{Intercept: &NormalPrior{Mean: 0, SD: 5}, SDPrior: HalfCauchySD, SDScale: 5 / unit}
+	result, _ := runRegression(t, f, opt, vti.Config{Steps: 150, Batch: 512, Seed: 3})
+	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+	reference, err := table.ReadFile(filepath.Join("..", "..", "testdata", "eight_schools_reference.csv"))
+	require.NoError(t, err)
+	names, err := reference.Lookup("parameter")
+	require.NoError(t, err)
+	want := map[string][2]float64{}
+	for row := range reference.Rows() {
+		mean, err := reference.Lookup("mean")
+		require.NoError(t, err)
+		sd, err := reference.Lookup("sd")
+		require.NoError(t, err)
+		want[names.Text(row)] = [2]float64{mean.Values[row], sd.Values[row]}
+	}
+	check := func(name string, mean, sd Figure) {
+		assert.InDelta(t, want[name][0], float64(mean), 0.1*want[name][1], name)
+		assert.InDelta(t, want[name][1], float64(sd), 0.1*want[name][1], name)
+	}
+	mu := find(t, result.Effects, formula.InterceptName)
+	check("mu", mu.Mean, mu.SD)
+	tau := find(t, result.SDs, "sd((Intercept) | school)")
+	check("tau", tau.Mean, tau.SD)
+	for k, v := range result.Varying { // theta = mu + effect
+		name := "theta" + strconv.Itoa(k+1)
+		assert.InDelta(t, want[name][0], float64(mu.Mean+v.Mean), 0.1*want[name][1], name)
+	}
+}
+
+// Effects of levels: for a gaussian response their moments are those of the normal distribution of
+// all effects given θ, written out.
+func TestEffectsGivenTheRest(t *testing.T) {
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g) + (1 | h)"}), Options{})
+	mask, theta := r.space.masks[0], make([]float64, r.Dim())
+	for j := range theta {
+		theta[j] = 0.25 * float64(j%4-1)
+	}
+	eta, sigma, factor := r.predictorAt(mask, theta), r.noiseAt(theta), r.factorAt(r.inner, mask, theta)
+	rows := r.innerRows()
+	random := stream.Rand(4, "effects")
+	for level := range r.inner.Levels {
+		// u ~ N(0, I), y = η + Z Λ u + noise: precision I + Λᵀ Zᵀ Z Λ / σ².
+		q := len(factor)
+		effects := mat.NewDense(len(rows[level]), q, nil)
+		residual := mat.NewVecDense(len(rows[level]), nil)
+		for k, i := range rows[level] {
+			residual.SetVec(k, r.y[i]-eta[i])
+			for c := range q {
+				for a := c; a < q; a++ {
+					effects.Set(k, c, effects.At(k, c)+r.inner.z.At(i, a)*factor[a][c])
+				}
+			}
+		}
+		var precision, covariance mat.Dense
+		precision.Mul(effects.T(), effects)
+		for a := range q {
+			for b := range q {
+				precision.Set(a, b, precision.At(a, b)/(sigma*sigma))
+			}
+			precision.Set(a, a, precision.At(a, a)+1)
+		}
+		require.NoError(t, covariance.Inverse(&precision))
+		var right, mean mat.VecDense
+		right.MulVec(effects.T(), residual)
+		mean.MulVec(&covariance, &right)
+		mean.ScaleVec(1/(sigma*sigma), &mean)
+		const n = 4000
+		sums, squares := make([]float64, q), make([]float64, q)
+		for range n {
+			u, c := r.drawEffects(rows[level], eta, factor, sigma, random)
+			require.InDelta(t, covariance.At(0, 0), c.At(0, 0), 1e-9)
+			for a := range q {
+				sums[a] += u[a] / n
+				squares[a] += u[a] * u[a] / n
+			}
+		}
+		for a := range q {
+			sd := math.Sqrt(covariance.At(a, a))
+			// five standard errors: false alarms below 1e-5
+			assert.InDelta(t, mean.AtVec(a), sums[a], 5*sd/math.Sqrt(n))
+			assert.InDelta(t, sd, math.Sqrt(squares[a]-sums[a]*sums[a]), 5*sd/math.Sqrt(2*n))
+		}
+	}
+}
+
+// Effects of a response that is not gaussian: moments against a grid.
+func TestEffectsOfCounts(t *testing.T) {
+	r := newRegression(t, frameOf(t, counts18, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}), Options{})
+	mask, theta := r.space.masks[0], make([]float64, r.Dim())
+	theta[0], theta[2] = 0.8, 1.5
+	eta, factor := r.predictorAt(mask, theta), r.factorAt(r.inner, mask, theta)
+	rows := r.innerRows()[1]
+	var mass, first, second float64
+	for u := -6.0; u < 6; u += 0.01 {
+		logDensity := -u * u / 2
+		for _, i := range rows {
+			logDensity += poissonRow{}.logAt(r.y[i], eta[i]+factor[0][0]*u, 1)
+		}
+		mass += math.Exp(logDensity)
+		first += u * math.Exp(logDensity)
+		second += u * u * math.Exp(logDensity)
+	}
+	mean, sd := first/mass, math.Sqrt(second/mass-first*first/mass/mass)
+	random := stream.Rand(4, "effects")
+	const n = 6000
+	sum, squares := 0.0, 0.0
+	for range n {
+		u, _ := r.drawEffects(rows, eta, factor, 1, random)
+		sum += u[0] / n
+		squares += u[0] * u[0] / n
+	}
+	// resampling 24 candidates leaves about a hundredth
+	assert.InDelta(t, mean, sum, 5*sd/math.Sqrt(n)+0.01*sd)
+	assert.InDelta(t, sd, math.Sqrt(squares-sum*sum), 0.06*sd)
+}
+
+// A run leaves what it says, and its numbers are those of the classical fit where data say nearly
+// all.
+func TestRegressionRun(t *testing.T) {
+	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
+	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+	// ExactLogEvidence gives −891.41
+	assert.InDelta(t, -890.8-0.6, float64(*result.LogEvidence), 0.1)
+	assert.InDelta(t, float64(*result.LogEvidence), float64(*result.ELBO), 0.3)
+	intercept, days := find(t, result.Effects, "(Intercept)"), find(t, result.Effects, "Days")
+	assert.InDelta(t, 251.4, float64(intercept.Mean), 1.5)
+	assert.InDelta(t, 10.47, float64(days.Mean), 0.35)
+	assert.InDelta(t, 1.6, float64(days.SD), 0.25)
+	assert.InDelta(t, 25.8, float64(find(t, result.SDs, "sigma").Mean), 0.6)
+	assert.Greater(t, float64(find(t, result.SDs, "sd(Days | Subject)").Q025), 3.0)
+	require.Len(t, result.Varying, 36)
+	for _, v := range result.Varying {
+		assert.Equal(t, 10, v.Rows)
+		assert.True(t, v.Pooling > 0.02 && v.Pooling < 0.6, v)
+	}
+	for _, c := range result.Checks {
+		assert.True(t, c.P > 0.01 && c.P < 0.99, c)
+	}
+	for _, name := range []string{"result.json", "posterior.vti", "trace.csv", "effects.csv", "sds.csv", "varying.csv", "checks.csv", "draws.csv", "draws.parquet",
+		"caterpillar-1-Subject.svg", "caterpillar-1-Subject.png", "caterpillar-2-Subject.svg", "caterpillar-2-Subject.png"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		assert.Positive(t, info.Size(), name)
+	}
+	kept, err := draws.Read(filepath.Join(dir, "draws.parquet"))
+	require.NoError(t, err)
+	require.Len(t, kept.Coordinates, 2+4+36)
+	mean := 0.0
+	for i := range len(kept.LogP) {
+		mean += kept.Values(i)[1] / float64(len(kept.LogP))
+	}
+	assert.InDelta(t, float64(days.Mean), mean, 1e-9)
+	written, err := table.ReadFile(filepath.Join(dir, "effects.csv"))
+	require.NoError(t, err)
+	column, err := written.Lookup("mean")
+	require.NoError(t, err)
+	assert.Equal(t, strconv.FormatFloat(float64(days.Mean), 'g', 6, 64), strconv.FormatFloat(column.Values[1], 'g', 6, 64))
+}

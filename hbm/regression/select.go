@@ -1,0 +1,285 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/space"
+)
+
+// question is what a model answers about a term: whether it is there, and by which groupings it
+// varies. It is a site of a model's code.
+type question struct {
+	name string
+	term formula.Term
+	// population tells that the formula has it as a population term, optional that it may be
+	// absent: the intercept may not.
+	population, optional bool
+	// groups are the groupings by which the formula lets it vary.
+	groups []int
+}
+
+// outcomes is the number of answers: absent if that can be, and for each set of groupings present
+// and varying by these.
+func (q question) outcomes() int {
+	count := 1 << len(q.groups)
+	if q.optional {
+		count++
+	}
+	return count
+}
+
+// answer decodes an outcome: whether the population term is there, and as bits the groupings by
+// which it varies.
+func (q question) answer(outcome int32) (in bool, varies uint) {
+	if q.optional {
+		if outcome == 0 {
+			return false, 0
+		}
+		return true, uint(outcome - 1)
+	}
+	return q.population, uint(outcome)
+}
+
+// state puts an outcome into words.
+func (q question) state(outcome int32, names []string) string {
+	in, varies := q.answer(outcome)
+	var by []string
+	for k, g := range q.groups {
+		if varies>>k&1 == 1 {
+			by = append(by, names[g])
+		}
+	}
+	switch {
+	case len(by) > 0:
+		return "varying by " + strings.Join(by, " and ")
+	case in:
+		return "pooled"
+	}
+	return "absent"
+}
+
+// maxRegressionModels is the largest number of models that a selection may have: each is weighed on
+// its own.
+const maxModels = 1 << 16
+
+// ask makes the questions and the space of their answers. Without Select there is one model:
+// everything is there and varies.
+func (r *Regression) ask() error {
+	source := r.Frame.Formula
+	if r.Options.Select {
+		var terms []formula.Term
+		terms = formula.Union(terms, source.Terms)
+		for _, v := range source.Varying {
+			terms = formula.Union(terms, v.Terms)
+		}
+		for _, term := range terms {
+			q := question{name: term.Name(), term: term, population: formula.Index(source.Terms, term) >= 0}
+			q.optional = q.population && len(term) > 0
+			for i, g := range r.groups {
+				for _, c := range g.Columns {
+					if source.Varying[c.Varying].Terms[c.Term].Same(term) {
+						q.groups = append(q.groups, i)
+						break
+					}
+				}
+			}
+			if q.outcomes() > 1 {
+				r.questions = append(r.questions, q)
+			}
+		}
+		if len(r.questions) == 0 {
+			return fmt.Errorf("%s: the formula has no term to select: only an intercept", r.Frame.Path)
+		}
+	}
+	cards := []int{1}
+	if len(r.questions) > 0 {
+		cards = nil
+		for _, q := range r.questions {
+			cards = append(cards, q.outcomes())
+		}
+	}
+	count, ok := space.CountCodes(cards)
+	if !ok || count > maxModels {
+		return fmt.Errorf("%s: the terms of the formula make more than %d models to select from: leave terms out", r.Frame.Path, maxModels)
+	}
+	r.space = &effectSpace{cards: cards, logPrior: make([]float64, count)}
+	total := 0.0
+	for index, code := range space.All(cards) {
+		r.space.masks = append(r.space.masks, r.maskOf(code))
+		r.space.logPrior[index] = r.logPriorOf(code)
+		total += math.Exp(r.space.logPrior[index])
+	}
+	for index := range r.space.logPrior {
+		r.space.logPrior[index] -= math.Log(total)
+	}
+	return nil
+}
+
+// has tells whether a model has a population term.
+func (r *Regression) has(code []int32, term formula.Term) bool {
+	for s, q := range r.questions {
+		if q.term.Same(term) {
+			in, _ := q.answer(code[s])
+			return in
+		}
+	}
+	return true
+}
+
+// varies tells whether a term varies by a grouping in a model.
+func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
+	for s, q := range r.questions {
+		if !q.term.Same(term) {
+			continue
+		}
+		_, varies := q.answer(code[s])
+		for k, g := range q.groups {
+			if g == group {
+				return varies>>k&1 == 1
+			}
+		}
+	}
+	return true
+}
+
+// logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
+// part of an interaction take away: a term is in with probability ½, and, if it is in, varies by
+// each of its groupings with probability ½.
+func (r *Regression) logPriorOf(code []int32) float64 {
+	logPrior := 0.0
+	for s, q := range r.questions {
+		in, _ := q.answer(code[s])
+		if q.optional {
+			logPrior -= math.Ln2
+		}
+		if in || !q.population {
+			logPrior -= float64(len(q.groups)) * math.Ln2
+		}
+		if !in || !q.optional {
+			continue
+		}
+		for _, part := range r.Frame.Formula.Terms {
+			if len(part) > 0 && len(part) < len(q.term) && q.term.Contains(part) && !r.has(code, part) {
+				return math.Inf(-1)
+			}
+		}
+	}
+	return logPrior
+}
+
+// maskOf tells which coordinates a model uses.
+func (r *Regression) maskOf(code []int32) []bool {
+	mask := make([]bool, len(r.coordinates))
+	for j := range mask {
+		mask[j] = r.coordinates[j].kind == noiseCoordinate
+	}
+	for j, c := range r.Frame.Columns {
+		mask[j] = r.has(code, r.Frame.Formula.Terms[c.Term])
+	}
+	for i, g := range r.groups {
+		in := make([]bool, len(g.Columns))
+		for c, column := range g.Columns {
+			in[c] = r.varies(code, r.Frame.Formula.Varying[column.Varying].Terms[column.Term], i)
+			mask[g.sd[c]] = in[c]
+			for b := range c {
+				if at := g.partial[c][b]; at >= 0 {
+					mask[at] = in[b] && in[c]
+				}
+			}
+			if g.first >= 0 {
+				for level := range g.Levels {
+					mask[g.first+c*len(g.Levels)+level] = in[c]
+				}
+			}
+		}
+	}
+	return mask
+}
+
+// codes lists the models by their index.
+func (r *Regression) codes() [][]int32 {
+	codes := make([][]int32, len(r.space.masks))
+	for index := range codes {
+		codes[index] = space.Decode(r.space.cards, index, nil)
+	}
+	return codes
+}
+
+// index is the place of a model among all.
+func (r *Regression) index(code []int32) int { return space.Encode(r.space.cards, code) }
+
+// groupNames are the names of the groupings.
+func (r *Regression) groupNames() []string {
+	names := make([]string, len(r.groups))
+	for i, g := range r.groups {
+		names[i] = g.Name
+	}
+	return names
+}
+
+// FormulaOf writes the model of a code as a formula.
+func (r *Regression) FormulaOf(code []int32) string {
+	source := r.Frame.Formula
+	f := &formula.Formula{Response: source.Response, Offsets: source.Offsets}
+	for _, term := range source.Terms {
+		if r.has(code, term) {
+			f.Terms = append(f.Terms, term)
+		}
+	}
+	for place, v := range source.Varying {
+		kept := formula.Varying{Group: v.Group}
+		for i, g := range r.groups {
+			if !g.Group.Same(v.Group) {
+				continue
+			}
+			for _, term := range v.Terms {
+				if r.varies(code, term, i) {
+					kept.Terms = append(kept.Terms, term)
+				}
+			}
+		}
+		if len(kept.Terms) > 0 {
+			kept.Independent = source.Varying[place].Independent && len(kept.Terms) > 1
+			f.Varying = append(f.Varying, kept)
+		}
+	}
+	return f.String()
+}
+
+// effectSpace is the space of a regression's models, few enough to list.
+type effectSpace struct {
+	cards    []int
+	masks    [][]bool  // of each model, by its index
+	logPrior []float64 // of each model, normalised
+}
+
+var _ space.RowMasker = (*effectSpace)(nil)
+
+// Cards returns the number of answers to each question.
+func (s *effectSpace) Cards() []int { return s.cards }
+
+// Dim returns the number of coordinates.
+func (s *effectSpace) Dim() int { return len(s.masks[0]) }
+
+// Mask returns the coordinates in use: codes [B, S] -> [B, D].
+func (s *effectSpace) Mask(codes *graph.Node) *graph.Node {
+	space.AssertCodes("hbm.Regression.Mask", codes, len(s.cards))
+	return graph.Gather(graph.Const(codes.Graph(), s.masks), graph.InsertAxes(space.Index(s.cards, codes), -1))
+}
+
+// MaskRow is the host twin of Mask for one code.
+func (s *effectSpace) MaskRow(code []int32, dst []bool) []bool {
+	return append(dst[:0], s.masks[space.Encode(s.cards, code)]...)
+}
+
+// logProb is log p(m): codes [B, S] -> [B] float64.
+func (s *effectSpace) logProb(codes *graph.Node) *graph.Node {
+	index := graph.InsertAxes(space.Index(s.cards, codes), -1)
+	return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), s.logPrior), index), dtypes.Float64)
+}

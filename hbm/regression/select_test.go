@@ -1,0 +1,122 @@
+package regression
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
+)
+
+// Which terms of the radon formula matter: certified probabilities and evidences of all twelve
+// models agree with quadrature over their standard deviations.
+func TestSelectionAgreesWithEnumeration(t *testing.T) {
+	r := newRegression(t, frameOfFile(t, "radon.csv", FrameOptions{Formula: "log_radon ~ floor + log_uppm + (1 + floor | county)"}), Options{Select: true})
+	device, err := gpu.Open(gpu.Auto)
+	require.NoError(t, err)
+	defer device.Close()
+	ctx := context.Background()
+	require.NoError(t, r.Prepare(ctx, device))
+	posterior, err := vti.Fit(ctx, device, r.Target(), vti.Config{Steps: 200, Batch: 512, Flow: cosmic.Config{Kind: cosmic.Spline, Layers: 3}, Seed: 1})
+	require.NoError(t, err)
+	certificate, err := posterior.Certify(ctx, vti.CertifyConfig{})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.Len(t, certificate.Models, 12)
+
+	// the others are improbable by a factor e^18 and more; quadrature over them takes long
+	likely := certificate.Models[:6]
+	assert.Less(t, certificate.Models[6].Certified, 1e-12)
+	exact, logMass := make([]float64, len(likely)), make([]float64, len(likely))
+	for i, model := range likely {
+		exact[i], err = r.ExactLogEvidence(model.Code, 7)
+		require.NoError(t, err)
+		logMass[i] = exact[i] + r.space.logPrior[space.Encode(r.space.cards, model.Code)]
+	}
+	total := logSumOf(logMass)
+	for i, model := range likely {
+		probability := math.Exp(logMass[i] - total)
+		// Seven nodes are exact to 0.05 where the standard deviation of a slope is nearly zero.
+		assert.InDelta(t, probability, model.Certified, 5*model.SE+0.02, r.FormulaOf(model.Code))
+		assert.InDelta(t, exact[i], model.LogEvidence+r.LogJacobian(), 5*model.LogEvidenceSE+0.05, r.FormulaOf(model.Code))
+	}
+	assert.Equal(t, "log_radon ~ 1 + floor + log_uppm + (1 + floor | county)", r.FormulaOf(certificate.Models[0].Code))
+}
+
+// The questions of a formula, and which models they allow.
+func TestQuestions(t *testing.T) {
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true})
+	names := r.groupNames()
+	states := map[string][]string{}
+	for _, q := range r.questions {
+		for outcome := range q.outcomes() {
+			states[q.name] = append(states[q.name], q.state(int32(outcome), names))
+		}
+	}
+	assert.Equal(t, map[string][]string{
+		"(Intercept)": {"pooled", "varying by g", "varying by h", "varying by g and h"},
+		"x":           {"absent", "pooled", "varying by g", "varying by h", "varying by g and h"},
+		"z":           {"absent", "pooled", "varying by g"},
+		"x:z":         {"absent", "pooled"},
+	}, states)
+	allowed := 0
+	for index, code := range r.codes() {
+		if math.IsInf(r.space.logPrior[index], -1) {
+			assert.Contains(t, r.FormulaOf(code), "x:z")
+			continue
+		}
+		allowed++
+	}
+	assert.Equal(t, 4*5*3+4*4*2, allowed, "the interaction needs x and z")
+	assert.Equal(t, "y ~ 1", r.FormulaOf(make([]int32, 4)))
+	full := r.codes()[len(r.codes())-1]
+	assert.Equal(t, "y ~ 1 + x + z + x:z + (1 + x | g) + (1 + x | h) + (0 + z | g)", r.FormulaOf(full))
+	probability := func(event func(code []int32) bool) (sum float64) {
+		for index, code := range r.codes() {
+			if event(code) {
+				sum += math.Exp(r.space.logPrior[index])
+			}
+		}
+		return sum
+	}
+	in := probability(func(code []int32) bool { return r.has(code, r.questions[1].term) })
+	assert.InDelta(t, probability(func(code []int32) bool {
+		return r.has(code, r.questions[1].term) && r.varies(code, r.questions[1].term, 1)
+	}), in/2, 1e-12)
+
+	alone := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ 1 + (0 + x | g)"}), Options{Select: true})
+	require.Len(t, alone.questions, 1)
+	assert.Equal(t, "absent", alone.questions[0].state(0, alone.groupNames()))
+	_, err := New(frameOf(t, grouped18, FrameOptions{Formula: "y ~ 1"}), Options{Select: true})
+	require.ErrorContains(t, err, "no term to select")
+}
+
+func TestRegressionOptions(t *testing.T) {
+	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ x"})
+	for want, opt := range map[string]Options{
+		"coefficient scale: expected a positive number": {CoefficientScale: -1},
+		"degrees of freedom: expected a positive":       {Degrees: math.Inf(1)},
+		"unknown prior of standard deviations 7":        {SDPrior: 7},
+	} {
+		_, err := New(f, opt)
+		require.ErrorContains(t, err, want)
+	}
+	for p := HalfNormalSD; p <= ExponentialSD; p++ {
+		text, err := p.MarshalText()
+		require.NoError(t, err)
+		var back SDPrior
+		require.NoError(t, back.UnmarshalText(text))
+		require.Equal(t, p, back)
+	}
+	_, err := ParseSDPrior("flat")
+	require.ErrorContains(t, err, "expected half-normal, half-cauchy or exponential")
+	lines := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g)"}), Options{Select: true}).Priors()
+	require.Len(t, lines, 7)
+	require.Contains(t, lines[3], "sd of (Intercept) by g: ~ half-normal(1.863)")
+}
