@@ -22,13 +22,13 @@ const (
 
 // anneal moves the draws of a batch, whose reference draws are z and whose log ratios ρ are given,
 // and returns their log weights. z is changed.
-func (w *weigher) anneal(codes []int32, z, ratio []float64) ([]float64, error) {
+func anneal(e *evaluator, random *rand.Rand, codes []int32, z, ratio []float64) ([]float64, error) {
 	logWeights := make([]float64, len(ratio))
 	for k := range annealSteps {
 		for row := range logWeights {
 			logWeights[row] += ratio[row] * (inverseTemperature(k+1) - inverseTemperature(k))
 		}
-		if err := w.posterior.move(w.random, codes, z, ratio, inverseTemperature(k+1)); err != nil {
+		if err := moveReference(e, random, codes, z, ratio, inverseTemperature(k+1)); err != nil {
 			return nil, fmt.Errorf("annealing: %w", err)
 		}
 	}
@@ -42,10 +42,10 @@ func inverseTemperature(k int) float64 {
 	return share * share
 }
 
-// move takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ
+// moveReference takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ
 // [B].
-func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
-	sites, dim, batch := len(p.target.Space().Cards()), p.target.Space().Dim(), p.config.Batch
+func moveReference(e *evaluator, random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
+	batch, sites, dim := e.sizes()
 	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
 	for i := range momentum {
 		momentum[i] = random.NormFloat64()
@@ -55,7 +55,7 @@ func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, b
 		// from 0.1 to 0.8 posterior scales, whatever suits the place
 		epsilon[row] = 0.1 * math.Pow(8, random.Float64())
 	}
-	outputs, err := p.run("anneal", p.hamiltonianGraph, tensors.FromFlatDataAndDimensions(codes, batch, sites),
+	outputs, err := e.run("anneal", hamiltonianGraph(e), tensors.FromFlatDataAndDimensions(codes, batch, sites),
 		tensors.FromFlatDataAndDimensions(z, batch, dim), tensors.FromFlatDataAndDimensions(momentum, batch, dim),
 		tensors.FromFlatDataAndDimensions(uniform, batch), tensors.FromFlatDataAndDimensions(epsilon, batch, 1), tensors.FromScalar(beta))
 	if err != nil {
@@ -66,37 +66,37 @@ func (p *Posterior) move(random *rand.Rand, codes []int32, z, ratio []float64, b
 	return nil
 }
 
-// hamiltonianGraph takes one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant in the
-// active coordinates of z. All inputs are float64: z and momentum [B,D], uniform [B], epsilon
-// [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
-func (p *Posterior) hamiltonianGraph(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
-	sp := p.target.Space()
-	mask, feats := sp.Mask(codes), p.features(codes)
-	used := ConvertDType(mask, z.DType())
-	momentum = Mul(momentum, used)
-	evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
-		// no gradient passes through earlier steps; none would reach the stopped node itself
-		z = Identity(StopGradient(z))
-		narrow := ConvertDType(z, p.config.DType)
-		_, logQ, logJoint := pushGraph(ctx, p.flow, p.target, codes, mask, feats, narrow)
-		logReference := farReference.logDensity(used, z)
-		// logJoint − logQ + log N(z) is the density pulled back through the flow.
-		ratio = Sub(Add(toFloat64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)
-		logDensity = Add(logReference, Mul(beta, ratio))
-		return ratio, logDensity, Mul(Gradient(ReduceAllSum(logDensity), z)[0], used)
+// hamiltonianGraph is the graph of one Hamiltonian Monte Carlo step that leaves r exp(βρ) invariant
+// in the active coordinates of z. All inputs are float64: z and momentum [B,D], uniform [B],
+// epsilon [B,1], beta scalar. It returns the new z [B,D] and ρ [B].
+func hamiltonianGraph(e *evaluator) func(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
+	return func(ctx *Context, codes, z, momentum, uniform, epsilon, beta *Node) []*Node {
+		mask := e.target.Space().Mask(codes)
+		used := ConvertDType(mask, z.DType())
+		momentum = Mul(momentum, used)
+		evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
+			// no gradient passes through earlier steps; none would reach the stopped node itself
+			z = Identity(StopGradient(z))
+			_, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype))
+			logReference := farReference.logDensity(used, z)
+			// logJoint − logQ + log N(z) is the density pulled back through the flow.
+			ratio = Sub(Add(toFloat64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)
+			logDensity = Add(logReference, Mul(beta, ratio))
+			return ratio, logDensity, Mul(Gradient(ReduceAllSum(logDensity), z)[0], used)
+		}
+		oldRatio, oldDensity, gradient := evaluate(z)
+		energy := func(momentum *Node) *Node { return MulScalar(ReduceSum(Square(momentum), -1), 0.5) }
+		moved, velocity := z, momentum
+		var ratio, density *Node
+		for range leapfrogSteps {
+			velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
+			moved = Add(moved, Mul(epsilon, velocity))
+			ratio, density, gradient = evaluate(moved)
+			velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
+		}
+		logAccept := Sub(Sub(density, energy(velocity)), Sub(oldDensity, energy(momentum)))
+		// false where the proposal is not finite
+		accept := LogicalAnd(IsFinite(ratio), LessThan(Log(uniform), logAccept))
+		return []*Node{Where(accept, moved, z), Where(accept, ratio, oldRatio)}
 	}
-	oldRatio, oldDensity, gradient := evaluate(z)
-	energy := func(momentum *Node) *Node { return MulScalar(ReduceSum(Square(momentum), -1), 0.5) }
-	moved, velocity := z, momentum
-	var ratio, density *Node
-	for range leapfrogSteps {
-		velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
-		moved = Add(moved, Mul(epsilon, velocity))
-		ratio, density, gradient = evaluate(moved)
-		velocity = Add(velocity, Mul(MulScalar(epsilon, 0.5), gradient))
-	}
-	logAccept := Sub(Sub(density, energy(velocity)), Sub(oldDensity, energy(momentum)))
-	// false where the proposal is not finite
-	accept := LogicalAnd(IsFinite(ratio), LessThan(Log(uniform), logAccept))
-	return []*Node{Where(accept, moved, z), Where(accept, ratio, oldRatio)}
 }

@@ -41,7 +41,7 @@ type Certificate struct {
 	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude,
 	// or in an incomplete certificate all that were drawn.
 	ModelsChecked int
-	// Complete tells whether that is every model of the space, each weighed on its own. Otherwise
+	// Complete reports whether that is every model of the space, each weighed on its own. Otherwise
 	// models were drawn from q(m) and weighed jointly.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
@@ -72,6 +72,15 @@ type ModelEstimate struct {
 	KHat float64
 	// Draws is the number of draws behind the estimate.
 	Draws int
+}
+
+// estimatesOf starts an estimate of every model, of which nothing is known but the code.
+func estimatesOf(codes [][]int32) []ModelEstimate {
+	models := make([]ModelEstimate, len(codes))
+	for i, code := range codes {
+		models[i].Code = code
+	}
+	return models
 }
 
 // WeightedSample are draws (m, θ) with weights that sum to one.
@@ -237,6 +246,13 @@ func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64
 	j.Evidence(logEvidenceSE)
 	j.NonFinite(nonFinite, draws)
 	return j.Verdict, j.Reasons
+}
+
+// setQ fills in q(m) of the models.
+func (c *Certificate) setQ(logModel []float64) {
+	for i, value := range logModel {
+		c.Models[i].Q = math.Exp(value)
+	}
 }
 
 // sortModels orders by certified probability, the largest first; ties by code, so that the order is

@@ -1,24 +1,19 @@
 package vti
 
 import (
-	gocontext "context"
+	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
 )
 
-// Chains that check a certificate, or take its place: tempered reversible-jump chains on the target
-// itself (package rjmcmc), which know nothing of q and find the modes that no draw of q reaches.
+// How long chains check a certificate, or take its place. Chosen by hand: not tuned.
 const (
-	checkChains       = 64
-	checkTemperatures = 12
-	checkBurnIn       = 600
-	checkThin         = 4
+	checkBurnIn = 600
 	// One iteration of the chains stands for so many plain draws: more beyond fewDraws, as an
 	// iteration moves every copy of every chain and costs more than these draws do.
 	drawsPerIteration     = 32
@@ -33,33 +28,27 @@ const (
 	rareOutcome = 0.01
 )
 
-// chainSeed is a seed for chains of the given name: not the seed itself, so that chains the caller
-// runs with that are independent of these.
-func (p *Posterior) chainSeed(name string) uint64 { return stream.Rand(p.config.Seed, name).Uint64() }
-
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their
 // evidence comes from the ladder of temperatures.
-func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	starts, err := p.startsOfChains()
+func certifyByChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+	settings, err := chainConfig(e, "certify/chains")
 	if err != nil {
 		return nil, err
 	}
-	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*checkThin)
-	settings := rjmcmc.Config{
-		Chains: checkChains, Temperatures: checkTemperatures, BurnIn: min(checkBurnIn, iterations), Iterations: iterations, Thin: checkThin, Seed: p.chainSeed("certify/chains"), Starts: starts,
-		Enough: func(chains *rjmcmc.Result) bool {
-			worst := p.worstOf(chains)
-			return worst.RHat <= enoughRHat && worst.ESS >= enoughESS
-		},
+	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
+	settings.BurnIn, settings.Iterations = min(checkBurnIn, iterations), iterations
+	settings.Enough = func(chains *rjmcmc.Result) bool {
+		worst := worstOf(e.target.Space(), chains)
+		return worst.RHat <= enoughRHat && worst.ESS >= enoughESS
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
 	}
-	chains, err := rjmcmc.Run(ctx, p.device.Backend(), p.target, settings)
+	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
 	if err != nil {
 		return nil, err
 	}
-	worst := p.worstOf(chains)
+	worst := worstOf(e.target.Space(), chains)
 	if math.IsNaN(worst.RHat) {
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
@@ -75,67 +64,26 @@ func (p *Posterior) certifyByChains(ctx gocontext.Context, cfg CertifyConfig) (*
 		sample.Group = append(sample.Group, draw%chains.Chains)
 	}
 	sample.LogP = chains.LogDensity
-	if sample.LogQ, err = p.LogProb(sample.Codes, sample.Theta); err != nil {
+	if sample.LogQ, err = e.logProb(sample.Codes, sample.Theta); err != nil {
 		return nil, err
 	}
-	random := stream.Rand(p.config.Seed, "certify/proposed")
+	random := e.random("certify/proposed")
 	for len(c.Proposed) < chains.Draws() {
-		codes, err := p.drawCodes(random)
+		codes, err := e.drawCodes(random)
 		if err != nil {
 			return nil, err
 		}
-		for sites := chains.Sites; len(codes) > 0; codes = codes[sites:] {
-			c.Proposed = append(c.Proposed, codes[:sites:sites])
-		}
+		c.Proposed = append(c.Proposed, rowsOf(codes, chains.Sites)...)
 	}
 	c.gather()
-	return c, p.conclude(c)
-}
-
-// startsOfChains are models in which chains start: nil for those that package rjmcmc draws, from
-// sparse to dense, and draws from q(m) if the prior excludes most of such models (as heredity
-// does). Chains that all start nearly empty learn too little of the posterior in burn-in.
-func (p *Posterior) startsOfChains() ([][]int32, error) {
-	cards, random := p.target.Space().Cards(), stream.Rand(p.config.Seed, "certify/starts")
-	if _, lists := p.target.Space().(lister); lists {
-		return nil, nil
-	}
-	drawn := make([]ModelEstimate, checkChains)
-	for i := range drawn {
-		drawn[i].Code = make([]int32, len(cards))
-		for site, card := range cards {
-			drawn[i].Code[site] = int32(random.IntN(card))
-		}
-	}
-	logPrior, err := p.logPriorOf(drawn)
-	if err != nil {
-		return nil, err
-	}
-	excluded := 0
-	for _, value := range logPrior {
-		if math.IsInf(value, -1) {
-			excluded++
-		}
-	}
-	if 2*excluded < len(drawn) {
-		return nil, nil
-	}
-	codes, err := p.drawCodes(random)
-	if err != nil {
-		return nil, err
-	}
-	var starts [][]int32
-	for sites := len(cards); len(codes) > 0; codes = codes[sites:] {
-		starts = append(starts, codes[:sites:sites])
-	}
-	return starts, nil
+	return c, c.conclude(e)
 }
 
 // worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
 // of every outcome that is neither rare nor nearly certain.
-func (p *Posterior) worstOf(chains *rjmcmc.Result) rjmcmc.Summary {
+func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 	worst := chains.LogDensitySummary()
-	outcomes, members := p.outcomes()
+	outcomes, members := outcomesOf(sp)
 	counts := make([]int, outcomes)
 	of := make([][]int, chains.Draws())
 	for draw := range of {
@@ -166,8 +114,8 @@ func (p *Posterior) worstOf(chains *rjmcmc.Result) rjmcmc.Summary {
 // check weighs a certificate against tempered chains and returns the one to believe. Weights that
 // chains confirm stay, since they are the more precise; weights that claim trust without being
 // confirmed lose it.
-func (p *Posterior) check(ctx gocontext.Context, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
-	chains, err := p.certifyByChains(ctx, cfg)
+func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
+	chains, err := certifyByChains(ctx, e, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -176,7 +124,7 @@ func (p *Posterior) check(ctx gocontext.Context, weights *Certificate, cfg Certi
 		return weights, nil
 	}
 	switch {
-	case weights.Verdict == Trusted && chains.Verdict == Trusted && p.agree(weights, chains):
+	case weights.Verdict == Trusted && chains.Verdict == Trusted && agree(e.target.Space(), weights, chains):
 		return weights, nil
 	case weights.Verdict == Trusted && chains.Verdict != Trusted:
 		weights.lower(Doubtful, "tempered chains did not confirm it: %s", chains.Reasons[0])
@@ -197,11 +145,11 @@ const (
 )
 
 // agree compares log evidences and the probabilities of all outcomes.
-func (p *Posterior) agree(a, b *Certificate) bool {
+func agree(sp space.Space, a, b *Certificate) bool {
 	if !(math.Abs(a.LogEvidence-b.LogEvidence) <= agreeingEvidence+agreeingErrors*math.Hypot(a.LogEvidenceSE, b.LogEvidenceSE)) {
 		return false
 	}
-	n, members := p.outcomes()
+	n, members := outcomesOf(sp)
 	ofA, seA := a.Frequencies(n, members)
 	ofB, seB := b.Frequencies(n, members)
 	for i := range ofA {
@@ -227,28 +175,3 @@ func (c *Certificate) adopt(other *Certificate) {
 	}
 	c.sortModels()
 }
-
-// chainModels are the models of short tempered chains, drawn from at random.
-type chainModels struct{ *rjmcmc.Result }
-
-// lookBurnIn and lookIterations are enough for a start.
-const (
-	lookBurnIn     = 400
-	lookIterations = 800
-	lookThin       = 4
-)
-
-// lookByChains runs short tempered chains.
-func (p *Posterior) lookByChains(ctx gocontext.Context) (chainModels, error) {
-	starts, err := p.startsOfChains()
-	if err != nil {
-		return chainModels{}, err
-	}
-	chains, err := rjmcmc.Run(ctx, p.device.Backend(), p.target, rjmcmc.Config{
-		Starts: starts, Chains: checkChains, Temperatures: checkTemperatures, BurnIn: lookBurnIn, Iterations: lookIterations, Thin: lookThin, Seed: p.chainSeed("look/chains"),
-	})
-	return chainModels{chains}, err
-}
-
-// pick is the code of a random draw.
-func (c chainModels) pick(random *rand.Rand) []int32 { return c.Codes(random.IntN(c.Draws())) }

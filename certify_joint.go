@@ -1,27 +1,30 @@
 package vti
 
 import (
-	gocontext "context"
+	"context"
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/space"
 )
 
 // conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
 // Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
 // error takes those two for independent.
-func (p *Posterior) conclude(c *Certificate) error {
-	logModel, err := p.logModel(c.Models)
+func (c *Certificate) conclude(e *evaluator) error {
+	codes := make([][]int32, len(c.Models))
+	for i, model := range c.Models {
+		codes[i] = model.Code
+	}
+	logModel, err := e.logModel(codes)
 	if err != nil {
 		return err
 	}
 	c.setQ(logModel)
-	logPrior, err := p.logPriorOf(c.Models)
+	logPrior, err := e.logPrior(codes)
 	if err != nil {
 		return err
 	}
@@ -39,57 +42,53 @@ func (p *Posterior) conclude(c *Certificate) error {
 // certifyJointly weighs draws (m, θ) from r(m) r(θ | m), wider versions of q(m) and q(θ | m), by
 // p(m) η(θ | m). A model's probability is the weight of its draws; a model that r(m) never proposes
 // has none, which k̂ can only hint at.
-func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	dim, batch := p.target.Space().Dim(), p.config.Batch
-	sites := len(p.target.Space().Cards())
+func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+	batch, sites, dim := e.sizes()
 	certificate := &Certificate{}
 	sample := &certificate.Sample
 	total := (cfg.Draws + batch - 1) / batch * batch
 	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
-	random, z := stream.Rand(p.config.Seed, "certify"), make([]float64, batch*dim)
-	reference, nearRows := p.referenceModels()
+	random, z := e.random("certify"), make([]float64, batch*dim)
+	reference, nearRows := referenceModels(e)
 	for start := 0; start < total; start += batch {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
-		codes, err := p.drawCodesFrom("draw wide", reference, random)
+		flat, err := e.drawCodesFrom("draw wide", reference, random)
 		if err != nil {
 			return nil, err
 		}
 		for row := range batch {
 			wideReference.draw(random, z[row*dim:(row+1)*dim])
 		}
-		draws, err := p.push(codes, z)
+		draws, err := e.push(flat, z)
 		if err != nil {
 			return nil, err
 		}
-		rows := make([]ModelEstimate, batch)
-		for i := range rows {
-			rows[i].Code = codes[i*sites : (i+1)*sites : (i+1)*sites]
-		}
-		logPrior, err := p.logPriorOf(rows)
+		codes := rowsOf(flat, sites)
+		logPrior, err := e.logPrior(codes)
 		if err != nil {
 			return nil, err
 		}
-		logModel, err := p.logModel(rows)
+		logModel, err := e.logModel(codes)
 		if err != nil {
 			return nil, err
 		}
-		logReference, err := p.logModelOf("wide models", reference, rows)
+		logReference, err := e.logModelOf("wide models", reference, codes)
 		if err != nil {
 			return nil, err
 		}
-		for i, row := range rows {
+		for i, code := range codes {
 			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logPrior[i] - logReference[i] + draws.logWeight(wideReference, i)
+			logWeight := logPrior[i] - logReference[i] + wideReference.logWeight(draws, i)
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				certificate.NonFinite++
 				logWeight = math.Inf(-1)
 			}
 			logWeights = append(logWeights, logWeight)
-			sample.Codes = append(sample.Codes, row.Code)
+			sample.Codes = append(sample.Codes, code)
 			if i < nearRows {
-				certificate.Proposed = append(certificate.Proposed, row.Code)
+				certificate.Proposed = append(certificate.Proposed, code)
 			}
 			sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
 		}
@@ -102,45 +101,12 @@ func (p *Posterior) certifyJointly(ctx gocontext.Context, cfg CertifyConfig) (*C
 	smoothed := psis.Smooth(logWeights)
 	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
 	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
-	norm := logSumExp(smoothed.LogWeights)
+	norm := logsum.Of(smoothed.LogWeights)
 	for _, logWeight := range smoothed.LogWeights {
 		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
 	}
 	certificate.gather()
-	return certificate, p.conclude(certificate)
-}
-
-// lister is a space of lists of items (space.Lists).
-type lister interface {
-	Items() int
-	Set(code []int32) []int32
-}
-
-// outcomes numbers what a model can have in common with others: the members of a list, or the
-// outcomes of sites other than the first. members lists those of a code.
-func (p *Posterior) outcomes() (n int, members func(code []int32) []int) {
-	if lists, ok := p.target.Space().(lister); ok {
-		return lists.Items(), func(code []int32) (members []int) {
-			for _, item := range lists.Set(code) {
-				members = append(members, int(item))
-			}
-			return members
-		}
-	}
-	cards := p.target.Space().Cards()
-	first := make([]int, len(cards))
-	for site, card := range cards {
-		first[site] = n
-		n += card - 1
-	}
-	return n, func(code []int32) (members []int) {
-		for site, outcome := range code {
-			if outcome > 0 {
-				members = append(members, first[site]+int(outcome)-1)
-			}
-		}
-		return members
-	}
+	return certificate, certificate.conclude(e)
 }
 
 // gather sums the weights of the sample by model.
@@ -162,18 +128,4 @@ func (c *Certificate) gather() {
 		c.Models[k].SE = se[k]
 	}
 	c.ModelsChecked = len(c.Models)
-}
-
-// checkCode fails unless code names a model of the space.
-func checkCode(sp space.Space, code []int32) error {
-	cards := sp.Cards()
-	if len(code) != len(cards) {
-		return fmt.Errorf("expected a code of %d sites, found %d", len(cards), len(code))
-	}
-	for site, outcome := range code {
-		if outcome < 0 || int(outcome) >= cards[site] {
-			return fmt.Errorf("site %d: expected an outcome from 0 to %d, found %d", site, cards[site]-1, outcome)
-		}
-	}
-	return nil
 }

@@ -46,10 +46,11 @@ type Config struct {
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
-	// FromPrior leaves q(m) as it starts, instead of taking a first look at the models (look.go).
+	// FromPrior leaves q(m) as it starts, instead of giving it a warm start by a pilot run
+	// (pilot.go).
 	FromPrior bool
 	// StepsPerLaunch is the number of steps that are compiled into one graph, where no report,
-	// checkpoint or look at the models comes between them; 0 stands for 1. More save the time
+	// checkpoint or pilot run comes between them; 0 stands for 1. More save the time
 	// between launches, which counts on a card when steps are short, and take as many times longer
 	// to compile.
 	StepsPerLaunch int

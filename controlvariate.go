@@ -49,7 +49,7 @@ func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 // scoreLoss is a scalar with the gradient of the expected loss with respect to q(m), and the number
 // of draws that it leaves out: loss and logModel [B], codes [B,S].
 func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, nonFinite *Node) {
-	cfg := &t.posterior.config
+	cfg := &t.config
 	switch cfg.ControlVariate {
 	case Running:
 		return gradest.ScoreFunction(loss, gradest.RunningMean{}.Next(ctx.InAbsPath("/"+trainScope), loss), logModel)
@@ -58,7 +58,7 @@ func (t *trainer) scoreLoss(ctx *Context, codes, loss, logModel *Node) (scalar, 
 		table := cfg.Models.(*modeldist.Categorical)
 		logProbs := table.LogProbs(ctx.In(modelScope), g)
 		// Of the loss log h + log q − log p only log h is not known; its expectation is −μ.
-		expected := Sub(Sub(logProbs, Const(g, t.logPrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
+		expected := Sub(Sub(logProbs, Const(g, t.tablePrior)), t.control.Logits(ctx.InAbsPath(controlScope), g))
 		expected = StopGradient(Where(IsFinite(expected), expected, ZerosLike(expected)))
 		own := Gather(expected, InsertAxes(space.Index(table.Cards(), codes), -1))
 		baseline := Add(own, gradest.LeaveOneOut(Sub(loss, own)))

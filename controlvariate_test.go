@@ -35,7 +35,7 @@ func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator
 	t.Helper()
 	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
 	require.NoError(t, err)
-	tr := &trainer{posterior: &Posterior{config: Config{ControlVariate: control, Models: table}}, logPrior: scorePrior}
+	tr := &trainer{evaluator: &evaluator{models: table}, config: Config{ControlVariate: control, Models: table}, tablePrior: scorePrior}
 	ctx := context.New().Checked(false)
 	if control == SurrogateMean {
 		tr.control, err = newControl(table)

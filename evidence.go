@@ -1,71 +1,57 @@
 package vti
 
 import (
-	gocontext "context"
-	"fmt"
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // Evidences estimates the evidences of chosen models by weights, like Certify but with draws that
 // the caller allots: for applications whose answer is not the posterior over the models themselves.
 // Neither q(m) nor the prior over models plays a part.
 type Evidences struct {
-	weigher *weigher
+	sampler *importanceSampler
 	models  []ModelEstimate
 }
 
-// Evidences starts without a draw. name is that of the random streams: another name gives
-// independent draws.
-func (p *Posterior) Evidences(ctx gocontext.Context, codes [][]int32, name string) (*Evidences, error) {
-	e := &Evidences{models: make([]ModelEstimate, len(codes))}
-	for i, code := range codes {
-		if err := checkCode(p.target.Space(), code); err != nil {
-			return nil, fmt.Errorf("vti.Evidences: model %d: %w", i, err)
-		}
-		e.models[i].Code = code
-	}
-	e.weigher = newWeigher(ctx, p, e.models, name)
-	return e, nil
+func newEvidences(e *evaluator, codes [][]int32, name string) *Evidences {
+	return &Evidences{sampler: newImportanceSampler(e, codes, name), models: estimatesOf(codes)}
 }
 
 // Draw adds allocation[i] draws of model i. keep stores them for Sample; otherwise, of all such
 // draws of a model, one is kept that stands for its posterior.
-func (e *Evidences) Draw(allocation []int, keep bool) error {
-	return e.weigher.weigh(allocation, keep)
+func (e *Evidences) Draw(ctx context.Context, allocation []int, keep bool) error {
+	return e.sampler.draw(ctx, allocation, keep)
 }
 
 // Anneal adds allocation[i] annealed draws of model i, for posteriors that the flow may have missed
 // a part of. They replace the plain draws unless those are reliable and agree with them. It is to
 // be called once, after every Draw.
-func (e *Evidences) Anneal(allocation []int) error { return e.weigher.annealWhereNeeded(allocation) }
+func (e *Evidences) Anneal(ctx context.Context, allocation []int) error {
+	return e.sampler.annealWhereNeeded(ctx, allocation)
+}
 
 // Models returns the estimates from all draws so far, in the order of the codes: log evidence, its
 // error, k̂ and the number of draws. A model without draws has a log evidence of −Inf and a k̂ of
 // +Inf.
 func (e *Evidences) Models() []ModelEstimate {
 	for i := range e.models {
-		model, own := &e.models[i], &e.weigher.tallies[i]
-		if own.changed || model.Draws == 0 {
-			smoothed := psis.Smooth(own.logWeights)
-			model.LogEvidence, model.LogEvidenceSE, model.KHat = smoothed.LogMean, smoothed.LogMeanSE, smoothed.K
-			model.Draws, own.changed = len(own.logWeights), false
-		}
+		e.sampler.tallies[i].estimate(&e.models[i])
 	}
 	return e.models
 }
 
 // NonFinite counts draws whose density was not finite.
-func (e *Evidences) NonFinite() int { return e.weigher.nonFinite }
+func (e *Evidences) NonFinite() int { return e.sampler.nonFinite }
 
 // Sample returns weighted draws of the parameters of one model, inactive coordinates 0, with
 // weights that sum to one; none if no draw has weight.
 func (e *Evidences) Sample(model int) (theta *mat.Dense, weights []float64) {
-	draws, logWeights := e.weigher.tallies[model].representatives()
-	norm := logSumExp(logWeights)
+	draws, logWeights := e.sampler.tallies[model].representatives()
+	norm := logsum.Of(logWeights)
 	if len(draws) == 0 || !finite(norm) {
 		return nil, nil
 	}

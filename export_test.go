@@ -1,7 +1,7 @@
 package vti
 
 import (
-	gocontext "context"
+	"context"
 	"math/rand/v2"
 	"slices"
 )
@@ -10,35 +10,36 @@ import (
 
 // WeighEach weighs draws of every model, plain or annealed, whether it is needed or not. The
 // certificate has evidences, no sample.
-func (p *Posterior) WeighEach(ctx gocontext.Context, draws int, annealed bool) (*Certificate, error) {
-	certificate := &Certificate{Complete: true, Models: listModels(p.target.Space())}
-	logPrior, err := p.logPriorOf(certificate.Models)
+func (p *Posterior) WeighEach(ctx context.Context, draws int, annealed bool) (*Certificate, error) {
+	codes := allCodes(p.Target().Space())
+	certificate := &Certificate{Complete: true, Models: estimatesOf(codes)}
+	logPrior, err := p.evaluator.logPrior(codes)
 	if err != nil {
 		return nil, err
 	}
-	w := newWeigher(ctx, p, certificate.Models, "test")
-	allocation := slices.Repeat([]int{draws}, len(certificate.Models))
+	sampler := newImportanceSampler(p.evaluator, codes, "test")
+	allocation := slices.Repeat([]int{draws}, len(codes))
 	if annealed {
-		err = w.annealInstead(allocation)
+		err = sampler.annealInstead(ctx, allocation)
 	} else {
-		err = w.weigh(allocation, false)
+		err = sampler.draw(ctx, allocation, false)
 	}
-	certificate.update(w.tallies, logPrior)
+	certificate.update(sampler.tallies, logPrior)
 	return certificate, err
 }
 
 // CertifyByWeights certifies without the help of chains.
-func (p *Posterior) CertifyByWeights(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
-	return p.certifyEach(ctx, cfg.withDefaults())
+func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	return certifyEach(ctx, p.evaluator, cfg.withDefaults())
 }
 
 // MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
 // [B*D] of one model, which it changes. name is that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {
-	w := newWeigher(gocontext.Background(), p, nil, name)
-	codes := slices.Repeat(code, p.config.Batch)
+	e := p.evaluator
+	random, codes := e.random(name), slices.Repeat(code, e.batch)
 	for range steps {
-		if err := p.move(w.random, codes, z, make([]float64, p.config.Batch), beta); err != nil {
+		if err := moveReference(e, random, codes, z, make([]float64, e.batch), beta); err != nil {
 			return err
 		}
 	}
@@ -63,7 +64,7 @@ func FarSecondMoment() (second float64) {
 // VariableValues are copies of the values of all variables, by scope and name.
 func (p *Posterior) VariableValues() map[string]any {
 	values := map[string]any{}
-	for variable := range p.variables.IterVariables() {
+	for variable := range p.evaluator.variables.IterVariables() {
 		if variable.HasValue() {
 			values[variable.ScopeAndName()] = variable.MustValue().Value()
 		}

@@ -177,10 +177,10 @@ func TestSampleAndLogProbAgree(t *testing.T) {
 	require.Equal(t, again, same)
 
 	_, err = posterior.LogProb(codes[:2], theta)
-	require.ErrorContains(t, err, "expected theta of 2 rows")
+	require.ErrorContains(t, err, "want 2 (one per code)")
 	codes[1][0] = 7
 	_, err = posterior.LogProb(codes, theta)
-	require.ErrorContains(t, err, "row 1: site 0: expected an outcome from 0 to 1, found 7")
+	require.ErrorContains(t, err, "row 1: site 0: got outcome 7, want 0 to 1")
 }
 
 func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {

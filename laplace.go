@@ -19,7 +19,7 @@ import (
 const laplaceMaxDim = 256
 
 // laplace finds a mode of log p(y, θ | m) of the model given by code, which uses the coordinates
-// where mask is true, and returns the quadratic −½ θᵀHθ + bᵀθ that osculates the log density there:
+// where mask is true, and returns its second-order expansion there, the quadratic −½ θᵀHθ + bᵀθ:
 // precision is H, row-major [D·D], and linear is b = Hθ* [D]. A coordinate that the model does not
 // use has H_jj = 1, b_j = 0 and no couplings. Only the diagonal is kept, with the b_j that leaves
 // the mode in place, when H is not positive definite or too large for a flow. Both are nil when no
@@ -40,10 +40,10 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 }
 
 // Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start
-// [D] and the quadratic that osculates the log density there, for a [QuadraticTarget] that gives
+// [D] and the second-order expansion of the log density there, for a [QuadraticTarget] that gives
 // every model its own. Precision and Linear are nil for a model where no mode with negative
 // curvature was found.
-func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64) ([]Osculation, error) {
+func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
 		return nil, fmt.Errorf("vti.Laplace: expected a space with masks of single models and a start of %d coordinates, found %T and %d", target.Space().Dim(), target.Space(), len(start))
@@ -52,7 +52,7 @@ func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64
 	if err != nil {
 		return nil, err
 	}
-	found := make([]Osculation, len(codes))
+	found := make([]LaplaceApproximation, len(codes))
 	for i, code := range codes {
 		active := listActive(masker.MaskRow(code, make([]bool, len(start))))
 		if found[i].Precision, found[i].Linear, err = climb(evaluate, code, active, slices.Clone(start)); err != nil {
@@ -62,10 +62,10 @@ func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64
 	return found, nil
 }
 
-// Osculation is the quadratic −½ θᵀHθ + bᵀθ that has value, slope and curvature of a log density at
-// its mode, up to a constant: H [D·D] row-major, with H_jj = 1 and no couplings where a model does
-// not use coordinate j, and b [D].
-type Osculation struct{ Precision, Linear []float64 }
+// LaplaceApproximation is the normal distribution proportional to exp(−½ θᵀHθ + bᵀθ), whose mode
+// and curvature there are those of a log density: H [D·D] row-major, with H_jj = 1 and no couplings
+// where a model does not use coordinate j, and b [D].
+type LaplaceApproximation struct{ Precision, Linear []float64 }
 
 func listActive(mask []bool) (active []int) {
 	for j, on := range mask {
@@ -252,15 +252,4 @@ func newGradientEvaluator(device *gpu.Device, target Target, rows int) (gradient
 		}
 		return values[:used/dim], mat.NewDense(used/dim, dim, slopes[:used]), nil
 	}, nil
-}
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
-func finiteAll(values []float64) bool {
-	for _, value := range values {
-		if !finite(value) {
-			return false
-		}
-	}
-	return true
 }

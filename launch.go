@@ -1,7 +1,9 @@
 package vti
 
 import (
+	gocontext "context"
 	"fmt"
+	"math"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -17,18 +19,17 @@ import (
 
 // compile prepares the graphs of training, which are built when they are first run.
 func (t *trainer) compile() (err error) {
-	p := t.posterior
-	if t.exec, err = context.NewExec(p.device.Backend(), p.variables, t.stepGraph); err != nil {
+	if t.exec, err = context.NewExec(t.device.Backend(), t.variables, t.stepGraph); err != nil {
 		return err
 	}
-	// learners hear of every step before the next
-	if p.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
+	// learners are called with every step before the next
+	if t.config.StepsPerLaunch == 1 || len(t.learners()) > 0 {
 		return nil
 	}
 	// There are no loops in graphs, so that several steps are as many copies of one. Each finds the
 	// variables as the one before leaves them.
-	t.several, err = context.NewExec(p.device.Backend(), p.variables, func(ctx *Context, g *Graph) []*Node {
-		for range p.config.StepsPerLaunch {
+	t.several, err = context.NewExec(t.device.Backend(), t.variables, func(ctx *Context, g *Graph) []*Node {
+		for range t.config.StepsPerLaunch {
 			t.stepGraph(ctx, g)
 		}
 		return nil
@@ -38,16 +39,15 @@ func (t *trainer) compile() (err error) {
 
 // launch takes the next step, or the next few if nothing is due between them.
 func (t *trainer) launch() error {
-	p := t.posterior
 	exec, steps := t.exec, 1
-	if t.several != nil && t.undisturbed(p.config.StepsPerLaunch) {
-		exec, steps = t.several, p.config.StepsPerLaunch
+	if t.several != nil && t.undisturbed(t.config.StepsPerLaunch) {
+		exec, steps = t.several, t.config.StepsPerLaunch
 	}
 	outputs, err := train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec() })
 	if err != nil {
-		return p.explain(err)
+		return t.explain(err)
 	}
-	if err := t.learn(p.step+steps, outputs); err != nil {
+	if err := t.learn(t.step+steps, outputs); err != nil {
 		return err
 	}
 	// at once: the garbage collector does not see the memory of a card
@@ -56,29 +56,49 @@ func (t *trainer) launch() error {
 			return fmt.Errorf("freeing what was learned from: %w", err)
 		}
 	}
-	p.step += steps
+	t.step += steps
 	return nil
 }
 
-// undisturbed tells whether so many steps can be taken without anything being due before the last
+// undisturbed reports whether so many steps can be taken without anything being due before the last
 // of them is done.
 func (t *trainer) undisturbed(steps int) bool {
-	for step := t.posterior.step + 1; step < t.posterior.step+steps; step++ {
-		if t.reportAfter(step) || t.saveAfter(step) || step == t.lookStep() {
+	for step := t.step + 1; step < t.step+steps; step++ {
+		if t.reportAfter(step) || t.saveAfter(step) || step == t.pilotStep() {
 			return false
 		}
 	}
-	return t.posterior.step+steps <= t.posterior.config.Steps
+	return t.step+steps <= t.config.Steps
 }
 
-// reportAfter tells whether a report is due after a step.
+// reportAfter reports whether a report is due after a step.
 func (t *trainer) reportAfter(step int) bool {
-	c := &t.posterior.config
+	c := &t.config
 	return step == 1 || step == c.Steps || step%c.LogEvery == 0
 }
 
-// saveAfter tells whether a checkpoint is due after a step.
+// saveAfter reports whether a checkpoint is due after a step.
 func (t *trainer) saveAfter(step int) bool {
-	c := &t.posterior.config
+	c := &t.config
 	return step == c.Steps || step%c.CheckpointEvery == 0
+}
+
+// pilotStep is the step after which q(m) is given a warm start: when tempering ends, or at the
+// start.
+func (t *trainer) pilotStep() int {
+	return int(math.Ceil(t.config.Tempering * float64(t.config.Steps)))
+}
+
+// pilot takes the pilot run that is due now. One that is stopped, or fails, leaves q(m) in between:
+// the state to continue from is that before it.
+func (t *trainer) pilot(ctx gocontext.Context) error {
+	if t.step > 0 {
+		if err := t.save(); err != nil {
+			return err
+		}
+	}
+	if t.config.FromPrior {
+		return nil
+	}
+	return pilotRun(ctx, t.evaluator)
 }

@@ -15,8 +15,8 @@ type learning struct {
 // learners are those of the fit: q(m), if it learns by itself, and the surrogate of the control
 // variate.
 func (t *trainer) learners() (all []learning) {
-	variables := t.posterior.variables
-	if learner, ok := t.posterior.config.Models.(Learner); ok {
+	variables := t.variables
+	if learner, ok := t.config.Models.(Learner); ok {
 		all = append(all, learning{learner, variables.In(modelScope)})
 	}
 	if t.control != nil {
@@ -39,7 +39,7 @@ func (t *trainer) begin() error {
 // one, there is nothing to learn of it.
 func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 	learners := t.learners()
-	if len(learners) == 0 || step <= t.lookStep() {
+	if len(learners) == 0 || step <= t.pilotStep() {
 		return nil
 	}
 	codes, err := tensors.CopyFlatData[int32](outputs[0])
@@ -62,10 +62,10 @@ func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 	return nil
 }
 
-// settle makes q(m) what is believed of it.
+// settle sets q(m) to its estimate of the posterior over models, for a q(m) that learns by itself.
 func (t *trainer) settle() error {
-	if learner, ok := t.posterior.config.Models.(Learner); ok {
-		return learner.Settle(t.posterior.variables.In(modelScope))
+	if learner, ok := t.config.Models.(Learner); ok {
+		return learner.Settle(t.variables.In(modelScope))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const networkHalvings = 6
 // below 1, and where apply (a scalar bool) is false.
 func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power, apply *Node) *Node {
 	g := step.Graph()
-	cfg := &t.posterior.config
+	cfg := &t.config
 	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
 	trained := toFloat64(GreaterOrEqual(power, OnesLike(power)))
 	rate := Mul(trained, train.LearningRate(step, cfg.ModelStep, cfg.Steps))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // reference is a mixture of normals with mean zero and these scales, one scale for all coordinates
@@ -44,7 +46,13 @@ func (r reference) logRatio(squares float64, active int) float64 {
 	for k, scale := range r.scales {
 		terms[k] = math.Log(r.shares[k]) - float64(active)*math.Log(scale) + squares/2*(1-1/(scale*scale))
 	}
-	return logSumExp(terms)
+	return logsum.Of(terms)
+}
+
+// logWeight is log η(θ | m) − log r(θ | m) of a row of draws whose z came from this reference, r
+// being the density of θ then.
+func (r reference) logWeight(draws pushed, row int) float64 {
+	return draws.logJoint[row] - draws.logQ[row] - r.logRatio(draws.squares[row], int(draws.active[row]))
 }
 
 // logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as

@@ -26,11 +26,11 @@ type wideModels struct {
 
 // referenceModels is what joint certification draws models from, and the number of rows of each
 // batch, the first ones, that come from q(m) itself.
-func (p *Posterior) referenceModels() (reference ModelDistribution, nearRows int) {
-	batch := p.config.Batch
-	network, ok := p.config.Models.(*modeldist.Autoregressive)
+func referenceModels(e *evaluator) (reference ModelDistribution, nearRows int) {
+	batch := e.batch
+	network, ok := e.models.(*modeldist.Autoregressive)
 	if !ok {
-		return p.config.Models, batch
+		return e.models, batch
 	}
 	nearRows = batch - max(batch/flatShare, 1)
 	return wideModels{network, network.Tempered(flatPower), nearRows, batch}, nearRows

@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/gradest"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modeldist"
-	"github.com/transdim/vti/space"
 )
 
 // NoControl subtracts nothing from the losses.
@@ -29,14 +28,13 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 	if err != nil {
 		return 0, err
 	}
-	p := t.posterior
-	p.config.ControlVariate = control
-	table, sp := p.config.Models.(*modeldist.Categorical), target.Space()
-	exec, err := context.NewExec(device.Backend(), p.variables, func(ctx *Context, g *Graph) *Node {
-		uniforms := stream.Uniform(ctx, g, p.config.Seed, "codes", shapes.Make(dtypes.Float64, p.config.Batch, len(sp.Cards())))
+	t.config.ControlVariate = control
+	table, sp := t.config.Models.(*modeldist.Categorical), target.Space()
+	exec, err := context.NewExec(device.Backend(), t.variables, func(ctx *Context, g *Graph) *Node {
+		uniforms := stream.Uniform(ctx, g, t.config.Seed, "codes", shapes.Make(dtypes.Float64, t.config.Batch, len(sp.Cards())))
 		codes := table.Sample(ctx.In(modelScope), uniforms)
-		z := stream.Normal(ctx, g, p.config.Seed, "noise", shapes.Make(p.config.DType, p.config.Batch, sp.Dim()))
-		_, logQ, logJoint := pushGraph(ctx, p.flow, target, codes, sp.Mask(codes), space.Features(sp, codes, p.config.DType), z)
+		z := stream.Normal(ctx, g, t.config.Seed, "noise", shapes.Make(t.config.DType, t.config.Batch, sp.Dim()))
+		_, logQ, logJoint := t.pushGraph(ctx, codes, sp.Mask(codes), z)
 		logModel := table.LogProb(ctx.In(modelScope), codes)
 		loss := Sub(toFloat64(Sub(logQ, logJoint)), Sub(toFloat64(target.LogPrior(codes)), logModel))
 		var scalar *Node

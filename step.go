@@ -8,16 +8,12 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
-	"github.com/transdim/vti/space"
 )
 
-// Scopes of the variables of a fit.
+// Scopes of the variables that only training needs.
 const (
-	flowScope  = "flow"
-	modelScope = "models"
 	trainScope = "train"
 	adamScope  = "adam" // holds the scopes of what it moves
-	lookScope  = "look" // the same for what a look fits; deleted when it ends
 	// controlScope is the path of the surrogate of a control variate.
 	controlScope = "/" + trainScope + "/control"
 )
@@ -25,16 +21,16 @@ const (
 // stepGraph is one training step, which changes variables. If somebody learns from its draws it
 // returns them: codes [B,S], rewards [B] and movement.
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
-	cfg, target := &t.posterior.config, t.posterior.target
+	cfg, target := &t.config, t.target
 	sp := target.Space()
 	sites, dim := len(sp.Cards()), sp.Dim()
 
 	uniforms := stream.Uniform(ctx, g, cfg.Seed, "codes", shapes.Make(dtypes.Float64, cfg.Batch, sites))
 	codes := cfg.Models.Sample(ctx.In(modelScope), uniforms)
 	z := stream.Normal(ctx, g, cfg.Seed, "noise", shapes.Make(cfg.DType, cfg.Batch, dim))
-	mask, feats := sp.Mask(codes), space.Features(sp, codes, cfg.DType)
+	mask := sp.Mask(codes)
 
-	_, logQ, logJoint := pushGraph(ctx, t.posterior.flow, target, codes, mask, feats, z)
+	_, logQ, logJoint := t.pushGraph(ctx, codes, mask, z)
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(modelScope), codes)
 	logPrior := ConvertDType(target.LogPrior(codes), dtypes.Float64)
@@ -86,9 +82,6 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 	return Where(apply, Abs(change), ZerosLike(change))
 }
 
-// toFloat64 converts to the type of densities that are compared or summed over models.
-func toFloat64(x *Node) *Node { return ConvertDType(x, dtypes.Float64) }
-
 // coldestPower is the power of the target at the first step of tempering.
 const coldestPower = 0.1
 
@@ -111,7 +104,7 @@ const numCounters = 5
 
 // counters reads the running sums from the device.
 func (t *trainer) counters() (counters, error) {
-	variable := t.posterior.variables.GetVariableByScopeAndName("/"+trainScope, "sums")
+	variable := t.variables.GetVariableByScopeAndName("/"+trainScope, "sums")
 	if variable == nil || !variable.HasValue() {
 		return counters{}, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
-	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/space"
 )
 
@@ -48,7 +47,8 @@ type Learner interface {
 	Learn(ctx *Context, codes []int32, rewards []float64, movement float64) error
 	// Store leaves what was learned in variables of ctx, from which Begin goes on to the bit.
 	Store(ctx *Context) error
-	// Settle makes q(m) what is believed, without what was only there to explore.
+	// Settle sets q(m) to its estimate of the posterior over models, without the share of draws
+	// that only served to explore.
 	Settle(ctx *Context) error
 }
 
@@ -62,13 +62,4 @@ type QuadraticTarget interface {
 	// [B,D] such that log η(θ | m) is nearly a constant plus −½ θᵀHθ + bᵀθ where it is large.
 	// Entries of inactive coordinates do not count. dtype is the type to compute in.
 	Quadratic(codes, mask *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node)
-}
-
-// flowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it
-// has them.
-func flowOf(flow *cosmic.Flow, target Target, codes, mask *graph.Node, dtype dtypes.DType) *cosmic.Flow {
-	if quadratic, ok := target.(QuadraticTarget); ok {
-		return flow.Given(quadratic.Quadratic(codes, mask, dtype))
-	}
-	return flow
 }

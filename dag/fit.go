@@ -98,13 +98,13 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 		codes[i] = []int32{int32(i)}
 		allocation[i] = min(max(lookBudget/len(codes), leastLook), mostLook)
 	}
-	evidences, err := posterior.Evidences(ctx, codes, "families")
+	evidences, err := posterior.Evidences(codes, "families")
 	if err != nil {
 		return nil, nil, err
 	}
 	s := &scored{target: target, evidences: evidences, kept: make([]int, len(codes))}
 	status(fmt.Sprintf("weighing %d families", len(codes)))
-	if err := evidences.Draw(allocation, false); err != nil {
+	if err := evidences.Draw(ctx, allocation, false); err != nil {
 		return nil, nil, err
 	}
 	graphs, err := s.update(ctx, p, status)
@@ -118,7 +118,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 	for turn := range turns {
 		status(fmt.Sprintf("weighing the families that matter, round %d of %d", turn+1, turns))
 		s.allocate(graphs, allocation, draws/turns)
-		if err := s.keep(allocation); err != nil {
+		if err := s.keep(ctx, allocation); err != nil {
 			return nil, nil, err
 		}
 		if graphs, err = s.update(ctx, p, status); err != nil {
@@ -127,7 +127,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 	}
 	status("drawing parameters")
 	s.fillUp(graphs, allocation, p.parameterDraws())
-	if err := s.keep(allocation); err != nil {
+	if err := s.keep(ctx, allocation); err != nil {
 		return nil, nil, err
 	}
 	if anneal > 0 {
@@ -137,7 +137,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 		for _, f := range annealed {
 			allocation[f] = leastAnneal
 		}
-		if err := evidences.Anneal(allocation); err != nil {
+		if err := evidences.Anneal(ctx, allocation); err != nil {
 			return nil, nil, err
 		}
 		if graphs, err = s.update(ctx, p, status); err != nil {
@@ -194,11 +194,11 @@ func (s *scored) allocate(graphs *Posterior, allocation []int, budget int) {
 }
 
 // keep draws of families and keeps the draws for their parameters.
-func (s *scored) keep(allocation []int) error {
+func (s *scored) keep(ctx gocontext.Context, allocation []int) error {
 	for f, draws := range allocation {
 		s.kept[f] += draws
 	}
-	return s.evidences.Draw(allocation, true)
+	return s.evidences.Draw(ctx, allocation, true)
 }
 
 // fillUp asks for what families that matter lack in draws of their parameters. However few draws

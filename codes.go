@@ -1,0 +1,73 @@
+package vti
+
+import (
+	"fmt"
+
+	"github.com/transdim/vti/space"
+)
+
+// allCodes lists every model of a countable space in the order of its index.
+func allCodes(sp space.Space) [][]int32 {
+	count, _ := space.Count(sp)
+	codes := make([][]int32, 0, count)
+	for _, code := range space.All(sp.Cards()) {
+		codes = append(codes, append([]int32(nil), code...))
+	}
+	return codes
+}
+
+// rowsOf splits flat codes [N*S] into one code a row, without copying.
+func rowsOf(flat []int32, sites int) [][]int32 {
+	rows := make([][]int32, 0, len(flat)/sites)
+	for ; len(flat) > 0; flat = flat[sites:] {
+		rows = append(rows, flat[:sites:sites])
+	}
+	return rows
+}
+
+// checkCode fails unless code names a model of the space.
+func checkCode(sp space.Space, code []int32) error {
+	cards := sp.Cards()
+	if len(code) != len(cards) {
+		return fmt.Errorf("got a code of %d sites, want %d", len(code), len(cards))
+	}
+	for site, outcome := range code {
+		if outcome < 0 || int(outcome) >= cards[site] {
+			return fmt.Errorf("site %d: got outcome %d, want 0 to %d", site, outcome, cards[site]-1)
+		}
+	}
+	return nil
+}
+
+// lister is a space of lists of items (space.Lists).
+type lister interface {
+	Items() int
+	Set(code []int32) []int32
+}
+
+// outcomesOf numbers what a model can have in common with others: the members of a list, or the
+// outcomes of sites other than the first. members lists those of a code.
+func outcomesOf(sp space.Space) (n int, members func(code []int32) []int) {
+	if lists, ok := sp.(lister); ok {
+		return lists.Items(), func(code []int32) (members []int) {
+			for _, item := range lists.Set(code) {
+				members = append(members, int(item))
+			}
+			return members
+		}
+	}
+	cards := sp.Cards()
+	first := make([]int, len(cards))
+	for site, card := range cards {
+		first[site] = n
+		n += card - 1
+	}
+	return n, func(code []int32) (members []int) {
+		for site, outcome := range code {
+			if outcome > 0 {
+				members = append(members, first[site]+int(outcome)-1)
+			}
+		}
+		return members
+	}
+}

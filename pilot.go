@@ -1,0 +1,146 @@
+package vti
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+)
+
+// maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
+// default in certification. Chosen by hand: at leastDraws of each, two million draws.
+const maxListed = 1 << 16
+
+// pilotStream starts the names of the random streams of pilot runs. It is not "pilot", so that a
+// seed gives the numbers that it gave in earlier versions.
+const pilotStream = "look"
+
+// pilotScope holds the moments of Adam while a network q(m) is fitted; it is deleted afterwards.
+const pilotScope = "pilot"
+
+// pilotRun gives q(m) a warm start. It sets a table to p(m) times the evidences that importance
+// sampling finds with the flow as it is now. Score-function gradients only move the logits of
+// models that are drawn; from the prior over thousands of models they settle on whichever good
+// models came first. From here they only have to follow the flow. A network instead learns the
+// models of short tempered chains (fitToChains). Tables of more than maxListed models, and lists,
+// which start from what is known of their items, keep q(m) as it is.
+func pilotRun(ctx context.Context, e *evaluator) error {
+	switch models := e.models.(type) {
+	case *modeldist.Autoregressive:
+		return fitToChains(ctx, e)
+	case *modeldist.Categorical:
+		if count, countable := space.Count(e.target.Space()); countable && count <= maxListed {
+			return setToEvidences(ctx, e, models)
+		}
+	}
+	return nil
+}
+
+// pilotRange bounds how far below the best model, in nats, a pilot run can put a model: exp(−50) is
+// never drawn, and its logit can still rise. Chosen by hand, not tuned.
+const pilotRange = 50
+
+// setToEvidences sets a table q(m) to p(m) times estimated evidences.
+func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
+	codes := allCodes(e.target.Space())
+	logPrior, err := e.logPrior(codes)
+	if err != nil {
+		return err
+	}
+	if _, err := e.logModel(codes); err != nil { // creates the table's variable
+		return err
+	}
+	sampler := newImportanceSampler(e, codes, pilotStream)
+	if err := sampler.draw(ctx, evenAllocation(logPrior), false); err != nil {
+		return err
+	}
+	logits := make([]float64, len(codes))
+	largest := math.Inf(-1)
+	for i, own := range sampler.tallies {
+		logits[i] = math.Inf(-1)
+		if len(own.logWeights) > 0 {
+			logits[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
+		}
+		largest = math.Max(largest, logits[i])
+	}
+	if math.IsInf(largest, 0) {
+		return nil // not a single finite weight: nothing was learnt
+	}
+	for i := range logits {
+		if !math.IsInf(logPrior[i], -1) { // a model without weight is improbable, not impossible
+			logits[i] = math.Max(logits[i]-largest, -pilotRange)
+		}
+	}
+	return table.Variable(e.variables.In(modelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
+}
+
+// How a network q(m) is fitted to the models of chains. The share pilotBlur of them have one random
+// site drawn anew: what short chains did not visit must not become improbable, because training
+// takes probability away much faster than it gives it back. All chosen by hand, not tuned: enough
+// for a start.
+const (
+	pilotBurnIn     = 400
+	pilotIterations = 800
+	pilotSteps      = 300
+	pilotRate       = 0.01
+	pilotBlur       = 0.1
+)
+
+// fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
+// Where score-function gradients settle on the models they happen to draw, this covers all that the
+// chains found. It is a start: training goes on from here, and certification corrects.
+func fitToChains(ctx context.Context, e *evaluator) error {
+	settings, err := chainConfig(e, pilotStream+"/chains")
+	if err != nil {
+		return err
+	}
+	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
+	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
+	if err != nil {
+		return err
+	}
+	exec, err := mlcontext.NewExec(e.device.Backend(), e.variables, func(ctx *Context, codes, step *Node) *Node {
+		loss := Neg(train.FiniteMean(e.models.LogProb(ctx.In(modelScope), codes)))
+		variables := train.VariablesIn(ctx, modelScope, codes.Graph())
+		gradients := Gradient(loss, train.ValuesOf(codes.Graph(), variables)...)
+		apply := IsFinite(train.GlobalNorm(gradients))
+		for i, increment := range (train.Adam{}).Increments(ctx, pilotScope, variables, gradients, train.LearningRate(step, pilotRate, pilotSteps), step, apply) {
+			variables[i].SetValueGraph(Add(variables[i].ValueGraph(codes.Graph()), increment))
+		}
+		return loss
+	})
+	if err != nil {
+		return err
+	}
+	batch, sites, _ := e.sizes()
+	cards := e.target.Space().Cards()
+	codes, random := make([]int32, batch*sites), e.random(pilotStream+"/fit")
+	for step := range pilotSteps {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the pilot run stopped after %d of %d steps: %w", step, pilotSteps, err)
+		}
+		for row := range batch {
+			code := codes[row*sites : (row+1)*sites]
+			copy(code, chains.Codes(random.IntN(chains.Draws())))
+			if random.Float64() < pilotBlur {
+				site := random.IntN(sites)
+				code[site] = int32(random.IntN(cards[site]))
+			}
+		}
+		if _, err := train.Call(func() ([]*tensors.Tensor, error) {
+			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, sites), float64(step+1))
+		}); err != nil {
+			return err
+		}
+	}
+	return e.variables.InAbsPath("/" + pilotScope).DeleteVariablesInScope()
+}

@@ -1,0 +1,41 @@
+package vti
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/transdim/vti/internal/train"
+)
+
+// reporter turns running sums into the averages of Info.
+type reporter struct {
+	config         *Config
+	started, since time.Time
+	step           int
+	before         counters
+}
+
+// next reports the interval that ends at step with sums now, and fails when too many draws of the
+// interval were not finite.
+func (r *reporter) next(step int, now counters) error {
+	steps := float64(step - r.step)
+	clock := time.Now()
+	nonFinite := now.nonFinite - r.before.nonFinite
+	info := Info{
+		Step: step, Steps: r.config.Steps, Loss: (now.loss - r.before.loss) / steps, Entropy: (now.entropy - r.before.entropy) / steps,
+		GradientNorm: (now.gradientNorm - r.before.gradientNorm) / steps,
+		NonFinite:    int(nonFinite), SkippedSteps: int(now.skipped - r.before.skipped),
+		Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
+	}
+	if r.config.Progress != nil {
+		r.config.Progress(info)
+	}
+	draws, limit := steps*float64(r.config.Batch), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
+	if nonFinite > limit*draws {
+		return fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
+			"check the target for overflow, or that its density is positive wherever its parameters are real",
+			int(nonFinite), int(draws), r.step, step, limit)
+	}
+	r.since, r.step, r.before = clock, step, now
+	return nil
+}
