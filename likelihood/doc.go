@@ -1,0 +1,22 @@
+// Package likelihood holds the distributions of a response y given its linear predictor η = Xθ +
+// offset and, for a continuous response, a noise scale σ.
+//
+// Variable selection, hierarchical regressions and model checks take theirs from here. A likelihood
+// is one file with a type that satisfies [Likelihood], and one row of the table in kind.go; the
+// tests of the package run through that table.
+//
+// A log density is split in two,
+//
+//	log p(y | η, σ) = LogKernel(y, η, σ) + LogConstant(y),
+//
+// so that no digits are lost. The kernel of counts and of 0/1 responses is the deviance against the
+// saturated model, which has a parameter for every row: it is zero where η fits y perfectly,
+// however large the log density itself. The constant is a sum on the host in float64.
+//
+// # Files
+//
+//	likelihood.go  the interface, and sums over rows
+//	kind.go        the table: names, links, valid responses
+//	link.go        links between η and the mean of y
+//	gaussian.go, robust.go, student.go, logistic.go, poisson.go
+package likelihood

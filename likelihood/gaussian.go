@@ -1,0 +1,42 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// gaussian is y ~ N(η, σ²).
+type gaussian struct{}
+
+func (gaussian) LogKernel(y, eta, logScale *Node) *Node {
+	return Sub(MulScalar(Square(standardise(y, eta, logScale)), -0.5), logScale)
+}
+
+func (gaussian) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
+	residual := Sub(y, eta)
+	precision := Add(Exp(MulScalar(logScale, -2)), ZerosLike(residual))
+	return Mul(residual, precision), precision
+}
+
+func (gaussian) LogKernelAt(y, eta, scale float64) float64 {
+	r := (y - eta) / scale
+	return -r*r/2 - math.Log(scale)
+}
+
+func (gaussian) LogConstant(float64) float64 { return -halfLog2Pi }
+
+func (gaussian) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
+	return (y - eta) / scale / scale, 1 / scale / scale
+}
+
+func (l gaussian) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	return l.NewtonAt(y, eta, scale)
+}
+
+func (gaussian) Variance(_, scale float64) float64 { return scale * scale }
+
+func (gaussian) Draw(eta, scale float64, random *rand.Rand) float64 {
+	return eta + scale*random.NormFloat64()
+}

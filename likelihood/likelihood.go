@@ -1,0 +1,75 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Likelihood is the density of one response y given its linear predictor η and noise scale σ; a
+// likelihood without a noise scale is called with any, nil in graphs. Graph methods take y [1, n]
+// or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in their float type. They are finite,
+// with finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
+type Likelihood interface {
+	// LogKernel is log p(y | η, σ) − LogConstant(y) of each row. [B, n]
+	LogKernel(y, eta, logScale *Node) *Node
+	// Newton returns the slope of log p in η, and a positive curvature: that of −log p, or for a
+	// heavy tail that of a quadratic that touches log p and stays below. [B, n] both
+	Newton(y, eta, logScale *Node) (slope, curvature *Node)
+	Row
+}
+
+// Row is the density of one response on the host, in float64.
+type Row interface {
+	// LogKernelAt is LogKernel of one row.
+	LogKernelAt(y, eta, scale float64) float64
+	// LogConstant is the part of the log density that depends neither on η nor on σ.
+	LogConstant(y float64) float64
+	// NewtonAt returns the slope of log p in η and the curvature of −log p; where a heavy tail has
+	// little or none it is a fifth of the bound.
+	NewtonAt(y, eta, scale float64) (slope, curvature float64)
+	// BoundAt returns the slope, and the curvature of a quadratic that touches log p at η and stays
+	// below up to the mode in η: iterated maximisation with it climbs.
+	BoundAt(y, eta, scale float64) (slope, curvature float64)
+	// Variance is that of y: +Inf when there is none.
+	Variance(eta, scale float64) float64
+	// Draw draws a response.
+	Draw(eta, scale float64, random *rand.Rand) float64
+}
+
+// leastCurvature is the share of the bound that the curvature of a heavy-tailed log density is
+// taken for where it is smaller: a row that looks like an outlier has none, or a negative one.
+// Chosen by hand, not tuned.
+const leastCurvature = 0.2
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2
+
+// LogDensity is Σ_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
+// [n], eta [B, n], logScale [B, 1] or nil -> [B].
+func LogDensity(l Likelihood, y []float64, eta, logScale *Node) *Node {
+	var constant float64
+	for _, v := range y {
+		constant += l.LogConstant(v)
+	}
+	values := ConvertDType(Reshape(Const(eta.Graph(), y), 1, len(y)), eta.DType())
+	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), constant)
+}
+
+// LogDensityAt is the same on the host for one η [n] and σ.
+func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
+	for i, v := range y {
+		sum += l.LogKernelAt(v, eta[i], scale) + l.LogConstant(v)
+	}
+	return sum
+}
+
+// logAddExp is log(exp a + exp b) without overflow.
+func logAddExp(a, b *Node) *Node { return Add(Max(a, b), Log1P(Exp(Neg(Abs(Sub(a, b)))))) }
+
+func logAddExpAt(a, b float64) float64 {
+	return math.Max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
+}
+
+// standardise returns (y − η)/σ.
+func standardise(y, eta, logScale *Node) *Node { return Mul(Sub(y, eta), Exp(Neg(logScale))) }

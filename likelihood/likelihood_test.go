@@ -1,0 +1,301 @@
+package likelihood
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// at is where a likelihood is tried.
+type at struct{ eta, scale float64 }
+
+// likelihoods returns every kind of the table with its default shape and others, and where each is
+// tried.
+func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, places []at)) {
+	shapes := map[Kind][]Shape{
+		StudentKind: {{}, {Degrees: 1.5}, {Degrees: 30}},
+		RobustKind:  {{}, {Outlier: 0.4, Ratio: 2}, {Outlier: 0.2, Ratio: 0.3}},
+	}
+	for _, kind := range Kinds() {
+		places := []at{{-3, 1}, {0, 1}, {0.7, 1}, {4, 1}}
+		switch {
+		case kind.Continuous():
+			places = []at{{-3, 0.01}, {0, 1}, {2, 30}}
+		case kind.Link() == LogLink: // rates to a million
+			places = append(places, at{math.Log(5e3), 1}, at{math.Log(1e6), 1})
+		}
+		list := shapes[kind]
+		if list == nil {
+			list = []Shape{{}}
+		}
+		for _, shape := range list {
+			t.Run(fmt.Sprint(kind, shape), func(t *testing.T) { each(t, kind, New(kind, shape), places) })
+		}
+	}
+}
+
+// responses returns valid responses around the mean at a place, with weights that make sums over
+// them integrals over the response.
+func responses(kind Kind, p at) (y, weights []float64) {
+	switch mean := kind.Link().Mean(p.eta); {
+	case kind.Continuous():
+		// y = η + σ sinh x: tails up to e^40 scales, by the trapezoid rule
+		const step = 0.01
+		for x := -40.0; x <= 40; x += step {
+			y, weights = append(y, p.eta+p.scale*math.Sinh(x)), append(weights, p.scale*math.Cosh(x)*step)
+		}
+	case kind.Expected(2) != "":
+		return []float64{0, 1}, []float64{1, 1}
+	default:
+		reach := 40 + 12*math.Sqrt(mean)
+		for count := math.Max(0, math.Floor(mean-reach)); count < mean+reach; count++ {
+			y, weights = append(y, count), append(weights, 1)
+		}
+	}
+	return y, weights
+}
+
+// few returns some of many values, the first and last among them.
+func few(values []float64) (some []float64) {
+	for i := range 41 {
+		some = append(some, values[i*(len(values)-1)/40])
+	}
+	return some
+}
+
+// The density of every likelihood is one, its mean that of the link, and its variance as said.
+func TestDensityIntegratesToOne(t *testing.T) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+		for _, p := range places {
+			var total, mean, variance float64
+			y, weights := responses(kind, p)
+			for i := range y {
+				require.Empty(t, kind.Expected(y[i]))
+				mass := weights[i] * math.Exp(l.LogKernelAt(y[i], p.eta, p.scale)+l.LogConstant(y[i]))
+				deviation := (y[i] - kind.Link().Mean(p.eta)) / p.scale
+				total, mean, variance = total+mass, mean+mass*deviation, variance+mass*deviation*deviation
+			}
+			require.InDelta(t, 1, total, 1e-9, p)
+			want := l.Variance(p.eta, p.scale) / (p.scale * p.scale)
+			require.InDelta(t, 0, mean, 1e-8*math.Sqrt(math.Min(want, 1e6)), p)
+			if math.IsInf(want, 1) {
+				require.Greater(t, variance, 1e6, p) // as far as the sum reaches
+			} else {
+				require.InEpsilon(t, want, variance, 1e-6, p)
+			}
+		}
+	})
+}
+
+// Draws have the mean and variance of the density: within 5 standard errors, 1e-6 a comparison.
+func TestDrawsHaveMomentsOfDensity(t *testing.T) {
+	const n, limit = 20000, 5
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+		random := stream.Rand(1, t.Name())
+		for _, p := range places {
+			want := l.Variance(p.eta, p.scale)
+			if math.IsInf(want, 1) {
+				want = math.NaN() // medians below stand for moments
+			}
+			y, squares, below := make([]float64, n), make([]float64, n), 0.0
+			mean := kind.Link().Mean(p.eta)
+			for i := range y {
+				y[i] = l.Draw(p.eta, p.scale, random)
+				require.Empty(t, kind.Expected(y[i]))
+				squares[i] = (y[i] - mean) * (y[i] - mean)
+				if y[i] < p.eta {
+					below++
+				}
+			}
+			if kind.Continuous() {
+				require.InDelta(t, 0.5, below/n, limit*0.5/math.Sqrt(n), "median at %v", p)
+			}
+			if !math.IsNaN(want) {
+				require.InDelta(t, mean, stat.Mean(y, nil), limit*math.Sqrt(want/n), "mean at %v", p)
+				spread, sd := stat.MeanStdDev(squares, nil)
+				require.InDelta(t, want, spread, limit*sd/math.Sqrt(n)+1e-12, "variance at %v", p)
+			}
+		}
+	})
+}
+
+// Slopes are those of the density, curvatures too where they are not bounded away from zero, and
+// bounds stay below the density on the way to its mode.
+func TestNewtonAgainstDifferences(t *testing.T) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+		for _, p := range places {
+			unit := math.Min(p.scale, 1)
+			mean := kind.Link().Mean(p.eta)
+			all, _ := responses(kind, p)
+			for _, y := range few(all) {
+				if math.Abs(y-mean) > 1e3*(p.scale+math.Sqrt(math.Abs(mean))) {
+					continue // differences lose their digits
+				}
+				density := func(eta float64) float64 { return l.LogKernelAt(y, eta, p.scale) }
+				slope, curvature := l.NewtonAt(y, p.eta, p.scale)
+				h := 1e-4 * unit
+				size := math.Abs(slope) + curvature*unit + 1/unit
+				require.InDelta(t, (density(p.eta+h)-density(p.eta-h))/(2*h), slope, 1e-6*size, "%v, y %v", p, y)
+				above, _ := l.NewtonAt(y, p.eta+h, p.scale)
+				below, _ := l.NewtonAt(y, p.eta-h, p.scale)
+				same, bound := l.BoundAt(y, p.eta, p.scale)
+				require.Equal(t, slope, same)
+				require.Positive(t, bound)
+				require.Positive(t, curvature)
+				if actual := -(above - below) / (2 * h); actual > leastCurvature*bound {
+					require.InDelta(t, actual, curvature, 1e-5*(curvature+size/unit), "%v, y %v", p, y)
+				}
+				for share := 0.0; share <= 1; share += 0.1 {
+					step := share * slope / bound
+					quadratic := density(p.eta) + slope*step - bound*step*step/2
+					tolerance := 1e-12 * (1 + math.Abs(quadratic) + math.Abs(density(p.eta)))
+					if kind == PoissonKind && slope < 0 {
+						break // Newton's method is cautious enough downwards
+					}
+					require.GreaterOrEqual(t, density(p.eta+step), quadratic-tolerance, "%v, y %v, step %v", p, y, step)
+				}
+			}
+		}
+	})
+}
+
+// evaluate returns, for rows (y, η) and one σ, kernels, slopes, curvatures, the gradient of the sum
+// in η and in log σ, and the sum, as computed in a graph of the float type.
+func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype dtypes.DType) (kernel, slope, curvature, gradient []float64, byScale, sum float64) {
+	outputs := MustExecOnceN(testkit.Backend(t), func(eta, logScale *Node) []*Node {
+		eta, logScale = ConvertDType(eta, dtype), ConvertDType(logScale, dtype)
+		values := ConvertDType(Const(eta.Graph(), [][]float64{y}), dtype)
+		kernel := l.LogKernel(values, eta, logScale)
+		slope, curvature := l.Newton(values, eta, logScale)
+		sum := LogDensity(l, y, eta, logScale)
+		gradients := Gradient(ReduceAllSum(Add(sum, Reshape(MulScalar(logScale, 0), 1))), eta, logScale)
+		all := []*Node{kernel, slope, curvature, gradients[0], gradients[1], sum}
+		for i := range all {
+			all[i] = ConvertDType(all[i], dtypes.Float64)
+		}
+		return all
+	}, [][]float64{eta}, [][]float64{{math.Log(scale)}})
+	values := make([][]float64, len(outputs))
+	for i, output := range outputs {
+		values[i] = tensors.MustCopyFlatData[float64](output)
+	}
+	return values[0], values[1], values[2], values[3], values[4][0], values[5][0]
+}
+
+// Graphs compute what the host computes, and their gradients are the slopes.
+func TestGraphAgainstHost(t *testing.T) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
+		for _, p := range places {
+			all, _ := responses(kind, p)
+			var y, eta []float64
+			for i, v := range few(all) {
+				if kind.Continuous() {
+					v = p.eta + p.scale*10*math.Sin(float64(i))
+				}
+				y, eta = append(y, v), append(eta, p.eta+p.scale*math.Cos(float64(3*i)))
+			}
+			kernel, slope, curvature, gradient, byScale, sum := evaluate(t, l, y, eta, p.scale, dtypes.Float64)
+			for i := range y {
+				want := l.LogKernelAt(y[i], eta[i], p.scale)
+				require.InDelta(t, want, kernel[i], 1e-11*(1+math.Abs(want)))
+				hostSlope, _ := l.NewtonAt(y[i], eta[i], p.scale)
+				_, bound := l.BoundAt(y[i], eta[i], p.scale)
+				size := math.Abs(hostSlope) + math.Abs(y[i]) + bound*p.scale
+				require.InDelta(t, hostSlope, slope[i], 1e-11*size)
+				require.InDelta(t, hostSlope, gradient[i], 1e-11*size)
+				require.Positive(t, curvature[i])
+			}
+			want := LogDensityAt(l, y, eta, p.scale)
+			require.InDelta(t, want, sum, 1e-11*(1+math.Abs(want)))
+			if kind.Continuous() {
+				h := 1e-5
+				difference := (LogDensityAt(l, y, eta, p.scale*math.Exp(h)) - LogDensityAt(l, y, eta, p.scale*math.Exp(-h))) / (2 * h)
+				require.InDelta(t, difference, byScale, 1e-6*(100+math.Abs(difference)))
+			}
+		}
+	})
+}
+
+// Far out, densities and gradients stay finite in float32.
+func TestFarOutIsFinite(t *testing.T) {
+	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []at) {
+		far := []float64{-1e4, -100, -1, 0, 1, 100, 1e4}
+		var y, eta []float64
+		for _, a := range append([]float64{1e9}, far...) {
+			for _, b := range far {
+				if kind.Expected(a) == "" && !(kind.Continuous() && a == 1e9) {
+					y, eta = append(y, a), append(eta, b)
+				}
+			}
+		}
+		require.NotEmpty(t, y)
+		scales := []float64{1}
+		if kind.Continuous() {
+			scales = []float64{math.Exp(-20), 1, math.Exp(20)}
+		}
+		for _, scale := range scales {
+			kernel, slope, curvature, gradient, byScale, sum := evaluate(t, l, y, eta, scale, dtypes.Float32)
+			for name, values := range map[string][]float64{"kernel": kernel, "slope": slope, "curvature": curvature, "gradient": gradient, "sum": {byScale, sum}} {
+				for i, v := range values {
+					require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "%s %d is %v at σ = %v", name, i, v, scale)
+				}
+			}
+			for i := range y {
+				a, b := l.NewtonAt(y[i], eta[i], scale)
+				c, d := l.BoundAt(y[i], eta[i], scale)
+				for _, v := range []float64{a, b, c, d, l.LogKernelAt(y[i], eta[i], scale), l.LogConstant(y[i])} {
+					require.False(t, math.IsNaN(v) || math.IsInf(v, 0), "host at y %v, η %v, σ %v", y[i], eta[i], scale)
+				}
+			}
+		}
+	})
+}
+
+// Large counts lose no digits: log p(y+1) − log p(y) = η − log(y+1) exactly. The textbook form, y η
+// − exp η − log y!, is off by more than 1e-7 at 10⁹.
+func TestLargeCountsLoseNoDigits(t *testing.T) {
+	l := New(PoissonKind, Shape{})
+	logProb := func(y, eta float64) float64 { return l.LogKernelAt(y, eta, 1) + l.LogConstant(y) }
+	textbook := func(y, eta float64) float64 {
+		logFactorial, _ := math.Lgamma(y + 1)
+		return y*eta - math.Exp(eta) - logFactorial
+	}
+	worst, worstTextbook := 0.0, 0.0
+	for _, mean := range []float64{1, 50, 99, 100, 1e4, 1e6, 1e9} {
+		for _, z := range []float64{-3, -1, 0, 2} {
+			y := math.Round(mean + z*math.Sqrt(mean))
+			if y < 0 {
+				continue
+			}
+			eta := math.Log(mean)
+			want := eta - math.Log(y+1)
+			worst = math.Max(worst, math.Abs(logProb(y+1, eta)-logProb(y, eta)-want))
+			worstTextbook = math.Max(worstTextbook, math.Abs(textbook(y+1, eta)-textbook(y, eta)-want))
+		}
+	}
+	assert.Less(t, worst, 1e-9)
+	assert.Greater(t, worstTextbook, 1e-7)
+
+	// In float32 sums of ten rows of counts near a million are right to a tenth of a nat, and to
+	// 1e-9 in float64.
+	var y, eta []float64
+	for i := range 10 {
+		eta = append(eta, math.Log(1e6)+0.02*float64(i))
+		y = append(y, math.Round(math.Exp(eta[i])*(1+1e-3*math.Sin(float64(i)))))
+	}
+	want := LogDensityAt(l, y, eta, 1)
+	_, _, _, _, _, wide := evaluate(t, l, y, eta, 1, dtypes.Float64)
+	_, _, _, _, _, narrow := evaluate(t, l, y, eta, 1, dtypes.Float32)
+	assert.InDelta(t, want, wide, 1e-9)
+	assert.InDelta(t, want, narrow, 0.1)
+}

@@ -1,0 +1,55 @@
+package likelihood
+
+import (
+	"fmt"
+	"math"
+)
+
+// Link says how the mean of a response depends on the linear predictor η.
+type Link int
+
+const (
+	// IdentityLink: the mean is η.
+	IdentityLink Link = iota
+	// LogitLink: the mean is 1/(1 + exp −η).
+	LogitLink
+	// LogLink: the mean is exp η.
+	LogLink
+)
+
+// String returns "identity", "logit" or "log".
+func (l Link) String() string {
+	switch l {
+	case IdentityLink:
+		return "identity"
+	case LogitLink:
+		return "logit"
+	case LogLink:
+		return "log"
+	}
+	return fmt.Sprintf("Link(%d)", int(l))
+}
+
+// Mean returns the mean of the response at η.
+func (l Link) Mean(eta float64) float64 {
+	switch l {
+	case LogitLink:
+		return 1 / (1 + math.Exp(-eta))
+	case LogLink:
+		return math.Exp(eta)
+	}
+	return eta
+}
+
+// Linear returns a finite value of η that suits one response y: y itself, log(y + ½) of a count, or
+// the tangent of the logit at ½, 4 (y − ½), of a 0/1 response. A least-squares fit to it is a start
+// for better ones.
+func (l Link) Linear(y float64) float64 {
+	switch l {
+	case LogitLink:
+		return 4 * (y - 0.5)
+	case LogLink:
+		return math.Log(y + 0.5)
+	}
+	return y
+}

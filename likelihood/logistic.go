@@ -1,0 +1,56 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// logistic is y ~ Bernoulli(1 / (1 + exp −η)). Its saturated model has probability 1, so the kernel
+// is the log density: −log(1 + exp(−η)) where y is 1 and −log(1 + exp η) where it is 0.
+type logistic struct{}
+
+// leastLogisticCurvature keeps the quadratic of a separated row from vanishing; chosen by hand, not
+// tuned.
+const leastLogisticCurvature = 1e-6
+
+func (logistic) LogKernel(y, eta, _ *Node) *Node {
+	against := Mul(eta, AddScalar(MulScalar(y, -2), 1)) // −η where y is 1, η where it is 0
+	return Neg(Add(MaxScalar(against, 0), Log1P(Exp(Neg(Abs(against))))))
+}
+
+func (logistic) Newton(y, eta, _ *Node) (slope, curvature *Node) {
+	p := Logistic(eta)
+	return Sub(y, p), Mul(p, Logistic(Neg(eta)))
+}
+
+func (logistic) LogKernelAt(y, eta, _ float64) float64 {
+	against := (1 - 2*y) * eta
+	return -math.Max(against, 0) - math.Log1p(math.Exp(-math.Abs(against)))
+}
+
+func (logistic) LogConstant(float64) float64 { return 0 }
+
+func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
+	p := LogitLink.Mean(eta)
+	return y - p, math.Max(p*LogitLink.Mean(-eta), leastLogisticCurvature)
+}
+
+// BoundAt is the quadratic of Jaakkola and Jordan (2000), which stays below everywhere.
+func (logistic) BoundAt(y, eta, _ float64) (slope, curvature float64) {
+	curvature = 0.25
+	if half := eta / 2; math.Abs(half) > 1e-6 {
+		curvature = math.Tanh(half) / (4 * half)
+	}
+	return y - LogitLink.Mean(eta), curvature
+}
+
+func (logistic) Variance(eta, _ float64) float64 { return LogitLink.Mean(eta) * LogitLink.Mean(-eta) }
+
+func (logistic) Draw(eta, _ float64, random *rand.Rand) float64 {
+	if random.Float64() < LogitLink.Mean(eta) {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,78 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// robust is y ~ (1 − ε) N(η, σ²) + ε N(η, (κσ)²).
+type robust struct {
+	logInlier, logOutlier float64 // log(1 − ε) and log(ε/κ)
+	outlier, ratio        float64 // ε and κ
+}
+
+func newRobust(shape Shape) Likelihood {
+	return robust{math.Log1p(-shape.Outlier), math.Log(shape.Outlier / shape.Ratio), shape.Outlier, shape.Ratio}
+}
+
+// wide is the precision of an outlier in units of that of the others.
+func (l robust) wide() float64 { return 1 / (l.ratio * l.ratio) }
+
+func (l robust) LogKernel(y, eta, logScale *Node) *Node {
+	squares := MulScalar(Square(standardise(y, eta, logScale)), -0.5)
+	inlier := AddScalar(squares, l.logInlier)
+	outlier := AddScalar(MulScalar(squares, l.wide()), l.logOutlier)
+	return Sub(logAddExp(inlier, outlier), logScale)
+}
+
+// Newton uses the mean precision given the residual: the bound of expectation maximisation.
+func (l robust) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
+	squares := MulScalar(Square(standardise(y, eta, logScale)), 0.5*(1-l.wide()))
+	outlier := Logistic(AddScalar(squares, l.logOutlier-l.logInlier))
+	mean := AddScalar(MulScalar(outlier, l.wide()-1), 1)
+	curvature = Mul(mean, Exp(MulScalar(logScale, -2)))
+	return Mul(curvature, Sub(y, eta)), curvature
+}
+
+func (l robust) LogKernelAt(y, eta, scale float64) float64 {
+	r := (y - eta) / scale
+	return logAddExpAt(l.logInlier-r*r/2, l.logOutlier-r*r/2*l.wide()) - math.Log(scale)
+}
+
+func (robust) LogConstant(float64) float64 { return -halfLog2Pi }
+
+// precision returns the mean precision of a row given its residual r in units of σ, and how much of
+// it the curvature lacks.
+func (l robust) precision(r float64) (mean, lack float64) {
+	outlier := 1 / (1 + math.Exp(l.logInlier-l.logOutlier-r*r/2*(1-l.wide())))
+	mean = 1 - outlier*(1-l.wide())
+	if variance := outlier * (1 - outlier) * (1 - l.wide()) * (1 - l.wide()); variance > 0 {
+		lack = variance * r * r
+	}
+	return mean, lack
+}
+
+func (l robust) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
+	r := (y - eta) / scale
+	mean, lack := l.precision(r)
+	return mean * r / scale, math.Max(mean-lack, leastCurvature*mean) / scale / scale
+}
+
+func (l robust) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	r := (y - eta) / scale
+	mean, _ := l.precision(r)
+	return mean * r / scale, mean / scale / scale
+}
+
+func (l robust) Variance(_, scale float64) float64 {
+	return scale * scale * (1 - l.outlier + l.outlier*l.ratio*l.ratio)
+}
+
+func (l robust) Draw(eta, scale float64, random *rand.Rand) float64 {
+	if random.Float64() < l.outlier {
+		scale *= l.ratio
+	}
+	return eta + scale*random.NormFloat64()
+}

@@ -1,0 +1,65 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// student is y ~ η + σ t_ν.
+type student struct {
+	degrees  float64 // ν
+	constant float64 // log Γ((ν+1)/2) − log Γ(ν/2) − ½ log(νπ)
+}
+
+func newStudent(shape Shape) Likelihood {
+	upper, _ := math.Lgamma((shape.Degrees + 1) / 2)
+	lower, _ := math.Lgamma(shape.Degrees / 2)
+	return student{shape.Degrees, upper - lower - math.Log(shape.Degrees*math.Pi)/2}
+}
+
+func (l student) LogKernel(y, eta, logScale *Node) *Node {
+	squares := MulScalar(Square(standardise(y, eta, logScale)), 1/l.degrees)
+	return Sub(MulScalar(Log1P(squares), -(l.degrees+1)/2), logScale)
+}
+
+// Newton uses the mean precision given the residual: t is a mixture of normals over the precision.
+func (l student) Newton(y, eta, logScale *Node) (slope, curvature *Node) {
+	squares := Square(standardise(y, eta, logScale))
+	mean := MulScalar(Reciprocal(AddScalar(squares, l.degrees)), l.degrees+1)
+	curvature = Mul(mean, Exp(MulScalar(logScale, -2)))
+	return Mul(curvature, Sub(y, eta)), curvature
+}
+
+func (l student) LogKernelAt(y, eta, scale float64) float64 {
+	r := (y - eta) / scale
+	return -(l.degrees+1)/2*math.Log1p(r*r/l.degrees) - math.Log(scale)
+}
+
+func (l student) LogConstant(float64) float64 { return l.constant }
+
+func (l student) NewtonAt(y, eta, scale float64) (slope, curvature float64) {
+	r := (y - eta) / scale
+	mean := (l.degrees + 1) / (l.degrees + r*r)
+	share := (l.degrees - r*r) / (l.degrees + r*r) // of the curvature in the bound
+	return mean * r / scale, mean * math.Max(share, leastCurvature) / scale / scale
+}
+
+func (l student) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	r := (y - eta) / scale
+	mean := (l.degrees + 1) / (l.degrees + r*r)
+	return mean * r / scale, mean / scale / scale
+}
+
+func (l student) Variance(_, scale float64) float64 {
+	if l.degrees <= 2 {
+		return math.Inf(1)
+	}
+	return scale * scale * l.degrees / (l.degrees - 2)
+}
+
+func (l student) Draw(eta, scale float64, random *rand.Rand) float64 {
+	return distuv.StudentsT{Mu: eta, Sigma: scale, Nu: l.degrees, Src: random}.Rand()
+}
