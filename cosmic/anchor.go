@@ -24,6 +24,7 @@ import (
 // H and b are the same for all rows of a batch, from the Config, or each row has its own, from
 // [Flow.Given].
 type anchor struct {
+	mask    *graph.Node // [B, D] Bool
 	logUnit *graph.Node // log U [D, 1], or [D, B] if each row has its own
 	shift   *graph.Node // h [D, B], or [D, 1] without factor
 	factor  *factor     // nil where H is diagonal
@@ -54,8 +55,8 @@ func (f *Flow) Given(precision, linear *graph.Node) *Flow {
 func Mode(mask, precision, linear *graph.Node) *graph.Node {
 	zeros := graph.ZerosLike(linear)
 	q := quadratic{graph.StopGradient(precision), graph.StopGradient(linear)}
-	theta, _ := q.anchor(mask, linear.DType()).toParams(mask, zeros)
-	return graph.Where(mask, theta, zeros)
+	theta, _ := selected{mask, q.anchor(mask, linear.DType())}.toParams(zeros)
+	return theta
 }
 
 // anchor is that of the flow for rows with their own quadratics.
@@ -74,7 +75,7 @@ func (q *quadratic) anchor(mask *graph.Node, dtype dtypes.DType) *anchor {
 	unit := graph.Exp(logUnit) // [D, B]
 	couplings := graph.Mul(precision, graph.Mul(graph.InsertAxes(unit, 0), graph.InsertAxes(unit, 1)))
 	linear := graph.Mul(turned(active(mask, graph.ConvertDType(q.linear, dtype))), unit)
-	a := &anchor{logUnit: logUnit, factor: newFactor(mask, couplings, linear)}
+	a := &anchor{mask: mask, logUnit: logUnit, factor: newFactor(mask, couplings, linear)}
 	a.shift = a.factor.shift
 	return a
 }
@@ -99,7 +100,7 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 	if logUnit == nil {
 		return nil
 	}
-	a := &anchor{logUnit: logUnit, shift: linear}
+	a := &anchor{mask: mask, logUnit: logUnit, shift: linear}
 	if couplings := constant("couplings", initial.couplings, dim, dim); couplings != nil {
 		a.factor = newFactor(mask, graph.InsertAxes(couplings, -1), linear)
 		a.shift = a.factor.shift
@@ -109,8 +110,8 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 
 // toParams maps x to θ, both [B, D], and returns log ∂θ_i/∂x_i [B, D]; both count where mask is
 // true.
-func (a *anchor) toParams(mask, x *graph.Node) (theta, logSlope *graph.Node) {
-	y := graph.Add(turned(active(mask, x)), a.shift)
+func (a *anchor) toParams(x *graph.Node) (theta, logSlope *graph.Node) {
+	y := graph.Add(turned(active(a.mask, x)), a.shift)
 	if l := a.factor; l != nil {
 		y = linearMap(y, l.solveTransposed, l.solve)
 	}
@@ -118,8 +119,8 @@ func (a *anchor) toParams(mask, x *graph.Node) (theta, logSlope *graph.Node) {
 }
 
 // toBase inverts toParams and returns the same logSlope.
-func (a *anchor) toBase(mask, theta *graph.Node) (x, logSlope *graph.Node) {
-	y := graph.Mul(graph.Exp(graph.Neg(a.logUnit)), turned(active(mask, theta)))
+func (a *anchor) toBase(theta *graph.Node) (x, logSlope *graph.Node) {
+	y := graph.Mul(graph.Exp(graph.Neg(a.logUnit)), turned(active(a.mask, theta)))
 	if l := a.factor; l != nil {
 		y = linearMap(y, l.multiplyTransposed, l.multiply)
 	}
@@ -133,10 +134,6 @@ func (a *anchor) logSlope(like *graph.Node) *graph.Node {
 	}
 	return graph.BroadcastToShape(turned(logSlope), like.Shape())
 }
-
-// active returns x with zeros where mask is false. The anchor multiplies what is there by zero,
-// which would not hide an infinity.
-func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
 
 func turned(x *graph.Node) *graph.Node { return graph.TransposeAllAxes(x, 1, 0) }
 

@@ -244,8 +244,9 @@ func TestUnmaskedFactorIsWrong(t *testing.T) {
 	b := allMasks(5, []float64{1, -1, 0.5, 2, 0})
 	broken := func(ctx *context.Context, mask, _, z *graph.Node) (theta, logDet *graph.Node) {
 		everything := graph.LogicalOr(mask, graph.LogicalNot(mask))
-		theta, logSlope := s.flow.anchor(ctx.Checked(false), everything, z.DType()).toParams(mask, z)
-		return graph.Where(mask, theta, z), graph.ReduceSum(active(mask, logSlope), 1)
+		a := s.flow.anchor(ctx.Checked(false), everything, z.DType())
+		a.mask = mask
+		return stages{selected{mask, a}}.toParams(z)
 	}
 	theta, _ := s.eval(broken, dtypes.Float64, b)
 	largest := 0.

@@ -64,7 +64,7 @@ func (f *Flow) Config() Config { return f.cfg }
 // Like every graph function it panics with an error value on inputs of a wrong shape or dtype.
 func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
 	f.check("ToParams", mask, feats, z)
-	return f.toParams(ctx.Checked(false), newPacking(mask), mask, feats, z)
+	return f.stages(ctx.Checked(false), newPacking(mask), mask, feats, z).toParams(z)
 }
 
 // ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], of the
@@ -72,90 +72,39 @@ func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta
 // network, unrolled in the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
-	return f.toBase(ctx.Checked(false), newPacking(mask), mask, feats, theta)
+	return f.stages(ctx.Checked(false), newPacking(mask), mask, feats, theta).toBase(theta)
 }
 
-func (f *Flow) toParams(ctx *context.Context, p packing, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
-	cond := f.condition(ctx, feats, z.DType())
-	end := f.endMap(ctx, z)
-	x := z
-	var logSlopes []*graph.Node // per coordinate or per slot, [B, D], zero where inactive
+// stages lists the maps of the flow for the models of mask [B, D] with the features feats [B, C], in
+// the graph and dtype of x. p is the packing of mask.
+func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
+	cond := f.condition(ctx, feats, x.DType())
+	end := f.endMap(ctx, x)
 	if f.cfg.Kind == Diagonal {
-		var logSlope *graph.Node
-		x, logSlope = f.tau.toParams(f.diagonal(ctx, z, cond), z)
-		logSlopes = append(logSlopes, active(mask, logSlope))
+		s = stages{selected{mask, elementwise{f.tau, f.diagonal(ctx, x, cond)}}}
 	} else {
-		x = p.pack(x)
-		for i, l := range f.layers(ctx, z, cond) {
+		s = stages{p.pack()}
+		for i := range f.cfg.Layers {
 			if i > 0 {
-				x = p.reverse(x)
+				s = append(s, p.reverse())
 			}
-			var logSlope *graph.Node
-			x, logSlope = l.toParams(p.active, x)
-			logSlopes = append(logSlopes, logSlope)
+			s = append(s, f.layer(ctx, i, p.active, x, cond))
 		}
-		if f.reversed() {
-			x = p.reverse(x)
+		if f.cfg.Layers%2 == 0 { // an odd number of reversals: a new flow is to be the identity
+			s = append(s, p.reverse())
 		}
-		x = p.unpack(x)
+		s = append(s, p.unpack())
 	}
-	x = graph.Add(end.shift, graph.Mul(graph.Exp(end.logScale), x))
-	logSlopes = append(logSlopes, active(mask, end.logScale))
-	if a := f.anchor(ctx, mask, z.DType()); a != nil {
-		var logSlope *graph.Node
-		x, logSlope = a.toParams(mask, x)
-		logSlopes = append(logSlopes, active(mask, logSlope))
+	s = append(s, selected{mask, end})
+	if a := f.anchor(ctx, mask, x.DType()); a != nil {
+		s = append(s, selected{mask, a})
 	}
-	return graph.Where(mask, x, z), total(logSlopes)
+	return s
 }
 
-func (f *Flow) toBase(ctx *context.Context, p packing, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
-	cond := f.condition(ctx, feats, theta.DType())
-	end := f.endMap(ctx, theta)
-	x := theta
-	logSlopes := []*graph.Node{active(mask, end.logScale)}
-	if a := f.anchor(ctx, mask, theta.DType()); a != nil {
-		var logSlope *graph.Node
-		x, logSlope = a.toBase(mask, x)
-		logSlopes = append(logSlopes, active(mask, logSlope))
-	}
-	x = graph.Mul(graph.Sub(x, end.shift), graph.Exp(graph.Neg(end.logScale)))
-	x = graph.Where(mask, x, theta)
-	if f.cfg.Kind == Diagonal {
-		var logSlope *graph.Node
-		x, logSlope = f.tau.toBase(f.diagonal(ctx, theta, cond), x)
-		logSlopes = append(logSlopes, active(mask, logSlope))
-	} else {
-		x = p.pack(x)
-		if f.reversed() {
-			x = p.reverse(x)
-		}
-		layers := f.layers(ctx, theta, cond)
-		for i := len(layers) - 1; i >= 0; i-- {
-			var logSlope *graph.Node
-			x, logSlope = layers[i].toBase(p.active, x)
-			logSlopes = append(logSlopes, logSlope)
-			if i > 0 {
-				x = p.reverse(x)
-			}
-		}
-		x = p.unpack(x)
-	}
-	return graph.Where(mask, x, theta), total(logSlopes)
-}
-
-// reversed reports whether the reversals between layers leave the active slots in reverse order;
-// one more then restores it, without which the flow would not start as the identity.
-func (f *Flow) reversed() bool { return f.cfg.Layers%2 == 0 }
-
-// layers returns the autoregressive layers, first applied to z first, in the graph and dtype of x.
-func (f *Flow) layers(ctx *context.Context, x, cond *graph.Node) []layer {
-	layers := make([]layer, f.cfg.Layers)
-	for i := range layers {
-		net := f.net.Bind(ctx.In(fmt.Sprintf("layer%d", i)), x.Graph(), x.DType(), cond)
-		layers[i] = layer{tau: f.tau, net: net}
-	}
-	return layers
+// layer returns the i-th autoregressive layer for active slots [B, D], in the graph and dtype of x.
+func (f *Flow) layer(ctx *context.Context, i int, active, x, cond *graph.Node) layer {
+	return layer{tau: f.tau, net: f.net.Bind(ctx.In(fmt.Sprintf("layer%d", i)), x.Graph(), x.DType(), cond), active: active}
 }
 
 // condition returns what the layers are conditioned on: feats, encoded if the flow has an encoder;
@@ -170,26 +119,15 @@ func (f *Flow) condition(ctx *context.Context, feats *graph.Node, dtype dtypes.D
 	return f.perceptron(ctx.In("encoder"), f.embed(ctx.In("embedding"), feats), f.cfg.Encoder)
 }
 
-// endMap is the affine map shift_i + exp(logScale_i)·x_i after the layers, one pair per coordinate
-// in original order, free of the model. Both are [B, D] and start at zero.
-type endMap struct{ shift, logScale *graph.Node }
-
-func (f *Flow) endMap(ctx *context.Context, x *graph.Node) endMap {
+// endMap is the affine map after the layers, one pair of numbers per coordinate in original order,
+// free of the model. Both start at zero.
+func (f *Flow) endMap(ctx *context.Context, x *graph.Node) shiftAndScale {
 	ctx = ctx.In("coordinates")
 	vector := func(name string) *graph.Node {
 		v := made.Variable(ctx, x.Graph(), f.cfg.Seed, name, x.DType(), made.Zeros, f.cfg.Dim)
 		return graph.BroadcastToShape(graph.InsertAxes(v, 0), x.Shape())
 	}
-	return endMap{vector("shift"), vector("logscale")}
-}
-
-// total returns the sum [B] over coordinates and over terms, [B, D] each.
-func total(terms []*graph.Node) *graph.Node {
-	sum := terms[0]
-	for _, t := range terms[1:] {
-		sum = graph.Add(sum, t)
-	}
-	return graph.ReduceSum(sum, 1)
+	return shiftAndScale{vector("shift"), vector("logscale")}
 }
 
 // check panics unless the inputs of a graph function called name have the promised shapes.

@@ -92,7 +92,7 @@ func TestBrokenPermutationLeaks(t *testing.T) {
 			everything := graph.LogicalOr(mask, graph.LogicalNot(mask))
 			p := newPacking(everything) // leaves every coordinate where it is
 			p.active = mask
-			return s.flow.toParams(ctx.Checked(false), p, mask, feats, z)
+			return s.flow.stages(ctx.Checked(false), p, mask, feats, z).toParams(z)
 		}
 		found := 0
 		for n, jacobian := range s.jacobian(broken, b) {

@@ -24,30 +24,28 @@ type univariate interface {
 // layer is one CoSMIC step in packed coordinates: ρ of slot s comes from the slots before it, and
 // eq. 8, with its 0/1 mask, is a selection.
 type layer struct {
-	tau univariate
-	net *made.Bound
+	tau    univariate
+	net    *made.Bound
+	active *graph.Node // [B, D] Bool: slots in use
 }
 
-// toParams maps z to θ, both [B, D] in slots, in one pass, and returns log dθ/dz per slot, zero
-// where active is false.
-func (l layer) toParams(active, z *graph.Node) (theta, logSlope *graph.Node) {
-	theta, logSlope = l.tau.toParams(l.net.Outputs(z), z)
-	return graph.Where(active, theta, z), graph.Where(active, logSlope, graph.ZerosLike(z))
+// toParams maps z to θ, both [B, D] in slots, in one pass.
+func (l layer) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
+	return selected{l.active, elementwise{l.tau, l.net.Outputs(z)}}.toParams(z)
 }
 
 // toBase inverts toParams. ρ of slot s needs the z of the slots before it, so it takes D passes,
 // each of which settles one slot. Slots not yet settled hold 0 rather than a guess, which might
 // grow without bound from pass to pass and reach others as 0·∞.
-func (l layer) toBase(active, theta *graph.Node) (z, logSlope *graph.Node) {
-	zeros := graph.ZerosLike(theta)
+func (l layer) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
 	slot := graph.Iota(theta.Graph(), shapes.Make(dtypes.Int32, theta.Shape().Dimensions...), 1)
-	z = graph.Where(active, zeros, theta)
+	z = graph.Where(l.active, graph.ZerosLike(theta), theta)
 	for s := range theta.Shape().Dim(1) {
 		var candidate *graph.Node
 		candidate, logSlope = l.tau.toBase(l.net.Outputs(z), theta)
 		here := graph.Equal(slot, graph.Scalar(theta.Graph(), dtypes.Int32, s))
-		z = graph.Where(graph.LogicalAnd(active, here), candidate, z)
+		z = graph.Where(graph.LogicalAnd(l.active, here), candidate, z)
 	}
 	// In the last pass every slot but the last was settled before it, so all ρ were final.
-	return z, graph.Where(active, logSlope, zeros)
+	return z, active(l.active, logSlope)
 }

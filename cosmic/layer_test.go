@@ -25,14 +25,11 @@ func packedBatch() batch {
 func alone(f *Flow, invert bool) graphFn {
 	return func(ctx *context.Context, mask, feats, x *graph.Node) (y, logDet *graph.Node) {
 		ctx = ctx.Checked(false)
-		l := f.layers(ctx, x, f.condition(ctx, feats, x.DType()))[0]
-		var logSlope *graph.Node
+		l := stages{f.layer(ctx, 0, mask, x, f.condition(ctx, feats, x.DType()))}
 		if invert {
-			y, logSlope = l.toBase(mask, x)
-		} else {
-			y, logSlope = l.toParams(mask, x)
+			return l.toBase(x)
 		}
-		return y, graph.ReduceSum(logSlope, 1)
+		return l.toParams(x)
 	}
 }
 

@@ -52,15 +52,24 @@ func newPacking(mask *graph.Node) packing {
 }
 
 // pack moves x [B, D] from coordinates to slots.
-func (p packing) pack(x *graph.Node) *graph.Node { return permute(x, p.order) }
+func (p packing) pack() permutation { return permutation{p.order, p.slots} }
 
 // unpack moves x [B, D] from slots to coordinates.
-func (p packing) unpack(x *graph.Node) *graph.Node { return permute(x, p.slots) }
+func (p packing) unpack() permutation { return permutation{p.slots, p.order} }
 
 // reverse puts the first d_m slots of x [B, D] in reverse order.
-func (p packing) reverse(x *graph.Node) *graph.Node { return permute(x, p.reversal) }
+func (p packing) reverse() permutation { return permutation{p.reversal, p.reversal} }
 
-// permute gathers the elements of x [B, D] at flat positions.
+// permutation is a stage that gathers the elements of x [B, D] from flat positions [B·D, 1]; those
+// of back undo those of forth.
+type permutation struct{ forth, back *graph.Node }
+
+func (p permutation) toParams(x *graph.Node) (y, logSlope *graph.Node) {
+	return permute(x, p.forth), nil
+}
+
+func (p permutation) toBase(y *graph.Node) (x, logSlope *graph.Node) { return permute(y, p.back), nil }
+
 func permute(x, positions *graph.Node) *graph.Node {
 	flat := graph.Reshape(x, x.Shape().Size())
 	return graph.Reshape(graph.Gather(flat, positions), x.Shape().Dimensions...)

@@ -17,8 +17,15 @@ func TestPacking(t *testing.T) {
 	backend := testkit.Backend(t)
 	exec, err := graph.NewExec(backend, func(mask, x *graph.Node) []*graph.Node {
 		p := newPacking(mask)
-		packed := p.pack(x)
-		return []*graph.Node{packed, p.active, p.reverse(packed), p.unpack(packed), p.reverse(p.reverse(x))}
+		apply := func(s stage, x *graph.Node) *graph.Node {
+			y, logSlope := s.toParams(x)
+			if logSlope != nil {
+				panic("a permutation changes no volume")
+			}
+			return y
+		}
+		packed := apply(p.pack(), x)
+		return []*graph.Node{packed, p.active, apply(p.reverse(), packed), apply(p.unpack(), packed), apply(p.reverse(), apply(p.reverse(), x))}
 	})
 	require.NoError(t, err)
 	exec.SetMaxCache(-1)

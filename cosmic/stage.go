@@ -1,0 +1,102 @@
+package cosmic
+
+import (
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// stage is one invertible map of a flow, bound to a graph and to the models of a batch. A flow is a
+// list of stages: [stages.toParams] walks it forwards and [stages.toBase] backwards.
+type stage interface {
+	// toParams maps x [B, D] towards the parameters and returns the image [B, D] and, for every
+	// coordinate or slot, what it adds to log |det| [B, D], zero where inactive; nil stands for
+	// zero everywhere.
+	toParams(x *graph.Node) (y, logSlope *graph.Node)
+	// toBase inverts toParams and returns the same logSlope.
+	toBase(y *graph.Node) (x, logSlope *graph.Node)
+}
+
+// stages are those of a flow, the one that is applied to z first.
+type stages []stage
+
+// toParams maps z [B, D] through all stages; logDet is [B].
+func (s stages) toParams(z *graph.Node) (theta, logDet *graph.Node) {
+	var logSlopes []*graph.Node
+	for _, stage := range s {
+		var logSlope *graph.Node
+		z, logSlope = stage.toParams(z)
+		logSlopes = append(logSlopes, logSlope)
+	}
+	return z, total(logSlopes)
+}
+
+// toBase inverts toParams and returns the same logDet.
+func (s stages) toBase(theta *graph.Node) (z, logDet *graph.Node) {
+	var logSlopes []*graph.Node
+	for _, stage := range slices.Backward(s) {
+		var logSlope *graph.Node
+		theta, logSlope = stage.toBase(theta)
+		logSlopes = append(logSlopes, logSlope)
+	}
+	return theta, total(logSlopes)
+}
+
+// total returns the sum [B] over coordinates and over terms, [B, D] each or nil. At least one is
+// not nil.
+func total(terms []*graph.Node) (sum *graph.Node) {
+	for _, term := range terms {
+		switch {
+		case sum == nil:
+			sum = term
+		case term != nil:
+			sum = graph.Add(sum, term)
+		}
+	}
+	return graph.ReduceSum(sum, 1)
+}
+
+// selected applies a stage where mask [B, D] is true and is the identity elsewhere: eq. 8 with a
+// 0/1 mask.
+type selected struct {
+	mask *graph.Node
+	stage
+}
+
+func (s selected) toParams(x *graph.Node) (y, logSlope *graph.Node) {
+	y, logSlope = s.stage.toParams(x)
+	return graph.Where(s.mask, y, x), active(s.mask, logSlope)
+}
+
+func (s selected) toBase(y *graph.Node) (x, logSlope *graph.Node) {
+	x, logSlope = s.stage.toBase(y)
+	return graph.Where(s.mask, x, y), active(s.mask, logSlope)
+}
+
+// active returns x with zeros where mask is false. Multiplying by zero would not hide an infinity.
+func active(mask, x *graph.Node) *graph.Node { return graph.Where(mask, x, graph.ZerosLike(x)) }
+
+// elementwise moves each coordinate by τ_ρ with the parameters rho, as of univariate.
+type elementwise struct {
+	tau univariate
+	rho []*graph.Node
+}
+
+func (e elementwise) toParams(z *graph.Node) (theta, logSlope *graph.Node) {
+	return e.tau.toParams(e.rho, z)
+}
+
+func (e elementwise) toBase(theta *graph.Node) (z, logSlope *graph.Node) {
+	return e.tau.toBase(e.rho, theta)
+}
+
+// shiftAndScale is shift + exp(logScale)·x, coordinate by coordinate; both are [B, D].
+type shiftAndScale struct{ shift, logScale *graph.Node }
+
+func (s shiftAndScale) toParams(x *graph.Node) (y, logSlope *graph.Node) {
+	return graph.Add(s.shift, graph.Mul(graph.Exp(s.logScale), x)), s.logScale
+}
+
+func (s shiftAndScale) toBase(y *graph.Node) (x, logSlope *graph.Node) {
+	return graph.Mul(graph.Sub(y, s.shift), graph.Exp(graph.Neg(s.logScale))), s.logScale
+}
