@@ -20,7 +20,7 @@ var layers = map[string]int{
 	"dag/graph": 3, "hbm/formula": 3,
 	"":       3,
 	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,
-	"likelihood": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"likelihood": 1, "modelcheck": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }
 

@@ -1,0 +1,84 @@
+package modelcheck
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Columns whose squared multiple correlation with others is above nearlyCollinear are reported:
+// beyond it their effects have standard errors 30 times those of unrelated columns (chosen by
+// hand).
+const nearlyCollinear = 0.999
+
+// Limits of the work: of the columns for multiple correlations, and of the columns compared in
+// pairs, which takes a second for 1,000 rows.
+const (
+	multipleColumns = 300
+	pairedColumns   = 1000
+)
+
+// collinear finds columns that are nearly combinations of earlier ones.
+func collinear(columns []Column) (found []Finding) {
+	var names []string
+	var lines [][]float64
+	for _, c := range columns {
+		if distinct(c.Values) > 1 {
+			names, lines = append(names, c.Name), append(lines, standardised(c.Values))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	n := len(lines[0])
+	reported := make([]bool, len(lines))
+	add := func(j int, with string, share float64) {
+		reported[j] = true
+		found = append(found, Finding{
+			What:  fmt.Sprintf("nearly collinear: %s is a linear function of %s up to %.2g of its variance", names[j], with, 1-share),
+			Where: "column " + names[j], Statistic: share, P: math.NaN(), Verdict: Questionable,
+			Advice: "one of these columns, or a group that enters together; single inclusion probabilities say little",
+		})
+	}
+	for j := 1; j < min(len(lines), pairedColumns); j++ {
+		for k := range j {
+			dot := 0.0
+			for i, v := range lines[j] {
+				dot += v * lines[k][i]
+			}
+			if share := dot * dot / float64(n*n); share > nearlyCollinear && n > 3 && !reported[j] {
+				add(j, names[k], share)
+			}
+		}
+	}
+	// With nearly as many columns as rows every column is a combination of the others by chance.
+	if len(lines) > multipleColumns || n < 2*len(lines)+10 {
+		return found
+	}
+	var basis [][]float64
+	for j, line := range lines {
+		rest := append([]float64(nil), line...)
+		for range 2 { // twice for the digits lost (Gram and Schmidt with reorthogonalisation)
+			for _, b := range basis {
+				r, v := mat.NewVecDense(n, rest), mat.NewVecDense(n, b)
+				r.AddScaledVec(r, -mat.Dot(r, v), v)
+			}
+		}
+		left := meanSquare(rest)
+		if share := 1 - left; share > nearlyCollinear {
+			if !reported[j] {
+				add(j, "the columns before it", share)
+			}
+			if left < 1e-12 {
+				continue
+			}
+		}
+		unit := 1 / math.Sqrt(left*float64(n))
+		for i := range rest {
+			rest[i] *= unit
+		}
+		basis = append(basis, rest)
+	}
+	return found
+}

@@ -1,0 +1,150 @@
+package modelcheck
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// rowKeys numbers the distinct rows of columns: equal rows have equal numbers.
+func rowKeys(columns []Column) (keys []int, count int) {
+	n := len(columns[0].Values)
+	seen := make(map[string]int, n)
+	keys = make([]int, n)
+	var text []byte
+	for i := range n {
+		text = text[:0]
+		for _, c := range columns {
+			// −0 is 0
+			text = binary.LittleEndian.AppendUint64(text, math.Float64bits(c.Values[i]+0))
+		}
+		key, known := seen[string(text)]
+		if !known {
+			key = len(seen)
+			seen[string(text)] = key
+		}
+		keys[i] = key
+	}
+	return keys, len(seen)
+}
+
+// surprise is the information in bits that every distinct row occurs a multiple of g times by
+// chance, above which the table was copied: one table in a million (chosen by hand).
+const surprise = 20
+
+// repeatedTable finds that every distinct row of the columns occurs a multiple of some number of
+// times, as when a table was written several times into one file.
+func repeatedTable(columns []Column) (Finding, bool) {
+	keys, count := rowKeys(columns)
+	times := make([]int, count)
+	for _, key := range keys {
+		times[key]++
+	}
+	divisor := 0
+	for _, t := range times {
+		divisor = gcd(t, divisor)
+	}
+	if divisor < 2 || float64(count)*math.Log2(float64(divisor)) < surprise {
+		return Finding{}, false
+	}
+	return Finding{
+		What:  fmt.Sprintf("duplicated rows: every row occurs %d times, or a multiple of it", divisor),
+		Where: "all rows", Statistic: float64(divisor), P: math.NaN(), Verdict: Poor,
+		Advice: "each row once: copies count as independent data and make every probability too certain",
+	}, true
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// addCopies appends the share of rows that equal another in the response and in every column. Only
+// rows that share the columns with another can; replicates are rounded like the response.
+func (c *checks) addCopies(columns []Column) {
+	r := c.responses[0]
+	if len(columns) == 0 {
+		return
+	}
+	keys, count := rowKeys(columns)
+	groups := make([][]int, count)
+	for i, key := range keys {
+		groups[key] = append(groups[key], i)
+	}
+	var shared [][]int
+	for _, rows := range groups {
+		if len(rows) > 1 {
+			shared = append(shared, rows)
+		}
+	}
+	if len(shared) == 0 {
+		return
+	}
+	unit := resolution(r.y)
+	copies := func(y []float64) float64 {
+		total := 0
+		for _, rows := range shared {
+			times := make(map[float64]int, len(rows))
+			for _, i := range rows {
+				times[rounded(y[i], unit)]++
+			}
+			for _, t := range times {
+				if t > 1 {
+					total += t
+				}
+			}
+		}
+		return float64(total) / float64(len(y))
+	}
+	c.add(func(*response) bool { return true }, false, func(s *sample) float64 { return copies(s.y) }, func(r *response, share float64) Finding {
+		return Finding{
+			What:  fmt.Sprintf("duplicated rows: %.0f%% of the rows equal another in every column", 100*share),
+			Where: r.at.list(copiedRows(append([]Column{{Values: r.y}}, columns...))), Statistic: share, Verdict: verdictIf(share > 0.5),
+			Advice: "each row once: copies count as independent data",
+		}
+	})
+}
+
+// copiedRows lists the rows that equal an earlier one.
+func copiedRows(columns []Column) (rows []int) {
+	keys, count := rowKeys(columns)
+	seen := make([]bool, count)
+	for i, key := range keys {
+		if seen[key] {
+			rows = append(rows, i)
+		}
+		seen[key] = true
+	}
+	return rows
+}
+
+// resolution is the largest power of ten, from 1000 down to 1e−6, of which all values are
+// multiples; 0 if there is none.
+func resolution(values []float64) float64 {
+	for exponent := 3; exponent >= -6; exponent-- {
+		unit := math.Pow(10, float64(exponent))
+		multiple := func(v float64) bool {
+			ratio := v / unit
+			return math.Abs(ratio-math.Round(ratio)) <= 1e-9*math.Max(1, math.Abs(ratio))
+		}
+		all := true
+		for _, v := range values {
+			if all = multiple(v); !all {
+				break
+			}
+		}
+		if all {
+			return unit
+		}
+	}
+	return 0
+}
+
+func rounded(v, unit float64) float64 {
+	if unit == 0 {
+		return v
+	}
+	return math.Round(v / unit)
+}

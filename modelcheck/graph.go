@@ -1,0 +1,88 @@
+package modelcheck
+
+import (
+	"fmt"
+	"math"
+)
+
+// GraphInput is a fitted graph: each column is a response given its parents.
+type GraphInput struct {
+	Columns []Column
+	// Rows are the numbers of the rows in the file; nil numbers them from 1.
+	Rows []int
+	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
+	Counted [][]int
+	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes the mean, the
+	// standard deviation (up to a constant factor) and a replicate of the counted rows of a node
+	// given its parents as observed and the parameters of draw d.
+	Draws int
+	Draw  func(d, node int, mean, sd, replicate []float64)
+	// Remedies are the caller's.
+	Remedies Remedies
+}
+
+// Graph checks a fitted graph. It panics when lengths do not agree.
+func Graph(in GraphInput) Report {
+	if in.Draws < MinDraws {
+		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
+	}
+	rows := rowNames{numbers: in.Rows}
+	findings := append(tableFindings(in.Columns, rows), copiesFindings(in.Columns, rows)...)
+	responses := make([]*response, len(in.Columns))
+	for j, c := range in.Columns {
+		if f, ok := fewValues(c, in.Remedies); ok {
+			findings = append(findings, f)
+		}
+		r := &response{name: c.Name, y: c.Values, at: rows}
+		if in.Counted != nil {
+			r.rows = in.Counted[j]
+			r.y = make([]float64, len(r.rows))
+			for k, i := range r.rows {
+				r.y[k] = c.Values[i]
+			}
+		}
+		responses[j] = r
+	}
+	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies)
+	checks.run(in.Draws, in.Draw)
+	return newReport(append(findings, checks.findings()...))
+}
+
+// copiesFindings finds copies in a table whose columns are all random: every row several times, or
+// equal rows although some column hardly ever repeats a value otherwise.
+func copiesFindings(columns []Column, rows rowNames) []Finding {
+	if len(columns) == 0 {
+		return nil
+	}
+	if f, found := repeatedTable(columns); found {
+		return []Finding{f}
+	}
+	copied := copiedRows(columns)
+	if len(copied) == 0 {
+		return nil
+	}
+	isCopy := make(map[int]bool, len(copied))
+	for _, i := range copied {
+		isCopy[i] = true
+	}
+	const mostlyDistinct = 0.9
+	n := len(columns[0].Values)
+	for _, c := range columns {
+		var values []float64
+		for i, v := range c.Values {
+			if !isCopy[i] {
+				values = append(values, v)
+			}
+		}
+		if len(values) < fewestRows || float64(distinct(values)) < mostlyDistinct*float64(len(values)) {
+			continue
+		}
+		share := float64(len(copied)) / float64(n)
+		return []Finding{{
+			What:  fmt.Sprintf("duplicated rows: %.2g%% of the rows equal an earlier one in every column, while %s hardly repeats a value otherwise", 100*share, c.Name),
+			Where: rows.list(copied), Statistic: share, P: math.NaN(), Verdict: verdictIf(share > 0.5),
+			Advice: "each row once: copies count as independent data",
+		}}
+	}
+	return nil
+}

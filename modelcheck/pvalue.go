@@ -1,0 +1,79 @@
+package modelcheck
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Level is the largest adjusted p-value of a finding. By Meng (1994) twice of it bounds the share
+// of tables drawn from the model that get a finding.
+const Level = 0.02
+
+// family accumulates the p-values of statistics of one kind, one for each member (a response, or a
+// response and a column). A member is compared with the most extreme member of each replicate,
+// which adjusts for their number (Westfall and Young 1993).
+type family struct {
+	twoSided     bool
+	draws        int
+	upper, lower []int     // draws in which a replicate is at least, or at most, the member
+	sum          []float64 // of the observed statistic over draws
+}
+
+func newFamily(members int, twoSided bool) *family {
+	return &family{twoSided: twoSided, upper: make([]int, members), lower: make([]int, members), sum: make([]float64, members)}
+}
+
+// add counts one posterior draw. observed and replicated hold the statistic of each member.
+func (f *family) add(observed, replicated []float64) {
+	f.draws++
+	high, low := slices.Max(replicated), slices.Min(replicated)
+	for k, value := range observed {
+		f.sum[k] += value
+		if !(high < value) {
+			f.upper[k]++
+		}
+		if !(low > value) {
+			f.lower[k]++
+		}
+	}
+}
+
+// mean is the posterior mean of the observed statistic of a member.
+func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws) }
+
+// p is the p-value of a member, never below one or two divided by the number of draws.
+func (f *family) p(member int) float64 {
+	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws) }
+	if !f.twoSided {
+		return share(f.upper[member])
+	}
+	return min(1, 2*min(share(f.upper[member]), share(f.lower[member])))
+}
+
+// smallest is the smallest p-value of the members.
+func (f *family) smallest() float64 {
+	p := 1.0
+	for k := range f.upper {
+		p = min(p, f.p(k))
+	}
+	return p
+}
+
+// holm returns the factor by which the p-values of each family are multiplied so that the chance of
+// any false finding is that of one (Holm 1979).
+func holm(families []*family) []float64 {
+	order := make([]int, len(families))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(families[a].smallest(), families[b].smallest()) })
+	factors := make([]float64, len(families))
+	before := 0.0 // adjusted p-values do not fall along the order
+	for rank, i := range order {
+		factor := float64(len(families) - rank)
+		p := families[i].smallest()
+		before = max(before, factor*p)
+		factors[i] = before / p
+	}
+	return factors
+}

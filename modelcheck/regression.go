@@ -1,0 +1,273 @@
+package modelcheck
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Kind says which values a response takes.
+type Kind int
+
+const (
+	// Continuous responses are real numbers with additive noise.
+	Continuous Kind = iota
+	// Binary responses are 0 or 1.
+	Binary
+	// Count responses are 0, 1, 2, ….
+	Count
+)
+
+// Column is a named column of a table, in the units of the table.
+type Column struct {
+	Name string
+	// Values has one entry a row, none of them missing.
+	Values []float64
+	// Indicator marks a column of a factor: a 0/1 column that another column was turned into.
+	Indicator bool
+}
+
+// Remedies are what the program that calls offers against a finding, such as "--likelihood robust".
+// An empty text stands for general advice.
+type Remedies struct {
+	HeavyTails, Overdispersion, Counts, TwoValues, Curvature, Dependence string
+}
+
+// RegressionInput is a fitted regression of one response on columns.
+type RegressionInput struct {
+	Kind       Kind
+	Response   Column
+	Predictors []Column
+	// Rows are the numbers of the rows in the file; nil numbers them from 1.
+	Rows []int
+	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes those of draw d:
+	// the mean and the standard deviation (up to a constant factor) of the response of each row
+	// given the parameters, and a response replicated from them. All have one entry a row.
+	Draws int
+	Draw  func(d int, mean, sd, replicate []float64)
+	// Remedies are the caller's.
+	Remedies Remedies
+}
+
+// MinDraws is the smallest number of posterior draws whose p-values can reach [Level] after
+// adjustment. Draws may repeat parameters with new replicates.
+const MinDraws = 1000
+
+// fewestRows is the smallest number of rows whose residuals are checked for shape: below, no
+// pattern can be told from noise (chosen by hand).
+const fewestRows = 8
+
+// Regression checks a fitted regression. It panics when lengths do not agree.
+func Regression(in RegressionInput) Report {
+	n := len(in.Response.Values)
+	for _, c := range in.Predictors {
+		if len(c.Values) != n {
+			panic(fmt.Sprintf("modelcheck.Regression: column %q has %d rows, want %d", c.Name, len(c.Values), n))
+		}
+	}
+	if in.Rows != nil && len(in.Rows) != n {
+		panic(fmt.Sprintf("modelcheck.Regression: got %d row numbers for %d rows", len(in.Rows), n))
+	}
+	if in.Draws < MinDraws {
+		panic(fmt.Sprintf("modelcheck.Regression: got %d draws, want at least %d", in.Draws, MinDraws))
+	}
+	rows := rowNames{numbers: in.Rows}
+	findings := tableFindings(in.Predictors, rows)
+	findings = append(findings, responseFindings(in, rows)...)
+	if copied, found := repeatedTable(append([]Column{in.Response}, in.Predictors...)); found {
+		findings = append(findings, copied)
+	}
+	r := response{name: in.Response.Name, y: in.Response.Values, kind: in.Kind, at: rows}
+	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
+	checks.addCopies(in.Predictors)
+	fitted := make([]float64, n)
+	checks.run(in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
+		in.Draw(d, mean, sd, replicate)
+		for i, m := range mean {
+			fitted[i] += m / float64(in.Draws)
+		}
+	})
+	findings = append(findings, checks.findings()...)
+	if in.Kind == Binary {
+		findings = append(findings, separation(in, fitted)...)
+	}
+	return newReport(findings)
+}
+
+// response is a column whose residuals are checked.
+type response struct {
+	name string
+	y    []float64
+	kind Kind
+	at   rowNames
+	rows []int // of the table, that y holds; nil: all
+	// residual is the posterior mean of the centred residual of each row.
+	residual []float64
+}
+
+// outliers names the rows whose residuals are at least half as large as the largest, largest first.
+func (r *response) outliers() string {
+	order := make([]int, len(r.residual))
+	for i := range order {
+		order[i] = i
+	}
+	size := func(i int) float64 { return math.Abs(r.residual[i]) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+	count := 1
+	for count < len(order) && size(order[count]) >= size(order[0])/2 {
+		count++
+	}
+	if r.rows != nil {
+		for k, i := range order {
+			order[k] = r.rows[i]
+		}
+	}
+	return r.at.list(order[:count])
+}
+
+// sample is a response, observed or replicated, under one posterior draw.
+type sample struct {
+	y, mean []float64
+	// r are residuals divided by the standard deviation, centred the same less their median, and
+	// clipped the same divided by their spread and limited to ±3, with mean square 1.
+	r, centred, clipped []float64
+	scratch             []float64
+}
+
+func newSample(n int) *sample {
+	column := func() []float64 { return make([]float64, n) }
+	return &sample{y: column(), mean: column(), r: column(), centred: column(), clipped: column(), scratch: column()}
+}
+
+// set fills in a response and its residuals.
+func (s *sample) set(kind Kind, y, mean, sd []float64) {
+	if len(y) == 0 {
+		return
+	}
+	copy(s.y, y)
+	copy(s.mean, mean)
+	for i := range y {
+		r := (y[i] - mean[i]) / sd[i]
+		if math.IsNaN(r) || math.IsInf(r, 0) {
+			r = 0 // no noise, or a mean beyond floating point: nothing can be said of this row
+		}
+		s.r[i] = r
+	}
+	centre, scale := medianAndSpread(s.r, s.scratch)
+	var squares float64
+	for i, r := range s.r {
+		s.centred[i] = r - centre
+		c := r
+		if kind != Binary && scale > 0 {
+			c = s.centred[i] / scale
+		}
+		c = max(-3, min(3, c))
+		s.clipped[i] = c
+		squares += c * c
+	}
+	if squares > 0 {
+		unit := math.Sqrt(float64(len(y)) / squares)
+		for i := range s.clipped {
+			s.clipped[i] *= unit
+		}
+	}
+}
+
+// check is one family of statistics with what it means when they are extreme.
+type check struct {
+	*family
+	// statistics writes the members of response j.
+	statistics func(j int, s *sample, dst []float64)
+	// members of response j are [first[j], first[j+1]).
+	first []int
+	// finding words one; its P is filled in later.
+	finding func(member int, mean float64) Finding
+	// bestOf groups members of which only the most extreme is reported; nil: each on its own.
+	bestOf func(member int) int
+}
+
+// checks are the families for one table.
+type checks struct {
+	responses []*response
+	list      []*check
+	remedies  Remedies
+}
+
+// run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
+// the rows of response j.
+func (c *checks) run(draws int, draw func(d, j int, mean, sd, replicate []float64)) {
+	observed, replicated := make([][]float64, len(c.list)), make([][]float64, len(c.list))
+	for k, check := range c.list {
+		members := check.first[len(check.first)-1]
+		observed[k], replicated[k] = make([]float64, members), make([]float64, members)
+	}
+	type buffers struct {
+		mean, sd, replicate []float64
+		seen, drawn         *sample
+	}
+	space := make([]buffers, len(c.responses))
+	for j, r := range c.responses {
+		n := len(r.y)
+		r.residual = make([]float64, n)
+		space[j] = buffers{make([]float64, n), make([]float64, n), make([]float64, n), newSample(n), newSample(n)}
+	}
+	for d := range draws {
+		for j, r := range c.responses {
+			b := &space[j]
+			draw(d, j, b.mean, b.sd, b.replicate)
+			b.seen.set(r.kind, r.y, b.mean, b.sd)
+			b.drawn.set(r.kind, b.replicate, b.mean, b.sd)
+			for i, residual := range b.seen.centred {
+				r.residual[i] += residual / float64(draws)
+			}
+			for k, check := range c.list {
+				from, to := check.first[j], check.first[j+1]
+				if from < to {
+					check.statistics(j, b.seen, observed[k][from:to])
+					check.statistics(j, b.drawn, replicated[k][from:to])
+				}
+			}
+		}
+		for k, check := range c.list {
+			check.add(observed[k], replicated[k])
+		}
+	}
+}
+
+// findings are those whose adjusted p-value reaches Level.
+func (c *checks) findings() []Finding {
+	families := make([]*family, len(c.list))
+	for k, check := range c.list {
+		families[k] = check.family
+	}
+	var found []Finding
+	for k, factor := range holm(families) {
+		check := c.list[k]
+		best := make(map[int]int) // group → its most extreme member so far
+		var order []int
+		for member := range check.upper {
+			if factor*check.p(member) > Level {
+				continue
+			}
+			group := member
+			if check.bestOf != nil {
+				group = check.bestOf(member)
+			}
+			before, seen := best[group]
+			if !seen {
+				order = append(order, group)
+			}
+			if !seen || math.Abs(check.mean(member)) > math.Abs(check.mean(before)) {
+				best[group] = member
+			}
+		}
+		for _, group := range order {
+			member := best[group]
+			f := check.finding(member, check.mean(member))
+			f.P = min(1, factor*check.p(member))
+			found = append(found, f)
+		}
+	}
+	return found
+}

@@ -1,0 +1,150 @@
+package modelcheck
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Verdict says how well a model describes a table.
+type Verdict int
+
+const (
+	// Good means that nothing was found that the model does not describe.
+	Good Verdict = iota
+	// Questionable means that something in the table contradicts the model.
+	Questionable
+	// Poor means that it contradicts the model so much that conclusions are likely to be wrong.
+	Poor
+)
+
+var verdictNames = [...]string{"good", "questionable", "poor"}
+
+// String returns "good", "questionable" or "poor".
+func (v Verdict) String() string {
+	if v < 0 || int(v) >= len(verdictNames) {
+		return fmt.Sprintf("Verdict(%d)", int(v))
+	}
+	return verdictNames[v]
+}
+
+// MarshalText writes the name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	at := slices.Index(verdictNames[:], string(text))
+	if at < 0 {
+		return fmt.Errorf("model check: got verdict %q, want good, questionable or poor", text)
+	}
+	*v = Verdict(at)
+	return nil
+}
+
+// Finding is one thing in the table that the model does not describe, or that a reader should know.
+type Finding struct {
+	// What says what was seen: a term such as "overdispersion", a colon, and a sentence.
+	What string
+	// Where names the column and the rows.
+	Where string
+	// Statistic measures it; What says in which units.
+	Statistic float64
+	// P is the adjusted posterior predictive p-value; NaN where there is none.
+	P float64
+	// Advice says what to try.
+	Advice string
+	// Verdict is what this finding alone makes of the model. A finding that is Good is a note.
+	Verdict Verdict
+}
+
+// findingJSON is how JSON shows a finding: numbers that are not finite are null.
+type findingJSON struct {
+	What      string   `json:"what"`
+	Where     string   `json:"where"`
+	Statistic *float64 `json:"statistic"`
+	P         *float64 `json:"p"`
+	Advice    string   `json:"advice"`
+	Verdict   Verdict  `json:"verdict"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(findingJSON{f.What, f.Where, finite(f.Statistic), finite(f.P), f.Advice, f.Verdict})
+}
+
+// UnmarshalJSON implements json.Unmarshaler; null becomes NaN.
+func (f *Finding) UnmarshalJSON(data []byte) error {
+	var from findingJSON
+	if err := json.Unmarshal(data, &from); err != nil {
+		return err
+	}
+	value := func(x *float64) float64 {
+		if x == nil {
+			return math.NaN()
+		}
+		return *x
+	}
+	*f = Finding{from.What, from.Where, value(from.Statistic), value(from.P), from.Advice, from.Verdict}
+	return nil
+}
+
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// Report is the result of a model check.
+type Report struct {
+	// Verdict is the worst of those of the findings.
+	Verdict Verdict `json:"verdict"`
+	// Findings are listed worst first.
+	Findings []Finding `json:"findings"`
+}
+
+// newReport sorts findings and takes the worst verdict.
+func newReport(findings []Finding) Report {
+	r := Report{Findings: slices.Clone(findings)}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })
+	if len(r.Findings) > 0 {
+		r.Verdict = r.Findings[0].Verdict
+	} else {
+		r.Findings = []Finding{} // JSON shows a list, not null
+	}
+	return r
+}
+
+// shownFindings is how many findings WriteText prints; JSON has all.
+const shownFindings = 8
+
+// WriteText prints the verdict in one line and the findings under it.
+func (r Report) WriteText(w io.Writer) error {
+	text := map[Verdict]string{
+		Good:         "nothing in the table contradicts the model.",
+		Questionable: "the table contradicts the model in part; the verdict on the computation does not cover this.",
+		Poor:         "the model does not describe this table; its probabilities are likely to mislead.",
+	}[r.Verdict]
+	lines := []string{fmt.Sprintf("model check: %s: %s", r.Verdict, text)}
+	for _, f := range r.Findings[:min(shownFindings, len(r.Findings))] {
+		line := "  " + f.What
+		if f.Where != "" {
+			line += " (" + f.Where + ")"
+		}
+		if !math.IsNaN(f.P) {
+			line += fmt.Sprintf(", p = %.2g", f.P)
+		}
+		lines = append(lines, line)
+		if f.Advice != "" {
+			lines = append(lines, "    try: "+f.Advice)
+		}
+	}
+	if more := len(r.Findings) - shownFindings; more > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more findings, which --json lists", more))
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}

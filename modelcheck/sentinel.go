@@ -1,0 +1,58 @@
+package modelcheck
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// codes are what tables hold instead of a missing value.
+var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 99999, 999999, -1, -88, -888, -8888, 88, 888, 8888, -77, -777, 77, 777, 1e30, -1e30, 1e20, -1e20}
+
+// sentinel finds a smallest or largest value that lies further from all others than they lie from
+// each other, and that is a usual code for a missing value or is repeated.
+func sentinel(c Column, kind Kind, rows rowNames) (Finding, bool) {
+	if c.Indicator || kind == Binary {
+		return Finding{}, false
+	}
+	sorted := slices.Clone(c.Values)
+	slices.Sort(sorted)
+	values := slices.Compact(slices.Clone(sorted))
+	if len(values) < 3 {
+		return Finding{}, false
+	}
+	last := len(values) - 1
+	for _, end := range []struct{ value, near, far float64 }{
+		{values[0], values[1], values[last]}, {values[last], values[last-1], values[0]},
+	} {
+		gap, others := math.Abs(end.near-end.value), math.Abs(end.far-end.near)
+		if !(gap > others) {
+			continue
+		}
+		var at []int
+		for i, v := range c.Values {
+			if v == end.value {
+				at = append(at, i)
+			}
+		}
+		// A few integers can lie like this by chance; a code of one digit among counts too.
+		code := slices.Contains(codes, end.value) && !(kind == Count && math.Abs(end.value) < 50)
+		repeated := len(at) > 1 && len(values) > 10 && gap > 2*others
+		if !code && !repeated {
+			continue
+		}
+		return Finding{
+			What:  fmt.Sprintf("suspicious value: %v occurs %s in %s, whose other values lie between %v and %v", end.value, timesText(len(at)), c.Name, min(end.near, end.far), max(end.near, end.far)),
+			Where: "column " + c.Name + ", " + rows.list(at), Statistic: end.value, P: math.NaN(), Verdict: Poor,
+			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
+		}, true
+	}
+	return Finding{}, false
+}
+
+func timesText(count int) string {
+	if count == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", count)
+}

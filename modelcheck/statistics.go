@@ -1,0 +1,282 @@
+package modelcheck
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Beyond these a finding makes the model poor, not only questionable. All were chosen by hand as
+// what changes conclusions; none was tuned.
+const (
+	poorDispersion = 2.0  // ratio of variances, or its inverse
+	poorOutlier    = 10.0 // residual in robust standard deviations
+	poorSerial     = 0.5  // lag-1 correlation
+	poorZeros      = 0.1  // difference of shares
+	poorCurvature  = 0.1  // share of the residual variance
+)
+
+// newChecks lists the families for responses of a table.
+func newChecks(responses []*response, columns []Column, draws int, remedies Remedies) *checks {
+	c := &checks{responses: responses, remedies: remedies}
+	kinds := func(allowed ...Kind) func(*response) bool {
+		return func(r *response) bool { return len(r.y) >= 2 && slices.Contains(allowed, r.kind) }
+	}
+	long := func(accept func(*response) bool) func(*response) bool {
+		return func(r *response) bool { return len(r.y) >= fewestRows && accept(r) }
+	}
+	c.add(kinds(Continuous, Count), true, dispersion, c.dispersionFinding)
+	c.add(kinds(Continuous, Count), false, largest, c.largestFinding)
+	c.add(long(kinds(Continuous)), true, kurtosis, c.kurtosisFinding)
+	c.add(long(kinds(Continuous)), true, spread, c.spreadFinding)
+	c.add(kinds(Count), true, zeros, c.zerosFinding)
+	c.add(func(r *response) bool { return len(r.y) >= fewestRows && !monotone(r.y) }, true, serial, c.serialFinding)
+	c.addCurvature(columns, draws)
+	return c
+}
+
+// add appends a family with one member for each response that it applies to, unless there is none.
+func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func(*sample) float64, finding func(r *response, mean float64) Finding) {
+	var owners []*response
+	first := []int{0}
+	for _, r := range c.responses {
+		if applies(r) {
+			owners = append(owners, r)
+		}
+		first = append(first, len(owners))
+	}
+	if len(owners) == 0 {
+		return
+	}
+	c.list = append(c.list, &check{
+		family: newFamily(len(owners), twoSided), first: first,
+		statistics: func(_ int, s *sample, dst []float64) { dst[0] = statistic(s) },
+		finding:    func(member int, mean float64) Finding { return finding(owners[member], mean) },
+	})
+}
+
+// dispersion is the logarithm of the mean squared Pearson residual, 0 if there is none.
+func dispersion(s *sample) float64 { return logOrZero(meanSquare(s.r)) }
+
+// largest is the logarithm of the largest residual from the median in robust standard deviations.
+func largest(s *sample) float64 {
+	return logOrZero(outlyingness(s.centred, s.scratch))
+}
+
+// kurtosis is the logarithm of the kurtosis.
+func kurtosis(s *sample) float64 {
+	mean := 0.0
+	for _, r := range s.r {
+		mean += r / float64(len(s.r))
+	}
+	var second, fourth float64
+	for _, r := range s.r {
+		square := (r - mean) * (r - mean)
+		second += square
+		fourth += square * square
+	}
+	if second == 0 || math.IsInf(fourth, 1) {
+		return 0
+	}
+	return math.Log(float64(len(s.r)) * fourth / (second * second))
+}
+
+// spread is the correlation of the size of clipped residuals with the mean.
+func spread(s *sample) float64 {
+	size := s.scratch
+	for i, r := range s.clipped {
+		size[i] = math.Abs(r)
+	}
+	return correlation(size, s.mean)
+}
+
+// zeros is the share of responses that are 0.
+func zeros(s *sample) float64 {
+	count := 0
+	for _, y := range s.y {
+		if y == 0 {
+			count++
+		}
+	}
+	return float64(count) / float64(len(s.y))
+}
+
+// serial is the lag-1 correlation of clipped residuals.
+func serial(s *sample) float64 {
+	return correlation(s.clipped[:len(s.clipped)-1], s.clipped[1:])
+}
+
+func (c *checks) dispersionFinding(r *response, mean float64) Finding {
+	ratio := math.Exp(mean)
+	f := Finding{Statistic: ratio, Where: "response " + r.name, Verdict: verdictIf(ratio > poorDispersion || ratio < 1/poorDispersion)}
+	switch {
+	case r.kind == Count && ratio > 1:
+		f.What = fmt.Sprintf("overdispersion: the variance of the counts is %.3g times that of the model", ratio)
+		f.Advice = cmp.Or(c.remedies.Overdispersion, "a model for counts with extra variation")
+	case r.kind == Count:
+		f.What = fmt.Sprintf("underdispersion: the variance of the counts is %.3g times that of the model", ratio)
+		f.Advice = "check whether the counts have an upper limit or were smoothed"
+	default:
+		f.What = fmt.Sprintf("dispersion: the squared residuals are %.3g times what the model expects", ratio)
+		f.Advice = "a noise scale that is inferred, or another value of it"
+	}
+	return f
+}
+
+func (c *checks) largestFinding(r *response, mean float64) Finding {
+	size := math.Exp(mean)
+	return Finding{
+		What:      fmt.Sprintf("outlier: the largest residual is %.3g robust standard deviations from the median", size),
+		Where:     "response " + r.name + ", " + r.outliers(),
+		Statistic: size, Verdict: verdictIf(size > poorOutlier),
+		Advice: "check these rows; " + c.heavyTails(r),
+	}
+}
+
+func (c *checks) heavyTails(r *response) string {
+	if r.kind == Count {
+		return cmp.Or(c.remedies.Overdispersion, "a model for counts with extra variation")
+	}
+	return cmp.Or(c.remedies.HeavyTails, "a likelihood with heavy tails")
+}
+
+func (c *checks) kurtosisFinding(r *response, mean float64) Finding {
+	value := math.Exp(mean)
+	f := Finding{Where: "response " + r.name, Statistic: value, Verdict: Questionable}
+	if value > 3 {
+		f.What = fmt.Sprintf("heavy tails: the residuals have kurtosis %.3g (a normal distribution has 3)", value)
+		f.Advice = c.heavyTails(r)
+	} else {
+		f.What = fmt.Sprintf("light tails: the residuals have kurtosis %.3g (a normal distribution has 3)", value)
+		f.Advice = "check for two groups in the response, or limits that cut it off"
+	}
+	return f
+}
+
+func (c *checks) spreadFinding(r *response, mean float64) Finding {
+	direction := "grow"
+	if mean < 0 {
+		direction = "shrink"
+	}
+	return Finding{
+		What:  fmt.Sprintf("unequal spread: residuals %s with the fitted value (correlation of their size %.2f)", direction, mean),
+		Where: "response " + r.name, Statistic: mean, Verdict: verdictIf(math.Abs(mean) > poorSerial),
+		Advice: "the logarithm or the square root of the response",
+	}
+}
+
+func (c *checks) zerosFinding(r *response, _ float64) Finding {
+	share := zeros(&sample{y: r.y})
+	return Finding{
+		What:  fmt.Sprintf("zero counts: the share %.2f of zeros is not what the model expects", share),
+		Where: "response " + r.name, Statistic: share, Verdict: Questionable,
+		Advice: cmp.Or(c.remedies.Overdispersion, "a model for counts with extra variation"),
+	}
+}
+
+func (c *checks) serialFinding(r *response, mean float64) Finding {
+	return Finding{
+		What:  fmt.Sprintf("serial dependence: residuals of neighbouring rows have correlation %.2f", mean),
+		Where: "response " + r.name + ", in the order of the rows", Statistic: mean, Verdict: verdictIf(math.Abs(mean) > poorSerial),
+		Advice: cmp.Or(c.remedies.Dependence, "a predictor for time or place, or a grouping of the rows"),
+	}
+}
+
+// verdictIf is Poor or Questionable.
+func verdictIf(poor bool) Verdict {
+	if poor {
+		return Poor
+	}
+	return Questionable
+}
+
+// outlyingness is the largest absolute value in units of 1.4826 times the median of the absolute
+// values, or of the root mean square where more than half of them are 0.
+func outlyingness(centred, scratch []float64) float64 {
+	_, scale := medianAndSpread(centred, scratch)
+	if scale == 0 {
+		scale = math.Sqrt(meanSquare(centred))
+	}
+	if scale == 0 {
+		return 0
+	}
+	return max(slices.Max(centred), -slices.Min(centred)) / scale
+}
+
+// madFactor makes the median absolute deviation of a normal distribution its standard deviation.
+const madFactor = 1.4826022185056018
+
+// medianRows bounds the rows from which a median is taken: its error is then 3 percent of a
+// standard deviation, and the check of many rows does not sort them all.
+const medianRows = 2000
+
+// medianAndSpread returns the median and the scaled median absolute deviation. scratch [n] is
+// overwritten.
+func medianAndSpread(values, scratch []float64) (centre, scale float64) {
+	stride := (len(values) + medianRows - 1) / medianRows
+	part := scratch[:0]
+	for i := 0; i < len(values); i += stride {
+		part = append(part, values[i])
+	}
+	slices.Sort(part)
+	centre = median(part)
+	for i, v := range part {
+		part[i] = math.Abs(v - centre)
+	}
+	slices.Sort(part)
+	return centre, madFactor * median(part)
+}
+
+// median is that of increasing values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+func meanSquare(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v * v
+	}
+	return sum / float64(len(values))
+}
+
+func logOrZero(x float64) float64 {
+	if x <= 0 || math.IsInf(x, 1) {
+		return 0
+	}
+	return math.Log(x)
+}
+
+// correlation is Pearson's, and 0 where one side does not vary beyond rounding.
+func correlation(a, b []float64) float64 {
+	n := float64(len(a))
+	var meanA, meanB float64
+	for i := range a {
+		meanA += a[i] / n
+		meanB += b[i] / n
+	}
+	var aa, bb, ab float64
+	for i := range a {
+		x, y := a[i]-meanA, b[i]-meanB
+		aa += x * x
+		bb += y * y
+		ab += x * y
+	}
+	const rounding = 1e-20 // relative, of squares
+	if !(aa > rounding*n*meanA*meanA) || !(bb > rounding*n*meanB*meanB) || aa == 0 || bb == 0 {
+		return 0
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// monotone reports whether the values never fall or never rise: the table was sorted by them.
+func monotone(y []float64) bool {
+	up, down := true, true
+	for i := 1; i < len(y); i++ {
+		up = up && y[i] >= y[i-1]
+		down = down && y[i] <= y[i-1]
+	}
+	return up || down
+}

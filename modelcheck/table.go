@@ -1,0 +1,163 @@
+package modelcheck
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// rowNames names rows of a table by their numbers in the file.
+type rowNames struct{ numbers []int }
+
+// shownRows is how many rows a finding names.
+const shownRows = 5
+
+// list names rows by their indices.
+func (r rowNames) list(rows []int) string {
+	names := make([]string, 0, shownRows+1)
+	for _, i := range rows[:min(shownRows, len(rows))] {
+		number := i + 1
+		if r.numbers != nil {
+			number = r.numbers[i]
+		}
+		names = append(names, fmt.Sprint(number))
+	}
+	if more := len(rows) - shownRows; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	word := "rows "
+	if len(rows) == 1 {
+		word = "row "
+	}
+	return word + strings.Join(names, ", ")
+}
+
+// tableFindings are those of columns alone.
+func tableFindings(columns []Column, rows rowNames) (found []Finding) {
+	for _, c := range columns {
+		if f, ok := nearConstant(c, rows); ok {
+			found = append(found, f)
+		}
+		if f, ok := sentinel(c, Continuous, rows); ok {
+			found = append(found, f)
+		}
+	}
+	return append(found, collinear(columns)...)
+}
+
+// responseFindings are those of the response alone.
+func responseFindings(in RegressionInput, rows rowNames) (found []Finding) {
+	if f, ok := sentinel(in.Response, in.Kind, rows); ok {
+		found = append(found, f)
+	}
+	if in.Kind == Continuous {
+		if f, ok := fewValues(in.Response, in.Remedies); ok {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// fewestForValues is the smallest number of rows in which few distinct values say something.
+const fewestForValues = 10
+
+// fewValues finds a continuous response of two values, or of at most five integers.
+func fewValues(c Column, remedies Remedies) (Finding, bool) {
+	if len(c.Values) < fewestForValues {
+		return Finding{}, false
+	}
+	sorted := slices.Clone(c.Values)
+	slices.Sort(sorted)
+	count := len(slices.Compact(sorted))
+	integers, negative := true, false
+	for _, v := range sorted[:count] {
+		integers = integers && v == math.Trunc(v)
+		negative = negative || v < 0
+	}
+	f := Finding{Where: "column " + c.Name, Statistic: float64(count), P: math.NaN(), Verdict: Questionable}
+	switch {
+	case count == 2:
+		f.What = fmt.Sprintf("two values: %s is always %v or %v, and the model has continuous noise", c.Name, sorted[0], sorted[1])
+		f.Advice = cmp.Or(remedies.TwoValues, "a model for a binary response")
+	case count <= 5 && integers:
+		f.What = fmt.Sprintf("few values: %s takes only %d integers, and the model has continuous noise", c.Name, count)
+		f.Advice = "a model for ordered categories"
+		if !negative {
+			f.Advice = cmp.Or(remedies.Counts, "a model for counts")
+		}
+	default:
+		return Finding{}, false
+	}
+	return f, true
+}
+
+// nearConstant finds a column that differs from its most frequent value in one row, or in fewer
+// than one of 200.
+func nearConstant(c Column, rows rowNames) (Finding, bool) {
+	n := len(c.Values)
+	if n < fewestForValues {
+		return Finding{}, false
+	}
+	times := make(map[float64]int)
+	common, most := 0.0, 0
+	for _, v := range c.Values {
+		times[v]++
+		if times[v] > most {
+			common, most = v, times[v]
+		}
+	}
+	if n-most > max(1, n/200) {
+		return Finding{}, false
+	}
+	var others []int
+	for i, v := range c.Values {
+		if v != common {
+			others = append(others, i)
+		}
+	}
+	if len(others) == 0 { // a constant: the intercept, or refused elsewhere
+		return Finding{}, false
+	}
+	return Finding{
+		What:  fmt.Sprintf("nearly constant: %s is %v in all but %d of %d rows, so that its effect rests on these", c.Name, common, len(others), n),
+		Where: "column " + c.Name + ", " + rows.list(others), Statistic: float64(len(others)), P: math.NaN(), Verdict: Questionable,
+		Advice: "the table without this column, or without these rows, for comparison",
+	}, true
+}
+
+// Separation is called out from so many rows of the rarer outcome and so many rows in all on: with
+// fewer it is common under the model itself (measured: see TestGoodTablesAreGood).
+const (
+	separationRows  = 30
+	separationRarer = 5
+)
+
+// separation finds fitted probabilities that order all zeros below all ones.
+func separation(in RegressionInput, fitted []float64) []Finding {
+	highest, lowest := math.Inf(-1), math.Inf(1)
+	ones := 0
+	for i, y := range in.Response.Values {
+		if y == 0 {
+			highest = max(highest, fitted[i])
+		} else {
+			ones++
+			lowest = min(lowest, fitted[i])
+		}
+	}
+	n := len(fitted)
+	rarer := min(ones, n-ones)
+	if rarer == 0 || highest > lowest {
+		return nil
+	}
+	f := Finding{
+		What:  "separation: the predictors order all zeros below all ones, so that the sizes of the coefficients come from the prior",
+		Where: "response " + in.Response.Name, Statistic: lowest - highest, P: math.NaN(),
+		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
+	}
+	if n >= separationRows && rarer >= separationRarer {
+		f.Verdict = Questionable
+	}
+	return []Finding{f}
+}
