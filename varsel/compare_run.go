@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 )
 
 // StoredRun is a finished run as its directory holds it.
@@ -88,13 +89,13 @@ func differences(a, b *StoredRun) []string {
 	}
 	note("likelihood", x.Likelihood, y.Likelihood)
 	note("sigma (0: unknown)", x.Sigma, y.Sigma)
-	if x.Likelihood == RobustLikelihood && y.Likelihood == RobustLikelihood {
+	if x.Likelihood == likelihood.RobustKind && y.Likelihood == likelihood.RobustKind {
 		note("sigma1", x.Sigma1, y.Sigma1)
 		note("sigma2", x.Sigma2, y.Sigma2)
 		note("share of outliers", x.Outlier, y.Outlier)
 		note("sigma1 unknown", x.UnknownSigma1, y.UnknownSigma1)
 	}
-	if x.Likelihood == StudentLikelihood && y.Likelihood == StudentLikelihood {
+	if x.Likelihood == likelihood.StudentKind && y.Likelihood == likelihood.StudentKind {
 		note("degrees of freedom", x.Degrees, y.Degrees)
 	}
 	note("slab scale", x.SlabScale, y.SlabScale)

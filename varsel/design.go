@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
 )
@@ -43,7 +44,7 @@ type DesignOptions struct {
 	// Target is the response column; it must be set.
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
-	Likelihood LikelihoodKind `json:"likelihood"`
+	Likelihood likelihood.Kind `json:"likelihood"`
 	// Always names columns that are in every model.
 	Always []string `json:"always,omitempty"`
 	// Exclude names columns that are not used at all.
@@ -97,7 +98,7 @@ type Design struct {
 	Path, Fingerprint string
 	// Target is the name of the response, Likelihood what it was checked against.
 	Target     string
-	Likelihood LikelihoodKind
+	Likelihood likelihood.Kind
 	// Levels are the two texts of a factor response, which stand for 0 and 1; nil otherwise.
 	Levels []string
 	// Y is the response [n]: for continuous likelihoods less the offset, then centred and scaled.

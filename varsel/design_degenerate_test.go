@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/likelihood"
 )
 
 const degenerate = "one,a,b,twice,minus,f,flag,y\n" +
@@ -95,9 +97,9 @@ func TestRealDataIsNotDegenerate(t *testing.T) {
 	for name, opt := range map[string]DesignOptions{
 		"diabetes.csv": {Target: "y"}, "hald.csv": {Target: "y"}, "uscrime.csv": {Target: "y"}, "ozone.csv": {Target: "O3"},
 		"boston.csv": {Target: "medv"}, "prostate.csv": {Target: "lpsa", Exclude: []string{"train"}},
-		"pima.csv":                {Target: "type", Likelihood: LogisticLikelihood, Exclude: []string{"train"}},
-		"biochemists.csv":         {Target: "art", Likelihood: PoissonLikelihood},
-		"robust_vs/high_1000.csv": {Target: "y", Likelihood: RobustLikelihood, NoIntercept: true, NoStandardize: true, Always: []string{"x0"}},
+		"pima.csv":                {Target: "type", Likelihood: likelihood.LogisticKind, Exclude: []string{"train"}},
+		"biochemists.csv":         {Target: "art", Likelihood: likelihood.PoissonKind},
+		"robust_vs/high_1000.csv": {Target: "y", Likelihood: likelihood.RobustKind, NoIntercept: true, NoStandardize: true, Always: []string{"x0"}},
 	} {
 		d, err := NewDesign(readTable(t, name), opt)
 		require.NoError(t, err, name)

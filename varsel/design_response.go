@@ -2,16 +2,16 @@ package varsel
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
 // response returns the target [n], checked against the range of the likelihood, and the two texts
 // that stand for 0 and 1 when a logistic target is a factor.
-func response(t *table.Table, target string, kind LikelihoodKind) (y []float64, levels []string, err error) {
+func response(t *table.Table, target string, kind likelihood.Kind) (y []float64, levels []string, err error) {
 	c, err := t.Lookup(target)
 	if err != nil {
 		return nil, nil, fmt.Errorf("target: %w", err)
@@ -19,7 +19,7 @@ func response(t *table.Table, target string, kind LikelihoodKind) (y []float64, 
 	switch {
 	case c.Kind == table.Numeric:
 		y = slices.Clone(c.Values)
-	case kind == LogisticLikelihood:
+	case kind == likelihood.LogisticKind:
 		y, err = twoLevels(t, c)
 		levels = c.Levels
 	default:
@@ -29,7 +29,7 @@ func response(t *table.Table, target string, kind LikelihoodKind) (y []float64, 
 		return nil, nil, err
 	}
 	for row, v := range y {
-		if expected := outOfRange(v, kind); expected != "" {
+		if expected := kind.Expected(v); expected != "" {
 			return nil, nil, fmt.Errorf("%s: %s: target %q: a %s likelihood expects %s, found %v", t.Path, t.Place(row), target, kind, expected, v)
 		}
 	}
@@ -37,17 +37,6 @@ func response(t *table.Table, target string, kind LikelihoodKind) (y []float64, 
 		return nil, nil, fmt.Errorf("%s: target %q is %s in every row, so there is nothing to explain", t.Path, target, c.Text(0))
 	}
 	return y, levels, nil
-}
-
-// outOfRange says what the likelihood expects when v cannot be a response; "" when it can.
-func outOfRange(v float64, kind LikelihoodKind) string {
-	switch {
-	case kind == LogisticLikelihood && v != 0 && v != 1:
-		return "0 or 1"
-	case kind == PoissonLikelihood && (v < 0 || v != math.Trunc(v)):
-		return "a count (0, 1, 2, …)"
-	}
-	return ""
 }
 
 // twoLevels codes a factor target: its second level, in byte order, is 1.

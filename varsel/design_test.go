@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
@@ -63,7 +64,7 @@ func TestDesignLeastSquares(t *testing.T) {
 }
 
 func TestDesignStandardises(t *testing.T) {
-	d, err := NewDesign(readTable(t, "biochemists.csv"), DesignOptions{Target: "art", Likelihood: PoissonLikelihood})
+	d, err := NewDesign(readTable(t, "biochemists.csv"), DesignOptions{Target: "art", Likelihood: likelihood.PoissonKind})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"(Intercept)", "fem=Women", "mar=Single", "kid5", "phd", "ment"}, d.Names)
 	for j := range d.Dim() {
@@ -111,7 +112,7 @@ func TestScalingKeepsFit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		opt := DesignOptions{
 			Target: "y", NoStandardize: rapid.Bool().Draw(r, "raw"), NoIntercept: rapid.Bool().Draw(r, "no intercept"),
-			Likelihood: rapid.SampledFrom([]LikelihoodKind{StudentLikelihood, PoissonLikelihood}).Draw(r, "likelihood"),
+			Likelihood: rapid.SampledFrom([]likelihood.Kind{likelihood.StudentKind, likelihood.PoissonKind}).Draw(r, "likelihood"),
 			Offset:     rapid.SampledFrom([]string{"", "o"}).Draw(r, "offset"),
 		}
 		if opt.Offset == "" {
@@ -160,7 +161,7 @@ func TestScalingKeepsFit(t *testing.T) {
 func TestDesignLayout(t *testing.T) {
 	data := parseTable(t, "a,y,b,c,k,z,e\n1,0,2,5,1,9,1\n2,1,1,7,2,9,2\n4,1,5,1,3,8,2\n3,0,6,2,1,7,4\n5,0,6,2,2,7,5\n")
 	d, err := NewDesign(data, DesignOptions{
-		Target: "y", Likelihood: LogisticLikelihood, Always: []string{"c"}, Exclude: []string{"z"},
+		Target: "y", Likelihood: likelihood.LogisticKind, Always: []string{"c"}, Exclude: []string{"z"},
 		Groups: []PredictorGroup{{"pair", []string{"e", "b"}}}, Factors: []string{"k"},
 	})
 	require.NoError(t, err)
@@ -170,7 +171,7 @@ func TestDesignLayout(t *testing.T) {
 	assert.Nil(t, d.Levels)
 
 	factorTarget := parseTable(t, "a,y\n1,no\n2,yes\n4,no\n")
-	d, err = NewDesign(factorTarget, DesignOptions{Target: "y", Likelihood: LogisticLikelihood})
+	d, err = NewDesign(factorTarget, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{0, 1, 0}, d.Y)
 	assert.Equal(t, []string{"no", "yes"}, d.Levels)
@@ -218,10 +219,10 @@ func TestDesignErrors(t *testing.T) {
 		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
 		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "expected at least two rows, found 1"},
 		"constant target":    {"a,y\n1,2\n2,2\n", DesignOptions{Target: "y"}, `target "y" is 2 in every row`},
-		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: LogisticLikelihood}, `line 2: target "y": a logistic likelihood expects 0 or 1, found 3`},
-		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: LogisticLikelihood}, "found 3 labels (u, v, w, …)"},
-		"not a count":        {content, DesignOptions{Target: "y", Likelihood: PoissonLikelihood}, `line 3: target "y": a poisson likelihood expects a count (0, 1, 2, …), found 4.5`},
-		"negative count":     {"a,y\n1,2\n2,-1\n", DesignOptions{Target: "y", Likelihood: PoissonLikelihood}, "line 3: target"},
+		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": a logistic likelihood expects 0 or 1, found 3`},
+		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, "found 3 labels (u, v, w, …)"},
+		"not a count":        {content, DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, `line 3: target "y": a poisson likelihood expects a count (0, 1, 2, …), found 4.5`},
+		"negative count":     {"a,y\n1,2\n2,-1\n", DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, "line 3: target"},
 		"row names":          {"id,a,y\np,1,2\nq,2,3\nr,4,1\n", DesignOptions{Target: "y"}, `column "id": all 3 rows hold different labels`},
 		"overflow":           {"a,b,y\n1e200,1,2\n-1e200,2,3\n3e200,4,1\n", DesignOptions{Target: "y"}, `column "a": its spread is`},
 	} {
@@ -233,13 +234,13 @@ func TestDesignErrors(t *testing.T) {
 }
 
 func TestLikelihoodKind(t *testing.T) {
-	for k := GaussianLikelihood; k <= PoissonLikelihood; k++ {
-		parsed, err := ParseLikelihood(k.String())
+	for k := likelihood.GaussianKind; k <= likelihood.PoissonKind; k++ {
+		parsed, err := likelihood.Parse(k.String())
 		require.NoError(t, err)
 		assert.Equal(t, k, parsed)
 	}
-	_, err := ParseLikelihood("normal")
+	_, err := likelihood.Parse("normal")
 	require.ErrorContains(t, err, "expected gaussian, robust, student, logistic or poisson")
-	assert.Equal(t, "LikelihoodKind(9)", LikelihoodKind(9).String())
+	assert.Equal(t, "likelihood.Kind(9)", likelihood.Kind(9).String())
 	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }

@@ -25,7 +25,7 @@
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	// handle err
-//	options := varsel.DesignOptions{Target: "y", Likelihood: varsel.GaussianLikelihood}
+//	options := varsel.DesignOptions{Target: "y", Likelihood: likelihood.GaussianKind}
 //	d, err := varsel.NewDesign(t, options)
 //	// handle err
 //	r, err := varsel.Exact(ctx, varsel.ExactProblem{

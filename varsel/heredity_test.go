@@ -12,13 +12,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
 func interactionProblem(t testing.TB, options DesignOptions, model ModelOptions) *Problem {
 	t.Helper()
 	options.Target = "y"
-	design, err := NewDesign(correlated(t, GaussianLikelihood, 60, 4, 2), options)
+	design, err := NewDesign(correlated(t, likelihood.GaussianKind, 60, 4, 2), options)
 	require.NoError(t, err)
 	problem, err := NewProblem(design, model)
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestInteractionColumns(t *testing.T) {
 }
 
 func TestInteractionErrors(t *testing.T) {
-	data := correlated(t, GaussianLikelihood, 30, 3, 1)
+	data := correlated(t, likelihood.GaussianKind, 30, 3, 1)
 	for _, c := range []struct {
 		options DesignOptions
 		want    string

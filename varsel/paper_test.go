@@ -11,12 +11,13 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
 // paperDesign is that of the paper's section 5.1: a column of ones of its own, nothing
 // standardised.
-var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: RobustLikelihood}
+var paperDesign = DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}, Likelihood: likelihood.RobustKind}
 
 // paperProblem is the paper's robust selection problem, "high" or "mid" misspecified.
 func paperProblem(t testing.TB, misspecified string) *Problem {
@@ -25,7 +26,7 @@ func paperProblem(t testing.TB, misspecified string) *Problem {
 	require.NoError(t, err)
 	design, err := NewDesign(data, paperDesign)
 	require.NoError(t, err)
-	problem, err := NewProblem(design, ModelOptions{Likelihood: RobustLikelihood})
+	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind})
 	require.NoError(t, err)
 	return problem
 }
@@ -111,7 +112,7 @@ func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	options.Groups = []PredictorGroup{{"x23", []string{"x2", "x3"}}, {"x45", []string{"x4", "x5"}}}
 	design, err := NewDesign(data, options)
 	require.NoError(t, err)
-	problem, err := NewProblem(design, ModelOptions{Likelihood: RobustLikelihood, Outlier: 0.5, SlabScale: 10})
+	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10})
 	require.NoError(t, err)
 	result, err := Run(t.Context(), device, problem, RunConfig{Fit: vti.Config{Steps: 1000, Batch: 512, Seed: 1}, Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -21,7 +22,7 @@ const (
 // ModelOptions are the likelihood and the priors. The zero value is the Gaussian likelihood with
 // unknown noise and everything else at its default.
 type ModelOptions struct {
-	Likelihood LikelihoodKind `json:"likelihood"`
+	Likelihood likelihood.Kind `json:"likelihood"`
 	// Sigma is the known noise scale of the Gaussian and Student likelihoods, in the units of the
 	// response; 0 means unknown.
 	Sigma float64 `json:"sigma"`
@@ -99,7 +100,7 @@ func (o ModelOptions) Validate() error {
 	if !(o.Outlier > 0 && o.Outlier < 1) {
 		return fmt.Errorf("outlier: expected a share strictly between 0 and 1, found %g", o.Outlier)
 	}
-	if o.Sigma != 0 && o.Likelihood != GaussianLikelihood && o.Likelihood != StudentLikelihood {
+	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
 		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
 	}
 	return o.Prior.Validate()
@@ -145,20 +146,18 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		spread = responseSpread(design)
 	}
 	unit := design.Scaling.YSD // of the working response, in units of the table's
+	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, likelihood.Shape{
+		Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1,
+	})}
 	unknown := false
 	switch model.Likelihood {
-	case GaussianLikelihood:
-		var gauss gaussian
-		t.x, gauss = compressGaussian(design.X, design.Y)
-		t.likelihood, unknown, t.logScale = gauss, model.Sigma == 0, math.Log(model.Sigma/unit)
-	case StudentLikelihood:
-		t.likelihood, unknown, t.logScale = student{design.Y, model.Degrees}, model.Sigma == 0, math.Log(model.Sigma/unit)
-	case RobustLikelihood:
-		t.likelihood, unknown, t.logScale = robust{design.Y, model.Outlier, model.Sigma2 / model.Sigma1}, model.UnknownSigma1, math.Log(model.Sigma1/unit)
-	case LogisticLikelihood:
-		t.likelihood = logistic{design.Y}
-	case PoissonLikelihood:
-		t.likelihood = poisson{design.Y}
+	case likelihood.GaussianKind:
+		t.x, t.responses = compressGaussian(design.X, design.Y)
+		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
+	case likelihood.StudentKind:
+		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
+	case likelihood.RobustKind:
+		unknown, t.logScale = model.UnknownSigma1, math.Log(model.Sigma1/unit)
 	}
 	always := design.Always
 	if unknown {
@@ -260,17 +259,17 @@ func (p *Problem) likelihoodText() string {
 	unit := p.Design.Scaling.YSD
 	unknown := fmt.Sprintf("log σ ~ N(log %.4g, %g²)", responseSpread(p.Design)*unit, float64(logScaleSD))
 	switch p.Model.Likelihood {
-	case GaussianLikelihood:
+	case likelihood.GaussianKind:
 		if p.UnknownScale() {
 			return "gaussian, " + unknown
 		}
 		return fmt.Sprintf("gaussian, σ = %g", p.Model.Sigma)
-	case StudentLikelihood:
+	case likelihood.StudentKind:
 		if p.UnknownScale() {
 			return fmt.Sprintf("student with %g degrees of freedom, %s", p.Model.Degrees, unknown)
 		}
 		return fmt.Sprintf("student with %g degrees of freedom, σ = %g", p.Model.Degrees, p.Model.Sigma)
-	case RobustLikelihood:
+	case likelihood.RobustKind:
 		shares := fmt.Sprintf("robust, %g N(σ1) + %g N(σ2)", 1-p.Model.Outlier, p.Model.Outlier)
 		if p.UnknownScale() {
 			return fmt.Sprintf("%s, σ2 = %g σ1, %s", shares, p.Model.Sigma2/p.Model.Sigma1, unknown)

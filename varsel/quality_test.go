@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
@@ -44,11 +45,11 @@ var qualityCases = []qualityCase{
 	{"ozone", "ozone.csv", DesignOptions{Target: "O3"}, ModelOptions{}, "", []string{"affine"}},
 	{"uscrime", "uscrime.csv", DesignOptions{Target: "y"}, ModelOptions{}, "", []string{"affine"}},
 	{"boston", "boston.csv", DesignOptions{Target: "medv"}, ModelOptions{}, "", []string{"affine"}},
-	{"robust high", "robust_vs/high_1000.csv", paperDesign, ModelOptions{Likelihood: RobustLikelihood}, "robust_vs/high_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
-	{"robust mid", "robust_vs/mid_1000.csv", paperDesign, ModelOptions{Likelihood: RobustLikelihood}, "robust_vs/mid_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
+	{"robust high", "robust_vs/high_1000.csv", paperDesign, ModelOptions{Likelihood: likelihood.RobustKind}, "robust_vs/high_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
+	{"robust mid", "robust_vs/mid_1000.csv", paperDesign, ModelOptions{Likelihood: likelihood.RobustKind}, "robust_vs/mid_1000_logz.csv", []string{"diag", "affine", "affine55", "spline"}},
 	{"trjp block", "trjp_block/data.csv", DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"},
 		Groups: []PredictorGroup{{"x23", []string{"x2", "x3"}}, {"x45", []string{"x4", "x5"}}}},
-		ModelOptions{Likelihood: RobustLikelihood, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine", "spline"}},
+		ModelOptions{Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10}, "trjp_block/logz.csv", []string{"affine", "spline"}},
 }
 
 // qualityFlows are flows by the name they have in the table.

@@ -1,6 +1,9 @@
 package varsel
 
-import "github.com/transdim/vti"
+import (
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/likelihood"
+)
 
 // FitConfig is the training that the record asks for, without what only concerns its progress and
 // files. A record without a number of steps gets the one that suits the problem.
@@ -22,7 +25,7 @@ const (
 // heavyTails tells whether the posterior given a model can have several modes: rows can take turns
 // in being outliers.
 func (p *Problem) heavyTails() bool {
-	return p.Model.Likelihood == RobustLikelihood || p.Model.Likelihood == StudentLikelihood
+	return p.Model.Likelihood == likelihood.RobustKind || p.Model.Likelihood == likelihood.StudentKind
 }
 
 // Training fills in what the problem decides where fit leaves it open: how many steps, and how much

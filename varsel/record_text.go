@@ -5,15 +5,6 @@ import "fmt"
 // Choices are names in a record, as they are on the command line: readable, and safe from a change
 // of their order.
 
-// MarshalText writes the name.
-func (k LikelihoodKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (k *LikelihoodKind) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseLikelihood(string(text))
-	return err
-}
-
 // MarshalText writes what ParsePrior reads.
 func (p Prior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 

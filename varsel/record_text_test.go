@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 )
 
 func TestRecordKeepsEveryChoice(t *testing.T) {
@@ -15,10 +16,10 @@ func TestRecordKeepsEveryChoice(t *testing.T) {
 	record := &Record{
 		Header: rundir.Header{Command: "varsel", Data: "data.csv", Fingerprint: "00"},
 		Design: DesignOptions{
-			Target: "y", Likelihood: PoissonLikelihood, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
+			Target: "y", Likelihood: likelihood.PoissonKind, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
 			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,
 		},
-		Model:   ModelOptions{Likelihood: PoissonLikelihood, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2, MaxSize: 7}},
+		Model:   ModelOptions{Likelihood: likelihood.PoissonKind, SlabScale: 0.1, Prior: Prior{Kind: BetaBinomialPrior, A: 1.0 / 3, B: 2, MaxSize: 7}},
 		Sampler: AutoregressiveSampler, Steps: 10, Batch: 20, Seed: 1<<64 - 1,
 	}
 	require.NoError(t, record.Write(dir))

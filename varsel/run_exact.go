@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
 )
 
 // ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
 func (p *Problem) ExactProblem() (ExactProblem, error) {
-	if p.Model.Likelihood != GaussianLikelihood {
+	if p.Model.Likelihood != likelihood.GaussianKind {
 		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
 	}
 	dim := p.Design.Dim()

@@ -157,7 +157,7 @@ func (f *screenFit) find(model []int) {
 		f.logScale, _ = f.scaleMode(eta)
 	}
 	for range 50 {
-		f.weights, f.response = t.likelihood.working(eta, math.Exp(f.logScale), true)
+		f.weights, f.response = t.responses.working(eta, math.Exp(f.logScale), true)
 		for i := range f.response {
 			f.response[i] -= offset[i]
 		}
@@ -180,7 +180,7 @@ func (f *screenFit) find(model []int) {
 			break
 		}
 	}
-	f.weights, f.response = t.likelihood.working(eta, math.Exp(f.logScale), false)
+	f.weights, f.response = t.responses.working(eta, math.Exp(f.logScale), false)
 	f.weighted = mat.NewDense(rows, dim, nil)
 	f.squares, f.inner = make([]float64, dim), make([]float64, dim)
 	for i := range rows {
@@ -321,7 +321,7 @@ func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
 	const h = 1e-3
 	mean, sd := t.mean[t.scale], t.sd[t.scale]
 	density := func(x float64) float64 {
-		return t.likelihood.logDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
+		return t.responses.logDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
 	}
 	logScale = f.logScale
 	for range 100 {

@@ -121,7 +121,7 @@ func (t *SlotTarget) LogJoint(codes, mask, theta *Node) *Node {
 	if t.bits.offset != nil {
 		eta = Add(eta, constant(theta, t.bits.offset, 1, len(t.bits.offset)))
 	}
-	return Add(t.bits.likelihood.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+	return Add(t.bits.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
 // gather returns the columns of the coordinates of each model: codes [B,k] -> [B,D,n], zeros where

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -16,7 +17,7 @@ import (
 // places.
 func packedProblem(t *testing.T) *Problem {
 	t.Helper()
-	return slotProblem(t, correlated(t, GaussianLikelihood, 30, 7, 2),
+	return slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 7, 2),
 		DesignOptions{Always: []string{"x4"}, Groups: []PredictorGroup{{"pair", []string{"x1", "x3"}}}}, ModelOptions{Prior: Prior{MaxSize: 3}})
 }
 

@@ -72,7 +72,7 @@ func (t *SlotTarget) noise(eta, coefficients *Node) (logScale, curvature *Node) 
 	eta = StopGradient(eta)
 	slope := func(s *Node) *Node {
 		s = Identity(StopGradient(s)) // Gradient stops at the node itself otherwise
-		gradient := Gradient(ReduceAllSum(t.bits.likelihood.logDensity(eta, s)), s)[0]
+		gradient := Gradient(ReduceAllSum(t.bits.responses.logDensity(eta, s)), s)[0]
 		return StopGradient(Add(Add(gradient, coefficients), MulScalar(AddScalar(s, -mean), -1/(sd*sd))))
 	}
 	logScale = AddScalar(ZerosLike(coefficients), t.start.logScale)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/likelihood"
 )
 
 // TestListsAgreeWithEnumeration certifies models as lists, from the start that screening gives and
@@ -21,7 +22,7 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 		"unknown noise": {Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			problem := slotProblem(t, correlated(t, GaussianLikelihood, 40, 12, 4), DesignOptions{}, model)
+			problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 12, 4), DesignOptions{}, model)
 			exact, err := RunExact(t.Context(), problem, nil, "")
 			require.NoError(t, err)
 			for i, steps := range []int{50, 300} {

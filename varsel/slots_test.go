@@ -16,6 +16,7 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 )
@@ -23,7 +24,7 @@ import (
 // correlated is a table of n rows with p predictors, AR(1) with correlation 0.5, of which the first
 // few in steps of three have effects, and an offset column "o". The response is continuous, binary
 // or a count.
-func correlated(t testing.TB, kind LikelihoodKind, n, p, effects int) *table.Table {
+func correlated(t testing.TB, kind likelihood.Kind, n, p, effects int) *table.Table {
 	t.Helper()
 	random := stream.Rand(uint64(p), "correlated")
 	var text strings.Builder
@@ -45,9 +46,9 @@ func correlated(t testing.TB, kind LikelihoodKind, n, p, effects int) *table.Tab
 		}
 		y := eta + random.NormFloat64()
 		switch kind {
-		case LogisticLikelihood:
+		case likelihood.LogisticKind:
 			y = math.Round(0.5 + 0.5*math.Copysign(1, y))
-		case PoissonLikelihood:
+		case likelihood.PoissonKind:
 			y = math.Floor(math.Exp(eta + 0.5*random.Float64()))
 		}
 		fmt.Fprintf(&text, "\n%v,%v", y, 0.1*random.NormFloat64())
@@ -78,8 +79,8 @@ func slotProblem(t testing.TB, data *table.Table, options DesignOptions, model M
 // for every likelihood.
 func TestSlotsAreTheSamePosterior(t *testing.T) {
 	for _, model := range []ModelOptions{
-		{}, {Sigma: 1}, {Likelihood: RobustLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}, {Likelihood: StudentLikelihood},
-		{Likelihood: LogisticLikelihood}, {Likelihood: PoissonLikelihood},
+		{}, {Sigma: 1}, {Likelihood: likelihood.RobustKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}, {Likelihood: likelihood.StudentKind},
+		{Likelihood: likelihood.LogisticKind}, {Likelihood: likelihood.PoissonKind},
 	} {
 		t.Run(fmt.Sprint(model.Likelihood, model.Sigma, model.UnknownSigma1), func(t *testing.T) {
 			model.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 2, MaxSize: 3}
@@ -136,7 +137,7 @@ func TestSlotsAreTheSamePosterior(t *testing.T) {
 // TestSlotQuadraticIsExactForGaussians compares the quadratic of every model with least squares in
 // gonum, and the log joint density with it.
 func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
-	problem := slotProblem(t, correlated(t, GaussianLikelihood, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
+	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 30, 5, 2), DesignOptions{NoStandardize: true}, ModelOptions{Sigma: 0.9, Prior: Prior{MaxSize: 3}})
 	slots := problem.Slots
 	codes := [][]int32{{0, 2, 4}, {1, 3, 5}, {5, 5, 5}}
 	outputs, err := MustNewExec(testkit.Backend(t), func(codes *Node) []*Node {
@@ -175,7 +176,7 @@ func TestSlotQuadraticIsExactForGaussians(t *testing.T) {
 // of the marginal density that a search on the host finds, and the precision of the coefficients
 // with least squares at that noise.
 func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
-	for _, model := range []ModelOptions{{}, {Likelihood: StudentLikelihood}, {Likelihood: RobustLikelihood, UnknownSigma1: true}} {
+	for _, model := range []ModelOptions{{}, {Likelihood: likelihood.StudentKind}, {Likelihood: likelihood.RobustKind, UnknownSigma1: true}} {
 		model.Prior = Prior{MaxSize: 3}
 		problem := slotProblem(t, correlated(t, model.Likelihood, 30, 5, 2), DesignOptions{}, model)
 		slots := problem.Slots
@@ -203,7 +204,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 			}
 			density := func(s float64) float64 {
 				deviation := (s - slots.mean[at]) / slots.sd[at]
-				return problem.Target.likelihood.logDensityAt(eta, math.Exp(s)) + float64(len(columns))*s - deviation*deviation/2
+				return problem.Target.responses.logDensityAt(eta, math.Exp(s)) + float64(len(columns))*s - deviation*deviation/2
 			}
 			best := -5.0
 			for s := -5.0; s < 3; s += 1e-4 {
@@ -238,7 +239,7 @@ func TestSlotQuadraticOfUnknownNoise(t *testing.T) {
 // TestScreeningEvidence compares the evidences of one more predictor with differences of exact log
 // evidences.
 func TestScreeningEvidence(t *testing.T) {
-	problem := slotProblem(t, correlated(t, GaussianLikelihood, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},
+	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 50, 6, 2), DesignOptions{Groups: []PredictorGroup{{"pair", []string{"x1", "x5"}}}},
 		ModelOptions{Sigma: 1, Prior: Prior{MaxSize: 4}})
 	exact, err := problem.ExactProblem()
 	require.NoError(t, err)
@@ -271,10 +272,10 @@ func TestScreeningEvidence(t *testing.T) {
 
 // TestScreeningFindsEffects: every likelihood puts the predictors with effects first.
 func TestScreeningFindsEffects(t *testing.T) {
-	for kind := range likelihoodNames {
-		t.Run(LikelihoodKind(kind).String(), func(t *testing.T) {
-			data := correlated(t, LikelihoodKind(kind), 300, 80, 4)
-			problem := slotProblem(t, data, DesignOptions{Exclude: []string{"o"}}, ModelOptions{Likelihood: LikelihoodKind(kind), Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 10}})
+	for _, kind := range likelihood.Kinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			data := correlated(t, kind, 300, 80, 4)
+			problem := slotProblem(t, data, DesignOptions{Exclude: []string{"o"}}, ModelOptions{Likelihood: kind, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 10}})
 			first := slices.Sorted(slices.Values(problem.Slots.order[:4]))
 			require.Equal(t, []int{0, 3, 6, 9}, first)
 			for _, w := range problem.Slots.start.weights {

@@ -15,15 +15,15 @@ import (
 // Coordinates are the columns of the design (the intercept first, if there is one) and then log σ
 // if it is unknown. Each has a normal prior, independent of the others.
 type Target struct {
-	space      *space.Subsets
-	x          *mat.Dense // [n, D]; the column of log σ is zero
-	offset     []float64  // [n] or nil
-	likelihood likelihood
-	scale      int     // coordinate of log σ, or −1
-	logScale   float64 // log σ when it is known
-	mean, sd   []float64
-	prior      Prior
-	heredity   *heredity // nil: every model is allowed
+	space     *space.Subsets
+	x         *mat.Dense // [n, D]; the column of log σ is zero
+	offset    []float64  // [n] or nil
+	responses responses
+	scale     int     // coordinate of log σ, or −1
+	logScale  float64 // log σ when it is known
+	mean, sd  []float64
+	prior     Prior
+	heredity  *heredity // nil: every model is allowed
 }
 
 // Space is the set of subsets: one site per selectable predictor, in table order.
@@ -48,7 +48,7 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	if t.offset != nil {
 		eta = Add(eta, constant(theta, t.offset, 1, rows))
 	}
-	return Add(t.likelihood.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+	return Add(t.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
 // logScaleOf returns log σ of each row [B,1]: the coordinate that holds it, or the known value.
@@ -78,27 +78,4 @@ func logNormalPrior(mask, theta *Node, mean, sds []float64) *Node {
 	standard := Mul(Sub(theta, constant(theta, mean, 1, dim)), constant(theta, inverse, 1, dim))
 	logDensity := Add(MulScalar(Square(standard), -0.5), constant(theta, constants, 1, dim))
 	return ReduceSum(Where(mask, logDensity, ZerosLike(theta)), -1)
-}
-
-// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every
-// coefficient vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and
-// the cost of the likelihood no longer depends on n.
-func compressGaussian(x *mat.Dense, y []float64) (*mat.Dense, gaussian) {
-	n, dim := x.Dims()
-	if n <= dim+1 {
-		return x, gaussian{y: y, rows: n}
-	}
-	both := mat.NewDense(n, dim+1, nil)
-	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
-	both.SetCol(dim, y)
-	var qr mat.QR
-	qr.Factorize(both)
-	var r mat.Dense
-	qr.RTo(&r)
-	target := make([]float64, dim)
-	for i := range dim {
-		target[i] = r.At(i, dim)
-	}
-	residual := r.At(dim, dim)
-	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), gaussian{y: target, rows: n, residual: residual * residual}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
@@ -33,23 +34,23 @@ func likelihoodCases() []likelihoodCase {
 		{"gaussian known, raw scale", "hald.csv", DesignOptions{Target: "y", NoStandardize: true}, ModelOptions{Sigma: 20},
 			func(y, eta, _ float64) float64 { return math.Log(normal(y, eta, 20)) }},
 		{"robust as in the paper", "robust_vs/high_1000.csv",
-			DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}}, ModelOptions{Likelihood: RobustLikelihood},
+			DesignOptions{Target: "y", NoStandardize: true, NoIntercept: true, Always: []string{"x0"}}, ModelOptions{Likelihood: likelihood.RobustKind},
 			func(y, eta, _ float64) float64 { return math.Log(0.9*normal(y, eta, 1) + 0.1*normal(y, eta, 10)) }},
 		{"robust unknown", "hald.csv", DesignOptions{Target: "y"},
-			ModelOptions{Likelihood: RobustLikelihood, UnknownSigma1: true, Sigma2: 5, Outlier: 0.3},
+			ModelOptions{Likelihood: likelihood.RobustKind, UnknownSigma1: true, Sigma2: 5, Outlier: 0.3},
 			func(y, eta, sigma float64) float64 {
 				return math.Log(0.7*normal(y, eta, sigma) + 0.3*normal(y, eta, 5*sigma))
 			}},
-		{"student unknown", "hald.csv", DesignOptions{Target: "y"}, ModelOptions{Likelihood: StudentLikelihood, Degrees: 3},
+		{"student unknown", "hald.csv", DesignOptions{Target: "y"}, ModelOptions{Likelihood: likelihood.StudentKind, Degrees: 3},
 			func(y, eta, sigma float64) float64 {
 				return distuv.StudentsT{Mu: eta, Sigma: sigma, Nu: 3}.LogProb(y)
 			}},
-		{"logistic", "pima.csv", DesignOptions{Target: "type"}, ModelOptions{Likelihood: LogisticLikelihood},
+		{"logistic", "pima.csv", DesignOptions{Target: "type"}, ModelOptions{Likelihood: likelihood.LogisticKind},
 			func(y, eta, _ float64) float64 {
 				p := 1 / (1 + math.Exp(-eta))
 				return y*math.Log(p) + (1-y)*math.Log(1-p)
 			}},
-		{"poisson", "biochemists.csv", DesignOptions{Target: "art"}, ModelOptions{Likelihood: PoissonLikelihood},
+		{"poisson", "biochemists.csv", DesignOptions{Target: "art"}, ModelOptions{Likelihood: likelihood.PoissonKind},
 			func(y, eta, _ float64) float64 { return distuv.Poisson{Lambda: math.Exp(eta)}.LogProb(y) }},
 	}
 }
@@ -157,7 +158,7 @@ func TestCompressedSumOfSquaresIsTheSame(t *testing.T) {
 	short, compressed := compressGaussian(x, y)
 	rows, _ := short.Dims()
 	require.Equal(t, 3, rows)
-	require.Equal(t, 40, compressed.rows)
+	require.Equal(t, 40, len(compressed.y)+compressed.more)
 	sumOfSquares := func(x *mat.Dense, y, theta []float64) (total float64) {
 		for i, value := range y {
 			for j, coefficient := range theta {
@@ -178,7 +179,7 @@ func TestModelOptionsAreChecked(t *testing.T) {
 		"sigma: expected a positive number":     {Sigma: -1},
 		"slab-scale: expected a positive":       {SlabScale: math.Inf(1)},
 		"outlier: expected a share strictly":    {Outlier: 1},
-		"the logistic likelihood has no such":   {Likelihood: LogisticLikelihood, Sigma: 1},
+		"the logistic likelihood has no such":   {Likelihood: likelihood.LogisticKind, Sigma: 1},
 		"degrees: expected a positive number":   {Degrees: -2},
 		"expected an inclusion probability str": {Prior: Prior{Kind: BernoulliPrior, Pi: 2}},
 	} {

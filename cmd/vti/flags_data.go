@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -39,7 +40,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, varsel.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
 	flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 
-	flags.VarP(parsed[varsel.LikelihoodKind]{&f.model.Likelihood, varsel.ParseLikelihood}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
+	flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
 	flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 	flags.Var(&f.sigma1, "sigma1", "robust: `scale` of the bulk, or unknown: then it is inferred and sigma2/sigma1 kept (default 1)")
 	flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
@@ -75,14 +76,14 @@ func completeWith(cmd *cobra.Command, flag string, values ...string) {
 // options returns what the flags ask for; flags that do not go together are an error.
 func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.ModelOptions, error) {
 	design, model := f.design, f.model
-	for flag, likelihood := range map[string]varsel.LikelihoodKind{
-		"sigma1": varsel.RobustLikelihood, "sigma2": varsel.RobustLikelihood, "outlier": varsel.RobustLikelihood, "df": varsel.StudentLikelihood,
+	for flag, kind := range map[string]likelihood.Kind{
+		"sigma1": likelihood.RobustKind, "sigma2": likelihood.RobustKind, "outlier": likelihood.RobustKind, "df": likelihood.StudentKind,
 	} {
-		if flags.Changed(flag) && model.Likelihood != likelihood {
-			return design, model, fmt.Errorf("--%s is for --likelihood %s; this one is %s", flag, likelihood, model.Likelihood)
+		if flags.Changed(flag) && model.Likelihood != kind {
+			return design, model, fmt.Errorf("--%s is for --likelihood %s; this one is %s", flag, kind, model.Likelihood)
 		}
 	}
-	if flags.Changed("sigma") && model.Likelihood != varsel.GaussianLikelihood && model.Likelihood != varsel.StudentLikelihood {
+	if flags.Changed("sigma") && model.Likelihood != likelihood.GaussianKind && model.Likelihood != likelihood.StudentKind {
 		return design, model, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
 	}
 	if flags.Changed("heredity") && len(design.Interactions) == 0 {

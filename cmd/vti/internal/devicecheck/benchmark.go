@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/varsel"
 )
@@ -202,10 +203,10 @@ func robustProblem(predictors int) (*varsel.Problem, error) {
 		return nil, err
 	}
 	design, err := varsel.NewDesign(parsed, varsel.DesignOptions{
-		Target: "y", Always: []string{"x0"}, NoIntercept: true, NoStandardize: true, Likelihood: varsel.RobustLikelihood,
+		Target: "y", Always: []string{"x0"}, NoIntercept: true, NoStandardize: true, Likelihood: likelihood.RobustKind,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return varsel.NewProblem(design, varsel.ModelOptions{Likelihood: varsel.RobustLikelihood})
+	return varsel.NewProblem(design, varsel.ModelOptions{Likelihood: likelihood.RobustKind})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -28,7 +29,7 @@ type target struct {
 // allTargets are the posteriors of every likelihood, on made-up data.
 func allTargets() (all []target) {
 	anyCodes := func(t vti.Target, rows int) [][]int32 { return randomCodes("codes", rows, t.Space().Cards()) }
-	for kind := varsel.GaussianLikelihood; kind <= varsel.PoissonLikelihood; kind++ {
+	for _, kind := range likelihood.Kinds() {
 		all = append(all, target{kind.String(), func() (vti.Target, error) {
 			problem, err := Selection(kind, 40, len(bits), varsel.ModelOptions{})
 			if err != nil {
@@ -39,7 +40,7 @@ func allTargets() (all []target) {
 	}
 	all = append(all, target{"gaussian, lists", func() (vti.Target, error) {
 		prior := varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: slots}
-		problem, err := Selection(varsel.GaussianLikelihood, 40, items, varsel.ModelOptions{Prior: prior, Codes: varsel.ListCodes})
+		problem, err := Selection(likelihood.GaussianKind, 40, items, varsel.ModelOptions{Prior: prior, Codes: varsel.ListCodes})
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +56,7 @@ func allTargets() (all []target) {
 
 // Selection makes up a problem of variable selection; counts and binary responses follow the same
 // linear predictor.
-func Selection(kind varsel.LikelihoodKind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
+func Selection(kind likelihood.Kind, observations, predictors int, model varsel.ModelOptions) (*varsel.Problem, error) {
 	data, err := varsel.Simulate(varsel.Simulation{Rows: observations, Predictors: predictors, Effects: 3, Correlation: 0.5, Seed: seed})
 	if err != nil {
 		return nil, err
@@ -63,9 +64,9 @@ func Selection(kind varsel.LikelihoodKind, observations, predictors int, model v
 	response := data.Columns[len(data.Columns)-1]
 	for i, y := range response {
 		switch kind {
-		case varsel.LogisticLikelihood:
+		case likelihood.LogisticKind:
 			response[i] = math.Round(1 / (1 + math.Exp(-y)))
-		case varsel.PoissonLikelihood:
+		case likelihood.PoissonKind:
 			response[i] = math.Round(math.Exp(y / 2))
 		}
 	}

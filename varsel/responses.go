@@ -1,0 +1,88 @@
+package varsel
+
+import (
+	"math"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// responses are those of all rows with their likelihood. Every constant of a density is kept, so
+// that the integral over the parameters is the evidence.
+type responses struct {
+	likelihood.Likelihood
+	y []float64
+	// more is the number of observations beyond those of y, and residual their sum of squares,
+	// which no coefficient can change: both are 0 but for gaussian data compressed by
+	// compressGaussian.
+	more     int
+	residual float64
+}
+
+// logDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row,
+// offset included; logScale [B,1] is the logarithm of the noise scale in the units of y, unused by
+// a likelihood without one.
+func (r responses) logDensity(eta, logScale *Node) *Node {
+	sum := likelihood.LogDensity(r.Likelihood, r.y, eta, logScale)
+	if r.more == 0 {
+		return sum
+	}
+	rest := MulScalar(Exp(MulScalar(logScale, -2)), -0.5*r.residual)
+	rest = AddScalar(Sub(rest, MulScalar(logScale, float64(r.more))), float64(r.more)*r.LogConstant(0))
+	return Add(sum, Reshape(rest, -1))
+}
+
+// logDensityAt is the same on the host for one eta [n] and noise scale.
+func (r responses) logDensityAt(eta []float64, scale float64) float64 {
+	rest := -0.5*r.residual/scale/scale - float64(r.more)*math.Log(scale)
+	return likelihood.LogDensityAt(r.Likelihood, r.y, eta, scale) + rest + float64(r.more)*r.LogConstant(0)
+}
+
+// working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
+// gradient of the log density at eta. Its curvature is that of the log density; with cautious it is
+// large enough for iterated maximisation to climb. See [likelihood.Row].
+func (r responses) working(eta []float64, scale float64, cautious bool) (weights, response []float64) {
+	weights, response = make([]float64, len(r.y)), make([]float64, len(r.y))
+	newton := r.NewtonAt
+	if cautious {
+		newton = r.BoundAt
+	}
+	for i, y := range r.y {
+		slope, curvature := newton(y, eta[i], scale)
+		weights[i], response[i] = curvature, eta[i]+slope/curvature
+	}
+	return weights, response
+}
+
+// constant puts values into the graph of like, in its float type.
+func constant(like *Node, values []float64, dims ...int) *Node {
+	return ConvertDType(Reshape(Const(like.Graph(), values), dims...), like.DType())
+}
+
+var halfLog2Pi = math.Log(2*math.Pi) / 2
+
+// compressGaussian replaces n rows by at most D+1 with the same sum of squares for every
+// coefficient vector: with the QR decomposition of [X y], |y − Xθ|² = |q − Rθ|² + r². Exact, and
+// the cost of the likelihood no longer depends on n.
+func compressGaussian(x *mat.Dense, y []float64) (*mat.Dense, responses) {
+	n, dim := x.Dims()
+	gaussian := likelihood.New(likelihood.GaussianKind, likelihood.Shape{})
+	if n <= dim+1 {
+		return x, responses{Likelihood: gaussian, y: y}
+	}
+	both := mat.NewDense(n, dim+1, nil)
+	both.Slice(0, n, 0, dim).(*mat.Dense).Copy(x)
+	both.SetCol(dim, y)
+	var qr mat.QR
+	qr.Factorize(both)
+	var r mat.Dense
+	qr.RTo(&r)
+	target := make([]float64, dim)
+	for i := range dim {
+		target[i] = r.At(i, dim)
+	}
+	residual := r.At(dim, dim)
+	return mat.DenseCopyOf(r.Slice(0, dim, 0, dim)), responses{Likelihood: gaussian, y: target, more: n - dim, residual: residual * residual}
+}
