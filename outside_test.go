@@ -1,0 +1,123 @@
+package vti_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+)
+
+// outsideFolder is a module of its own, whose programs import vti as anyone's would.
+const outsideFolder = "testdata/outside"
+
+// runOutside builds and runs a program of the outside module, and returns its lines.
+func runOutside(t *testing.T, arguments ...string) []string {
+	if testing.Short() {
+		t.Skip("builds and runs a program of another module")
+	}
+	command := exec.Command("go", append([]string{"run"}, arguments...)...)
+	command.Dir = outsideFolder
+	var problems strings.Builder
+	command.Stderr = &problems
+	output, err := command.Output()
+	require.NoError(t, err, problems.String())
+	return strings.Split(strings.TrimSpace(string(output)), "\n")
+}
+
+// standardErrors is the number of standard errors that an estimate may be off. Beyond 5, and half of
+// the last digit that is printed, one of the dozen comparisons below falls by chance once in 10⁵
+// runs.
+const standardErrors = 5
+
+// near checks an estimate, printed to four digits, by its own standard error.
+func near(t *testing.T, what string, want, got, se float64) {
+	require.InDelta(t, want, got, standardErrors*(se+0.5e-4)+0.5e-4, what)
+}
+
+// The selection of variables gives the inclusion probabilities of the sum over all subsets.
+func TestOutsideVariables(t *testing.T) {
+	lines := runOutside(t, "./variables", "../diabetes.csv", "y")
+	require.Equal(t, "trusted", lines[0])
+	data, err := table.ReadFile("testdata/diabetes.csv")
+	require.NoError(t, err)
+	design, err := varsel.NewDesign(data, varsel.DesignOptions{Target: "y"})
+	require.NoError(t, err)
+	problem, err := varsel.NewProblem(design, varsel.ModelOptions{})
+	require.NoError(t, err)
+	exact, err := varsel.RunExact(context.Background(), problem, nil, t.TempDir())
+	require.NoError(t, err)
+	require.Len(t, lines, 1+len(exact.Inclusion))
+	for i, want := range exact.Inclusion {
+		var name string
+		var got, se float64
+		_, err := fmt.Sscanf(lines[1+i], "%s %f ± %f", &name, &got, &se)
+		require.NoError(t, err)
+		require.Equal(t, want.Name, name)
+		near(t, name, float64(want.Certified), got, se)
+	}
+}
+
+// The evidences of the three Poisson models are those of quadrature.
+func TestOutsideCounts(t *testing.T) {
+	lines := runOutside(t, "./counts")
+	require.Equal(t, "trusted", lines[0])
+	require.Len(t, lines, 4)
+	counts := []float64{3, 2, 4, 3, 5, 7, 6, 9, 7, 8}
+	logNormal := func(x float64) float64 { return -0.5 * (x*x + math.Log(2*math.Pi)) }
+	logJoint := func(a, slope float64, x func(year int) float64) (sum float64) {
+		for year, y := range counts {
+			logFactorial, _ := math.Lgamma(y + 1)
+			logRate := 3*a + slope*x(year)
+			sum += y*logRate - math.Exp(logRate) - logFactorial
+		}
+		return sum + logNormal(a)
+	}
+	// The trapezoidal rule converges exponentially fast for densities as smooth as these; their sds
+	// are 0.04 in a and 0.3 in the slope.
+	const step = 0.01
+	evidence := map[string]float64{}
+	for a := -2.0; a < 4; a += step {
+		evidence["constant"] += step * math.Exp(logJoint(a, 0, func(int) float64 { return 0 }))
+		for slope := -5.0; slope < 5; slope += step {
+			prior := logNormal(slope)
+			evidence["trend"] += step * step * math.Exp(prior+logJoint(a, slope, func(year int) float64 { return -0.9 + 0.2*float64(year) }))
+			evidence["step"] += step * step * math.Exp(prior+logJoint(a, slope, func(year int) float64 { return float64(year / 5) }))
+		}
+	}
+	total := evidence["constant"] + evidence["trend"] + evidence["step"]
+	for _, line := range lines[1:] {
+		var name string
+		var probability, se, logEvidence, logSE float64
+		_, err := fmt.Sscanf(line, "%s %f ± %f, log evidence %f ± %f", &name, &probability, &se, &logEvidence, &logSE)
+		require.NoError(t, err)
+		require.Contains(t, evidence, name)
+		near(t, name, evidence[name]/total, probability, se)
+		near(t, "log evidence of "+name, math.Log(evidence[name]), logEvidence, logSE)
+	}
+}
+
+// The graph that made the data: rain → wet ← sprinkler, wet → slip. With 200 rows and correlations
+// of 0.6 and more nobody can miss its edges, whatever their directions.
+func TestOutsideGraphs(t *testing.T) {
+	lines := runOutside(t, "./graphs")
+	require.Len(t, lines, 6)
+	for _, line := range lines {
+		var from, to string
+		var forward, reversed, absent float64
+		_, err := fmt.Sscanf(line, "%s -> %s %f reversed %f absent %f", &from, &to, &forward, &reversed, &absent)
+		require.NoError(t, err)
+		require.InDelta(t, 1, forward+reversed+absent, 2e-3)
+		if strings.Contains(from+to, "wet") {
+			require.Less(t, absent, 0.01, line)
+		} else {
+			require.Greater(t, absent, 0.5, line)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+// Command graphs asks which of four measured quantities depend on which: the posterior over directed
+// acyclic graphs of columns that a program has in memory.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/table"
+)
+
+func main() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() error {
+	const rows = 200
+	random := rand.New(rand.NewPCG(1, 2))
+	rain, sprinkler, wet, slip := make([]float64, rows), make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	for i := range rows {
+		rain[i] = random.NormFloat64()
+		sprinkler[i] = random.NormFloat64()
+		wet[i] = rain[i] + sprinkler[i] + 0.5*random.NormFloat64()
+		slip[i] = wet[i] + random.NormFloat64()
+	}
+	columns, err := table.New("garden", table.Numbers("rain", rain), table.Numbers("sprinkler", sprinkler), table.Numbers("wet", wet), table.Numbers("slip", slip))
+	if err != nil {
+		return err
+	}
+	data, err := dag.NewData(columns, dag.DataOptions{})
+	if err != nil {
+		return err
+	}
+	problem, err := dag.NewProblem(data, dag.ModelOptions{}, dag.Constraints{}) // linear, every graph
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "graphs")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	result, err := dag.RunExact(context.Background(), problem, 1, nil, nil, nil, dir)
+	if err != nil {
+		return err
+	}
+	for _, edge := range result.Edges {
+		fmt.Printf("%-9s -> %-9s %.3f   reversed %.3f   absent %.3f\n", edge.From, edge.To, edge.Prob, edge.ProbReverse, edge.ProbNone)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+// Command variables selects the predictors of a CSV file: which of them matter, and by how much.
+//
+//	go run ./variables ../diabetes.csv y
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+)
+
+func main() {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(path, target string) error {
+	data, err := table.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	design, err := varsel.NewDesign(data, varsel.DesignOptions{Target: target})
+	if err != nil {
+		return err
+	}
+	problem, err := varsel.NewProblem(design, varsel.ModelOptions{}) // Gaussian, default priors
+	if err != nil {
+		return err
+	}
+	device, err := gpu.Open(gpu.Auto)
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	dir, err := os.MkdirTemp("", "variables")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	result, err := varsel.Run(context.Background(), device, problem, varsel.RunConfig{Dir: dir, Fit: vti.Config{Seed: 1}})
+	if err != nil {
+		return err
+	}
+	fmt.Println(result.Certificate.Verdict)
+	for _, predictor := range result.Inclusion {
+		fmt.Printf("%-10s %.4f ± %.4f\n", predictor.Name, predictor.Certified, predictor.SE)
+	}
+	return nil
+}
