@@ -50,13 +50,13 @@ func TestQualityOfAmortization(t *testing.T) {
 				var gap, cpu float64
 				var wall time.Duration
 				for set := range sets {
-					drawn, err := simulator.Draw(nil, uint64(set), "new effects")
+					drawn, err := simulator.Draw(t.Context(), nil, uint64(set), "new effects")
 					require.NoError(t, err)
 					data := Values{of.x: drawn[of.x]}
 					clock, start := time.Now(), cpuSeconds(t)
 					on, err := p.On(of.model, data)
 					require.NoError(t, err)
-					draws, err := on.Sample(100, "new")
+					draws, err := on.Sample(t.Context(), 100, "new")
 					require.NoError(t, err)
 					cpu += cpuSeconds(t) - start
 					wall += time.Since(clock)

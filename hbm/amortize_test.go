@@ -23,7 +23,7 @@ func TestAmortizedOverDataSets(t *testing.T) {
 			data := other.draw(t, 50+uint64(s))
 			q, err := p.On(other.model, data)
 			require.NoError(t, err)
-			elbo, _, err := q.ELBO(200, "elbo")
+			elbo, _, err := q.ELBO(t.Context(), 200, "elbo")
 			require.NoError(t, err)
 			gap += (other.exact(data).logEvidence - elbo) / float64(groups) / sets
 		}
@@ -31,7 +31,7 @@ func TestAmortizedOverDataSets(t *testing.T) {
 	}
 	q, err := p.On(e.model, e.draw(t, 1))
 	require.NoError(t, err)
-	draws, err := q.Sample(3, "draws")
+	draws, err := q.Sample(t.Context(), 3, "draws")
 	require.NoError(t, err)
 	require.Len(t, draws.Values[e.groupMean], 9)
 }

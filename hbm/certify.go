@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -55,8 +56,9 @@ type Certificate struct {
 	Weight []float64
 }
 
-// Certify weights draws from the family by the model.
-func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
+// Certify weights draws from the family by the model. Cancelling ctx stops it after the batch of draws
+// in progress, with an error that wraps ctx.Err().
+func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 || cfg.Inner < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: numbers of draws must not be negative, found %d and %d", cfg.Draws, cfg.Inner)
 	}
@@ -74,7 +76,7 @@ func (p *Posterior) Certify(cfg CertifyConfig) (*Certificate, error) {
 	}
 	w.outer = max(1, min(cfg.Draws, 4*largestChunk/(w.inner*p.model.largest())))
 	certificate := &Certificate{Plate: w.plate, Draws: cfg.Draws, Sample: &Draws{N: cfg.Draws, Values: Values{}}}
-	logWeights, err := w.run(certificate.Sample)
+	logWeights, err := w.run(ctx, certificate.Sample)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +213,7 @@ func repeatDraws(x *Node, axis, n int) *Node {
 }
 
 // run fills the values of sample, and returns the log weight of each of its draws.
-func (w *weighing) run(sample *Draws) ([]float64, error) {
+func (w *weighing) run(ctx gocontext.Context, sample *Draws) ([]float64, error) {
 	exec, err := w.exec(fmt.Sprintf("certify/%d/%d", w.outer, w.inner), w.graph)
 	if err != nil {
 		return nil, err
@@ -220,6 +222,9 @@ func (w *weighing) run(sample *Draws) ([]float64, error) {
 	rest := w.feed.inputs(chosen)
 	var logWeights []float64
 	for start := 0; start < sample.N; start += w.outer {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("certification stopped after %d of %d draws: %w", start, sample.N, err)
+		}
 		random := stream.Rand(w.config.Seed, fmt.Sprintf("certify/%d", start/w.outer))
 		var inputs []any
 		for _, l := range w.family.latents {

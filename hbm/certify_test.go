@@ -16,10 +16,10 @@ func TestCertifyEffects(t *testing.T) {
 	data := e.draw(t, 1)
 	exact := e.exact(data)
 	p := fit(t, e.model, data, Config{Steps: 200})
-	elbo, _, err := p.ELBO(500, "elbo")
+	elbo, _, err := p.ELBO(t.Context(), 500, "elbo")
 	require.NoError(t, err)
 	require.Less(t, elbo, exact.logEvidence-0.4, "the training is too long for this test")
-	c, err := p.Certify(CertifyConfig{})
+	c, err := p.Certify(t.Context(), CertifyConfig{})
 	require.NoError(t, err)
 	require.Equal(t, "group", c.Plate.Name())
 	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
@@ -53,16 +53,16 @@ func TestCertifyByMembers(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, 2, "marks")
+	drawn, err := simulator.Draw(t.Context(), nil, 2, "marks")
 	require.NoError(t, err)
 	p := fit(t, m, Values{observed: drawn[observed]}, Config{Steps: 200})
-	byMembers, err := p.Certify(CertifyConfig{Draws: 1000, Inner: 8})
+	byMembers, err := p.Certify(t.Context(), CertifyConfig{Draws: 1000, Inner: 8})
 	require.NoError(t, err)
 	require.Equal(t, plates["school"], byMembers.Plate, "the marks of a pupil are on two plates, but in one school")
 	require.NotEqual(t, vti.Failed, byMembers.Verdict, byMembers.Reasons)
 	atOnce := &weighing{Posterior: p, outer: 500, inner: 1}
 	sample := &Draws{N: 4000, Values: Values{}}
-	logWeights, err := atOnce.run(sample)
+	logWeights, err := atOnce.run(t.Context(), sample)
 	require.NoError(t, err)
 	largest, sum, squares := math.Inf(-1), 0.0, 0.0
 	for _, l := range logWeights {
@@ -96,7 +96,7 @@ func TestSeparable(t *testing.T) {
 }
 
 func TestCertifyMistakes(t *testing.T) {
-	_, err := (&Posterior{}).Certify(CertifyConfig{Draws: -1})
+	_, err := (&Posterior{}).Certify(t.Context(), CertifyConfig{Draws: -1})
 	require.ErrorContains(t, err, "negative")
 }
 
@@ -106,7 +106,7 @@ func TestCertifyWithoutPlates(t *testing.T) {
 	mean := m.Latent("mean", Normal(Number(0), Number(1)))
 	y := m.Observed("y", Normal(mean, Number(1)))
 	p := fit(t, m, Values{y: {1}}, Config{Steps: 200})
-	c, err := p.Certify(CertifyConfig{})
+	c, err := p.Certify(t.Context(), CertifyConfig{})
 	require.NoError(t, err)
 	require.Nil(t, c.Plate)
 	require.InDelta(t, -0.25-0.5*math.Log(4*math.Pi), c.LogEvidence, 0.01)

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	gocontext "context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -19,9 +20,9 @@ const encodingsScope = "encodings"
 
 // Load opens the posterior stored in cfg.Checkpoint by a Fit with the same model, data and
 // configuration.
-func Load(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
+func Load(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
-	t, err := newTrainer(device, model, data, cfg)
+	t, err := newTrainer(ctx, device, model, data, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -30,13 +30,13 @@ func TestResume(t *testing.T) {
 					p, err = p.On(e.model, data)
 					require.NoError(t, err)
 				}
-				draws, err := p.Sample(4, "posterior")
+				draws, err := p.Sample(t.Context(), 4, "posterior")
 				require.NoError(t, err)
 				return append(draws.Values[e.groupMean], draws.LogQ...)
 			}
 			cfg.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
 			want := values(fit(t, e.model, given, cfg))
-			loaded, err := Load(openCPU(t), e.model, given, cfg)
+			loaded, err := Load(t.Context(), openCPU(t), e.model, given, cfg)
 			require.NoError(t, err)
 			require.Equal(t, 12, loaded.Steps())
 			require.Equal(t, want, values(loaded))
@@ -55,15 +55,15 @@ func TestResume(t *testing.T) {
 			require.Equal(t, want, values(fit(t, e.model, given, interrupted)))
 
 			interrupted.Seed = 5
-			_, err = Load(openCPU(t), e.model, given, interrupted)
+			_, err = Load(t.Context(), openCPU(t), e.model, given, interrupted)
 			require.ErrorContains(t, err, "seed was 0 and is now 5")
 			if cfg.Amortize == 0 {
 				interrupted.Seed = 0
-				_, err = Load(openCPU(t), e.model, e.draw(t, 2), interrupted)
+				_, err = Load(t.Context(), openCPU(t), e.model, e.draw(t, 2), interrupted)
 				require.ErrorContains(t, err, "written by a different run: data was")
 			}
 		})
 	}
-	_, err := Load(openCPU(t), e.model, data, Config{})
+	_, err := Load(t.Context(), openCPU(t), e.model, data, Config{})
 	require.ErrorContains(t, err, "Resume needs Checkpoint")
 }

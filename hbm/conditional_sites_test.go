@@ -114,7 +114,7 @@ func TestSitesOfRegressions(t *testing.T) {
 		exact -= 0.5*(mat.Dot(&solved, mat.NewVecDense(rows, ys))+cholesky.LogDet()) + rows*halfLogTwoPi
 	}
 	p := fit(t, m, data, Config{Family: AmortizedBranch, Steps: 600})
-	elbo, _, err := p.ELBO(100, "elbo")
+	elbo, _, err := p.ELBO(t.Context(), 100, "elbo")
 	require.NoError(t, err)
 	require.InDelta(t, exact, elbo, 0.01*groups)
 }

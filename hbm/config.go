@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +41,7 @@ type Config struct {
 	// the model: the family is trained to be near the posterior given each of them. The same
 	// arguments must give the same sets. Of members of plates in left the step takes part in those
 	// that are true, with Thin; nil is for all. nil simulates the model.
-	Simulate func(sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
+	Simulate func(ctx context.Context, sets int, seed uint64, name string, left map[*Plate][]bool) (Values, error)
 	// Thin lets each step of Amortize take part in a share of the members of each plate, drawn from
 	// ThinnestShare to all, as if there were no others: the family learns to infer from data of
 	// many sizes.

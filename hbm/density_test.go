@@ -161,7 +161,7 @@ func TestDrawsHaveTheirMoments(t *testing.T) {
 			v := m.Observed("x", c.density(numbersOf(c.p)...), On(m.Plate("members", n)))
 			simulator, err := NewSimulator(device, m)
 			require.NoError(t, err)
-			drawn, err := simulator.Draw(nil, 3, name)
+			drawn, err := simulator.Draw(t.Context(), nil, 3, name)
 			require.NoError(t, err)
 			require.NoError(t, m.CheckData(drawn))
 			mean, sd := stat.MeanStdDev(drawn[v], nil)
@@ -192,7 +192,7 @@ func TestDirichlet(t *testing.T) {
 	v := m.Latent("share", Dirichlet(Numbers(a...)), On(m.Plate("members", n)), Event(3))
 	simulator, err := NewSimulator(open(t), m)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, 1, "dirichlet")
+	drawn, err := simulator.Draw(t.Context(), nil, 1, "dirichlet")
 	require.NoError(t, err)
 	for j, aj := range a {
 		var mean float64
@@ -236,7 +236,7 @@ func TestMixture(t *testing.T) {
 	v := m.Observed("x", Mixture(Numbers(0.25, 0.75), Normal(Number(-1), Number(0.1)), Normal(Number(1), Number(0.1))), On(m.Plate("members", n)))
 	simulator, err := NewSimulator(open(t), m)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, 1, "mixture")
+	drawn, err := simulator.Draw(t.Context(), nil, 1, "mixture")
 	require.NoError(t, err)
 	mean := stat.Mean(drawn[v], nil)
 	require.InDelta(t, 0.5, mean, 5*math.Sqrt(0.76/n))

@@ -76,7 +76,7 @@ func TestQualityOfEffectsSteps(t *testing.T) {
 // exact posterior standard deviations.
 func (e *effects) errors(t testing.TB, p *Posterior, exact exactEffects) (mean, sd float64) {
 	// 0.01 standard deviations of a mean, 0.007 of a standard deviation
-	draws, err := p.Sample(10000, "errors")
+	draws, err := p.Sample(t.Context(), 10000, "errors")
 	require.NoError(t, err)
 	at := func(v *Variable, i int, wantMean, wantSD float64) {
 		column := make([]float64, draws.N)

@@ -34,7 +34,7 @@ func newEffects(groups, samples, dim int) *effects {
 func (e *effects) draw(t testing.TB, seed uint64) Values {
 	simulator, err := NewSimulator(open(t), e.model)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, seed, "effects")
+	drawn, err := simulator.Draw(t.Context(), nil, seed, "effects")
 	require.NoError(t, err)
 	return Values{e.x: drawn[e.x]}
 }

@@ -157,7 +157,7 @@ func TestFitWithEncoders(t *testing.T) {
 			e := newEffects(3, 10, 1)
 			data := e.draw(t, 1)
 			p := fit(t, e.model, data, Config{Family: family, Steps: 1000, Draws: 8})
-			elbo, _, err := p.ELBO(500, "elbo")
+			elbo, _, err := p.ELBO(t.Context(), 500, "elbo")
 			require.NoError(t, err)
 			require.InDelta(t, e.exact(data).logEvidence, elbo, 0.5)
 

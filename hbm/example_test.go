@@ -1,6 +1,7 @@
 package hbm_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/transdim/vti/gpu"
@@ -29,7 +30,7 @@ func ExampleModel() {
 	if err != nil {
 		panic(err)
 	}
-	drawn, err := simulator.Draw(nil, 1, "data")
+	drawn, err := simulator.Draw(context.Background(), nil, 1, "data")
 	if err != nil {
 		panic(err)
 	}

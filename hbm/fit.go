@@ -50,7 +50,7 @@ const (
 // the posterior is returned for inspection.
 func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
 	started := time.Now()
-	t, err := newTrainer(device, model, data, cfg)
+	t, err := newTrainer(ctx, device, model, data, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,9 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 		if err := ctx.Err(); err != nil {
 			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save())
 		}
-		if err := t.advance(); err != nil {
+		if err := t.advance(ctx); err != nil && ctx.Err() != nil {
+			continue // the step was given up before it changed anything
+		} else if err != nil {
 			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
 		}
 		t.step++
@@ -84,7 +86,7 @@ type trainer struct {
 	exec     *context.Exec
 	sums     counters
 	// simulate makes the data of a step, if the family is amortized over data sets.
-	simulate func(name string, left map[*Plate][]bool) (Values, error)
+	simulate func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error)
 	// fingerprint tells the data of one run from those of others.
 	fingerprint string
 	// fixed are the selection and the first inputs of every step, if each takes part in everything.
@@ -93,7 +95,7 @@ type trainer struct {
 	fixedCount  int
 }
 
-func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*trainer, error) {
+func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, cfg Config) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 			return nil, err
 		}
 		// What encoders take for the usual scale of the data.
-		if data, err = t.simulate("amortize/scale", nil); err != nil {
+		if data, err = t.simulate(ctx, "amortize/scale", nil); err != nil {
 			return nil, err
 		}
 	}
@@ -156,10 +158,10 @@ func newTrainer(device *gpu.Device, model *Model, data Values, cfg Config) (*tra
 }
 
 // dataSets makes data sets for amortization, given the constants among the data.
-func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(name string, left map[*Plate][]bool) (Values, error), error) {
+func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error), error) {
 	if cfg.Simulate != nil {
-		return func(name string, left map[*Plate][]bool) (Values, error) {
-			return cfg.Simulate(cfg.Amortize, cfg.Seed, name, left)
+		return func(ctx gocontext.Context, name string, left map[*Plate][]bool) (Values, error) {
+			return cfg.Simulate(ctx, cfg.Amortize, cfg.Seed, name, left)
 		}, model.Err()
 	}
 	simulator, err := NewSimulator(device, model)
@@ -170,8 +172,8 @@ func dataSets(device *gpu.Device, model *Model, data Values, cfg Config) (func(n
 	for _, v := range model.withRole(Constant) {
 		constants[v] = data[v]
 	}
-	return func(name string, _ map[*Plate][]bool) (Values, error) {
-		return simulator.DrawSets(constants, cfg.Amortize, cfg.Seed, name)
+	return func(ctx gocontext.Context, name string, _ map[*Plate][]bool) (Values, error) {
+		return simulator.DrawSets(ctx, constants, cfg.Amortize, cfg.Seed, name)
 	}, nil
 }
 
@@ -191,7 +193,7 @@ func (t *trainer) draws() int {
 }
 
 // advance makes one step.
-func (t *trainer) advance() error {
+func (t *trainer) advance(ctx gocontext.Context) error {
 	chosen := t.fixed
 	var inputs []any
 	if chosen != nil {
@@ -211,7 +213,7 @@ func (t *trainer) advance() error {
 			if t.config.Thin {
 				left = chosen.thin(t.model, random)
 			}
-			data, err := t.simulate(fmt.Sprintf("amortize/%d", t.step), left)
+			data, err := t.simulate(ctx, fmt.Sprintf("amortize/%d", t.step), left)
 			if err != nil {
 				return err
 			}

@@ -45,12 +45,12 @@ func TestFitEffects(t *testing.T) {
 	for _, family := range []Family{PAVIF, Branch, MeanField, Joint} {
 		t.Run(family.String(), func(t *testing.T) {
 			p := fit(t, e.model, data, Config{Family: family, Steps: 500})
-			elbo, se, err := p.ELBO(1000, "elbo")
+			elbo, se, err := p.ELBO(t.Context(), 1000, "elbo")
 			require.NoError(t, err)
 			require.Less(t, se, 0.02)
 			require.InDelta(t, exact.logEvidence, elbo, 0.1, "nats, of three groups")
 			require.Less(t, elbo, exact.logEvidence+5*se, "it is a bound")
-			draws, err := p.Sample(4000, "posterior")
+			draws, err := p.Sample(t.Context(), 4000, "posterior")
 			require.NoError(t, err)
 			for g := range 3 {
 				for d := range 2 {
@@ -90,10 +90,10 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 	m, observed, plates := ragged()
 	simulator, err := NewSimulator(open(t), m)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, 2, "marks")
+	drawn, err := simulator.Draw(t.Context(), nil, 2, "marks")
 	require.NoError(t, err)
 	p := fit(t, m, Values{observed: drawn[observed]}, Config{Steps: 30})
-	full, fullSE, err := p.ELBO(2000, "full")
+	full, fullSE, err := p.ELBO(t.Context(), 2000, "full")
 	require.NoError(t, err)
 
 	s, err := newSelector(m, map[*Plate]int{plates["school"]: 2, plates["pupil"]: 2, plates["year"]: 2})
@@ -124,13 +124,13 @@ func TestReducedELBOIsUnbiased(t *testing.T) {
 func TestStepsTouchSelectedEncodings(t *testing.T) {
 	e := newEffects(20, 5, 2)
 	data := e.draw(t, 1)
-	tr, err := newTrainer(openCPU(t), e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 6}, Steps: 10})
+	tr, err := newTrainer(t.Context(), openCPU(t), e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 6}, Steps: 10})
 	require.NoError(t, err)
 	table := tr.feed.encodings[1]
 	require.Equal(t, e.groupMean, table.variable)
 	before := slices.Clone(table.columns[encodingValue])
 	chosen := tr.selector.draw(stream.Rand(0, "plates/0"))
-	require.NoError(t, tr.advance())
+	require.NoError(t, tr.advance(t.Context()))
 	for g := range 20 {
 		selected := slices.Contains(chosen.members[e.model.plates[0]], int32(g))
 		row := func(x []float32) []float32 { return x[g*table.width : (g+1)*table.width] }
@@ -145,7 +145,7 @@ func TestFitByParts(t *testing.T) {
 	data := e.draw(t, 1)
 	exact := e.exact(data)
 	p := fit(t, e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 10, e.model.plates[1]: 5}, Steps: 1000})
-	elbo, _, err := p.ELBO(500, "elbo")
+	elbo, _, err := p.ELBO(t.Context(), 500, "elbo")
 	require.NoError(t, err)
 	require.Less(t, (exact.logEvidence-elbo)/40, 0.2)
 }
@@ -157,7 +157,7 @@ func TestFitIsDeterministic(t *testing.T) {
 	run := func(procs int, seed uint64) []float64 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		p := fit(t, e.model, data, Config{Batch: map[*Plate]int{e.model.plates[0]: 2}, Steps: 20, Seed: seed})
-		draws, err := p.Sample(3, "posterior")
+		draws, err := p.Sample(t.Context(), 3, "posterior")
 		require.NoError(t, err)
 		return append(slices.Clone(draws.Values[e.groupMean]), draws.LogJoint...)
 	}
@@ -200,7 +200,7 @@ func TestFitMistakes(t *testing.T) {
 	}})
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.Equal(t, 2, p.Steps())
-	_, err = p.Sample(0, "none")
+	_, err = p.Sample(t.Context(), 0, "none")
 	require.Error(t, err)
 
 	// A term that fails is an error, not a panic; a density that is never finite stops the
@@ -242,7 +242,7 @@ func TestFitOfDependence(t *testing.T) {
 	exact := e.exact(data)
 	for family, near := range map[Family]bool{PAVIF: true, Branch: true, Joint: true, MeanField: false} {
 		p := fit(t, e.model, data, Config{Family: family, Steps: 500})
-		elbo, se, err := p.ELBO(2000, "elbo")
+		elbo, se, err := p.ELBO(t.Context(), 2000, "elbo")
 		require.NoError(t, err)
 		require.Equal(t, near, exact.logEvidence-elbo < 0.05+5*se, "%v: %g nats below", family, exact.logEvidence-elbo)
 	}

@@ -146,13 +146,13 @@ func TestDataMistakes(t *testing.T) {
 
 	simulator, err := NewSimulator(open(t), m)
 	require.NoError(t, err)
-	_, err = simulator.Draw(nil, 1, "x")
+	_, err = simulator.Draw(t.Context(), nil, 1, "x")
 	require.ErrorContains(t, err, `constant "exposure" has no values`)
-	drawn, err := simulator.Draw(Values{exposure: {1, 1e-12}, rate: {3, 3}}, 1, "x")
+	drawn, err := simulator.Draw(t.Context(), Values{exposure: {1, 1e-12}, rate: {3, 3}}, 1, "x")
 	require.NoError(t, err)
 	require.Equal(t, []float64{3, 3}, drawn[rate], "known values stay")
 	require.Zero(t, drawn[count][1])
-	again, err := simulator.Draw(Values{exposure: {1, 1e-12}, rate: {3, 3}}, 1, "x")
+	again, err := simulator.Draw(t.Context(), Values{exposure: {1, 1e-12}, rate: {3, 3}}, 1, "x")
 	require.NoError(t, err)
 	require.Equal(t, drawn, again)
 }

@@ -78,7 +78,7 @@ func neuroimaging() paper {
 func (p paper) draw(t testing.TB, seed uint64) Values {
 	simulator, err := NewSimulator(open(t), p.model)
 	require.NoError(t, err)
-	drawn, err := simulator.Draw(nil, seed, p.name)
+	drawn, err := simulator.Draw(t.Context(), nil, seed, p.name)
 	require.NoError(t, err)
 	return Values{p.x: drawn[p.x]}
 }

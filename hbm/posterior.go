@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	gocontext "context"
 	"errors"
 	"fmt"
 	"maps"
@@ -196,9 +197,9 @@ func (d *Draws) Of(v *Variable, draw int) []float64 {
 }
 
 // ELBO estimates the evidence lower bound over the whole model, with its standard error, in nats,
-// from so many draws of the stream called name.
-func (p *Posterior) ELBO(draws int, name string) (elbo, se float64, err error) {
-	all, err := p.sample(draws, name, false)
+// from so many draws of the stream called name. ctx is as in Sample.
+func (p *Posterior) ELBO(ctx gocontext.Context, draws int, name string) (elbo, se float64, err error) {
+	all, err := p.sample(ctx, draws, name, false)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -214,25 +215,28 @@ func (p *Posterior) ELBO(draws int, name string) (elbo, se float64, err error) {
 }
 
 // Sample makes n draws from the posterior, with the seed of the configuration and the stream name
-// given: another name gives independent draws.
-func (p *Posterior) Sample(n int, name string) (*Draws, error) { return p.sample(n, name, true) }
+// given: another name gives independent draws. Cancelling ctx stops it after the batch of draws in
+// progress, with an error that wraps ctx.Err().
+func (p *Posterior) Sample(ctx gocontext.Context, n int, name string) (*Draws, error) {
+	return p.sample(ctx, n, name, true)
+}
 
 // largestChunk bounds the members times draws that one graph holds when the whole model is
 // evaluated.
 const largestChunk = 1 << 18
 
-func (p *Posterior) sample(n int, name string, values bool) (*Draws, error) {
+func (p *Posterior) sample(ctx gocontext.Context, n int, name string, values bool) (*Draws, error) {
 	if err := p.inMemory(); err != nil {
 		return nil, err
 	}
-	return p.sampleAt(p.everything, p.feed, n, name, values)
+	return p.sampleAt(ctx, p.everything, p.feed, n, name, values)
 }
 
 // SampleSlice makes n draws of what one slice of Config.Slices takes part in: its members, and what
 // has no plates. Their LogJoint and LogQ are those of the whole model as estimated from the slice,
 // so that the mean of their difference over all slices of one size is the ELBO. What a family that
 // encodes data conditions on data of all members sees those of the slice.
-func (p *Posterior) SampleSlice(slice, n int, name string) (*Draws, error) {
+func (p *Posterior) SampleSlice(ctx gocontext.Context, slice, n int, name string) (*Draws, error) {
 	w := p.feed.window
 	if w == nil || slice < 0 || slice >= len(w.bounds)-1 {
 		return nil, fmt.Errorf("hbm: there is no slice %d", slice)
@@ -253,7 +257,7 @@ func (p *Posterior) SampleSlice(slice, n int, name string) (*Draws, error) {
 	}
 	part := *p.feed
 	part.window = own
-	return p.sampleAt(s, &part, n, fmt.Sprintf("%s/%d", name, slice), true)
+	return p.sampleAt(ctx, s, &part, n, fmt.Sprintf("%s/%d", name, slice), true)
 }
 
 // inMemory reports a posterior whose data are read by slices.
@@ -265,7 +269,7 @@ func (p *Posterior) inMemory() error {
 }
 
 // sampleAt makes draws at the members of a selection.
-func (p *Posterior) sampleAt(s *selector, f *feed, n int, name string, values bool) (*Draws, error) {
+func (p *Posterior) sampleAt(ctx gocontext.Context, s *selector, f *feed, n int, name string, values bool) (*Draws, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}
@@ -293,6 +297,9 @@ func (p *Posterior) sampleAt(s *selector, f *feed, n int, name string, values bo
 	rest := f.inputs(chosen)
 	draws := &Draws{N: n, Values: Values{}}
 	for start := 0; start < n; start += chunk {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("sampling stopped after %d of %d draws: %w", start, n, err)
+		}
 		random := stream.Rand(p.config.Seed, fmt.Sprintf("sample/%s/%d", name, start/chunk))
 		var inputs []any
 		for _, l := range p.family.latents {

@@ -57,7 +57,7 @@ func measure(t testing.TB, m *Model, data Values, draws int, cfg Config) measure
 	p := fit(t, m, data, cfg)
 	out := measured{Posterior: p, cpu: cpuSeconds(t) - start}
 	var err error
-	out.elbo, out.se, err = p.ELBO(draws, "elbo")
+	out.elbo, out.se, err = p.ELBO(t.Context(), draws, "elbo")
 	require.NoError(t, err)
 	return out
 }

@@ -109,7 +109,7 @@ func TestQualityOfRatings(t *testing.T) {
 				continue
 			}
 			p := measure(t, r.model, r.data, 20, Config{Family: family, Steps: 1500, Batch: map[*Plate]int{r.rating: *qualityBatch}})
-			draws, err := p.Sample(50, "ratings")
+			draws, err := p.Sample(t.Context(), 50, "ratings")
 			require.NoError(t, err)
 			square := func(v *Variable) float64 {
 				squares := make([]float64, draws.N)

@@ -52,9 +52,9 @@ func TestQualityOfSchools(t *testing.T) {
 			continue
 		}
 		p := measure(t, m, data, 2000, Config{Family: family})
-		c, err := p.Certify(CertifyConfig{Draws: 20000})
+		c, err := p.Certify(t.Context(), CertifyConfig{Draws: 20000})
 		require.NoError(t, err)
-		plain, err := p.Sample(20000, "schools")
+		plain, err := p.Sample(t.Context(), 20000, "schools")
 		require.NoError(t, err)
 		errors := func(draws *Draws, weight func(i int) float64) (mean, sd float64) {
 			of := func(name string, value func(i int) float64) {

@@ -1,6 +1,7 @@
 package hbm
 
 import (
+	gocontext "context"
 	"fmt"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -72,13 +73,14 @@ func (s *simulation) graphFor(m *Model) func(inputs []*Node) []*Node {
 
 // Draw simulates the model: values of all latent and observed variables, with the seed and the
 // stream name given. Constants come from known, and so does every other variable found there.
-func (s *Simulator) Draw(known Values, seed uint64, name string) (Values, error) {
-	return s.DrawSets(known, 1, seed, name)
+// Cancelling ctx stops it with an error that wraps ctx.Err().
+func (s *Simulator) Draw(ctx gocontext.Context, known Values, seed uint64, name string) (Values, error) {
+	return s.DrawSets(ctx, known, 1, seed, name)
 }
 
 // DrawSets simulates several sets at once: [plates..., sets, event...] of each variable that is not
 // known. Of those that are there is one for all sets, [plates..., event...], or one for each.
-func (s *Simulator) DrawSets(known Values, sets int, seed uint64, name string) (Values, error) {
+func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed uint64, name string) (Values, error) {
 	all := Values{}
 	for _, v := range s.model.variables {
 		values, ok := known[v]
@@ -106,6 +108,9 @@ func (s *Simulator) DrawSets(known Values, sets int, seed uint64, name string) (
 		values := make([]float64, v.Members()*sets*size)
 		at := make([][]float64, len(parameters))
 		for row := range v.Members() * sets {
+			if row%rowsPerCheck == 0 && ctx.Err() != nil {
+				return nil, fmt.Errorf("hbm: simulation of %q stopped: %w", v.name, ctx.Err())
+			}
 			for i, p := range parameters {
 				n := len(p) / (v.Members() * sets)
 				at[i] = p[row*n : (row+1)*n]
@@ -116,6 +121,10 @@ func (s *Simulator) DrawSets(known Values, sets int, seed uint64, name string) (
 	}
 	return all, nil
 }
+
+// rowsPerCheck is after how many rows, each far below a millisecond, a loop looks whether it was
+// cancelled.
+const rowsPerCheck = 1 << 10
 
 // parameters evaluates the parameters of the variable, [plates..., sets, event...] each.
 func (s *simulation) parameters(known Values, sets int) ([][]float64, error) {

@@ -123,7 +123,7 @@ func TestTrainingBySlices(t *testing.T) {
 		slices := groups / perSlice
 		at := make([]float64, dim)
 		for i := range slices {
-			part, err := p.SampleSlice(i, draws, "quality")
+			part, err := p.SampleSlice(t.Context(), i, draws, "quality")
 			require.NoError(t, err)
 			for k := range draws {
 				elbo += (part.LogJoint[k] - part.LogQ[k]) / float64(slices*draws)

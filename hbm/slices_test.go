@@ -91,7 +91,7 @@ func TestFitBySlices(t *testing.T) {
 	p := fit(t, e.model, Values{}, cfg)
 	var elbo, members float64
 	for slice := range 6 {
-		draws, err := p.SampleSlice(slice, 200, "elbo")
+		draws, err := p.SampleSlice(t.Context(), slice, 200, "elbo")
 		require.NoError(t, err)
 		size := float64(len(draws.Values[e.groupMean])) / float64(200*e.dim)
 		members += size
@@ -101,9 +101,9 @@ func TestFitBySlices(t *testing.T) {
 	}
 	require.InDelta(t, 40, members, 0)
 	require.InDelta(t, exact.logEvidence, elbo, 0.2*40, "nats")
-	_, _, err := p.ELBO(10, "elbo")
+	_, _, err := p.ELBO(t.Context(), 10, "elbo")
 	require.ErrorContains(t, err, "read by slices, not in memory: use SampleSlice")
-	_, err = p.Certify(CertifyConfig{})
+	_, err = p.Certify(t.Context(), CertifyConfig{})
 	require.ErrorContains(t, err, "read by slices")
 
 	stopped := cfg
@@ -119,9 +119,9 @@ func TestFitBySlices(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 	stopped.Progress, stopped.Resume = nil, true
 	q := fit(t, e.model, Values{}, stopped)
-	one, err := p.SampleSlice(1, 3, "same")
+	one, err := p.SampleSlice(t.Context(), 1, 3, "same")
 	require.NoError(t, err)
-	two, err := q.SampleSlice(1, 3, "same")
+	two, err := q.SampleSlice(t.Context(), 1, 3, "same")
 	require.NoError(t, err)
 	require.Equal(t, one.Values[e.groupMean], two.Values[e.groupMean])
 }
@@ -223,6 +223,6 @@ func TestSliceMistakes(t *testing.T) {
 	}
 	_, err := OpenParquetSlices(filepath.Join(t.TempDir(), "none"), group, nil)
 	require.ErrorContains(t, err, "no such file")
-	_, err = fit(t, e.model, data, Config{Steps: 1}).SampleSlice(0, 1, "x")
+	_, err = fit(t, e.model, data, Config{Steps: 1}).SampleSlice(t.Context(), 0, 1, "x")
 	require.ErrorContains(t, err, "there is no slice 0")
 }

@@ -24,7 +24,7 @@ func TestStartInThreeSteps(t *testing.T) {
 	after := func(steps int, start Start) (p *Posterior, sds []float64, off float64) {
 		p = fit(t, e.model, data, Config{Family: MeanField, Steps: steps, Start: start})
 		const count = 4000
-		draws, err := p.Sample(count, "posterior")
+		draws, err := p.Sample(t.Context(), count, "posterior")
 		require.NoError(t, err)
 		for k := range exact.group {
 			column := make([]float64, count)
@@ -48,7 +48,7 @@ func TestStartInThreeSteps(t *testing.T) {
 		require.Less(t, sd, 0.7*exact.groupSD[k%2])
 	}
 	p, _, _ := after(700, Start{Modes: 100, Unregularized: 50})
-	elbo, _, err := p.ELBO(1000, "elbo")
+	elbo, _, err := p.ELBO(t.Context(), 1000, "elbo")
 	require.NoError(t, err)
 	require.InDelta(t, exact.logEvidence, elbo, 0.1)
 	require.ErrorContains(t, Config{Start: Start{Modes: -1}}.Validate(), "Start.Modes must not be negative")

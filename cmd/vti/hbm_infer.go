@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -36,8 +37,8 @@ answer, which is that of vti hbm, with the same files.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.hbmInfer(args[0], args[1], f)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.hbmInfer(cmd.Context(), args[0], args[1], f)
 		},
 	}
 	flags := cmd.Flags()
@@ -49,7 +50,7 @@ answer, which is that of vti hbm, with the same files.`,
 	return cmd
 }
 
-func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
+func (a *app) hbmInfer(ctx context.Context, model, path string, f *hbmInferFlags) error {
 	trained, err := regression.ReadRecord(model)
 	if err != nil {
 		return err
@@ -81,9 +82,9 @@ func (a *app) hbmInfer(model, path string, f *hbmInferFlags) error {
 		return err
 	}
 	j.printProblem()
-	result, err := j.regression.Infer(j.device, regression.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
+	result, err := j.regression.Infer(ctx, j.device, regression.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
 	if err != nil {
-		return failure{err}
+		return j.stopped(err, false)
 	}
 	return j.finish(result)
 }

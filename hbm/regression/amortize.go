@@ -1,6 +1,7 @@
 package regression
 
 import (
+	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -160,8 +161,9 @@ func (r *Regression) CheckInfer(shape *Shape) error {
 }
 
 // Infer answers for a table in one pass of a family that was trained on simulated tables, certifies
-// the answer, and writes what [Regression.RunFamily] writes, without training.
-func (r *Regression) Infer(device *gpu.Device, cfg InferRun) (*Result, error) {
+// the answer, and writes what [Regression.RunFamily] writes, without training. Cancelling ctx stops
+// it with an error that wraps ctx.Err().
+func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferRun) (*Result, error) {
 	started := time.Now()
 	above, err := cfg.Shape.fit(r)
 	if err != nil {
@@ -177,7 +179,7 @@ func (r *Regression) Infer(device *gpu.Device, cfg InferRun) (*Result, error) {
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
-	if err := plates.answer(posterior, cfg.Certify, result); err != nil {
+	if err := plates.answer(ctx, posterior, cfg.Certify, result); err != nil {
 		return nil, err
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
@@ -204,13 +206,13 @@ type simulatedTable struct {
 // table, it centres and scales a continuous response of each of them, and its predictors: the prior
 // is relative to these. Half of them have the predictors of the table at hand; in others the rows
 // of each group are drawn, with replacement, from those of a group of it.
-func (p *PlateModel) simulator(device *gpu.Device) (func(sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
+func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if err != nil {
 		return nil, err
 	}
 	r := p.regression
-	return func(sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
+	return func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
 		random := stream.Rand(seed, "tables/"+name)
 		var kept []int
 		for row := range r.y {
@@ -227,7 +229,7 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(sets int, seed uint64, 
 			for i := range tables {
 				tables[i] = p.predictors(kept, random)
 			}
-			drawn, err := simulator.DrawSets(p.collect(tables), sets, seed, fmt.Sprintf("%s/%d", name, round))
+			drawn, err := simulator.DrawSets(ctx, p.collect(tables), sets, seed, fmt.Sprintf("%s/%d", name, round))
 			if err != nil {
 				return nil, err
 			}

@@ -45,7 +45,7 @@ func TestInferFromAnotherTable(t *testing.T) {
 	marginal, _ := runRegression(t, f, Options{}, vti.Config{Steps: 60, Batch: 256, Flow: cosmic.Config{Layers: 2}, Seed: 2})
 	other := newRegression(t, f, Options{})
 	infer := InferRun{Model: cfg.Dir, Shape: trained.Shape(), Dir: t.TempDir()}
-	got, err := other.Infer(open(t, gpu.CPU), infer)
+	got, err := other.Infer(t.Context(), open(t, gpu.CPU), infer)
 	require.NoError(t, err)
 	require.Equal(t, "hbm infer", got.Command)
 	require.Equal(t, 900, got.Steps)
@@ -66,10 +66,10 @@ func TestInferFromAnotherTable(t *testing.T) {
 	}
 
 	wider := newRegression(t, frameOf(t, heights(3, 6, 4), FrameOptions{Formula: "y ~ x + (1 | g)"}), Options{})
-	_, err = wider.Infer(open(t, gpu.CPU), infer)
+	_, err = wider.Infer(t.Context(), open(t, gpu.CPU), infer)
 	require.ErrorContains(t, err, `data.csv: a table of another shape: population effects were ["(Intercept)"] in training, and here are ["(Intercept)" "x"]`)
 	require.NoError(t, os.Truncate(filepath.Join(cfg.Dir, "posterior.vti"), 100))
-	_, err = other.Infer(open(t, gpu.CPU), infer)
+	_, err = other.Infer(t.Context(), open(t, gpu.CPU), infer)
 	require.ErrorContains(t, err, "posterior.vti")
 }
 
@@ -97,7 +97,7 @@ func TestSimulatedTables(t *testing.T) {
 	simulate, err := p.simulator(open(t, gpu.Reference))
 	require.NoError(t, err)
 	const sets = 5
-	values, err := simulate(sets, 3, "tables", nil)
+	values, err := simulate(t.Context(), sets, 3, "tables", nil)
 	require.NoError(t, err)
 	for s := range sets {
 		var y []float64
@@ -108,7 +108,7 @@ func TestSimulatedTables(t *testing.T) {
 		assert.InDelta(t, 0, mean, 1e-9)
 		assert.InDelta(t, 1, sd, 1e-9)
 	}
-	again, err := simulate(sets, 3, "tables", nil)
+	again, err := simulate(t.Context(), sets, 3, "tables", nil)
 	require.NoError(t, err)
 	require.Equal(t, values, again)
 }

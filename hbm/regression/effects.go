@@ -1,6 +1,8 @@
 package regression
 
 import (
+	gocontext "context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -87,11 +89,11 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 // sample draws the effects of all levels, given draws of the other coordinates: of the inner
 // grouping from their distribution given those, which is normal for a gaussian response, and
 // otherwise by resampling candidates.
-func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *posteriorSample {
+func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, seed uint64) (*posteriorSample, error) {
 	random := stream.Rand(seed, "hbm/effects")
 	rows := r.chooseDraws(weighted.Weight, seed)
 	if len(rows) == 0 {
-		return r.noSample()
+		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
 	counts := make([][]float64, len(r.groups))
@@ -101,6 +103,9 @@ func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *posterior
 	}
 	check, members := r.newCheck(), r.innerRows()
 	for k, i := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
+		}
 		code, theta := weighted.Codes[i], weighted.Theta.RawRowView(i)
 		mask := r.space.MaskRow(code, nil)
 		s.codes = append(s.codes, code)
@@ -144,7 +149,7 @@ func (r *Regression) sample(weighted vti.WeightedSample, seed uint64) *posterior
 			s.pooling[i][at] /= counts[i][at/len(g.Levels)]
 		}
 	}
-	return s
+	return s, nil
 }
 
 // innerRows lists the rows of each level of the inner grouping.

@@ -75,7 +75,7 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 	}
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
 	result.Seconds.Train = time.Since(started).Seconds()
-	if err := plates.answer(posterior, cfg.Certify, result); err != nil {
+	if err := plates.answer(ctx, posterior, cfg.Certify, result); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -90,7 +90,7 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
 		return err
 	}
-	_, err = hbm.Load(device, plates.Model, plates.Data, fit)
+	_, err = hbm.Load(ctx, device, plates.Model, plates.Data, fit)
 	return err
 }
 
@@ -176,20 +176,23 @@ func (p *PlateModel) root() *hbm.Plate {
 }
 
 // answer certifies a posterior, and fills in and writes the result.
-func (p *PlateModel) answer(posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result) error {
+func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result) error {
 	r, started := p.regression, time.Now()
-	elbo, _, err := posterior.ELBO(elboDraws, "elbo")
+	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
 	if err != nil {
 		return err
 	}
-	c, err := posterior.Certify(certify)
+	c, err := posterior.Certify(ctx, certify)
 	if err != nil {
 		return err
 	}
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
 	result.Certificate = &Certificate{Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
-	sample := p.sample(c, *result.Seed)
+	sample, err := p.sample(ctx, c, *result.Seed)
+	if err != nil {
+		return err
+	}
 	r.fillSample(result, sample)
 	result.Seconds.Certify = time.Since(started).Seconds()
 	result.Seconds.Total = result.Seconds.Train + result.Seconds.Certify
@@ -197,16 +200,19 @@ func (p *PlateModel) answer(posterior *hbm.Posterior, certify hbm.CertifyConfig,
 }
 
 // sample takes draws of everything from a certificate, in the units of the table.
-func (p *PlateModel) sample(c *hbm.Certificate, seed uint64) *posteriorSample {
+func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint64) (*posteriorSample, error) {
 	r, random := p.regression, stream.Rand(seed, "hbm/effects")
 	rows := r.chooseDraws(c.Weight, seed)
 	if len(rows) == 0 {
-		return r.noSample()
+		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
 	mask, check, design := r.space.masks[0], r.newCheck(), p.design(r.x)
 	theta := make([]float64, r.Dim())
 	for k, at := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
+		}
 		s.codes = append(s.codes, make([]int32, len(r.space.cards)))
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
@@ -243,7 +249,7 @@ func (p *PlateModel) sample(c *hbm.Certificate, seed uint64) *posteriorSample {
 		}
 		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
 	}
-	return s
+	return s, nil
 }
 
 // predictor is the linear predictor of each row at values of the latent variables, given the

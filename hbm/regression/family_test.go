@@ -123,7 +123,7 @@ func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 			require.NoError(t, err)
 			q, err := hbm.Fit(context.Background(), open(t, gpu.CPU), p.Model, p.Data, hbm.Config{Family: hbm.MeanField, Steps: 1, DType: dtypes.Float64})
 			require.NoError(t, err)
-			draws, err := q.Sample(5, "draws")
+			draws, err := q.Sample(t.Context(), 5, "draws")
 			require.NoError(t, err)
 			for at := range draws.N {
 				want := naiveJoint(t, p, func(v *hbm.Variable) []float64 { return draws.Of(v, at) })

@@ -112,7 +112,10 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 
 	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
 	result.ELBO, result.Steps, result.Weights = figure(-rows.Loss), posterior.Steps(), posterior.Weights()
-	sample := r.sample(certificate.Sample, fit.Seed)
+	sample, err := r.sample(ctx, certificate.Sample, fit.Seed)
+	if err != nil {
+		return nil, err
+	}
 	r.fill(result, certificate, sample)
 	if err := r.noteQuadrature(device, certificate, result); err != nil {
 		return nil, err
@@ -148,7 +151,7 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 	return err
 }
 
-// startRegressionTrace opens the trace of a run, and of a run that is resumed continues it. A run
+// startTrace opens the trace of a run, and of a run that is resumed continues it. A run
 // that was stopped before its first checkpoint starts again.
 func startTrace(resume *bool, checkpoint, dir string) (*rundir.Trace, error) {
 	lastStep := 0
