@@ -19,7 +19,7 @@ import (
 // a step included, the file of the last checkpoint stays as it was written.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
-	t, err := newTrainer(device, target, cfg)
+	t, err := newTrainer(ctx, device, target, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 // configuration.
 func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
-	t, err := newTrainer(device, target, cfg)
+	t, err := newTrainer(context.Background(), device, target, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package vti
 
 import (
+	gocontext "context"
 	"fmt"
 	"math"
 	"slices"
@@ -27,7 +28,7 @@ const laplaceMaxDim = 256
 //
 // It is a damped Newton iteration (Levenberg) whose Hessian comes from central differences of the
 // gradient, all rows of a Hessian in one batch, in float64.
-func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (precision, linear []float64, err error) {
+func laplace(ctx gocontext.Context, device *gpu.Device, target Target, code []int32, mask []bool) (precision, linear []float64, err error) {
 	active := listActive(mask)
 	if len(active) == 0 || len(mask) > laplaceMaxDim {
 		return nil, nil, nil
@@ -36,14 +37,14 @@ func laplace(device *gpu.Device, target Target, code []int32, mask []bool) (prec
 	if err != nil {
 		return nil, nil, err
 	}
-	return climb(evaluate, code, active, make([]float64, len(mask)))
+	return climb(ctx, evaluate, code, active, make([]float64, len(mask)))
 }
 
 // Laplace finds, for each of the models given by their codes, a mode of log p(y, θ | m) near start
 // [D] and the second-order expansion of the log density there, for a [QuadraticTarget] that gives
 // every model its own. Precision and Linear are nil for a model where no mode with negative
-// curvature was found.
-func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
+// curvature was found. Cancelling ctx stops it with an error that wraps ctx.Err().
+func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
 		return nil, fmt.Errorf("vti.Laplace: expected a space with masks of single models and a start of %d coordinates, found %T and %d", target.Space().Dim(), target.Space(), len(start))
@@ -55,7 +56,7 @@ func Laplace(device *gpu.Device, target Target, codes [][]int32, start []float64
 	found := make([]LaplaceApproximation, len(codes))
 	for i, code := range codes {
 		active := listActive(masker.MaskRow(code, make([]bool, len(start))))
-		if found[i].Precision, found[i].Linear, err = climb(evaluate, code, active, slices.Clone(start)); err != nil {
+		if found[i].Precision, found[i].Linear, err = climb(ctx, evaluate, code, active, slices.Clone(start)); err != nil {
 			return nil, err
 		}
 	}
@@ -77,11 +78,11 @@ func listActive(mask []bool) (active []int) {
 }
 
 // gradients evaluates log p(y, θ | m) and its gradient at the rows of points [N,D], for one model.
-type gradients func(code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
+type gradients func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error)
 
 // climb is laplace from a start that it changes into the mode. evaluate takes at least 2 |active| +
 // 1 rows.
-func climb(evaluate gradients, code []int32, active []int, mode []float64) (precision, linear []float64, err error) {
+func climb(ctx gocontext.Context, evaluate gradients, code []int32, active []int, mode []float64) (precision, linear []float64, err error) {
 	dim := len(mode)
 	rows := 2*len(active) + 1
 	points := mat.NewDense(rows, dim, nil)
@@ -91,7 +92,7 @@ func climb(evaluate gradients, code []int32, active []int, mode []float64) (prec
 	damping := 1e-3
 	for range 100 {
 		spread(points, mode, active)
-		values, slopes, err := evaluate(code, points)
+		values, slopes, err := evaluate(ctx, code, points)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -120,7 +121,7 @@ func climb(evaluate gradients, code []int32, active []int, mode []float64) (prec
 				row[j] += step[a] * math.Ldexp(1, -i)
 			}
 		}
-		values, _, err = evaluate(code, points)
+		values, _, err = evaluate(ctx, code, points)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -219,9 +220,14 @@ func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (st
 	return nil, false
 }
 
-// newGradientEvaluator compiles the evaluation of at most so many rows; shorter batches are filled
-// up.
-func newGradientEvaluator(device *gpu.Device, target Target, rows int) (gradients, error) {
+// evaluatedRows is how many rows a graph of newGradientEvaluator takes at once: few enough that a
+// density of some thousand rows of data takes well below a second, after which it notices that it
+// was cancelled. Chosen by hand, not tuned.
+const evaluatedRows = 32
+
+// newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
+// rows.
+func newGradientEvaluator(device *gpu.Device, target Target, most int) (gradients, error) {
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) (*Node, *Node) {
 		value := target.LogJoint(codes, target.Space().Mask(codes), theta)
 		return value, Gradient(ReduceAllSum(value), theta)[0]
@@ -229,27 +235,34 @@ func newGradientEvaluator(device *gpu.Device, target Target, rows int) (gradient
 	if err != nil {
 		return nil, err
 	}
-	dim := target.Space().Dim()
-	return func(code []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
-		codes, theta := make([]int32, 0, rows*len(code)), make([]float64, rows*dim)
-		for range rows {
-			codes = append(codes, code...)
+	dim, batch := target.Space().Dim(), min(most, evaluatedRows)
+	return func(ctx gocontext.Context, code []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
+		codes := slices.Repeat(code, batch)
+		rows, _ := points.Dims()
+		values, slopes := make([]float64, 0, rows), make([]float64, 0, rows*dim)
+		for start := 0; start < rows; start += batch {
+			if err := ctx.Err(); err != nil {
+				return nil, nil, fmt.Errorf("the search for a mode was stopped: %w", err)
+			}
+			used := min(batch, rows-start)
+			theta := make([]float64, batch*dim)
+			copy(theta, points.RawMatrix().Data[start*dim:(start+used)*dim])
+			outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
+				return exec.Exec(tensors.FromFlatDataAndDimensions(codes, batch, len(code)), tensors.FromFlatDataAndDimensions(theta, batch, dim))
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			value, err := tensors.CopyFlatData[float64](outputs[0])
+			if err != nil {
+				return nil, nil, err
+			}
+			slope, err := tensors.CopyFlatData[float64](outputs[1])
+			if err != nil {
+				return nil, nil, err
+			}
+			values, slopes = append(values, value[:used]...), append(slopes, slope[:used*dim]...)
 		}
-		used := copy(theta, points.RawMatrix().Data)
-		outputs, err := train.Call(func() ([]*tensors.Tensor, error) {
-			return exec.Exec(tensors.FromFlatDataAndDimensions(codes, rows, len(code)), tensors.FromFlatDataAndDimensions(theta, rows, dim))
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		values, err := tensors.CopyFlatData[float64](outputs[0])
-		if err != nil {
-			return nil, nil, err
-		}
-		slopes, err := tensors.CopyFlatData[float64](outputs[1])
-		if err != nil {
-			return nil, nil, err
-		}
-		return values[:used/dim], mat.NewDense(used/dim, dim, slopes[:used]), nil
+		return values, mat.NewDense(rows, dim, slopes), nil
 	}, nil
 }

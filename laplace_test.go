@@ -1,6 +1,8 @@
 package vti
 
 import (
+	gocontext "context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,4 +26,26 @@ func TestQuadratic(t *testing.T) {
 	precision, linear = quadratic(hessian, center, slope, []int{0, 2})
 	require.Nil(t, precision)
 	require.Nil(t, linear)
+}
+
+// A search for modes that is cancelled evaluates the target no more.
+func TestLaplaceCancelled(t *testing.T) {
+	ctx, cancel := gocontext.WithCancel(t.Context())
+	calls := 0
+	evaluate := func(ctx gocontext.Context, _ []int32, points *mat.Dense) ([]float64, *mat.Dense, error) {
+		if calls++; calls == 3 {
+			cancel()
+		}
+		rows, dim := points.Dims()
+		values, slopes := make([]float64, rows), mat.NewDense(rows, dim, nil)
+		for i := range rows { // a valley that Newton steps follow slowly
+			x := points.At(i, 0)
+			values[i] = -math.Pow(x-5, 4)
+			slopes.Set(i, 0, -4*math.Pow(x-5, 3))
+		}
+		return values, slopes, ctx.Err()
+	}
+	_, _, err := climb(ctx, evaluate, []int32{0}, []int{0}, []float64{0})
+	require.ErrorIs(t, err, gocontext.Canceled)
+	require.Equal(t, 3, calls)
 }

@@ -1,6 +1,7 @@
 package vti
 
 import (
+	gocontext "context"
 	"encoding/json"
 	"fmt"
 
@@ -28,7 +29,7 @@ type trainer struct {
 	tablePrior []float64            // log p of every model, then
 }
 
-func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error) {
+func newTrainer(ctx gocontext.Context, device *gpu.Device, target Target, cfg Config) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func newTrainer(device *gpu.Device, target Target, cfg Config) (*trainer, error)
 	_, ownQuadratics := target.(QuadraticTarget)
 	if masker, ok := sp.(space.RowMasker); ok && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)
-		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(device, target, code, mask); err != nil {
+		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
 			return nil, fmt.Errorf("evaluating the target: %w", err)
 		}
 	}

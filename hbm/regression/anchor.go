@@ -44,10 +44,10 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.fitUnits(device); err != nil {
+	if err := r.fitUnits(ctx, device); err != nil {
 		return err
 	}
-	found, err := vti.Laplace(device, Target{r}, r.codes(), r.start())
+	found, err := vti.Laplace(ctx, device, Target{r}, r.codes(), r.start())
 	if err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ const (
 
 // fitUnits sets the unit of each standard deviation from the width of its posterior at the mode of
 // the model of all terms.
-func (r *Regression) fitUnits(device *gpu.Device) error {
+func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 	full := make([]int32, len(r.space.cards))
 	for s, card := range r.space.cards {
 		full[s] = int32(card - 1)
 	}
 	for range unitRounds {
-		found, err := vti.Laplace(device, Target{r}, [][]int32{full}, r.start())
+		found, err := vti.Laplace(ctx, device, Target{r}, [][]int32{full}, r.start())
 		if err != nil || found[0].Precision == nil {
 			return err // without a mode the units stay
 		}
