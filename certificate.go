@@ -24,12 +24,35 @@ const (
 	Trusted = verdict.Trusted
 )
 
+// Basis is what a certificate rests on.
+type Basis int
+
+const (
+	// Weights: importance weights of draws of q.
+	Weights Basis = iota
+	// ExactSum: the sum over all models, whose evidences are known (ExactTarget).
+	ExactSum
+	// Chains: tempered chains, where weights were not reliable.
+	Chains
+)
+
+var basisNames = [...]string{Weights: "weights", ExactSum: "exact sum", Chains: "chains"}
+
+// String is the basis in words: "weights", "exact sum" or "chains".
+func (b Basis) String() string { return basisNames[b] }
+
+// MarshalText writes what String returns.
+func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
 // Certificate is what importance weighting finds about a posterior: corrected model probabilities,
 // evidences with their errors, and whether to believe them.
 type Certificate struct {
 	Verdict Verdict
 	// Reasons say, when the verdict is not Trusted, what kept it from being so.
 	Reasons []string
+	// Basis is what the numbers rest on. Those of an exact sum have no errors, and no k̂: KHat is
+	// NaN.
+	Basis Basis
 	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
 	// rests on weights. KHat is then NaN, and ESS that of the quantity the chains know least about.
 	RHat float64
@@ -55,6 +78,10 @@ type Certificate struct {
 	// Proposed are draws of models from q(m); nil in a complete certificate, where Models have
 	// their probabilities under it.
 	Proposed [][]int32
+
+	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
+	// resampled from them; nil where Sample itself has the weights.
+	byModel *WeightedSample
 }
 
 // ModelEstimate is what is known of one model.
@@ -100,7 +127,8 @@ type WeightedSample struct {
 // independent models); otherwise from the weights.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
 	if !c.Complete {
-		return c.Sample.probability(event)
+		probability, se = c.weighted().probability(event)
+		return probability, math.Max(se, c.leastSE())
 	}
 	for _, model := range c.Models {
 		if event(model.Code) {
@@ -143,17 +171,39 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 			}
 			count(model.Code, model.Certified, square)
 		}
-	} else if c.Sample.Group == nil {
-		for i, code := range c.Sample.Codes {
-			count(code, c.Sample.Weight[i], c.Sample.Weight[i]*c.Sample.Weight[i])
+	} else if sample := c.weighted(); sample.Group == nil {
+		for i, code := range sample.Codes {
+			count(code, sample.Weight[i], sample.Weight[i]*sample.Weight[i])
 		}
 	} else {
-		return c.Sample.groupedFrequencies(n, events)
+		probability, se = sample.groupedFrequencies(n, events)
+		for event := range se {
+			se[event] = math.Max(se[event], c.leastSE())
+		}
+		return probability, se
 	}
 	for event, p := range probability { // Σ w² (1[event] − p)²
-		se[event] = math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all))
+		se[event] = math.Max(math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all)), c.leastSE())
 	}
 	return probability, se
+}
+
+// weighted are the draws that probabilities come from in an incomplete certificate.
+func (c *Certificate) weighted() *WeightedSample {
+	if c.byModel != nil {
+		return c.byModel
+	}
+	return &c.Sample
+}
+
+// leastSE is the standard error that a probability has even if no draw, or every draw, satisfies
+// the event: the posterior standard deviation, under a uniform prior, of a probability after as
+// many failures as there are effective draws. It is 0 where every model was weighed on its own.
+func (c *Certificate) leastSE() float64 {
+	if c.Complete {
+		return 0
+	}
+	return 1 / (c.ESS + 2)
 }
 
 // groupedFrequencies is Frequencies for draws in groups: the error comes from the differences
@@ -219,6 +269,10 @@ func (c *Certificate) lower(to Verdict, format string, args ...any) {
 // judge sets the verdict and its reasons.
 func (c *Certificate) judge() {
 	j := verdict.New()
+	if c.Basis == ExactSum {
+		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+		return
+	}
 	if c.RHat > 0 {
 		j.Chains(c.RHat)
 	} else {

@@ -2,7 +2,6 @@ package vti
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -53,7 +52,7 @@ func certifyByChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cer
 		worst.RHat, worst.ESS = math.Inf(1), 0
 	}
 	// antithetic draws may count for more than they are
-	c := &Certificate{KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
+	c := &Certificate{Basis: Chains, KHat: math.NaN(), RHat: worst.RHat, ESS: min(worst.ESS, float64(chains.Draws())), Draws: chains.Draws()}
 	c.LogEvidence, c.LogEvidenceSE = chains.LogEvidence()
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(chains.Draws(), chains.Dim, nil)
@@ -165,10 +164,10 @@ func agree(sp space.Space, a, b *Certificate) bool {
 func (c *Certificate) adopt(other *Certificate) {
 	known := map[string]bool{}
 	for _, model := range c.Models {
-		known[fmt.Sprint(model.Code)] = true
+		known[codeKey(model.Code)] = true
 	}
 	for _, model := range other.Models {
-		if other.Complete && !known[fmt.Sprint(model.Code)] {
+		if other.Complete && !known[codeKey(model.Code)] {
 			model.Certified, model.SE, model.Draws = 0, 0, 0
 			c.Models = append(c.Models, model)
 		}

@@ -11,20 +11,23 @@ import (
 	"github.com/transdim/vti/internal/psis"
 )
 
+// fillQ fills in q(m) of the models.
+func (c *Certificate) fillQ(e *evaluator) error {
+	logModel, err := e.logModel(codesOf(c.Models))
+	if err == nil {
+		c.setQ(logModel)
+	}
+	return err
+}
+
 // conclude fills in q(m) and the evidences of the models, orders them and sets the verdict. As p(m)
 // Z_m is the certified probability times the evidence of all models together, log Z_m follows; its
 // error takes those two for independent.
 func (c *Certificate) conclude(e *evaluator) error {
-	codes := make([][]int32, len(c.Models))
-	for i, model := range c.Models {
-		codes[i] = model.Code
-	}
-	logModel, err := e.logModel(codes)
-	if err != nil {
+	if err := c.fillQ(e); err != nil {
 		return err
 	}
-	c.setQ(logModel)
-	logPrior, err := e.logPrior(codes)
+	logPrior, err := e.logPrior(codesOf(c.Models))
 	if err != nil {
 		return err
 	}
@@ -109,21 +112,21 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 	return certificate, certificate.conclude(e)
 }
 
-// gather sums the weights of the sample by model.
+// gather sums the weights of draws by model.
 func (c *Certificate) gather() {
 	position := map[string]int{}
-	key := func(code []int32) string { return fmt.Sprint(code) }
-	for i, code := range c.Sample.Codes {
-		k, seen := position[key(code)]
+	sample := c.weighted()
+	for i, code := range sample.Codes {
+		k, seen := position[codeKey(code)]
 		if !seen {
 			k = len(c.Models)
-			position[key(code)] = k
+			position[codeKey(code)] = k
 			c.Models = append(c.Models, ModelEstimate{Code: code, LogEvidence: math.NaN(), LogEvidenceSE: math.NaN(), KHat: math.Inf(1)})
 		}
-		c.Models[k].Certified += c.Sample.Weight[i]
+		c.Models[k].Certified += sample.Weight[i]
 		c.Models[k].Draws++
 	}
-	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[key(code)]} })
+	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[codeKey(code)]} })
 	for k := range c.Models {
 		c.Models[k].SE = se[k]
 	}

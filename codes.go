@@ -1,6 +1,7 @@
 package vti
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"github.com/transdim/vti/space"
@@ -23,6 +24,24 @@ func rowsOf(flat []int32, sites int) [][]int32 {
 		rows = append(rows, flat[:sites:sites])
 	}
 	return rows
+}
+
+// codesOf are the codes of models.
+func codesOf(models []ModelEstimate) [][]int32 {
+	codes := make([][]int32, len(models))
+	for i, model := range models {
+		codes[i] = model.Code
+	}
+	return codes
+}
+
+// codeKey is a code as the key of a map.
+func codeKey(code []int32) string {
+	key := make([]byte, 0, 4*len(code))
+	for _, outcome := range code {
+		key = binary.LittleEndian.AppendUint32(key, uint32(outcome))
+	}
+	return string(key)
 }
 
 // checkCode fails unless code names a model of the space.

@@ -71,3 +71,8 @@ func (p *Posterior) VariableValues() map[string]any {
 	}
 	return values
 }
+
+// Systematic is what shares draws among models.
+func Systematic(weights []float64, n int, random *rand.Rand) []int {
+	return systematic(weights, n, random)
+}
