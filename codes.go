@@ -3,16 +3,19 @@ package vti
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/transdim/vti/space"
 )
 
-// allCodes lists every model of a countable space in the order of its index.
-func allCodes(sp space.Space) [][]int32 {
-	count, _ := space.Count(sp)
-	codes := make([][]int32, 0, count)
+// allCodes lists every model of a countable space in the order of its index: all codes, but for
+// those that name no model where only some do (space.Lists).
+func allCodes(sp space.Space) (codes [][]int32) {
+	validator, some := sp.(interface{ Valid(code []int32) bool })
 	for _, code := range space.All(sp.Cards()) {
-		codes = append(codes, append([]int32(nil), code...))
+		if !some || validator.Valid(code) {
+			codes = append(codes, slices.Clone(code))
+		}
 	}
 	return codes
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/rjmcmc"
-	"github.com/transdim/vti/space"
 )
 
 // maxListed is the largest space whose models are evaluated one by one, in pilot runs and by
@@ -38,7 +37,7 @@ func pilotRun(ctx context.Context, e *evaluator) error {
 	case *modeldist.Autoregressive:
 		return fitToChains(ctx, e)
 	case *modeldist.Categorical:
-		if count, countable := space.Count(e.target.Space()); countable && count <= maxListed {
+		if models.Count() <= maxListed {
 			return setToEvidences(ctx, e, models)
 		}
 	}
@@ -52,6 +51,9 @@ const pilotRange = 50
 // setToEvidences sets a table q(m) to p(m) times estimated evidences.
 func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categorical) error {
 	codes := allCodes(e.target.Space())
+	if len(codes) != table.Count() {
+		return nil // the table has codes that name no model
+	}
 	logPrior, err := e.logPrior(codes)
 	if err != nil {
 		return err

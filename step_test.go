@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
@@ -40,16 +39,4 @@ func TestSchedules(t *testing.T) {
 	require.InDelta(t, 0.55, power(150, 300), 1e-12)
 	require.EqualValues(t, 1, power(300, 300))
 	require.EqualValues(t, 1, power(999, 300))
-}
-
-// The step on a table has the sign of the negative gradient, approaches the natural gradient where
-// models are sampled often, and stays bounded where they are not.
-func TestTableStep(t *testing.T) {
-	logProbs := []float64{math.Log(0.9), math.Log(0.1), math.Inf(-1)}
-	got, err := ExecOnce(testkit.Backend(t), func(logProbs, gradient *Node) *Node {
-		return tableStep(logProbs, gradient, Const(gradient.Graph(), 0.5), 100)
-	}, logProbs, []float64{0.91, -0.22, 0})
-	require.NoError(t, err)
-	require.InDeltaSlice(t, []float64{-0.5, 1, 0}, got.Value(), 1e-12)
-	require.Equal(t, dtypes.Float64, got.DType())
 }

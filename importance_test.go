@@ -1,0 +1,89 @@
+package vti
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+func TestEvenAllocation(t *testing.T) {
+	excluded := math.Inf(-1)
+	require.Equal(t, []int{mostDraws, 0, mostDraws}, evenAllocation([]float64{0, excluded, -5}))
+	require.Equal(t, leastDraws, evenAllocation(make([]float64, 1<<15))[0])
+	require.Equal(t, 128, evenAllocation(make([]float64, 1<<11))[0])
+}
+
+// The one draw that stands for a model is chosen in proportion to weight.
+func TestTallyChoosesByWeight(t *testing.T) {
+	const repeats = 20_000
+	random := stream.Rand(1, "tally")
+	counts := make([]float64, 4)
+	for range repeats {
+		own := tally{logTotal: math.Inf(-1)}
+		for i, weight := range []float64{1, 0, 2, 5} {
+			own.add(storedDraw{theta: []float64{float64(i)}, logWeight: math.Log(weight)}, random.Float64(), false)
+		}
+		draws, logWeights := own.representatives()
+		require.Equal(t, []float64{0}, logWeights)
+		counts[int(draws[0].theta[0])]++
+	}
+	for i, share := range []float64{0.125, 0, 0.25, 0.625} {
+		// three draws: a false alarm in 5,000 runs
+		require.InDelta(t, share, counts[i]/repeats, 4*math.Sqrt(share*(1-share)/repeats))
+	}
+}
+
+// Draws of every model by an exact flow have weights whose mean is the evidence, whatever the batch,
+// and a sampler that is stopped says how far it came.
+func TestImportanceSampler(t *testing.T) {
+	target := newNormals(t, 2)
+	e := newEvaluatorOf(t, target, 64)
+	codes := allCodes(target)
+	s := newImportanceSampler(e, codes, "test")
+	var last int
+	s.total = 4000
+	s.progress = func(done, total int) {
+		require.Equal(t, 4000, total)
+		last = done
+	}
+	require.NoError(t, s.draw(t.Context(), []int{1000, 1000, 0, 2000}, true))
+	require.Equal(t, 4000, last)
+	models := estimatesOf(codes)
+	for i, code := range codes {
+		if i == 2 {
+			require.Empty(t, s.tallies[i].logWeights)
+			continue
+		}
+		s.tallies[i].estimate(&models[i])
+		// three models: a false alarm in 500,000 runs
+		require.InDelta(t, target.logEvidence(code), models[i].LogEvidence, 5*models[i].LogEvidenceSE+1e-9, "model %v", code)
+		require.Less(t, models[i].LogEvidenceSE, 0.02)
+		draws, logWeights := s.tallies[i].representatives()
+		require.Len(t, draws, models[i].Draws)
+		require.Len(t, logWeights, models[i].Draws)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := newImportanceSampler(e, codes, "test").draw(ctx, []int{1, 0, 0, 0}, false)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "stopped after 0 draws")
+}
+
+// Annealed draws replace plain ones that missed a part of the posterior, and only those.
+func TestConfirmed(t *testing.T) {
+	random := stream.Rand(2, "confirmed")
+	weights := func(mean float64) []float64 {
+		logWeights := make([]float64, 2000)
+		for i := range logWeights {
+			logWeights[i] = mean + 0.2*random.NormFloat64()
+		}
+		return logWeights
+	}
+	require.True(t, confirmed(weights(0), weights(0)))
+	require.False(t, confirmed(weights(0), weights(math.Ln2)), "half of the evidence is missing")
+}

@@ -1,0 +1,55 @@
+package vti
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/modeldist"
+)
+
+// A pilot run sets a table q(m) to the posterior over models as far as the flow fits.
+func TestPilotRunSetsATable(t *testing.T) {
+	target := newNormals(t, 4)
+	e := newEvaluatorOf(t, target, 128)
+	require.NoError(t, pilotRun(t.Context(), e))
+	requirePosterior(t, target, e, 0.02)
+}
+
+// requirePosterior compares q(m) with the closed form, in total variation.
+func requirePosterior(t *testing.T, target normals, e *evaluator, limit float64) {
+	t.Helper()
+	codes := allCodes(target)
+	logModel, err := e.logModel(codes)
+	require.NoError(t, err)
+	norm := 4 * math.Log1p(math.Exp(gain))
+	var variation, fromPrior float64
+	for i, code := range codes {
+		exact := math.Exp(target.logEvidence(code) - norm)
+		variation += math.Abs(math.Exp(logModel[i])-exact) / 2
+		fromPrior += math.Abs(1./16-exact) / 2
+	}
+	require.Less(t, variation, limit)
+	require.Greater(t, fromPrior, 0.15, "without a pilot run")
+}
+
+// A network learns the models of chains, and nothing of the fit stays behind in the variables.
+func TestPilotRunFitsANetwork(t *testing.T) {
+	target := newNormals(t, 4)
+	e := newEvaluatorOf(t, target, 256)
+	var err error
+	e.models, err = modeldist.NewAutoregressive(target.Cards(), modeldist.AutoregressiveConfig{Hidden: 16, Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, pilotRun(t.Context(), e))
+	// a tenth of the models are blurred in one site
+	requirePosterior(t, target, e, 0.1)
+	for variable := range e.variables.IterVariables() {
+		require.NotContains(t, variable.Scope(), pilotScope)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, pilotRun(ctx, e), context.Canceled)
+}
