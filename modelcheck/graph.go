@@ -8,8 +8,8 @@ import (
 // GraphInput is a fitted graph: each column is a response given its parents.
 type GraphInput struct {
 	Columns []Column
-	// Rows are the numbers of the rows in the file; nil numbers them from 1.
-	Rows []int
+	// Rows name the rows.
+	Rows RowNames
 	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
 	Counted [][]int
 	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes the mean, the
@@ -26,7 +26,7 @@ func Graph(in GraphInput) Report {
 	if in.Draws < MinDraws {
 		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
 	}
-	rows := rowNames{numbers: in.Rows}
+	rows := in.Rows
 	findings := append(tableFindings(in.Columns, rows), copiesFindings(in.Columns, rows)...)
 	responses := make([]*response, len(in.Columns))
 	for j, c := range in.Columns {
@@ -50,7 +50,7 @@ func Graph(in GraphInput) Report {
 
 // copiesFindings finds copies in a table whose columns are all random: every row several times, or
 // equal rows although some column hardly ever repeats a value otherwise.
-func copiesFindings(columns []Column, rows rowNames) []Finding {
+func copiesFindings(columns []Column, rows RowNames) []Finding {
 	if len(columns) == 0 {
 		return nil
 	}

@@ -39,11 +39,13 @@ type RegressionInput struct {
 	Kind       Kind
 	Response   Column
 	Predictors []Column
-	// Rows are the numbers of the rows in the file; nil numbers them from 1.
-	Rows []int
+	// Rows name the rows.
+	Rows RowNames
+	// Checked lists the rows whose residuals are checked, increasing; nil: all. See [CheckedRows].
+	Checked []int
 	// Draws is the number of posterior draws, at least [MinDraws], and Draw writes those of draw d:
 	// the mean and the standard deviation (up to a constant factor) of the response of each row
-	// given the parameters, and a response replicated from them. All have one entry a row.
+	// given the parameters, and a response replicated from them. All have one entry a checked row.
 	Draws int
 	Draw  func(d int, mean, sd, replicate []float64)
 	// Remedies are the caller's.
@@ -58,6 +60,44 @@ const MinDraws = 1000
 // pattern can be told from noise (chosen by hand).
 const fewestRows = 8
 
+// Residuals of at most 20,000 rows are checked, in blocks of 1,000 neighbours: a discrepancy that
+// needs more rows to be seen is too small to matter (chosen by hand).
+const (
+	mostChecked  = 20000
+	checkedBlock = 1000
+)
+
+// CheckedRows returns the rows, of n, whose residuals are worth the work: nil for all.
+func CheckedRows(n int) []int {
+	if n <= mostChecked {
+		return nil
+	}
+	const blocks = mostChecked / checkedBlock
+	rows := make([]int, 0, mostChecked)
+	for b := range blocks {
+		first := b * (n - checkedBlock) / (blocks - 1)
+		for i := range checkedBlock {
+			rows = append(rows, first+i)
+		}
+	}
+	return rows
+}
+
+// checked are the rows of columns; nil: all.
+func checked(columns []Column, rows []int) []Column {
+	if rows == nil {
+		return columns
+	}
+	part := slices.Clone(columns)
+	for k, c := range columns {
+		part[k].Values = make([]float64, len(rows))
+		for j, i := range rows {
+			part[k].Values[j] = c.Values[i]
+		}
+	}
+	return part
+}
+
 // Regression checks a fitted regression. It panics when lengths do not agree.
 func Regression(in RegressionInput) Report {
 	n := len(in.Response.Values)
@@ -66,22 +106,23 @@ func Regression(in RegressionInput) Report {
 			panic(fmt.Sprintf("modelcheck.Regression: column %q has %d rows, want %d", c.Name, len(c.Values), n))
 		}
 	}
-	if in.Rows != nil && len(in.Rows) != n {
-		panic(fmt.Sprintf("modelcheck.Regression: got %d row numbers for %d rows", len(in.Rows), n))
+	if in.Rows.Numbers != nil && len(in.Rows.Numbers) != n {
+		panic(fmt.Sprintf("modelcheck.Regression: got %d row numbers for %d rows", len(in.Rows.Numbers), n))
 	}
 	if in.Draws < MinDraws {
 		panic(fmt.Sprintf("modelcheck.Regression: got %d draws, want at least %d", in.Draws, MinDraws))
 	}
-	rows := rowNames{numbers: in.Rows}
+	rows := in.Rows
 	findings := tableFindings(in.Predictors, rows)
 	findings = append(findings, responseFindings(in, rows)...)
 	if copied, found := repeatedTable(append([]Column{in.Response}, in.Predictors...)); found {
 		findings = append(findings, copied)
 	}
-	r := response{name: in.Response.Name, y: in.Response.Values, kind: in.Kind, at: rows}
+	y := checked([]Column{in.Response}, in.Checked)[0].Values
+	r := response{name: in.Response.Name, y: y, kind: in.Kind, at: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
 	checks.addCopies(in.Predictors)
-	fitted := make([]float64, n)
+	fitted := make([]float64, len(y))
 	checks.run(in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
 		in.Draw(d, mean, sd, replicate)
 		for i, m := range mean {
@@ -90,7 +131,7 @@ func Regression(in RegressionInput) Report {
 	})
 	findings = append(findings, checks.findings()...)
 	if in.Kind == Binary {
-		findings = append(findings, separation(in, fitted)...)
+		findings = append(findings, separation(in.Response.Name, y, fitted)...)
 	}
 	return newReport(findings)
 }
@@ -100,7 +141,7 @@ type response struct {
 	name string
 	y    []float64
 	kind Kind
-	at   rowNames
+	at   RowNames
 	rows []int // of the table, that y holds; nil: all
 	// residual is the posterior mean of the centred residual of each row.
 	residual []float64
@@ -118,12 +159,18 @@ func (r *response) outliers() string {
 	for count < len(order) && size(order[count]) >= size(order[0])/2 {
 		count++
 	}
+	return r.names(order[:count])
+}
+
+// names names rows by their indices in y.
+func (r *response) names(rows []int) string {
 	if r.rows != nil {
-		for k, i := range order {
-			order[k] = r.rows[i]
+		rows = slices.Clone(rows)
+		for k, i := range rows {
+			rows[k] = r.rows[i]
 		}
 	}
-	return r.at.list(order[:count])
+	return r.at.list(rows)
 }
 
 // sample is a response, observed or replicated, under one posterior draw.

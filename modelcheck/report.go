@@ -3,7 +3,6 @@ package modelcheck
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -118,33 +117,27 @@ func newReport(findings []Finding) Report {
 	return r
 }
 
-// shownFindings is how many findings WriteText prints; JSON has all.
+// shownFindings is how many findings String shows; JSON has all.
 const shownFindings = 8
 
-// WriteText prints the verdict in one line and the findings under it.
-func (r Report) WriteText(w io.Writer) error {
-	text := map[Verdict]string{
+// String is the verdict in one line and the findings under it, each with what to try.
+func (r Report) String() string {
+	meaning := map[Verdict]string{
 		Good:         "nothing in the table contradicts the model.",
 		Questionable: "the table contradicts the model in part; the verdict on the computation does not cover this.",
 		Poor:         "the model does not describe this table; its probabilities are likely to mislead.",
 	}[r.Verdict]
-	lines := []string{fmt.Sprintf("model check: %s: %s", r.Verdict, text)}
+	var text strings.Builder
+	fmt.Fprintf(&text, "model check: %s: %s\n", r.Verdict, meaning)
 	for _, f := range r.Findings[:min(shownFindings, len(r.Findings))] {
-		line := "  " + f.What
-		if f.Where != "" {
-			line += " (" + f.Where + ")"
-		}
+		fmt.Fprintf(&text, "  %s (%s", f.What, f.Where)
 		if !math.IsNaN(f.P) {
-			line += fmt.Sprintf(", p = %.2g", f.P)
+			fmt.Fprintf(&text, "; p = %.2g", f.P)
 		}
-		lines = append(lines, line)
-		if f.Advice != "" {
-			lines = append(lines, "    try: "+f.Advice)
-		}
+		fmt.Fprintf(&text, ")\n    try: %s\n", f.Advice)
 	}
 	if more := len(r.Findings) - shownFindings; more > 0 {
-		lines = append(lines, fmt.Sprintf("  and %d more findings, which --json lists", more))
+		fmt.Fprintf(&text, "  and %d more findings, which --json lists\n", more)
 	}
-	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
-	return err
+	return text.String()
 }

@@ -26,12 +26,11 @@ func TestReportJSON(t *testing.T) {
 }
 
 func TestReportText(t *testing.T) {
-	var text strings.Builder
-	require.NoError(t, modelcheck.Report{Verdict: modelcheck.Questionable, Findings: []modelcheck.Finding{
+	report := modelcheck.Report{Verdict: modelcheck.Questionable, Findings: []modelcheck.Finding{
 		{What: "outlier: far", Where: "row 3", P: 0.004, Advice: "a check of the row", Verdict: modelcheck.Questionable},
-	}}.WriteText(&text))
-	lines := strings.Split(text.String(), "\n")
+	}}
+	lines := strings.Split(report.String(), "\n")
 	require.True(t, strings.HasPrefix(lines[0], "model check: questionable: "))
-	require.Equal(t, "  outlier: far (row 3), p = 0.004", lines[1])
+	require.Equal(t, "  outlier: far (row 3; p = 0.004)", lines[1])
 	require.Equal(t, "    try: a check of the row", lines[2])
 }

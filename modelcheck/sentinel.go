@@ -11,7 +11,7 @@ var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 9
 
 // sentinel finds a smallest or largest value that lies further from all others than they lie from
 // each other, and that is a usual code for a missing value or is repeated.
-func sentinel(c Column, kind Kind, rows rowNames) (Finding, bool) {
+func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
 	if c.Indicator || kind == Binary {
 		return Finding{}, false
 	}
@@ -42,7 +42,7 @@ func sentinel(c Column, kind Kind, rows rowNames) (Finding, bool) {
 			continue
 		}
 		return Finding{
-			What:  fmt.Sprintf("suspicious value: %v occurs %s in %s, whose other values lie between %v and %v", end.value, timesText(len(at)), c.Name, min(end.near, end.far), max(end.near, end.far)),
+			What:  fmt.Sprintf("suspicious value: %.10g occurs %s in %s, whose other values lie between %.4g and %.4g", end.value, timesText(len(at)), c.Name, min(end.near, end.far), max(end.near, end.far)),
 			Where: "column " + c.Name + ", " + rows.list(at), Statistic: end.value, P: math.NaN(), Verdict: Poor,
 			Advice: "check whether it stands for a missing value; if so, leave the cells empty",
 		}, true

@@ -8,34 +8,39 @@ import (
 	"strings"
 )
 
-// rowNames names rows of a table by their numbers in the file.
-type rowNames struct{ numbers []int }
+// RowNames say how findings name the rows of a table.
+type RowNames struct {
+	// Numbers are those of the rows in the file; nil numbers them from 1.
+	Numbers []int
+	// Unit is what Numbers count, "line" or "row"; "" stands for "row".
+	Unit string
+}
 
 // shownRows is how many rows a finding names.
 const shownRows = 5
 
 // list names rows by their indices.
-func (r rowNames) list(rows []int) string {
+func (r RowNames) list(rows []int) string {
 	names := make([]string, 0, shownRows+1)
 	for _, i := range rows[:min(shownRows, len(rows))] {
 		number := i + 1
-		if r.numbers != nil {
-			number = r.numbers[i]
+		if r.Numbers != nil {
+			number = r.Numbers[i]
 		}
 		names = append(names, fmt.Sprint(number))
 	}
 	if more := len(rows) - shownRows; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	word := "rows "
-	if len(rows) == 1 {
-		word = "row "
+	unit := cmp.Or(r.Unit, "row")
+	if len(rows) > 1 {
+		unit += "s"
 	}
-	return word + strings.Join(names, ", ")
+	return unit + " " + strings.Join(names, ", ")
 }
 
 // tableFindings are those of columns alone.
-func tableFindings(columns []Column, rows rowNames) (found []Finding) {
+func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	for _, c := range columns {
 		if f, ok := nearConstant(c, rows); ok {
 			found = append(found, f)
@@ -44,11 +49,14 @@ func tableFindings(columns []Column, rows rowNames) (found []Finding) {
 			found = append(found, f)
 		}
 	}
-	return append(found, collinear(columns)...)
+	if len(columns) == 0 {
+		return nil
+	}
+	return append(found, collinear(checked(columns, CheckedRows(len(columns[0].Values))))...)
 }
 
 // responseFindings are those of the response alone.
-func responseFindings(in RegressionInput, rows rowNames) (found []Finding) {
+func responseFindings(in RegressionInput, rows RowNames) (found []Finding) {
 	if f, ok := sentinel(in.Response, in.Kind, rows); ok {
 		found = append(found, f)
 	}
@@ -95,7 +103,7 @@ func fewValues(c Column, remedies Remedies) (Finding, bool) {
 
 // nearConstant finds a column that differs from its most frequent value in one row, or in fewer
 // than one of 200.
-func nearConstant(c Column, rows rowNames) (Finding, bool) {
+func nearConstant(c Column, rows RowNames) (Finding, bool) {
 	n := len(c.Values)
 	if n < fewestForValues {
 		return Finding{}, false
@@ -135,10 +143,10 @@ const (
 )
 
 // separation finds fitted probabilities that order all zeros below all ones.
-func separation(in RegressionInput, fitted []float64) []Finding {
+func separation(name string, response, fitted []float64) []Finding {
 	highest, lowest := math.Inf(-1), math.Inf(1)
 	ones := 0
-	for i, y := range in.Response.Values {
+	for i, y := range response {
 		if y == 0 {
 			highest = max(highest, fitted[i])
 		} else {
@@ -153,7 +161,7 @@ func separation(in RegressionInput, fitted []float64) []Finding {
 	}
 	f := Finding{
 		What:  "separation: the predictors order all zeros below all ones, so that the sizes of the coefficients come from the prior",
-		Where: "response " + in.Response.Name, Statistic: lowest - highest, P: math.NaN(),
+		Where: "response " + name, Statistic: lowest - highest, P: math.NaN(),
 		Advice: "check for a predictor that was measured after the response; report probabilities, not coefficients",
 	}
 	if n >= separationRows && rarer >= separationRarer {

@@ -177,6 +177,10 @@ func (t *Table) Missing(names []string) ([]MissingCount, error) {
 	return counts, nil
 }
 
+// Places returns the number of each row in the file, and what is counted: "line" or "row". The
+// numbers belong to the table and must not be changed.
+func (t *Table) Places() (numbers []int, unit string) { return t.places, t.unit }
+
 // DropMissing returns the table without the rows that miss a cell in one of the named columns,
 // and how many rows were dropped. Factor levels that no row has any more are removed.
 func (t *Table) DropMissing(names []string) (*Table, int, error) {

@@ -116,6 +116,10 @@ type Design struct {
 	Predictors []Predictor
 	// Scaling maps coefficients back to the scale of the table.
 	Scaling Scaling
+	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
+	// or "row".
+	Places    []int
+	PlaceUnit string
 	// DroppedRows counts the rows left out by the DropNA policy.
 	DroppedRows int
 	// Dropped lists the columns left out as degenerate.
@@ -168,6 +172,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		return nil, fmt.Errorf("%s: expected at least two rows, found %d%s", t.Path, t.Rows(), afterDropping(dropped))
 	}
 	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
+	d.Places, d.PlaceUnit = t.Places()
 	y, levels, err := response(t, opt.Target, opt.Likelihood)
 	if err != nil {
 		return nil, err

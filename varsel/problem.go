@@ -83,6 +83,11 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
+// shape are the parameters of the likelihood that are not inferred.
+func (o ModelOptions) shape() likelihood.Shape {
+	return likelihood.Shape{Degrees: o.Degrees, Outlier: o.Outlier, Ratio: o.Sigma2 / o.Sigma1}
+}
+
 // Validate reports the first option that is out of its range.
 func (o ModelOptions) Validate() error {
 	o = o.withDefaults()
@@ -146,9 +151,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		spread = responseSpread(design)
 	}
 	unit := design.Scaling.YSD // of the working response, in units of the table's
-	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, likelihood.Shape{
-		Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1,
-	})}
+	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, model.shape())}
 	unknown := false
 	switch model.Likelihood {
 	case likelihood.GaussianKind:

@@ -3,6 +3,7 @@ package varsel
 import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -22,6 +23,8 @@ type Result struct {
 	Loss        *Number            `json:"loss,omitempty"`
 	Certificate *CertificateReport `json:"certificate,omitempty"`
 	Diagnostics *ChainReport       `json:"diagnostics,omitempty"`
+	// ModelCheck says how well the model describes the table.
+	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// of all models together, in nats
 	LogEvidence  *Number       `json:"log_evidence,omitempty"`
 	LogEvidSE    *Number       `json:"log_evidence_se,omitempty"`

@@ -83,6 +83,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	sample := resample(certificate.Sample, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
+	if certificate.Verdict != vti.Failed {
+		result.ModelCheck = problem.checkModel(posteriorDraws, fit.Seed)
+	}
 	if err := problem.writeDraws(cfg.Dir, draws.Header{Kind: draws.IID, Seed: fit.Seed}, posteriorDraws); err != nil {
 		return nil, err
 	}

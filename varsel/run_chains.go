@@ -78,6 +78,9 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	}
 	sample := problem.toOriginal(codes, theta)
 	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n))
+	if result.Diagnostics.Verdict != verdict.Failed {
+		result.ModelCheck = problem.checkModel(sample, cfg.Seed)
+	}
 	sample.LogP = chains.LogDensity
 	for i := range n {
 		sample.Chain = append(sample.Chain, int32(i%chains.Chains)+1)

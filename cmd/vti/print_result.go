@@ -24,6 +24,7 @@ const (
 // printResult prints an answer for a reader.
 func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	printVerdict(w, r)
+	printModelCheck(w, r.ModelCheck)
 	printPredictors(w, problem, r)
 	printModels(w, r)
 	if r.LogEvidence != nil {
