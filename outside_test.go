@@ -31,8 +31,8 @@ func runOutside(t *testing.T, arguments ...string) []string {
 	return strings.Split(strings.TrimSpace(string(output)), "\n")
 }
 
-// standardErrors is the number of standard errors that an estimate may be off. Beyond 5, and half of
-// the last digit that is printed, one of the dozen comparisons below falls by chance once in 10⁵
+// standardErrors is the number of standard errors that an estimate may be off. Beyond 5, and half
+// of the last digit that is printed, one of the dozen comparisons below falls by chance once in 10⁵
 // runs.
 const standardErrors = 5
 

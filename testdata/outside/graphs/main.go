@@ -1,5 +1,5 @@
-// Command graphs asks which of four measured quantities depend on which: the posterior over directed
-// acyclic graphs of columns that a program has in memory.
+// Command graphs asks which of four measured quantities depend on which: the posterior over
+// directed acyclic graphs of columns that a program has in memory.
 package main
 
 import (
@@ -37,7 +37,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	problem, err := dag.NewProblem(data, dag.ModelOptions{}, dag.Constraints{}) // linear, every graph
+	// linear, every graph
+	problem, err := dag.NewProblem(data, dag.ModelOptions{}, dag.Constraints{})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,104 @@
+package vti_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documents are the pages that are written for readers, by path.
+func documents(t *testing.T) map[string]string {
+	pages := map[string]string{}
+	read := func(path string) {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		pages[path] = string(content)
+	}
+	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "testdata/README.md", "testdata/outside/README.md"} {
+		read(path)
+	}
+	require.NoError(t, filepath.WalkDir("docs", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			read(path)
+		}
+		return err
+	}))
+	return pages
+}
+
+var (
+	link       = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	goFileName = regexp.MustCompile("`([A-Za-z_/]+\\.go)`")
+	goTest     = regexp.MustCompile(`go test ([^\n` + "`" + `]*(?:\\\n[^\n]*)*)`)
+	runFlag    = regexp.MustCompile(`-(run|bench) '?([^\s']+)'?`)
+	packageArg = regexp.MustCompile(`(?:^|\s)(\.(?:/[a-z/]+)?)(?:\s|$)`)
+)
+
+// Links lead to files, and names of source files to files of the repository.
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	names := map[string]bool{}
+	for _, path := range goFiles(t) {
+		names[filepath.Base(path)] = true
+		names[path] = true
+	}
+	checked := 0
+	for path, content := range documents(t) {
+		for _, match := range link.FindAllStringSubmatch(content, -1) {
+			checked++
+			require.FileExistsf(t, filepath.Join(filepath.Dir(path), match[1]), "%s: link to %s", path, match[1])
+		}
+		for _, match := range goFileName.FindAllStringSubmatch(content, -1) {
+			checked++
+			require.Truef(t, names[match[1]], "%s: %s is no file of the repository", path, match[1])
+		}
+	}
+	require.Greater(t, checked, 20)
+}
+
+// Every command with go test finds the test or benchmark that it names, in the package it names.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	checked := 0
+	for path, content := range documents(t) {
+		for _, command := range goTest.FindAllStringSubmatch(content, -1) {
+			folder := "."
+			if match := packageArg.FindStringSubmatch(command[1]); match != nil {
+				folder = match[1]
+			}
+			for _, flag := range runFlag.FindAllStringSubmatch(command[1], -1) {
+				if flag[2] == "^$" {
+					continue
+				}
+				checked++
+				pattern, err := regexp.Compile(flag[2])
+				require.NoError(t, err)
+				require.Truef(t, hasTest(t, folder, map[string]string{"run": "Test", "bench": "Benchmark"}[flag[1]], pattern),
+					"%s: no function of %s matches -%s %s", path, folder, flag[1], flag[2])
+			}
+		}
+	}
+	require.Greater(t, checked, 20)
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w*)\(`)
+
+// hasTest reports whether the tests in a folder have a function of the given kind that a pattern
+// matches.
+func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
+	paths, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, match := range testFunction.FindAllStringSubmatch(string(source), -1) {
+			if strings.HasPrefix(match[1], kind) && pattern.MatchString(match[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
