@@ -18,5 +18,6 @@
 //	likelihood.go  the interface, and sums over rows
 //	kind.go        the table: names, links, valid responses
 //	link.go        links between η and the mean of y
+//	response.go    responses from the column of a table
 //	gaussian.go, robust.go, student.go, logistic.go, poisson.go
 package likelihood

@@ -108,8 +108,12 @@ type Design struct {
 	Offset []float64
 	// X is the design matrix [n, D].
 	X *mat.Dense
-	// Names are the names of the D columns: "(Intercept)", the table's, or "factor=level".
+	// Names are the names of the D columns: "(Intercept)", the table's, or "factor=level". They
+	// differ: an intercept beside a column of its name gets more parentheses.
 	Names []string
+	// Intercept is the coordinate of the column of ones that is no column of the table, -1 where
+	// there is none.
+	Intercept int
 	// Always are the coordinates in every model, increasing.
 	Always []int
 	// Predictors are the G selectable predictors in table order.
@@ -126,7 +130,7 @@ type Design struct {
 	Dropped []Dropped
 }
 
-// InterceptName is the name of the column of ones.
+// InterceptName is the name of the column of ones, unless the table has a column of that name.
 const InterceptName = "(Intercept)"
 
 // Rows returns n.
@@ -173,7 +177,11 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	}
 	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
 	d.Places, d.PlaceUnit = t.Places()
-	y, levels, err := response(t, opt.Target, opt.Likelihood)
+	response, err := t.Lookup(opt.Target)
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	y, levels, err := likelihood.Read(t, "target", response, opt.Likelihood)
 	if err != nil {
 		return nil, err
 	}
@@ -222,8 +230,16 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 // arrange orders the columns (intercept, always, selectable) and records names and coordinates.
 func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []rawColumn {
 	var columns []rawColumn
+	d.Intercept = -1
 	if intercept {
-		columns = append(columns, rawColumn{InterceptName, slices.Repeat([]float64{1}, rows)})
+		d.Intercept = 0
+		var taken []string
+		for _, p := range predictors {
+			for _, c := range p.columns {
+				taken = append(taken, c.name)
+			}
+		}
+		columns = append(columns, rawColumn{freeName(InterceptName, taken), slices.Repeat([]float64{1}, rows)})
 		d.Always = []int{0}
 	}
 	for _, always := range []bool{true, false} {
@@ -252,9 +268,17 @@ func (d *Design) arrange(predictors []rawPredictor, intercept bool, rows int) []
 		}
 	}
 	for _, c := range columns {
-		d.Names = append(d.Names, c.name)
+		d.Names = append(d.Names, freeName(c.name, d.Names))
 	}
 	return columns
+}
+
+// freeName returns the name, in as many parentheses as make it differ from those taken.
+func freeName(name string, taken []string) string {
+	for slices.Contains(taken, name) {
+		name = "(" + name + ")"
+	}
+	return name
 }
 
 // handleMissing refuses or drops the rows that miss a cell in a used column.

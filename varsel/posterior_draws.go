@@ -34,8 +34,11 @@ type Draws struct {
 	LogP, LogQ []float64
 }
 
-// ScaleName is the name of the noise scale among coefficients.
+// ScaleName is the name of the noise scale among coefficients, unless the table has a column of
+// that name: then it has parentheses.
 const ScaleName = "sigma"
+
+func (d *Design) scaleName() string { return freeName(ScaleName, d.Names) }
 
 // coordinateNames are the names of the columns of draws.
 func (p *Problem) coordinateNames() []string {
@@ -44,7 +47,7 @@ func (p *Problem) coordinateNames() []string {
 	}
 	names := slices.Clone(p.Design.Names)
 	if p.UnknownScale() {
-		names = append(names, ScaleName)
+		names = append(names, p.Design.scaleName())
 	}
 	return names
 }
@@ -88,7 +91,7 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 // summarizeDraws returns the posterior of every column of the design and of sigma, with the given
 // weights of the draws. Where models are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient {
-	names := append(slices.Clone(p.Design.Names), ScaleName)
+	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
 	included := make([][]weightedValue, len(names))
 	always := make([]bool, len(names))
 	for _, j := range p.Design.Always {

@@ -189,9 +189,9 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 // slab for all but the intercept.
 func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
-	for j, name := range design.Names {
+	for j := range sd {
 		sd[j] = model.SlabScale
-		if name != InterceptName {
+		if j != design.Intercept {
 			continue
 		}
 		sd[j] = interceptSD
@@ -232,15 +232,13 @@ func (p *Problem) Priors() []string {
 		"likelihood: " + p.likelihoodText(),
 		fmt.Sprintf("slab: %s ~ N(0, %.4g²)", scaled, p.Model.SlabScale*unit),
 	}
-	for j, name := range p.Design.Names {
-		if name == InterceptName {
-			where := ""
-			if p.Design.Likelihood.Continuous() || unit != 1 {
-				where = " (mean and 10 times the sd of the response)"
-			}
-			lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
-				p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
+	if j := p.Design.Intercept; j >= 0 {
+		where := ""
+		if p.Design.Likelihood.Continuous() || unit != 1 {
+			where = " (mean and 10 times the sd of the response)"
 		}
+		lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
+			p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
 	}
 	unlimited := p.Model.Prior
 	unlimited.MaxSize = 0 // said in words below

@@ -68,7 +68,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.Names[j], c.Averaged, c.GivenIn))
 	}
 	if problem.UnknownScale() {
-		result.Coefficients = append(result.Coefficients, coefficient(ScaleName, answer.Sigma, answer.Sigma))
+		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.scaleName(), answer.Sigma, answer.Sigma))
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
 	if dir == "" {

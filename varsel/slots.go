@@ -106,11 +106,19 @@ func newSlotTarget(design *Design, bits *Target, prior Prior, slots int) (*SlotT
 // Space is the set of lists of predictors.
 func (t *SlotTarget) Space() space.Space { return t.space }
 
-// LogPrior is log p(m). [B,k] -> [B]
+// LogPrior is log p(m), −Inf for a code that is no list: whose members do not ascend. [B,k] -> [B]
 func (t *SlotTarget) LogPrior(codes *Node) *Node {
-	none := Const(codes.Graph(), int32(t.space.Items()))
+	g, k := codes.Graph(), t.space.Slots()
+	none := Const(g, int32(t.space.Items()))
 	sizes := ReduceSum(ConvertDType(LessThan(codes, none), dtypes.Int32), -1)
-	return Gather(Const(codes.Graph(), t.sizes), InsertAxes(sizes, -1))
+	logPrior := Gather(Const(g, t.sizes), InsertAxes(sizes, -1))
+	if k == 1 {
+		return logPrior
+	}
+	before, after := Slice(codes, AxisRange(), AxisRange(0, k-1)), Slice(codes, AxisRange(), AxisRange(1, k))
+	ascends := Or(LessThan(before, after), And(Equal(before, none), Equal(after, none)))
+	all := ReduceMin(ConvertDType(ascends, dtypes.Int32), -1)
+	return Where(Equal(all, Const(g, int32(1))), logPrior, BroadcastToShape(Const(g, math.Inf(-1)), logPrior.Shape()))
 }
 
 // LogJoint is log p(y, θ | m). codes [B,k], mask [B,D], theta [B,D] -> [B]

@@ -30,7 +30,7 @@ func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 		names = append(names, design.Names[j])
 	}
 	if t.scale() >= 0 {
-		names = append(names, ScaleName)
+		names = append(names, design.scaleName())
 	}
 	for slot := range t.space.Slots() {
 		for column := range t.space.Width() {
@@ -38,7 +38,7 @@ func (t *SlotTarget) coordinateNames(design *Design) (names []string) {
 			if t.space.Width() > 1 {
 				name += fmt.Sprintf(".%d", column+1)
 			}
-			names = append(names, name)
+			names = append(names, freeName(name, names))
 		}
 	}
 	return names

@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/testkit"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
 )
 
 // TestListsAgreeWithEnumeration certifies models as lists, from the start that screening gives and
@@ -57,4 +60,35 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough that
+// every code is looked at: those that are no list have no prior, and are no models.
+func TestListsThatCanBeEnumerated(t *testing.T) {
+	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
+		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})
+	cards := problem.Slots.space.Cards()
+	var total float64
+	for _, code := range space.All(cards) {
+		prior := MustExecOnce(testkit.Backend(t), problem.Slots.LogPrior, [][]int32{code}).Value().([]float64)[0]
+		require.Equal(t, problem.Slots.space.Valid(code), !math.IsInf(prior, -1), code)
+		total += math.Exp(prior)
+	}
+	require.InDelta(t, 1, total, 1e-12)
+
+	exact, err := RunExact(t.Context(), problem, nil, "")
+	require.NoError(t, err)
+	sampler, err := problem.NewModels(AutoSampler, SurrogateOptions{}, 5, dtypes.Float32)
+	require.NoError(t, err)
+	fit := vti.Config{Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 16}, Models: sampler, Steps: 20, Batch: 256, Seed: 5}
+	result, err := Run(t.Context(), openDevice(t), problem, RunConfig{Fit: fit, Dir: t.TempDir()})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Equal(t, exact.Data, result.Data)
+	require.Equal(t, 1+21+21*20/2, len(result.Models), "20 columns and the offset column of the table")
+	for s, want := range exact.Inclusion {
+		// four standard errors on 21 numbers: a false alarm in 750 choices of seeds
+		require.InDelta(t, float64(want.Certified), float64(result.Inclusion[s].Certified), 4*float64(result.Inclusion[s].SE)+1e-3, want.Name)
+	}
+	require.InDelta(t, float64(*exact.LogEvidence), float64(*result.LogEvidence), 4*float64(*result.LogEvidSE)+1e-3)
 }

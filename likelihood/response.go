@@ -1,0 +1,64 @@
+package likelihood
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/table"
+)
+
+// Read returns the values [n] of a response column, which must have no missing cells. Two labels of
+// a 0/1 response, or two numbers that are not 0 and 1, are read as 0 and 1 in increasing order, and
+// levels are their texts; levels is nil otherwise. Errors name the column as what says, such as
+// "target".
+func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
+	what = fmt.Sprintf("%s %q", what, c.Name)
+	binary := kind.Link() == LogitLink
+	if binary && c.Kind == table.Numeric {
+		odd := slices.ContainsFunc(c.Values, func(v float64) bool { return kind.Expected(v) != "" })
+		if labels := c.AsFactor(); odd && len(labels.Levels) == 2 {
+			c = labels
+		}
+	}
+	switch {
+	case c.Kind == table.Numeric:
+		y = slices.Clone(c.Values)
+	case !binary:
+		return nil, nil, fmt.Errorf("%s: %s: %s: a %s likelihood expects numbers, found text %q", t.Path, t.Place(0), what, kind, c.Text(0))
+	case len(c.Levels) > 2:
+		const show = 5
+		shown := strings.Join(c.Levels[:min(show, len(c.Levels))], ", ")
+		return nil, nil, fmt.Errorf("%s: %s: a %s likelihood expects 0 and 1 or two labels, found %d labels (%s, …)", t.Path, what, kind, len(c.Levels), shown)
+	default:
+		if len(c.Levels) == 1 {
+			return nil, nil, nothingToExplain(t, what, c.Levels[0])
+		}
+		levels = c.Levels
+		for _, code := range c.Codes {
+			y = append(y, float64(code))
+		}
+	}
+	if err := Check(t, what, y, kind); err != nil {
+		return nil, nil, err
+	}
+	return y, levels, nil
+}
+
+// Check reports the first value of a response that the likelihood cannot have, and a response that
+// is the same in every row. Errors name the response as what says.
+func Check(t *table.Table, what string, y []float64, kind Kind) error {
+	for row, v := range y {
+		if expected := kind.Expected(v); expected != "" {
+			return fmt.Errorf("%s: %s: %s: a %s likelihood expects %s, found %v", t.Path, t.Place(row), what, kind, expected, v)
+		}
+	}
+	if slices.Min(y) == slices.Max(y) {
+		return nothingToExplain(t, what, y[0])
+	}
+	return nil
+}
+
+func nothingToExplain(t *table.Table, what string, value any) error {
+	return fmt.Errorf("%s: %s is %v in every row, so there is nothing to explain", t.Path, what, value)
+}
