@@ -232,9 +232,9 @@ func summariseBenchmark(method string, rows int, results []*Result, of func(*Met
 	}
 	for _, r := range results {
 		switch r.Certificate.Verdict {
-		case vti.Trusted.String():
+		case vti.Trusted:
 			row.Trusted++
-		case vti.Failed.String():
+		case vti.Failed:
 			row.Failed++
 		}
 	}

@@ -2,6 +2,7 @@ package dag
 
 import (
 	gocontext "context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -19,8 +20,9 @@ import (
 // not what they converge to: sets of other parents are reached edge by edge.
 type candidates struct {
 	problem *Problem
-	stats   []*linearStats // by node
-	parents [][]int        // candidates of each node, by rank
+	forms   []closedForm // by node
+	failed  *firstError  // of scores
+	parents [][]int      // candidates of each node, by rank
 	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
 	scores [][]float64
 }
@@ -30,19 +32,22 @@ type candidates struct {
 // themselves, and the parents that greedy search gives j, of which its neighbours there come first.
 func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
-	c := &candidates{problem: p, stats: make([]*linearStats, nodes), parents: make([][]int, nodes), scores: make([][]float64, nodes)}
-	greedy := GreedyBIC(p.Data, p.Structure)
+	c := &candidates{problem: p, forms: make([]closedForm, nodes), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes)}
+	greedy, err := p.GreedyBIC(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var done atomic.Int32
 	var report sync.Mutex
-	err := eachNode(ctx, nodes, func(j int) {
-		c.stats[j] = newLinearStats(p.Data, j)
+	err = eachNode(ctx, nodes, func(j int) {
+		c.forms[j] = p.closedForm(j)
 		c.screen(j, greedy, limit)
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
 		progress(int(done.Add(1)), nodes)
 	})
-	return c, err
+	return c, errors.Join(err, c.failed.get())
 }
 
 // eachNode calls work for every node or chain, several at a time. Calls must not depend on each
@@ -64,9 +69,34 @@ func eachNode(ctx gocontext.Context, nodes int, work func(j int)) error {
 	return nil
 }
 
-// score is ℓ_j(pa).
+// score is ℓ_j(pa). One that is not finite counts as −Inf and ends the run with an error.
 func (c *candidates) score(j int, parents dgraph.Set) float64 {
-	return c.stats[j].logEvidence(parents, c.problem.Model.Sigma, c.problem.Model.PriorSD)
+	value := c.forms[j].logEvidence(parents)
+	if err := c.problem.checkScore(dgraph.Family{Node: j, Parents: parents}, value); err != nil {
+		c.failed.set(err)
+		return math.Inf(-1)
+	}
+	return value
+}
+
+// firstError keeps the first error of several goroutines.
+type firstError struct {
+	lock sync.Mutex
+	err  error
+}
+
+func (f *firstError) set(err error) {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+func (f *firstError) get() error {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	return f.err
 }
 
 // screen chooses the candidates of a node.
@@ -129,7 +159,7 @@ const (
 // only helps beside some others is found by this, and not by screening. That many others are rarely
 // parents, as in large sparse graphs, is no reason: single edges find those.
 func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
-	r := &candidates{problem: c.problem, stats: c.stats, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
+	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
 	err := eachNode(ctx, len(c.parents), func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
@@ -148,7 +178,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 			r.scoreSets(ctx, j)
 		}
 	})
-	return r, err
+	return r, errors.Join(err, r.failed.get())
 }
 
 // set is the family of a node that a mask of its candidates stands for.

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	gocontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -107,9 +108,14 @@ func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 
 // describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
 // random is that of source.
-func (p *Problem) describe(result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
-	result.Parameters = p.effects(posterior, source, random)
-	result.Checks = p.checkNodes(posterior, source, random)
+func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
+	var err error
+	if result.Parameters, err = p.effects(ctx, posterior, source, random); err != nil {
+		return err
+	}
+	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {
+		return err
+	}
 	return p.writeDraws(dir, *result.Seed, d)
 }
 
@@ -223,28 +229,26 @@ func (p *Problem) drawColumns(edges []dgraph.Edge) (columns []drawColumn) {
 // density evaluates log p(A) + log p(x, θ | A), p(A) up to its constant.
 type density struct {
 	problem *Problem
-	stats   []*linearStats // by node; of linear mechanisms
+	forms   []closedForm // by node; nil for networks
 }
 
 func (p *Problem) newDensity() *density {
 	d := &density{problem: p}
-	if p.Model.Mechanism == Linear {
+	if p.Model.Mechanism.closed() {
 		for j := range p.Data.Nodes() {
-			d.stats = append(d.stats, newLinearStats(p.Data, j))
+			d.forms = append(d.forms, p.closedForm(j))
 		}
 	}
 	return d
 }
 
 func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
-	l := d.problem.layout()
 	for j, set := range parents {
-		f := dgraph.Family{Node: j, Parents: set}
 		sum -= d.problem.Structure.EdgePenalty * float64(set.Len())
-		if d.stats != nil {
-			sum += d.stats[j].logJoint(l, f, thetas[j], d.problem.Model.PriorSD)
+		if d.forms != nil {
+			sum += d.forms[j].logJoint(set, thetas[j])
 		} else {
-			sum += d.problem.networkLogJoint(f, thetas[j])
+			sum += d.problem.networkLogJoint(dgraph.Family{Node: j, Parents: set}, thetas[j])
 		}
 	}
 	return sum

@@ -37,7 +37,7 @@ func ExampleNewPosterior() {
 	if err != nil {
 		panic(err)
 	}
-	posterior, err := dag.NewPosterior(problem.Structure, scores)
+	posterior, err := dag.NewPosterior(context.Background(), problem.Structure, scores, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"errors"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -76,13 +77,13 @@ func newQuadratic(l layout, stats *linearStats, f dgraph.Family, priorSD float64
 const steepest = 1e12
 
 // transform is T with TTᵀ = H⁻¹ over the coordinates in use, by rows [D·D] and zero elsewhere, and
-// its log determinant.
-func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64) {
+// its log determinant. A curvature that is not positive definite is an error.
+func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64, err error) {
 	dim := len(mask)
 	scale = make([]float64, dim*dim)
 	of := used(mask)
 	if len(of) == 0 {
-		return scale, 0
+		return scale, 0, nil
 	}
 	precision := mat.NewSymDense(len(of), nil)
 	for a, i := range of {
@@ -92,11 +93,11 @@ func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(precision) {
-		panic("dag: the curvature at a mode is not positive definite")
+		return nil, 0, errors.New("the curvature of a log density at its mode is not positive definite to rounding")
 	}
 	var upper, inverse mat.TriDense
 	cholesky.UTo(&upper)
-	// the condition number is bounded by the prior; what rounding leaves is weighed
+	// the condition number is bounded by the prior; what rounding leaves is corrected by the weights
 	_ = inverse.InverseTri(&upper)
 	for a, i := range of {
 		logDet -= math.Log(upper.At(a, a))
@@ -104,7 +105,7 @@ func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64
 			scale[i*dim+k] = inverse.At(a, b)
 		}
 	}
-	return scale, logDet
+	return scale, logDet, nil
 }
 
 // used lists the coordinates in use.

@@ -79,7 +79,7 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 	for i := range scores.LogEvidence {
 		scores.LogEvidence[i] *= math.Min(1, flatten/float64(p.Data.Rows()))
 	}
-	posterior, err := sumGraphs(ctx, p.Structure, scores, func(string) {})
+	posterior, err := NewPosterior(ctx, p.Structure, scores, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 		s.scores.KHat = append(s.scores.KHat, model.KHat)
 		s.draws += model.Draws
 	}
-	return sumGraphs(ctx, p.Structure, s.scores, status)
+	return NewPosterior(ctx, p.Structure, s.scores, status)
 }
 
 // familyName is a family in words.

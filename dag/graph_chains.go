@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -76,10 +78,10 @@ type sampledGraphs struct {
 	sweeps int              // between two draws
 }
 
-// sampleGraphs runs chains over graphs. Mechanisms must be linear, whose scores have a closed form.
+// sampleGraphs runs chains over graphs. Mechanisms must have a closed form.
 func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, error) {
-	if p.Model.Mechanism != Linear {
-		return nil, fmt.Errorf("chains over graphs need scores in closed form, of linear mechanisms, not of %s", p.Model.Mechanism)
+	if err := p.checkClosedForm(); err != nil {
+		return nil, err
 	}
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -120,9 +122,12 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		}); err != nil {
 			return nil, err
 		}
+		if err := candidates.failed.get(); err != nil {
+			return nil, err
+		}
 		_, worst := s.edges()
 		certificate := certifyChains(len(walks), keptGraphs, worst)
-		if certificate.trusted() || round == cfg.Rounds-1 {
+		if certificate.Verdict == vti.Trusted || round == cfg.Rounds-1 {
 			break
 		}
 		before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
@@ -136,7 +141,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		for _, w := range walks {
 			w.use(tables)
 			// not at once, since windows take longer than the rest of a sweep
-			w.wide = w.wide || worst.RHat > failedRHat
+			w.wide = w.wide || worst.RHat > verdict.FailedRHat
 		}
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestGraphChainsAgainstExactSums(t *testing.T) {
 			require.NoError(t, err)
 			scores, err := p.ExactScores(t.Context(), nil)
 			require.NoError(t, err)
-			posterior, err := NewPosterior(p.Structure, scores)
+			posterior, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 			require.NoError(t, err)
 			sampled, err := p.sampleGraphs(t.Context(), ChainConfig{Candidates: test.candidates, Chains: 4, Rounds: 3, Seed: 1}, func(string) {})
 			require.NoError(t, err)
@@ -148,7 +149,7 @@ func TestSets(t *testing.T) {
 
 // A run of chains over more nodes than can be summed: files, parameters and metrics are there, and
 // the same seed gives the same answer.
-func TestRunSampled(t *testing.T) {
+func TestRunGraphChains(t *testing.T) {
 	s, err := Simulate(Simulation{Nodes: 16, Rows: 120, ExpectedDegree: 1, Mechanism: Linear, Seed: 2})
 	require.NoError(t, err)
 	d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
@@ -172,7 +173,7 @@ func TestRunSampled(t *testing.T) {
 	require.Equal(t, result.Edges, run().Edges)
 	p.Model.Mechanism = MLP
 	_, err = p.Resolve(Chains)
-	require.ErrorContains(t, err, "of linear mechanisms, not of mlp")
+	require.ErrorContains(t, err, "got mlp mechanisms, want those whose evidences have a closed form")
 }
 
 // Candidates are chosen anew where chains visit other parents, and only there; more of them where

@@ -1,6 +1,8 @@
 package dag
 
 import (
+	"fmt"
+
 	"github.com/gomlx/gomlx/pkg/core/graph"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -19,7 +21,7 @@ type standardTarget struct {
 	logDets []float64   // [F]
 }
 
-func newStandardTarget(p *Problem) *standardTarget {
+func newStandardTarget(p *Problem) (*standardTarget, error) {
 	t := &standardTarget{graphTarget: newGraphTarget(p)}
 	l, nodes := t.space.layout, t.space.Nodes()
 	t.place = make([]int32, nodes<<nodes)
@@ -30,10 +32,13 @@ func newStandardTarget(p *Problem) *standardTarget {
 		}
 		t.place[f.Node<<nodes|int(f.Parents[0])] = int32(i)
 		q := newQuadratic(l, stats, f, p.Model.PriorSD)
-		scale, logDet := q.transform(l.mask(f))
+		scale, logDet, err := q.transform(l.mask(f))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.familyName(f), err)
+		}
 		t.shift, t.scale, t.logDets = append(t.shift, q.mode), append(t.scale, scale), append(t.logDets, logDet)
 	}
-	return t
+	return t, nil
 }
 
 // LogJoint is log p(x, η | A). codes [B,S], mask [B,D], eta [B,D] -> [B]

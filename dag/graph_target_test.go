@@ -158,7 +158,8 @@ func TestStandardCoordinates(t *testing.T) {
 	for _, sigma := range []float64{0.7, 0} {
 		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Sigma: sigma, PriorSD: 1.3}, Constraints{})
 		require.NoError(t, err)
-		target := newStandardTarget(p)
+		target, err := newStandardTarget(p)
+		require.NoError(t, err)
 		var codes [][]int32
 		var etas [][]float64
 		for _, code := range space.All(target.space.Cards()) {
@@ -189,7 +190,8 @@ func TestStandardCoordinates(t *testing.T) {
 				for _, k := range used(mask) {
 					want += logNormal(etas[b][j*dim+k], 0, 1)
 				}
-				_, own := newQuadratic(p.layout(), stats, f, 1.3).transform(mask)
+				_, own, err := newQuadratic(p.layout(), stats, f, 1.3).transform(mask)
+				require.NoError(t, err)
 				logDet += own
 			}
 			if sigma > 0 {

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -31,7 +32,7 @@ func windowProblem(t *testing.T, orders bool) (*Problem, *orderTables) {
 func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst float64) {
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
-	posterior, err := NewPosterior(p.Structure, scores)
+	posterior, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 	require.NoError(t, err)
 	want := posterior.EdgeProbabilities()
 	const walks, draws = 4, 4000

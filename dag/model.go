@@ -18,6 +18,9 @@ const (
 	MLP
 )
 
+// closed reports whether the evidences of families have a closed form.
+func (m Mechanism) closed() bool { return m != MLP }
+
 var mechanismNames = [...]string{"linear", "mlp"}
 
 // String returns the name that [ParseMechanism] reads.
@@ -202,15 +205,17 @@ func (m *Method) UnmarshalText(text []byte) (err error) {
 type Evidence int
 
 const (
-	// AnyEvidence is Flow for linear mechanisms and Particles for networks.
+	// AnyEvidence is ClosedForm where there is one and Particles for networks.
 	AnyEvidence Evidence = iota
-	// Flow weighs draws of a flow that is trained on all families.
+	// Flow weights draws of a flow that is trained on all families.
 	Flow
 	// Particles tempers particles from prior to posterior, for networks.
 	Particles
+	// ClosedForm is exact but for rounding, for all mechanisms but networks.
+	ClosedForm
 )
 
-var evidenceNames = [...]string{"auto", "flow", "particles"}
+var evidenceNames = [...]string{"auto", "flow", "particles", "closed"}
 
 // String returns the name that [ParseEvidence] reads.
 func (e Evidence) String() string {
@@ -220,14 +225,14 @@ func (e Evidence) String() string {
 	return evidenceNames[e]
 }
 
-// ParseEvidence reads auto, flow or particles.
+// ParseEvidence reads auto, flow, particles or closed.
 func ParseEvidence(s string) (Evidence, error) {
 	for e, name := range evidenceNames {
 		if s == name {
 			return Evidence(e), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown kind of evidence %q; expected auto, flow or particles", s)
+	return 0, fmt.Errorf("unknown kind of evidence %q; expected auto, flow, particles or closed", s)
 }
 
 // MarshalText writes the name.
@@ -245,12 +250,14 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 	switch {
 	case p.Model.Mechanism == MLP && e == AnyEvidence:
 		return Particles, nil
-	case p.Model.Mechanism == MLP:
-		return e, nil
-	case e == Particles:
+	case e == AnyEvidence:
+		return ClosedForm, nil
+	case e == ClosedForm:
+		return e, p.checkClosedForm()
+	case e == Particles && p.Model.Mechanism != MLP:
 		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
 	}
-	return Flow, nil
+	return e, nil
 }
 
 // Resolve is the method that m stands for with this problem, or an error that says why it cannot be
@@ -260,9 +267,9 @@ func (p *Problem) Resolve(m Method) (Method, error) {
 	switch {
 	case m == Made:
 		return m, p.CheckMade()
-	case m == Chains && p.Model.Mechanism != Linear, m == Auto && impossible != nil && p.Model.Mechanism != Linear:
+	case m == Chains && !p.Model.Mechanism.closed(), m == Auto && impossible != nil && !p.Model.Mechanism.closed():
 		if m == Chains {
-			return 0, fmt.Errorf("chains over graphs need scores in closed form, of linear mechanisms, not of %s", p.Model.Mechanism)
+			return 0, p.checkClosedForm()
 		}
 		return 0, impossible
 	case m == Exact:

@@ -1,12 +1,14 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 )
@@ -151,7 +153,7 @@ func TestRunParticles(t *testing.T) {
 	first := run(1)
 	require.Equal(t, first.Edges, run(1).Edges)
 	other := run(2)
-	require.NotEqual(t, "failed", first.Certificate.Verdict)
+	require.NotEqual(t, vti.Failed, first.Certificate.Verdict)
 	require.InDelta(t, float64(first.LogEvidence), float64(other.LogEvidence), 5*math.Hypot(float64(first.LogEvidenceSE), float64(other.LogEvidenceSE)))
 	for k, e := range first.matrix() {
 		for j, probability := range e {
@@ -209,9 +211,11 @@ func TestUnsettledParticles(t *testing.T) {
 				s.islands[i] = []island{{logEvidence: -5}, {logEvidence: -5 + test.rise*float64(f.Parents.Len()-1)}}
 			}
 		}
-		graphs, err := NewPosterior(p.Structure, scores)
+		graphs, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		require.Equal(t, test.want, s.unsettled(graphs) > 0.1)
+		change, err := s.unsettled(t.Context(), graphs)
+		require.NoError(t, err)
+		require.Equal(t, test.want, change > 0.1)
 	}
 }
 

@@ -2,16 +2,14 @@ package dag
 
 import (
 	"cmp"
+	gocontext "context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
-
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/logsum"
 )
 
 // parameterSource draws the parameters of a family from their posterior, zero where not in use.
@@ -26,109 +24,6 @@ func sortBy(order []int, key func(int) float64) {
 func drawIndex(random *rand.Rand, cumulative []float64) int {
 	u := random.Float64() * cumulative[len(cumulative)-1]
 	return min(sort.SearchFloat64s(cumulative, u), len(cumulative)-1)
-}
-
-// exactParameters draws from closed forms: the weights given the noise, and an unknown noise scale
-// from a fine grid.
-func (p *Problem) exactParameters(families []dgraph.Family, random *rand.Rand) parameterSource {
-	stats := make([]*linearStats, p.Data.Nodes())
-	known := map[int]*linearPosterior{}
-	l := p.layout()
-	return func(family int) []float64 {
-		f := families[family]
-		own, ok := known[family]
-		if !ok {
-			if stats[f.Node] == nil {
-				stats[f.Node] = newLinearStats(p.Data, f.Node)
-			}
-			if len(known) == mostKept {
-				clear(known)
-			}
-			own = stats[f.Node].posterior(f.Parents, p.Model.Sigma, p.Model.PriorSD)
-			known[family] = own
-		}
-		theta := make([]float64, l.dim())
-		logSigma, weights := own.draw(random)
-		for k, i := range f.Parents.List() {
-			theta[i] = weights[k]
-		}
-		if l.sigma == 0 {
-			theta[l.weights()] = logSigma
-		}
-		return theta
-	}
-}
-
-// linearPosterior is the posterior of the parameters of a linear family.
-type linearPosterior struct {
-	spectrum
-	priorSD    float64
-	first      float64   // log σ of the first cell of a grid, or known
-	step       float64   // 0: known
-	cumulative []float64 // of the probabilities of cells
-}
-
-func (s *linearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
-	out := &linearPosterior{spectrum: s.spectrum(parents), priorSD: priorSD, first: math.Log(sigma)}
-	if sigma > 0 {
-		return out
-	}
-	type cell struct{ logSigma, logDensity float64 }
-	var cells []cell
-	top := math.Inf(-1)
-	out.step = out.overNoise(s.logSD, priorSD, noiseCell, func(logSigma, logDensity float64) {
-		cells = append(cells, cell{logSigma, logDensity})
-		top = math.Max(top, logDensity)
-	})
-	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
-	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-logsum.Negligible/2) })
-	out.first = cells[0].logSigma
-	total := 0.0
-	for _, c := range cells {
-		// Cells between two modes may be left out.
-		for float64(len(out.cumulative)) < math.Round((c.logSigma-out.first)/out.step) {
-			out.cumulative = append(out.cumulative, total)
-		}
-		total += math.Exp(c.logDensity - top)
-		out.cumulative = append(out.cumulative, total)
-	}
-	return out
-}
-
-// draw draws log σ and the weights of the parents.
-func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []float64) {
-	logSigma = p.first
-	if p.step > 0 {
-		logSigma += p.step * (float64(drawIndex(random, p.cumulative)) + random.Float64() - 0.5)
-	}
-	precision := math.Exp(-2 * logSigma)
-	weights = make([]float64, len(p.values))
-	for k, value := range p.values {
-		own := value*precision + 1/square(p.priorSD)
-		along := p.signed[k]*precision/own + random.NormFloat64()/math.Sqrt(own)
-		for i := range weights {
-			weights[i] += p.vectors.At(i, k) * along
-		}
-	}
-	return logSigma, weights
-}
-
-// logJoint is log p(x_j, θ | x_pa) of a linear family.
-func (s *linearStats) logJoint(l layout, f dgraph.Family, theta []float64, priorSD float64) float64 {
-	sum := 0.0
-	residual := mat.Col(nil, f.Node, s.root()) // not by sums of squares, which would cancel
-	for i := range f.Parents.Nodes() {
-		for row := range residual {
-			residual[row] -= theta[i] * s.root().At(row, i)
-		}
-		sum -= square(theta[i]/priorSD)/2 + math.Log(priorSD) + halfLog2Pi
-	}
-	logSigma := l.logSigma(theta)
-	sum -= floats.Dot(residual, residual)*math.Exp(-2*logSigma)/2 + float64(s.rows)*(logSigma+halfLog2Pi)
-	if l.sigma == 0 {
-		sum -= square((logSigma-s.logSD)/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
-	}
-	return sum
 }
 
 // Parameter is the posterior of the effect of one node on another given that the edge is there: the
@@ -152,9 +47,6 @@ const (
 	leastParameter  = 0.01 // edges less probable than this have no summary
 	checkDraws      = 200
 	checkReplicates = 400
-	// of a posterior of log σ, in units of overNoise: the error of a variance is a part in 2,000
-	noiseCell = 0.1
-	mostKept  = 1 << 14 // families whose posterior is kept for more draws
 )
 
 // mixture is a list of families with the probability of each: what is known of single nodes.
@@ -202,9 +94,12 @@ func (p *Problem) parameterDraws() int {
 }
 
 // effects summarises the mechanisms by edge.
-func (p *Problem) effects(posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter) {
+func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.edges(p.Data.Nodes()), p.parameterDraws()
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while summarising mechanisms: %w", err)
+		}
 		if probabilities[e.From][e.To] < leastParameter {
 			continue
 		}
@@ -227,7 +122,7 @@ func (p *Problem) effects(posterior mixture, source parameterSource, random *ran
 		own.Q025, own.Q975 = Number(slopes[draws*25/1000]), Number(slopes[draws*975/1000])
 		list = append(list, own)
 	}
-	return list
+	return list, nil
 }
 
 // slope is the derivative of a mechanism with respect to a parent, averaged over rows that are
@@ -267,9 +162,12 @@ type NodeCheck struct {
 }
 
 // checkNodes makes the posterior-predictive checks.
-func (p *Problem) checkNodes(posterior mixture, source parameterSource, random *rand.Rand) (checks []NodeCheck) {
+func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
 	l := p.layout()
 	for j, name := range p.Data.Names {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
+		}
 		rows := p.Data.rowsOf(j)
 		replicated := make([]moments, checkReplicates)
 		for r := range replicated {
@@ -298,7 +196,7 @@ func (p *Problem) checkNodes(posterior mixture, source parameterSource, random *
 		}
 		checks = append(checks, check)
 	}
-	return checks
+	return checks, nil
 }
 
 // moments are sums of powers of residuals.

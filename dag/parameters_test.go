@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -132,9 +133,10 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.NoError(t, err)
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
-	posterior, err := NewPosterior(p.Structure, scores)
+	posterior, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 	require.NoError(t, err)
-	checks := p.checkNodes(posterior.mixture(), p.exactParameters(p.Families, random), random)
+	checks, err := p.checkNodes(t.Context(), posterior.mixture(), p.exactParameters(p.Families, random), random)
+	require.NoError(t, err)
 	require.Less(t, float64(checks[1].Kurtosis), 0.01)
 	require.InDelta(t, 0.5, float64(checks[0].Kurtosis), 0.48)
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)

@@ -96,7 +96,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 			return nil, err
 		}
 	}
-	graphs, err := sumGraphs(ctx, s.problem.Structure, s.scores(false), s.status)
+	graphs, err := NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
 	for range fineRounds {
 		if err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		if err != nil {
 			return nil, err
 		}
-		graphs, err = sumGraphs(ctx, s.problem.Structure, s.scores(false), s.status)
+		graphs, err = NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
 	}
 	return graphs, err
 }
@@ -128,7 +128,7 @@ func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
 	for i := range scores.LogEvidence {
 		scores.LogEvidence[i] *= power
 	}
-	return sumGraphs(ctx, structure, scores, s.status)
+	return NewPosterior(ctx, structure, scores, s.status)
 }
 
 // known tells whether a family has fine islands or a closed form.

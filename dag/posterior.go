@@ -37,13 +37,9 @@ type Posterior struct {
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
 // structure, in its order. The prior over graphs can be summed for up to 14 nodes, that over orders
-// for up to 20.
-func NewPosterior(structure dgraph.Structure, scores Scores) (*Posterior, error) {
-	return sumGraphs(gocontext.Background(), structure, scores, func(string) {})
-}
-
-// sumGraphs is NewPosterior until ctx is cancelled; status hears how far it is.
-func sumGraphs(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
+// for up to 20. status, if not nil, is called with how far the sum is; the error wraps that of ctx
+// when it is cancelled.
+func NewPosterior(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error) {
 	if err := structure.Validate(); err != nil {
 		return nil, err
 	}
@@ -62,7 +58,7 @@ func sumGraphs(ctx gocontext.Context, structure dgraph.Structure, scores Scores,
 	told := time.Now()
 	pass := func(number int) func(done, total int) bool {
 		return func(done, total int) bool {
-			if time.Since(told) > sumPause {
+			if status != nil && time.Since(told) > sumPause {
 				told = time.Now()
 				status(fmt.Sprintf("summing over %s, %d%%", structure.PriorName(), 100*(number*total+done)/(3*total)))
 			}
@@ -107,14 +103,9 @@ type Draw struct {
 	Probability, SE float64
 }
 
-// Sample draws count graphs and returns the different ones, the most probable first.
-func (p *Posterior) Sample(random *rand.Rand, count int) []Draw {
-	draws, _ := p.sample(gocontext.Background(), random, count) // nothing stops it
-	return draws
-}
-
-// sample is Sample until ctx is cancelled.
-func (p *Posterior) sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
+// Sample draws count graphs and returns the different ones, the most probable first. The error
+// wraps that of ctx when it is cancelled.
+func (p *Posterior) Sample(ctx gocontext.Context, random *rand.Rand, count int) ([]Draw, error) {
 	families := make([]int, p.Structure.Nodes)
 	place := map[string]int{}
 	var draws []Draw

@@ -78,7 +78,7 @@ func TestPosteriorAgainstEveryGraph(t *testing.T) {
 		for trial := range 8 {
 			s := randomStructure(random, nodes, trial&1 != 0, trial&2 != 0)
 			scores := randomScores(random, s, []float64{1, 200}[trial>>2])
-			p, err := NewPosterior(s, scores)
+			p, err := NewPosterior(context.Background(), s, scores, nil)
 			require.NoError(t, err)
 			logTotal, families, graphs := brute(s, scores)
 			require.InDelta(t, logTotal, p.logTotal, 1e-9)
@@ -96,7 +96,7 @@ func TestPosteriorAgainstEveryGraph(t *testing.T) {
 				}
 				require.InDelta(t, 1, total, 1e-9)
 			}
-			for _, d := range p.Sample(random, 200) {
+			for _, d := range sampleOf(t, p, random, 200) {
 				require.InDelta(t, graphs[d.Graph.Key()], d.Probability, 1e-9)
 			}
 		}
@@ -112,11 +112,11 @@ func TestDrawsFollowThePosterior(t *testing.T) {
 	for trial := range 4 {
 		s := randomStructure(random, 4, trial&1 != 0, trial&2 != 0)
 		scores := randomScores(random, s, 1)
-		p, err := NewPosterior(s, scores)
+		p, err := NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
 		_, _, graphs := brute(s, scores)
 		drawn := map[string]float64{}
-		for _, d := range p.Sample(random, count) {
+		for _, d := range sampleOf(t, p, random, count) {
 			drawn[d.Graph.Key()] += float64(d.Count)
 		}
 		chi2, cells, restExpected, restDrawn := 0.0, 0, 0.0, 0.0
@@ -144,7 +144,7 @@ func TestPriorsOverGraphsAndOrders(t *testing.T) {
 		s.Orders = orders
 		scores := Scores{Families: s.Families()}
 		scores.LogEvidence, scores.SE = make([]float64, len(scores.Families)), make([]float64, len(scores.Families))
-		p, err := NewPosterior(s, scores)
+		p, err := NewPosterior(context.Background(), s, scores, nil)
 		require.NoError(t, err)
 		require.InDelta(t, 0, p.LogEvidence, 1e-12)
 		// 25 graphs: an edge from 0 to 1 is in 8 of them. Of the 48 codes 12 have it: half of the
@@ -158,9 +158,9 @@ func TestErrorsOfProbabilities(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	s := randomStructure(random, 3, false, false)
 	scores := randomScores(random, s, 1)
-	p, err := NewPosterior(s, scores)
+	p, err := NewPosterior(context.Background(), s, scores, nil)
 	require.NoError(t, err)
-	draws := p.Sample(random, 40000)
+	draws := sampleOf(t, p, random, 40000)
 	const step = 1e-5
 	variance, graphVariance, evidenceVariance := 0.0, 0.0, 0.0
 	top := draws[0]
@@ -168,7 +168,7 @@ func TestErrorsOfProbabilities(t *testing.T) {
 		moved := scores
 		moved.LogEvidence = append([]float64(nil), scores.LogEvidence...)
 		moved.LogEvidence[f] += step
-		q, err := NewPosterior(s, moved)
+		q, err := NewPosterior(context.Background(), s, moved, nil)
 		require.NoError(t, err)
 		slope := (q.EdgeProbabilities()[0][1] - p.EdgeProbabilities()[0][1]) / step
 		variance += square(slope * scores.SE[f])
@@ -197,10 +197,10 @@ func TestStructureErrors(t *testing.T) {
 	s := dgraph.FreeStructure(15)
 	s.MaxParents = 0
 	scores := Scores{Families: s.Families(), LogEvidence: make([]float64, 15), SE: make([]float64, 15)}
-	_, err := NewPosterior(s, scores)
+	_, err := NewPosterior(context.Background(), s, scores, nil)
 	require.ErrorContains(t, err, "sums over graphs are exact for up to 14")
 	s.Orders = true
-	_, err = NewPosterior(s, scores)
+	_, err = NewPosterior(context.Background(), s, scores, nil)
 	require.NoError(t, err)
 }
 
@@ -209,10 +209,18 @@ func BenchmarkSumOverGraphs(b *testing.B) {
 	s := dgraph.FreeStructure(10)
 	scores := randomScores(random, s, 30)
 	for b.Loop() {
-		if _, err := NewPosterior(s, scores); err != nil {
+		if _, err := NewPosterior(context.Background(), s, scores, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+// sampleOf draws graphs.
+func sampleOf(t testing.TB, p *Posterior, random *rand.Rand, count int) []Draw {
+	t.Helper()
+	draws, err := p.Sample(context.Background(), random, count)
+	require.NoError(t, err)
+	return draws
 }
 
 func randomOf(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
@@ -227,7 +235,7 @@ func TestSumsStop(t *testing.T) {
 		scores := Scores{Families: families, LogEvidence: make([]float64, len(families)), SE: make([]float64, len(families))}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		started := time.Now()
-		_, err := sumGraphs(ctx, s, scores, func(string) {})
+		_, err := NewPosterior(ctx, s, scores, nil)
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Less(t, time.Since(started), 20*time.Second)

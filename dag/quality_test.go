@@ -3,6 +3,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 	"testing"
@@ -38,7 +39,7 @@ func eachQualityCase(t *testing.T, dataSets uint64, test func(device *gpu.Device
 			require.NoError(t, err)
 			exact, err := p.ExactScores(t.Context(), nil)
 			require.NoError(t, err)
-			posterior, err := NewPosterior(p.Structure, exact)
+			posterior, err := NewPosterior(context.Background(), p.Structure, exact, nil)
 			require.NoError(t, err)
 			test(device, qualityCase{nodes, seed, p, exact, posterior})
 		}
@@ -74,12 +75,12 @@ func TestQualityOfLinearGraphs(t *testing.T) {
 		require.NoError(t, err)
 		_, _, graphs := brute(p.Structure, found.scores)
 		variation, worst := c.distances(graphs, certified.EdgeProbabilities())
-		draws := certified.Sample(randomOf(c.seed), 2000)
+		draws := sampleOf(t, certified, randomOf(c.seed), 2000)
 		verdict := certified.certify(draws, certified.EdgeErrors(draws), found.draws, found.evidences.NonFinite()).Verdict
 		t.Logf("%d nodes, seed %d: total variation %.4f, worst edge %.4f, %s", c.nodes, c.seed, variation, worst, verdict)
 		require.Less(t, variation, 0.05)
 		require.Less(t, worst, 0.02)
-		require.Equal(t, "trusted", verdict)
+		require.Equal(t, vti.Trusted, verdict)
 	})
 }
 
@@ -89,7 +90,9 @@ func TestQualityOfLinearGraphs(t *testing.T) {
 //	go test -tags quality -run QualityOfUndividedFlows -v -timeout 1h ./dag
 func TestQualityOfUndividedFlows(t *testing.T) {
 	eachQualityCase(t, 2, func(device *gpu.Device, c qualityCase) {
-		target, graphs, _ := c.problem.madeTarget()
+		made, err := c.problem.madeTarget()
+		require.NoError(t, err)
+		target, graphs := made.target, made.graphs
 		fit, err := c.problem.madeTraining(graphs, vti.Config{Seed: c.seed})
 		require.NoError(t, err)
 		trained, err := vti.Fit(t.Context(), device, target, fit)

@@ -93,11 +93,14 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 // problem by that method. A checkpoint that is not there is an error that wraps fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
 	if method == Made {
-		target, graphs, _ := problem.madeTarget()
-		fit, err := problem.madeTraining(graphs, fit)
-		if err == nil {
-			_, err = vti.Load(device, target, fit)
+		made, err := problem.madeTarget()
+		if err != nil {
+			return err
 		}
+		if fit, err = problem.madeTraining(made.graphs, fit); err != nil {
+			return err
+		}
+		_, err = vti.Load(device, made.target, fit)
 		return err
 	}
 	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))

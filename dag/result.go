@@ -1,9 +1,9 @@
 package dag
 
 import (
+	gocontext "context"
 	"math"
 
-	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/report"
 )
@@ -101,10 +101,10 @@ type Metrics struct {
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
 // believed, else 0.
 func (r *Result) ExitStatus() int {
-	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
-		return 3
+	if r.Certificate == nil {
+		return 0
 	}
-	return 0
+	return r.Certificate.Verdict.ExitStatus()
 }
 
 // Numbers of graphs that are drawn and listed.
@@ -119,17 +119,17 @@ func number(x float64) *Number {
 }
 
 // fill puts the posterior into the user's words.
-func (p *Problem) fill(r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *dgraph.Graph) {
+func (p *Problem) fill(ctx gocontext.Context, r *Result, posterior *Posterior, draws []Draw, edgeErrors [][]float64, truth *dgraph.Graph) error {
 	r.LogEvidence, r.LogEvidenceSE = Number(posterior.LogEvidence+p.LogJacobian()), Number(posterior.LogEvidenceSE)
-	p.fillGraphs(r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*dgraph.Graph) bool) (probability, se float64) {
+	return p.fillGraphs(ctx, r, posterior.EdgeProbabilities(), edgeErrors, draws, func(event func(*dgraph.Graph) bool) (probability, se float64) {
 		return posterior.Probability(draws, event)
 	}, truth)
 }
 
 // fillGraphs reports edges, graphs, classes and metrics. probabilityOf is the probability of an
 // event with its standard error.
-func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
-	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) {
+func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
+	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) (err error) {
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Constraints = p.Constraints.String()
 	classes := make([]*dgraph.Graph, len(draws))
@@ -169,8 +169,9 @@ func (p *Problem) fillGraphs(r *Result, probabilities, edgeErrors [][]float64, d
 	}
 	r.Classes = p.classReports(probabilityOf, draws, classes)
 	if truth != nil {
-		r.Metrics = p.metrics(truth, weighted(draws))
+		r.Metrics, err = p.metrics(ctx, truth, weighted(draws))
 	}
+	return err
 }
 
 // edgeNames lists the edges of a graph that are of a kind.
@@ -216,9 +217,13 @@ func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (pro
 }
 
 // metrics compares with a truth.
-func (p *Problem) metrics(truth *dgraph.Graph, answer []dgraph.Weighted) *Metrics {
+func (p *Problem) metrics(ctx gocontext.Context, truth *dgraph.Graph, answer []dgraph.Weighted) (*Metrics, error) {
+	greedy, err := p.GreedyBIC(ctx)
+	if err != nil {
+		return nil, err
+	}
 	m := &Metrics{TruthEdges: truth.Edges(), Answer: dgraph.Evaluate(truth, answer)}
-	m.GreedyBIC = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: GreedyBIC(p.Data, p.Structure), Probability: 1}})
+	m.GreedyBIC = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: greedy, Probability: 1}})
 	m.Empty = dgraph.Evaluate(truth, []dgraph.Weighted{{Graph: dgraph.NewGraph(truth.Nodes()), Probability: 1}})
 	if cycle := truth.Cycle(); cycle != nil {
 		for _, j := range cycle {
@@ -228,7 +233,7 @@ func (p *Problem) metrics(truth *dgraph.Graph, answer []dgraph.Weighted) *Metric
 			m.BestSHD = &fewest
 		}
 	}
-	return m
+	return m, nil
 }
 
 // Number is a float64 that JSON shows as null when it is not finite.

@@ -4,7 +4,6 @@ import (
 	gocontext "context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -73,17 +72,19 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	cfg.Status("drawing graphs")
-	graphs, err := posterior.sample(ctx, stream.Rand(fit.Seed, "graphs"), graphDraws)
+	graphs, err := posterior.Sample(ctx, stream.Rand(fit.Seed, "graphs"), graphDraws)
 	if err != nil {
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
 	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
-	problem.fill(result, posterior, graphs, edgeErrors, cfg.Truth)
+	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
+		return nil, err
+	}
 	random := stream.Rand(fit.Seed, "parameters")
 	source := found.parameters(random)
-	if err := problem.describe(result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
 	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
@@ -144,49 +145,4 @@ func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
 		return nil, err
 	}
 	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
-}
-
-// CheckExact fails for problems that RunExact cannot take.
-func (p *Problem) CheckExact() error {
-	if p.Model.Mechanism != Linear {
-		return fmt.Errorf("exact scores exist for linear mechanisms only, not for %s", p.Model.Mechanism)
-	}
-	return p.listable(math.Inf(1))
-}
-
-// RunExact computes the same answer from scores in closed form, for linear mechanisms. progress, if
-// not nil, hears of the number of families done, and status of what comes after.
-func RunExact(ctx gocontext.Context, problem *Problem, seed uint64, truth *dgraph.Graph, progress func(done, total int), status func(string), dir string) (*Result, error) {
-	started := time.Now()
-	if status == nil {
-		status = func(string) {}
-	}
-	if err := problem.CheckExact(); err != nil {
-		return nil, err
-	}
-	if problem.Families == nil {
-		problem.Families = problem.Structure.Families()
-	}
-	scores, err := problem.ExactScores(ctx, progress)
-	if err != nil {
-		return nil, err
-	}
-	posterior, err := sumGraphs(ctx, problem.Structure, scores, status)
-	if err != nil {
-		return nil, err
-	}
-	status("drawing graphs")
-	graphs, err := posterior.sample(ctx, stream.Rand(seed, "graphs"), graphDraws)
-	if err != nil {
-		return nil, err
-	}
-	result := &Result{Command: "exact dag", Version: vti.Version, Seed: &seed, RunDir: dir}
-	problem.fill(result, posterior, graphs, zeros(problem.Data.Nodes()), truth)
-	random := stream.Rand(seed, "parameters")
-	source := problem.exactParameters(problem.Families, random)
-	if err := problem.describe(result, dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
-		return nil, err
-	}
-	result.Seconds.Total = time.Since(started).Seconds()
-	return result, problem.write(result, dir)
 }

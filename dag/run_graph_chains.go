@@ -47,12 +47,14 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
-	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth)
+	if err := problem.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth); err != nil {
+		return nil, err
+	}
 	random := stream.Rand(cfg.Chains.Seed, "parameters")
 	source := problem.exactParameters(posterior.families, random)
 	own := drawnFrom(kept.families, posterior.families, source)
 	own.chain = kept.chain
-	if err := problem.describe(result, cfg.Dir, posterior, source, own, random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, own, random); err != nil {
 		return nil, err
 	}
 	result.Seconds.Total = time.Since(started).Seconds()

@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modeldist"
 )
 
@@ -71,14 +72,26 @@ func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config,
 	return fit, nil
 }
 
-// madeTarget is what RunMade trains on, with the parameters that its coordinates stand for.
-func (p *Problem) madeTarget() (target vti.Target, graphs *graphTarget, parameters func(parents []dgraph.Set, draw []float64) []float64) {
+// madeTarget prepares what RunMade trains on.
+func (p *Problem) madeTarget() (*madeTarget, error) {
 	if p.Model.Mechanism == Linear {
-		t := newStandardTarget(p)
-		return t, t.graphTarget, t.parameters
+		t, err := newStandardTarget(p)
+		if err != nil {
+			return nil, err
+		}
+		return &madeTarget{t, t.graphTarget, t.parameters}, nil
 	}
 	t := newGraphTarget(p)
-	return t, t, func(_ []dgraph.Set, draw []float64) []float64 { return draw }
+	return &madeTarget{t, t, func(_ []dgraph.Set, draw []float64) []float64 { return draw }}, nil
+}
+
+// madeTarget is the posterior over codes and the parameters of all nodes, in the coordinates of the
+// undivided flow.
+type madeTarget struct {
+	target vti.Target
+	graphs *graphTarget
+	// parameters are those that the coordinates of a draw stand for
+	parameters func(parents []dgraph.Set, draw []float64) []float64
 }
 
 // RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a
@@ -93,7 +106,11 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}
-	target, graphs, parameters := problem.madeTarget()
+	made, err := problem.madeTarget()
+	if err != nil {
+		return nil, err
+	}
+	target, graphs, parameters := made.target, made.graphs, made.parameters
 	fit, err := problem.madeTraining(graphs, cfg.Fit)
 	if err != nil {
 		return nil, err
@@ -127,16 +144,19 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		return nil, err
 	}
 	result.Certificate = &Certificate{
-		Verdict: certificate.Verdict.String(), KHat: Number(certificate.KHat), WorstSE: worstError(summary.errors), Draws: certificate.Draws, NonFinite: certificate.NonFinite,
-		RHat: Number(certificate.RHat), Reasons: certificate.Reasons,
+		KHat: Number(certificate.KHat), WorstSE: worstError(summary.errors), Draws: certificate.Draws, NonFinite: certificate.NonFinite,
+		RHat: Number(certificate.RHat),
 	}
-	v := verdict{result.Certificate, certificate.Verdict}
-	v.limit(float64(result.Certificate.WorstSE), wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
-	problem.fillGraphs(result, summary.probabilities, summary.errors, summary.draws, summary.probabilityOf, cfg.Truth)
+	v := &verdict.Judgement{Verdict: certificate.Verdict, Reasons: certificate.Reasons}
+	v.Event(float64(result.Certificate.WorstSE), anEdge)
+	result.Certificate.judged(v)
+	if err := problem.fillGraphs(ctx, result, summary.probabilities, summary.errors, summary.draws, summary.probabilityOf, cfg.Truth); err != nil {
+		return nil, err
+	}
 	sample := graphs.resample(certificate.Sample, fit.Seed, parameters)
 	random := stream.Rand(fit.Seed, "parameters")
 	posterior, source := sample.split(random)
-	if err := problem.describe(result, cfg.Dir, posterior, source, sample, random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, sample, random); err != nil {
 		return nil, err
 	}
 	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}

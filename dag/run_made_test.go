@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,7 @@ func TestRunMade(t *testing.T) {
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		exact, err := NewPosterior(p.Structure, scores)
+		exact, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		config := RunConfig{
 			Fit:   vti.Config{Steps: 60, Batch: 256, Seed: 3, FromPrior: true, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
@@ -35,7 +36,7 @@ func TestRunMade(t *testing.T) {
 		}
 		result, err := RunMade(t.Context(), device, p, config)
 		require.NoError(t, err)
-		require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 		require.InDelta(t, exact.LogEvidence+p.LogJacobian(), float64(result.LogEvidence), 0.02)
 		want := exact.EdgeProbabilities()
 		for i, row := range result.matrix() {
@@ -87,7 +88,7 @@ func TestDrawsFile(t *testing.T) {
 		if model.Mechanism == MLP {
 			result, err = RunParticles(t.Context(), p, ParticlesConfig{Islands: 60, Seed: 2, Dir: dir})
 		} else {
-			result, err = RunExact(t.Context(), p, 2, nil, nil, nil, dir)
+			result, err = RunExact(t.Context(), p, ExactConfig{Seed: 2, Dir: dir})
 		}
 		require.NoError(t, err)
 		file, err := draws.Read(filepath.Join(dir, DrawsFile))

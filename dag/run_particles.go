@@ -12,6 +12,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // ParticlesConfig says how RunParticles works.
@@ -59,19 +60,23 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 		return nil, err
 	}
 	cfg.Status("drawing graphs")
-	draws, err := posterior.sample(ctx, stream.Rand(cfg.Seed, "graphs"), graphDraws)
+	draws, err := posterior.Sample(ctx, stream.Rand(cfg.Seed, "graphs"), graphDraws)
 	if err != nil {
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(draws)
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
-	result.Certificate = scores.certify(posterior, draws, edgeErrors)
-	problem.fill(result, posterior, draws, edgeErrors, cfg.Truth)
+	if result.Certificate, err = scores.certify(ctx, posterior, draws, edgeErrors); err != nil {
+		return nil, err
+	}
+	if err := problem.fill(ctx, result, posterior, draws, edgeErrors, cfg.Truth); err != nil {
+		return nil, err
+	}
 	rise := settlingSteps * float64(result.Certificate.Settling) * float64(problem.Data.Nodes())
 	result.LogEvidenceSE = Number(math.Hypot(float64(result.LogEvidenceSE), rise))
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := scores.parameters(random)
-	if err := problem.describe(result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
 	result.Seconds.Total = time.Since(started).Seconds()
@@ -93,7 +98,7 @@ const (
 
 // certify judges evidences by how many of those that matter are fine, whether particles had
 // settled, and what their errors make of the edges.
-func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][]float64) *Certificate {
+func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
 	c := &Certificate{
 		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.looks*lookParticles + s.fine*fineParticles,
 		WorstSE: worstError(edgeErrors), Islands: s.fine,
@@ -111,18 +116,23 @@ func (s *particleScores) certify(graphs *Posterior, draws []Draw, edgeErrors [][
 	c.Rough = Number(rough / total)
 	rise, se := s.settling()
 	c.Settling = Number(rise)
-	v := newVerdict(c)
-	v.limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence is a first look only")
+	v := verdict.New()
+	v.Limit(float64(c.Rough), doubtfulRough, failedRough, "%.2g of the graphs have a family whose evidence comes from a pilot run only")
 	if math.Abs(rise) > math.Max(3*se, settledNats) {
-		v.limit(s.unsettled(graphs), wantedEdgeSE, hopelessEdgeSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
+		change, err := s.unsettled(ctx, graphs)
+		if err != nil {
+			return nil, err
+		}
+		v.Limit(change, verdict.DoubtfulEventSE, verdict.FailedEventSE, "particles have not settled, and moving them longer may change an edge probability by %.2g")
 	}
-	v.limit(float64(c.WorstSE), wantedEdgeSE, hopelessEdgeSE, worstErrorReason)
-	return c
+	v.Event(float64(c.WorstSE), anEdge)
+	c.judged(v)
+	return c, nil
 }
 
 // unsettled is how far edge probabilities change when every log evidence rises by what moving ever
 // longer would add, as far as moving twice as long tells: more the more parents.
-func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
+func (s *particleScores) unsettled(ctx gocontext.Context, graphs *Posterior) (worst float64, err error) {
 	rise, _ := fitGaps(s.differences())
 	scores := graphs.Scores
 	scores.LogEvidence = slices.Clone(scores.LogEvidence)
@@ -131,15 +141,15 @@ func (s *particleScores) unsettled(graphs *Posterior) (worst float64) {
 			scores.LogEvidence[i] += settlingSteps * rise(f.Parents.Len())
 		}
 	}
-	moved, err := NewPosterior(graphs.Structure, scores)
+	moved, err := NewPosterior(ctx, graphs.Structure, scores, nil)
 	if err != nil {
-		return math.NaN()
+		return 0, err
 	}
 	before, after := graphs.EdgeProbabilities(), moved.EdgeProbabilities()
 	for _, e := range dgraph.OrderedPairs(graphs.Structure.Nodes) {
 		worst = math.Max(worst, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
 	}
-	return worst
+	return worst, nil
 }
 
 // parameters returns a source of draws from the posterior of families. Families that have no fine

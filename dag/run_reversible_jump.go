@@ -99,10 +99,12 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	}
 	draws := own.count()
 	// As if the effective draws of the worst indicator were those of every event.
-	problem.fillGraphs(result, probabilities, errors, draws, shareOf(draws, worst.ESS), truth)
+	if err := problem.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), truth); err != nil {
+		return nil, err
+	}
 	random := stream.Rand(cfg.Seed, "parameters")
 	posterior, source := own.split(random)
-	if err := problem.describe(result, dir, posterior, source, own.thin(fileDraws), random); err != nil {
+	if err := problem.describe(ctx, result, dir, posterior, source, own.thin(fileDraws), random); err != nil {
 		return nil, err
 	}
 	result.Seconds.Total = time.Since(started).Seconds()

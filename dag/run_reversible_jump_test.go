@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
@@ -26,12 +28,12 @@ func TestChainsAgreeWithExactSums(t *testing.T) {
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		posterior, err := NewPosterior(p.Structure, scores)
+		posterior, err := NewPosterior(context.Background(), p.Structure, scores, nil)
 		require.NoError(t, err)
 		dir := t.TempDir()
 		result, err := RunReversibleJump(t.Context(), device, p, rjmcmc.Config{Chains: 32, BurnIn: 200, Iterations: 500, Seed: 2}, nil, dir)
 		require.NoError(t, err)
-		require.NotEqual(t, "failed", result.Certificate.Verdict, "R-hat %v", result.Certificate.RHat)
+		require.NotEqual(t, vti.Failed, result.Certificate.Verdict, "R-hat %v", result.Certificate.RHat)
 		want := posterior.EdgeProbabilities()
 		for i, row := range result.matrix() {
 			for j, probability := range row {

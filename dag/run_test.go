@@ -91,7 +91,7 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
 	found, err := Run(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})
 	require.NoError(t, err)
-	exact, err := RunExact(t.Context(), p, 4, nil, nil, nil, t.TempDir())
+	exact, err := RunExact(t.Context(), p, ExactConfig{Seed: 4, Dir: t.TempDir()})
 	require.NoError(t, err)
 	of := map[[2]string]Parameter{}
 	for _, e := range exact.Parameters {

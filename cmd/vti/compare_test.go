@@ -97,8 +97,8 @@ func TestCompareRefuses(t *testing.T) {
 func TestCompareGraphs(t *testing.T) {
 	emptyDir(t, "data.csv", collider(80))
 	mustRun(t, "exact", "dag", "data.csv", "--quiet", "--out", "exact")
-	mustRun(t, "dag", "data.csv", "--quiet", "--steps", "60", "--batch", "128", "--draws", "8192", "--out", "run")
-	mustRun(t, "dag", "data.csv", "--quiet", "--steps", "20", "--batch", "64", "--draws", "2048", "--sigma", "1", "--out", "sigma")
+	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "60", "--batch", "128", "--draws", "8192", "--out", "run")
+	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "20", "--batch", "64", "--draws", "2048", "--sigma", "1", "--out", "sigma")
 	got := mustRun(t, "compare", "exact", "run", "--out", "a", "--json")
 	var c dag.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))

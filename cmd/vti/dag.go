@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +33,10 @@ them plus noise.
 Up to 13 columns (more with --max-parents or constraints, and at most 14) every column gets a log
 evidence with every set of parents, and sums over all graphs give the probability of every edge and
 graph. They are made a few times in a run: for 13 columns each takes about 20 seconds of one core, for 14 a
-minute. With linear mechanisms one flow learns the parameters of all of them, and importance weights
-turn it into evidences; with networks the evidences come from particles that are tempered from the
-prior to the posterior. Larger graphs, up to 128 columns with linear mechanisms, are found by Markov
+minute. With linear mechanisms these evidences are closed forms, and the answer is exact; with networks
+they come from particles that are tempered from the prior to the posterior. To compare, --evidence flow
+trains one flow for the parameters of all families, whose importance weights give the evidences. Larger
+graphs, up to 128 columns with linear mechanisms, are found by Markov
 chains over graphs (--structure chains), which run until they agree. To compare, --structure made does as
 the paper does: one flow over the parameters of all columns and a network that draws an order and the
 edges along it, weighed together. The answer comes with a verdict:
@@ -107,6 +109,8 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 		return j.walk(cmd.Context())
 	case record.Evidence == dag.Particles:
 		return j.particles(cmd.Context())
+	case record.Evidence == dag.ClosedForm:
+		return j.sum(cmd.Context())
 	}
 	record.Flow = record.Flow.WithDefaults() // what they are may change
 	if err := record.FitConfig(j.problem).Validate(); err != nil {
@@ -185,6 +189,27 @@ func (j *dagJob) particles(ctx context.Context) error {
 	return j.finish(result)
 }
 
+// sum sums closed forms over all graphs and prints the answer.
+func (j *dagJob) sum(ctx context.Context) error {
+	if err := j.start(strings.ReplaceAll(j.record.Command, " ", "-")); err != nil {
+		return err
+	}
+	j.printProblem()
+	shown, pace := j.progress(), newPace()
+	result, err := dag.RunExact(ctx, j.problem, dag.ExactConfig{
+		Command: j.record.Command, Seed: j.record.Seed, Truth: j.truth, Dir: j.dir,
+		Progress: func(done, total int) {
+			shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
+		},
+		Status: func(text string) { shown.line(text, false) },
+	})
+	shown.end()
+	if err != nil {
+		return j.stopped(err, false)
+	}
+	return j.finish(result)
+}
+
 // exactDagCommand is vti exact dag.
 func (a *app) exactDagCommand() *cobra.Command {
 	var model dagModelFlags
@@ -212,19 +237,7 @@ unknown noise scale is integrated numerically. The sums over graphs are exact, f
 		if err := j.problem.CheckExact(); err != nil {
 			return err
 		}
-		if err := j.start("exact-dag"); err != nil {
-			return err
-		}
-		j.printProblem()
-		shown, pace := j.progress(), newPace()
-		result, err := dag.RunExact(cmd.Context(), j.problem, output.seed, j.truth, func(done, total int) {
-			shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
-		}, func(text string) { shown.line(text, false) }, j.dir)
-		shown.end()
-		if err != nil {
-			return j.stopped(err, false)
-		}
-		return j.finish(result)
+		return j.sum(cmd.Context())
 	}
 	model.register(cmd, false)
 	output.register(cmd, false)

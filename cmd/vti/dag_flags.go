@@ -101,10 +101,10 @@ func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
 	flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
 	flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
-		"how evidences are estimated: flow, by weights of a trained flow; particles, by tempering (mlp); auto: flow for linear, particles for mlp")
+		"evidences: closed, by closed forms (all but mlp); particles, by tempering (mlp); flow, by weights of a trained flow, to compare; auto: closed where possible, else particles")
 	flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
 	completeWith(cmd, "structure", "auto", "exact", "chains", "made")
-	completeWith(cmd, "evidence", "auto", "flow", "particles")
+	completeWith(cmd, "evidence", "auto", "closed", "flow", "particles")
 }
 
 func (f *dagWalkFlags) fill(record *dag.Record) {
@@ -131,6 +131,11 @@ func (f *dagFlags) checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		return refuse("--structure made", append(walks, "evidence", "islands", "anneal")...)
 	case record.Evidence == dag.Particles:
 		return refuse("--evidence particles", append(training, walks...)...)
+	case record.Evidence == dag.ClosedForm:
+		if err := refuse("--evidence closed", training...); err != nil {
+			return fmt.Errorf("%w; --evidence flow trains a flow", err)
+		}
+		return refuse("--evidence closed", append(walks, "islands")...)
 	}
 	return refuse("--structure exact", append(walks, "islands")...)
 }

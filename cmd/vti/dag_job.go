@@ -41,7 +41,7 @@ func (a *app) resumedDiscovery(cmd *cobra.Command, args []string, f *dagFlags) (
 	if err != nil {
 		return nil, err
 	}
-	if record.Structure == dag.Chains || record.Evidence == dag.Particles {
+	if record.Structure == dag.Chains || record.Evidence == dag.Particles || record.Evidence == dag.ClosedForm {
 		return nil, fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again, with another --out", f.resume)
 	}
 	kind, err := resumedKind(&record.Header, "dag", f.resume)

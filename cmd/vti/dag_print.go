@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/rundir"
@@ -19,17 +20,17 @@ const (
 )
 
 // Advice that goes with a verdict on graphs.
-var dagVerdictText = map[string]string{
-	"trusted":  "the probabilities below hold to within their standard errors.",
-	"doubtful": "the answer may be right, but the evidence for it is weak. More steps, more --draws or --anneal would tell.",
-	"failed":   "do not take these probabilities at their word. Try more steps, --flow spline, or --anneal.",
+var dagVerdictText = map[vti.Verdict]string{
+	vti.Trusted:  "the probabilities below hold to within their standard errors.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. More steps, more --draws or --anneal would tell.",
+	vti.Failed:   "do not take these probabilities at their word. Try more steps, --flow spline, or --anneal.",
 }
 
 // printDag prints an answer for a reader.
 func printDag(w io.Writer, r *dag.Result) {
 	if c := r.Certificate; c != nil {
 		text, byParticles := dagVerdictText[c.Verdict], c.Islands > 0
-		if c.Verdict != "trusted" {
+		if c.Verdict != vti.Trusted {
 			switch {
 			case byParticles:
 				text = "the evidences are not known well enough: more --islands would tell."
@@ -41,13 +42,15 @@ func printDag(w io.Writer, r *dag.Result) {
 				text = "the learned approximation is not good enough: try more --steps, or --structure exact, which needs none."
 			}
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), text)
+		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict.String()), text)
 		for _, reason := range c.Reasons {
 			fmt.Fprintf(w, "  %s\n", reason)
 		}
 		switch {
+		case c.Exact:
+			fmt.Fprint(w, "  exact: every evidence is a closed form, and all graphs were summed; only the probabilities of graphs and classes come from draws\n\n")
 		case byParticles:
-			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on a first look; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
+			fmt.Fprintf(w, "  %d islands of particles; %.1f%% of the graphs rest on pilot runs; longer moves change log evidences by %.2f; edge probabilities to ± %.2g\n\n",
 				c.Islands, 100*float64(c.Rough), float64(c.Settling), float64(c.WorstSE))
 		case c.Chains > 0:
 			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",

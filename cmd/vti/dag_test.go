@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 )
 
@@ -31,6 +32,9 @@ const colliderTruth = "node,a,b,c\na,0,0,1\nb,0,0,1\nc,0,0,0\n"
 // quickDag are settings that train within a second.
 var quickDag = []string{"--steps", "40", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--draws", "8192", "--quiet"}
 
+// flowDag are the same for evidences by a flow.
+var flowDag = append([]string{"--evidence", "flow"}, quickDag...)
+
 func decodeDag(t *testing.T, text string) *dag.Result {
 	t.Helper()
 	var result dag.Result
@@ -43,10 +47,10 @@ func TestDagAgreesWithExact(t *testing.T) {
 	emptyDir(t, "data.csv", collider(60))
 	require.NoError(t, os.WriteFile("truth.csv", []byte(colliderTruth), 0o644))
 	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact", "--truth", "truth.csv").stdout)
-	args := append([]string{"dag", "data.csv", "--json", "--out", "learned", "--truth", "truth.csv"}, quickDag...)
+	args := append([]string{"dag", "data.csv", "--json", "--out", "learned", "--truth", "truth.csv"}, flowDag...)
 	learned := decodeDag(t, mustRun(t, args...).stdout)
 
-	require.Equal(t, "trusted", learned.Certificate.Verdict, learned.Certificate.Reasons)
+	require.Equal(t, vti.Trusted, learned.Certificate.Verdict, learned.Certificate.Reasons)
 	require.InDelta(t, float64(exact.LogEvidence), float64(learned.LogEvidence), 0.05)
 	require.Len(t, learned.Edges, 3)
 	probability := func(r *dag.Result, from, to string) float64 {
@@ -80,7 +84,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 
 	// The same seed gives the same numbers, printed for a reader too; and a run goes on from its
 	// checkpoint.
-	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, quickDag...)...)
+	again := mustRun(t, append([]string{"dag", "data.csv", "--out", "again"}, flowDag...)...)
 	require.Contains(t, again.stdout, "TRUSTED")
 	require.Contains(t, again.stdout, "Most probable equivalence classes")
 	require.True(t, readFile(t, "learned/posterior.vti") == readFile(t, "again/posterior.vti"), "the checkpoints differ")
@@ -116,7 +120,7 @@ func TestDagMade(t *testing.T) {
 	emptyDir(t, "data.csv", "a,b\n"+strings.Repeat("1,2\n2,1\n0,0\n-3,-2\n0.5,0\n-1,-1.5\n", 3))
 	args := append([]string{"dag", "data.csv", "--structure", "made", "--json", "--out", "out"}, quickDag...)
 	result := decodeDag(t, mustRun(t, args...).stdout)
-	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact").stdout)
 	require.InDelta(t, float64(exact.Edges[0].ProbNone), float64(result.Edges[0].ProbNone), 0.01)
 	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "graphs.csv", "classes.csv", "parameters.csv", "checks.csv", "draws.parquet", "graph.svg"} {
@@ -183,9 +187,10 @@ func TestDagBadInput(t *testing.T) {
 		"unknown scale":          {"dag data.csv --scale zscore", "expected standardize, global, center or none"},
 		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
 		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},
-		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "of linear mechanisms, not of mlp"},
+		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
-		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --structure exact"},
+		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --evidence closed"},
+		"steps without a flow":  {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
 		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
 		"steps for particles":    {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
 		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for linear"},

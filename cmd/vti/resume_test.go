@@ -208,7 +208,7 @@ func TestFloatType(t *testing.T) {
 		return append(tiny("varsel", "data.csv", "--target", "c", "--out", out), more...)
 	}
 	discover := func(out string, more ...string) []string {
-		return append(append([]string{"dag", "data.csv", "--out", out}, quickDag...), more...)
+		return append(append([]string{"dag", "data.csv", "--out", out}, flowDag...), more...)
 	}
 	for command, args := range map[string]func(string, ...string) []string{"varsel": varsel, "dag": discover} {
 		narrow, wide := command+"32", command+"64"
@@ -238,7 +238,7 @@ func TestFloatType(t *testing.T) {
 func TestStepsPerLaunch(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	for command, args := range map[string][]string{
-		"varsel": tiny("varsel", "data.csv", "--target", "c"), "dag": append([]string{"dag", "data.csv"}, quickDag...),
+		"varsel": tiny("varsel", "data.csv", "--target", "c"), "dag": append([]string{"dag", "data.csv"}, flowDag...),
 	} {
 		mustRun(t, append(args, "--out", command+"1")...)
 		mustRun(t, append(args, "--out", command+"4", "--steps-per-launch", "4")...)

@@ -1,6 +1,8 @@
 package dag
 
 import (
+	gocontext "context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -8,26 +10,30 @@ import (
 )
 
 // GreedyBIC climbs from the empty graph to the best neighbour, by adding, taking away or turning an
-// edge, until none is better, and returns where it ends. The score is the Gaussian log likelihood
-// at its maximum less ½ log n for each edge: linear mechanisms and a variance of its own for each
-// node. It keeps to the constraints and starts from the required edges.
-func GreedyBIC(d *Data, s dgraph.Structure) *dgraph.Graph {
-	stats := make([]*linearStats, s.Nodes)
-	for j := range stats {
-		stats[j] = newLinearStats(d, j)
+// edge, until none is better, and returns where it ends. The score is the log likelihood at its
+// maximum less ½ log n for each parameter: with linear mechanisms in the place of networks, and a
+// variance of its own for each node. It keeps to the constraints and starts from the required
+// edges. The error is that of ctx.
+func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
+	s, forms := p.Structure, make([]closedForm, p.Data.Nodes())
+	for j := range forms {
+		forms[j] = p.closedForm(j)
 	}
 	known := map[dgraph.Family]float64{}
 	score := func(j int, parents dgraph.Set) float64 {
 		f := dgraph.Family{Node: j, Parents: parents}
 		value, ok := known[f]
 		if !ok {
-			value = stats[j].bic(parents)
+			value = forms[j].bic(parents)
 			known[f] = value
 		}
 		return value
 	}
 	parents := slices.Clone(s.Required)
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped in greedy search: %w", err)
+		}
 		best, gain := []dgraph.Set(nil), 1e-9
 		try := func(changed []dgraph.Set, nodes ...int) {
 			var difference float64
@@ -52,7 +58,7 @@ func GreedyBIC(d *Data, s dgraph.Structure) *dgraph.Graph {
 			}
 		}
 		if best == nil {
-			return dgraph.FromParents(parents)
+			return dgraph.FromParents(parents), nil
 		}
 		parents = best
 	}

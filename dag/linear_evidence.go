@@ -1,8 +1,6 @@
 package dag
 
 import (
-	gocontext "context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -15,29 +13,6 @@ import (
 )
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
-
-// ExactScores are the log evidences of all families in closed form: linear mechanisms, and an
-// unknown noise scale integrated by quadrature over log σ.
-func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
-	if p.Model.Mechanism != Linear {
-		return Scores{}, fmt.Errorf("exact scores exist for linear mechanisms only, not for %s", p.Model.Mechanism)
-	}
-	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
-	node, stats := -1, (*linearStats)(nil)
-	for i, f := range p.Families {
-		if err := ctx.Err(); err != nil {
-			return Scores{}, fmt.Errorf("stopped after %d of %d families: %w", i, len(p.Families), err)
-		}
-		if f.Node != node {
-			node, stats = f.Node, newLinearStats(p.Data, f.Node)
-		}
-		scores.LogEvidence[i] = stats.logEvidence(f.Parents, p.Model.Sigma, p.Model.PriorSD)
-		if progress != nil {
-			progress(i+1, len(p.Families))
-		}
-	}
-	return scores, nil
-}
 
 // linearStats are the sufficient statistics of one node.
 type linearStats struct {
@@ -83,16 +58,20 @@ type spectrum struct {
 	signed  []float64  // a_kᵀx_j √v_k = b_kᵀX_paᵀx_j
 }
 
-// Digits of a spectrum, as shares of |x_j|².
+// Limits beyond which the Gram matrix has lost digits that the table has. Chosen so that what is
+// lost stays below 1e-9 nats for 1,000 rows: float64 has 1e-16, of which n/2 times the inverse of
+// the limit is lost.
 const (
-	// from the Gram matrix, what is outside the parents has a relative error of about 1e-15 over
-	// this
-	lostDigits = 1e-8
+	// least share of |x_j|² outside the parents
+	leastOutside = 1e-3
+	// least ratio of the smallest to the largest eigenvalue
+	leastCondition = 1e-4
 	// columns of float64 are known to 1e-16 of their size: less outside them is rounding, and
-	// counts as this
+	// counts as this share of |x_j|²
 	roundedOff = 1e-28
 )
 
+// spectrum is that of a family. Its numbers are NaN if the table has values whose squares overflow.
 func (s *linearStats) spectrum(parents dgraph.Set) spectrum {
 	total := math.Max(s.gram.At(s.node, s.node), math.SmallestNonzeroFloat64/roundedOff)
 	out := spectrum{rows: s.rows, outside: total}
@@ -100,6 +79,16 @@ func (s *linearStats) spectrum(parents dgraph.Set) spectrum {
 	if len(of) == 0 {
 		return out
 	}
+	if !s.fromGram(of, &out) || !(out.outside >= leastOutside*total) {
+		out = s.fromColumns(of)
+	}
+	out.outside = math.Max(out.outside, roundedOff*total)
+	return out
+}
+
+// fromGram fills a spectrum from the eigenvalues of X_paᵀX_pa, and reports whether these have the
+// digits for it.
+func (s *linearStats) fromGram(of []int, out *spectrum) bool {
 	gram, right := mat.NewSymDense(len(of), nil), make([]float64, len(of))
 	for a, i := range of {
 		right[a] = s.gram.At(i, s.node)
@@ -109,60 +98,55 @@ func (s *linearStats) spectrum(parents dgraph.Set) spectrum {
 	}
 	var eigen mat.EigenSym
 	if !eigen.Factorize(gram, true) {
-		panic("dag: the eigenvalues of a matrix of sums of squares were not found: it has a value that is not finite")
+		return false
+	}
+	out.values = eigen.Values(nil) // ascending
+	if !(out.values[0] >= leastCondition*out.values[len(of)-1]) {
+		return false
 	}
 	out.vectors = new(mat.Dense)
 	eigen.VectorsTo(out.vectors)
-	out.values = eigen.Values(nil)
 	var loadings mat.VecDense
 	loadings.MulVec(out.vectors.T(), mat.NewVecDense(len(right), right))
 	out.signed, out.squares = loadings.RawVector().Data, make([]float64, len(of))
-	least := rounding * float64(len(of)) * out.values[len(of)-1] // ascending
 	for k, value := range out.values {
-		if !(value > least) { // a direction that the parents do not span
-			out.values[k], out.signed[k] = 0, 0
-			continue
-		}
 		out.squares[k] = square(out.signed[k]) / value
 		out.outside -= out.squares[k]
 	}
-	if out.outside < lostDigits*total {
-		out = s.carefulSpectrum(of)
-	}
-	out.outside = math.Max(out.outside, roundedOff*total)
-	return out
+	return true
 }
 
-// rounding is the relative error of float64.
-const rounding = 1.0 / (1 << 52)
-
-// carefulSpectrum is the spectrum from the columns themselves.
-func (s *linearStats) carefulSpectrum(of []int) spectrum {
-	root := s.root()
-	rest := mat.Col(nil, s.node, root)
-	columns := mat.NewDense(len(rest), len(of), nil)
-	for k, i := range of {
-		columns.SetCol(k, mat.Col(nil, i, root))
+// fromColumns is the spectrum from the columns themselves, with the digits that they have whatever
+// their scales and however nearly collinear they are.
+func (s *linearStats) fromColumns(of []int) spectrum {
+	columns := make([][]float64, 0, len(of)+1)
+	for _, i := range append(slices.Clone(of), s.node) {
+		columns = append(columns, mat.Col(nil, i, s.root()))
 	}
-	var svd mat.SVD
-	if !svd.Factorize(columns, mat.SVDThin) {
-		panic("dag: the singular values of a table were not found: it has a value that is not finite")
+	triangulate(columns)
+	rest := columns[len(of)][:len(of)+1] // the node along the parents, and last what is outside
+	out := spectrum{
+		rows: s.rows, outside: square(rest[len(of)]),
+		values: make([]float64, len(of)), squares: make([]float64, len(of)), signed: make([]float64, len(of)),
+		vectors: mat.NewDense(len(of), len(of), nil),
 	}
-	out := spectrum{rows: s.rows, values: svd.Values(nil), squares: make([]float64, len(of)), signed: make([]float64, len(of)), vectors: new(mat.Dense)}
-	svd.VTo(out.vectors)
-	var left mat.Dense
-	svd.UTo(&left)
-	least := rounding * float64(len(rest)) * out.values[0] // descending
-	for k, value := range out.values {
-		out.values[k] = 0
-		if value > least {
-			along := mat.Col(nil, k, &left)
-			size := floats.Dot(along, rest)
-			floats.AddScaled(rest, -size, along)
-			out.values[k], out.squares[k], out.signed[k] = square(value), square(size), size*value
+	rest = rest[:len(of)]
+	left := columns[:len(of)]
+	for k := range left {
+		left[k] = left[k][:len(of)]
+	}
+	for k, direction := range orthogonalize(left) {
+		for i, x := range direction.right {
+			out.vectors.Set(i, k, x)
 		}
+		if direction.size == 0 {
+			continue
+		}
+		along := floats.Dot(left[k], rest) / direction.size
+		floats.AddScaled(rest, -along/direction.size, left[k])
+		out.values[k], out.squares[k], out.signed[k] = square(direction.size), square(along), along*direction.size
 	}
-	out.outside = floats.Dot(rest, rest)
+	out.outside += floats.Dot(rest, rest) // along directions that the parents do not span
 	return out
 }
 

@@ -14,12 +14,16 @@ import (
 // of it scores better.
 func TestGreedyBIC(t *testing.T) {
 	d := chainData(t, 500, DataOptions{})
-	g := GreedyBIC(d, dgraph.FreeStructure(3))
+	p, err := NewProblem(d, ModelOptions{}, Constraints{})
+	require.NoError(t, err)
+	g, err := p.GreedyBIC(t.Context())
+	require.NoError(t, err)
 	require.True(t, dgraph.FromEdges(3, [2]int{0, 1}, [2]int{1, 2}).CPDAG().Equal(g.CPDAG()), g.Key())
 
-	s, err := d.NewStructure(Constraints{Forbid: []string{"a->b", "b->a"}, Require: []string{"a->c"}})
+	p, err = NewProblem(d, ModelOptions{}, Constraints{Forbid: []string{"a->b", "b->a"}, Require: []string{"a->c"}})
 	require.NoError(t, err)
-	g = GreedyBIC(d, s)
+	g, err = p.GreedyBIC(t.Context())
+	require.NoError(t, err)
 	require.False(t, g.Adjacent(0, 1))
 	require.True(t, g.Has(0, 2))
 }

@@ -130,3 +130,42 @@ func TestIntegralWithTwoModes(t *testing.T) {
 		require.InDelta(t, logsum.Of(logs), s.integrate(0, 1), 1e-6, "variance %g", variance)
 	}
 }
+
+// Columns that are copies of each other but for 1e-8, columns whose scales differ by 1e18, and both
+// together with 1e-6, keep the digits of their scores: against arithmetic with 300 bits, at noise scales from far below to
+// far above that of the residuals.
+func TestExactScoresKeepDigits(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows  int
+		scale Scaling
+		row   func(e [4]float64) []float64
+	}{
+		"near copies": {30, Standardize, func(e [4]float64) []float64 { return []float64{e[0], e[0] + 1e-8*e[1], e[0] + 1e-4*e[2], e[0] + e[3]} }},
+		"near sum": {30, Standardize, func(e [4]float64) []float64 {
+			return []float64{e[0], e[1], e[0] + e[1] + 1e-7*e[2], e[0] - e[1] + e[3]}
+		}},
+		"scales": {30, Center, func(e [4]float64) []float64 {
+			return []float64{1e9 * e[0], 1e-9 * (e[0] + e[1]), e[0] + e[2], 1e-3 * e[3]}
+		}},
+		"scales, few rows":   {6, Center, func(e [4]float64) []float64 { return []float64{1e9 * e[0], 1e-9 * e[1], e[2], e[3]} }},
+		"copies and scales":  {20, Center, func(e [4]float64) []float64 { return []float64{1e9 * e[0], e[0] + 1e-6*e[1], 1e-9 * e[2], e[0] + e[3]} }},
+		"common mean of 1e6": {25, Standardize, func(e [4]float64) []float64 { return []float64{1e6 + e[0], 1e6 + e[0] + 1e-3*e[1], e[2], e[3]} }},
+	} {
+		random := randomOf(77)
+		values := make([][]float64, test.rows)
+		for i := range values {
+			values[i] = test.row([4]float64{random.NormFloat64(), random.NormFloat64(), random.NormFloat64(), random.NormFloat64()})
+		}
+		d, err := NewData(tableOf(t, []string{"a", "b", "c", "d"}, values), DataOptions{Scaling: test.scale})
+		require.NoError(t, err)
+		for _, f := range dgraph.FreeStructure(4).Families() {
+			stats := newLinearStats(d, f.Node)
+			for _, factor := range []float64{1e-6, 1e-3, 0.1, 1, 10} {
+				sigma := factor * math.Exp(stats.logSD)
+				want := wideLogDensity(d, f, sigma, 1.3)
+				require.InDelta(t, want, stats.logEvidence(f.Parents, sigma, 1.3), 1e-8+1e-9*math.Abs(want),
+					"%s: node %d, parents %v, σ = %g sd", name, f.Node, f.Parents.List(), factor)
+			}
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// closedForm is what is known of the families of one node without any approximation.
+type closedForm interface {
+	// logEvidence is log p(x_j | x_pa), in nats; NaN where squares of the table overflow.
+	logEvidence(parents dgraph.Set) float64
+	// bic is the log likelihood at its maximum less ½ log n for each parameter, in nats.
+	bic(parents dgraph.Set) float64
+	// posterior returns a function that draws the parameters of a family, θ [D] as the layout of
+	// the problem has them and zero where not in use.
+	posterior(parents dgraph.Set) func(random *rand.Rand) []float64
+	// logJoint is log p(x_j, θ | x_pa).
+	logJoint(parents dgraph.Set, theta []float64) float64
+}
+
+// closedForm prepares the families of a node. Those of networks are those of linear mechanisms in
+// their place, which are a first guess.
+func (p *Problem) closedForm(node int) closedForm {
+	return linearForm{newLinearStats(p.Data, node), p.layout(), p.Model.PriorSD}
+}
+
+// checkClosedForm fails unless families have a closed form.
+func (p *Problem) checkClosedForm() error {
+	if !p.Model.Mechanism.closed() {
+		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear", p.Model.Mechanism)
+	}
+	return nil
+}
+
+// ExactScores are the log evidences of all families in closed form. An unknown noise scale of
+// linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
+// the number of families done.
+func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
+	if err := p.checkClosedForm(); err != nil {
+		return Scores{}, err
+	}
+	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
+	var form closedForm
+	for i, f := range p.Families {
+		if err := ctx.Err(); err != nil {
+			return Scores{}, fmt.Errorf("stopped after %d of %d families: %w", i, len(p.Families), err)
+		}
+		if i == 0 || p.Families[i-1].Node != f.Node {
+			form = p.closedForm(f.Node)
+		}
+		scores.LogEvidence[i] = form.logEvidence(f.Parents)
+		if err := p.checkScore(f, scores.LogEvidence[i]); err != nil {
+			return Scores{}, err
+		}
+		if progress != nil {
+			progress(i+1, len(p.Families))
+		}
+	}
+	return scores, nil
+}
+
+// checkScore fails for a log evidence that is not finite.
+func (p *Problem) checkScore(f dgraph.Family, score float64) error {
+	if math.IsNaN(score) || math.IsInf(score, 0) {
+		return fmt.Errorf("%s: the log evidence of %s is %g, want a finite number: squares of its values overflow; rescale the columns", p.Data.Path, p.familyName(f), score)
+	}
+	return nil
+}
+
+// exactParameters draws the parameters of families from their posterior.
+func (p *Problem) exactParameters(families []dgraph.Family, random *rand.Rand) parameterSource {
+	forms := make([]closedForm, p.Data.Nodes())
+	known := map[int]func(*rand.Rand) []float64{}
+	return func(family int) []float64 {
+		draw, ok := known[family]
+		if !ok {
+			f := families[family]
+			if forms[f.Node] == nil {
+				forms[f.Node] = p.closedForm(f.Node)
+			}
+			if len(known) == mostKept {
+				clear(known)
+			}
+			draw = forms[f.Node].posterior(f.Parents)
+			known[family] = draw
+		}
+		return draw(random)
+	}
+}
+
+// mostKept bounds the families whose posterior is kept for more draws: about 10 kB each. Chosen by
+// hand.
+const mostKept = 1 << 14
+
+// linearForm is the closed form of linear mechanisms.
+type linearForm struct {
+	stats   *linearStats
+	layout  layout
+	priorSD float64
+}
+
+func (l linearForm) logEvidence(parents dgraph.Set) float64 {
+	return l.stats.logEvidence(parents, l.layout.sigma, l.priorSD)
+}
+
+func (l linearForm) bic(parents dgraph.Set) float64 { return l.stats.bic(parents) }
+
+// posterior draws the weights given the noise, and an unknown noise scale from a fine grid.
+func (l linearForm) posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
+	own, of := l.stats.posterior(parents, l.layout.sigma, l.priorSD), parents.List()
+	return func(random *rand.Rand) []float64 {
+		theta := make([]float64, l.layout.dim())
+		logSigma, weights := own.draw(random)
+		for k, i := range of {
+			theta[i] = weights[k]
+		}
+		if l.layout.sigma == 0 {
+			theta[l.layout.weights()] = logSigma
+		}
+		return theta
+	}
+}
+
+func (l linearForm) logJoint(parents dgraph.Set, theta []float64) float64 {
+	return l.stats.logJoint(l.layout, dgraph.Family{Node: l.stats.node, Parents: parents}, theta, l.priorSD)
+}

@@ -1,0 +1,90 @@
+package dag
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// linearPosterior is the posterior of the parameters of a linear family.
+type linearPosterior struct {
+	spectrum
+	priorSD    float64
+	first      float64   // log σ of the first cell of a grid, or known
+	step       float64   // 0: known
+	cumulative []float64 // of the probabilities of cells
+}
+
+func (s *linearStats) posterior(parents dgraph.Set, sigma, priorSD float64) *linearPosterior {
+	out := &linearPosterior{spectrum: s.spectrum(parents), priorSD: priorSD, first: math.Log(sigma)}
+	if sigma > 0 {
+		return out
+	}
+	type cell struct{ logSigma, logDensity float64 }
+	var cells []cell
+	top := math.Inf(-1)
+	out.step = out.overNoise(s.logSD, priorSD, noiseCell, func(logSigma, logDensity float64) {
+		cells = append(cells, cell{logSigma, logDensity})
+		top = math.Max(top, logDensity)
+	})
+	slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.logSigma, b.logSigma) })
+	cells = slices.DeleteFunc(cells, func(c cell) bool { return !(c.logDensity > top-logsum.Negligible/2) })
+	out.first = cells[0].logSigma
+	total := 0.0
+	for _, c := range cells {
+		// Cells between two modes may be left out.
+		for float64(len(out.cumulative)) < math.Round((c.logSigma-out.first)/out.step) {
+			out.cumulative = append(out.cumulative, total)
+		}
+		total += math.Exp(c.logDensity - top)
+		out.cumulative = append(out.cumulative, total)
+	}
+	return out
+}
+
+// draw draws log σ and the weights of the parents.
+func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []float64) {
+	logSigma = p.first
+	if p.step > 0 {
+		logSigma += p.step * (float64(drawIndex(random, p.cumulative)) + random.Float64() - 0.5)
+	}
+	precision := math.Exp(-2 * logSigma)
+	weights = make([]float64, len(p.values))
+	for k, value := range p.values {
+		own := value*precision + 1/square(p.priorSD)
+		along := p.signed[k]*precision/own + random.NormFloat64()/math.Sqrt(own)
+		for i := range weights {
+			weights[i] += p.vectors.At(i, k) * along
+		}
+	}
+	return logSigma, weights
+}
+
+// logJoint is log p(x_j, θ | x_pa) of a linear family.
+func (s *linearStats) logJoint(l layout, f dgraph.Family, theta []float64, priorSD float64) float64 {
+	sum := 0.0
+	residual := mat.Col(nil, f.Node, s.root()) // not by sums of squares, which would cancel
+	for i := range f.Parents.Nodes() {
+		for row := range residual {
+			residual[row] -= theta[i] * s.root().At(row, i)
+		}
+		sum -= square(theta[i]/priorSD)/2 + math.Log(priorSD) + halfLog2Pi
+	}
+	logSigma := l.logSigma(theta)
+	sum -= floats.Dot(residual, residual)*math.Exp(-2*logSigma)/2 + float64(s.rows)*(logSigma+halfLog2Pi)
+	if l.sigma == 0 {
+		sum -= square((logSigma-s.logSD)/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
+	}
+	return sum
+}
+
+// noiseCell is the cell of the grid of log σ that draws come from, in units of overNoise: a uniform
+// draw within cells adds a part in 2,000 to a variance.
+const noiseCell = 0.1

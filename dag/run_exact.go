@@ -1,0 +1,76 @@
+package dag
+
+import (
+	gocontext "context"
+	"math"
+	"time"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// CheckExact fails for problems that RunExact cannot take.
+func (p *Problem) CheckExact() error {
+	if err := p.checkClosedForm(); err != nil {
+		return err
+	}
+	return p.listable(math.Inf(1))
+}
+
+// ExactConfig says how RunExact works. The zero value is usable but for Dir.
+type ExactConfig struct {
+	// Command is the name of the command in the result.
+	Command string
+	// Seed is the root of all randomness: of the graphs drawn, and of the draws of parameters.
+	Seed uint64
+	// Truth, if not nil, is compared with.
+	Truth *dgraph.Graph
+	// Dir is the run directory; it must exist.
+	Dir string
+	// Progress, if not nil, is called with the number of families scored, and Status with what
+	// comes after.
+	Progress func(done, total int)
+	Status   func(string)
+}
+
+// RunExact finds the posterior over graphs of mechanisms with a closed form by sums over all
+// graphs, and writes tables and pictures to the run directory. Edge probabilities are exact;
+// probabilities of single graphs are too, and those of classes are shares of draws.
+func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result, error) {
+	started := time.Now()
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	if err := problem.CheckExact(); err != nil {
+		return nil, err
+	}
+	if problem.Families == nil {
+		problem.Families = problem.Structure.Families()
+	}
+	scores, err := problem.ExactScores(ctx, cfg.Progress)
+	if err != nil {
+		return nil, err
+	}
+	posterior, err := NewPosterior(ctx, problem.Structure, scores, cfg.Status)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Status("drawing graphs")
+	graphs, err := posterior.Sample(ctx, stream.Rand(cfg.Seed, "graphs"), graphDraws)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Command: cfg.Command, Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
+	result.Certificate = exactCertificate(len(problem.Families))
+	if err := problem.fill(ctx, result, posterior, graphs, zeros(problem.Data.Nodes()), cfg.Truth); err != nil {
+		return nil, err
+	}
+	random := stream.Rand(cfg.Seed, "parameters")
+	source := problem.exactParameters(problem.Families, random)
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+		return nil, err
+	}
+	result.Seconds.Total = time.Since(started).Seconds()
+	return result, problem.write(result, cfg.Dir)
+}
