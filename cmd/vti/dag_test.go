@@ -190,7 +190,7 @@ func TestDagBadInput(t *testing.T) {
 		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
 		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --evidence closed"},
-		"steps without a flow":  {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
+		"steps without a flow":   {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
 		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
 		"steps for particles":    {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
 		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for linear"},
