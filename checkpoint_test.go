@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/modeldist"
 )
 
 func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
@@ -45,11 +47,7 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	posterior, err = vti.Fit(t.Context(), device, target, resumed)
 	require.NoError(t, err)
 	require.Equal(t, 60, posterior.Steps())
-	whole, err := os.ReadFile(cfg.Checkpoint)
-	require.NoError(t, err)
-	parts, err := os.ReadFile(resumed.Checkpoint)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(whole, parts), "the files differ")
+	requireSameFile(t, cfg.Checkpoint, resumed.Checkpoint)
 
 	loaded, err := vti.Load(device, target, cfg)
 	require.NoError(t, err)
@@ -58,6 +56,60 @@ func TestResumedRunEndsBitForBitWhereAnUninterruptedOneEnds(t *testing.T) {
 	b, _, _, err := posterior.Sample(10, "x")
 	require.NoError(t, err)
 	require.Equal(t, b, a)
+}
+
+// A run that dies between the checkpoints of CheckpointEvery goes on from the last one by time, and
+// neither that nor how many there were changes a bit of the end: for a table, a network and a q(m)
+// that learns by itself.
+func TestCheckpointsByTime(t *testing.T) {
+	target := newConjugate(20, 3)
+	all := trainedModels(t, target)
+	surrogate, err := modeldist.NewSurrogate(target.space.Cards(), modeldist.SurrogateConfig{Belief: modeldist.DiagonalBelief})
+	require.NoError(t, err)
+	all["surrogate"] = surrogate
+	for name, models := range all {
+		t.Run(name, func(t *testing.T) {
+			device := openDevice(t, gpu.CPU)
+			cfg := smallConfig()
+			cfg.Models, cfg.Steps, cfg.Batch, cfg.LogEvery, cfg.CheckpointInterval = models, 40, 64, 1, -1
+			whole := filepath.Join(t.TempDir(), "whole.vti")
+			cfg.Checkpoint = whole
+			_, err := vti.Fit(t.Context(), device, target, cfg)
+			require.NoError(t, err)
+
+			killed := filepath.Join(t.TempDir(), "killed.vti")
+			byTime := cfg
+			byTime.Checkpoint, byTime.CheckpointInterval = filepath.Join(t.TempDir(), "by time.vti"), time.Microsecond
+			byTime.Progress = func(info vti.Info) {
+				content, err := os.ReadFile(byTime.Checkpoint)
+				if info.Step == 30 && err == nil { // all that a run that is killed now leaves behind
+					require.NoError(t, os.WriteFile(killed, content, 0o644))
+				}
+			}
+			_, err = vti.Fit(t.Context(), device, target, byTime)
+			require.NoError(t, err)
+			requireSameFile(t, whole, byTime.Checkpoint)
+
+			info, err := vti.ReadCheckpointInfo(killed)
+			require.NoError(t, err)
+			require.Positive(t, info.Step)
+			require.Less(t, info.Step, 30)
+			resumed := cfg
+			resumed.Checkpoint, resumed.Resume = killed, true
+			_, err = vti.Fit(t.Context(), device, target, resumed)
+			require.NoError(t, err)
+			requireSameFile(t, whole, killed)
+		})
+	}
+}
+
+func requireSameFile(t *testing.T, want, got string) {
+	t.Helper()
+	a, err := os.ReadFile(want)
+	require.NoError(t, err)
+	b, err := os.ReadFile(got)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(a, b), "%s and %s differ", want, got)
 }
 
 func TestDamagedOrForeignCheckpointIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/internal/checkpoint"
 )
 
 // Context holds the variables of a fit by scope and name.
@@ -76,6 +77,10 @@ type Config struct {
 	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. The last step
 	// is always stored.
 	CheckpointEvery int
+	// CheckpointInterval is the longest time between checkpoints, whatever the steps: they are due
+	// after two seconds and then at intervals that double up to it. It changes no number. 0 stands
+	// for 30 s; a negative one leaves it at CheckpointEvery.
+	CheckpointInterval time.Duration
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool
 }
@@ -142,6 +147,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.StepsPerLaunch, 1)
 	setDefault(&c.LogEvery, 100)
 	setDefault(&c.CheckpointEvery, 500)
+	setDefault(&c.CheckpointInterval, checkpoint.DefaultInterval)
 	return c
 }
 

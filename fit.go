@@ -54,7 +54,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 				return t.posterior(), err
 			}
 		}
-		if t.saveAfter(t.step) {
+		if t.saveAfter(t.step) || t.schedule.Due() {
 			if err := t.save(); err != nil {
 				return t.posterior(), err
 			}

@@ -42,7 +42,7 @@ func TestLostDeviceLeavesTheLastCheckpoint(t *testing.T) {
 	for name, models := range trainedModels(t, target) {
 		cfg := smallConfig()
 		// looks after step 24
-		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, 1000, 0.6
+		cfg.Models, cfg.Steps, cfg.Batch, cfg.CheckpointEvery, cfg.CheckpointInterval, cfg.LogEvery, cfg.Tempering = models, 40, 64, 10, -1, 1000, 0.6
 		dir := t.TempDir()
 		cfg.Checkpoint = filepath.Join(dir, "whole.vti")
 		device, watched := watch(t)

@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/train"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/space"
@@ -19,9 +21,10 @@ import (
 // trainer takes the steps of a fit.
 type trainer struct {
 	*evaluator
-	config   Config          // defaults filled in
-	settings json.RawMessage // of the checkpoint
-	step     int             // steps taken
+	config   Config               // defaults filled in
+	settings json.RawMessage      // of the checkpoint
+	step     int                  // steps taken
+	schedule *checkpoint.Schedule // of checkpoints by time; nil without them
 
 	exec       *context.Exec        // one step
 	several    *context.Exec        // Config.StepsPerLaunch steps; nil if that is one
@@ -80,6 +83,9 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, target Target, cfg Co
 			return nil, err
 		}
 	}
+	if cfg.Checkpoint != "" && cfg.CheckpointInterval > 0 {
+		t.schedule = checkpoint.NewSchedule(cfg.CheckpointInterval)
+	}
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
@@ -94,12 +100,17 @@ func (t *trainer) save() error {
 	if t.config.Checkpoint == "" {
 		return nil
 	}
+	started := time.Now()
 	for _, l := range t.learners() {
 		if err := l.Store(l.ctx); err != nil {
 			return err
 		}
 	}
-	return WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, t.settings)
+	if err := WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, t.settings); err != nil {
+		return err
+	}
+	t.schedule.Wrote(time.Since(started))
+	return nil
 }
 
 // largestModel finds, site by site, the outcome that switches on most coordinates.

@@ -15,6 +15,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
 )
@@ -55,6 +56,7 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 		return nil, err
 	}
 	report := reporter{config: &t.config, started: started, since: started, step: t.step}
+	saving := checkpoint.NewSchedule(checkpoint.DefaultInterval)
 	for t.step < t.config.Steps {
 		if err := ctx.Err(); err != nil {
 			return t.Posterior, errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save())
@@ -70,10 +72,12 @@ func Fit(ctx gocontext.Context, device *gpu.Device, model *Model, data Values, c
 				return t.Posterior, err
 			}
 		}
-		if t.step == t.config.Steps || t.step%t.config.CheckpointEvery == 0 {
+		if t.step == t.config.Steps || t.step%t.config.CheckpointEvery == 0 || saving.Due() {
+			before := time.Now()
 			if err := t.save(); err != nil {
 				return t.Posterior, err
 			}
+			saving.Wrote(time.Since(before))
 		}
 	}
 	return t.Posterior, nil

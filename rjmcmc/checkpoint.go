@@ -47,41 +47,9 @@ func (s *sampler) settings() (json.RawMessage, error) {
 	})
 }
 
-// Times between checkpoints, chosen by hand.
-const (
-	// firstCheckpoint after the start, so that a short run that is killed loses little; the time
-	// between checkpoints doubles from there.
-	firstCheckpoint = 2 * time.Second
-	// savingShare bounds the share of the time that writing takes.
-	savingShare = 0.05
-)
-
-// saver decides when to write checkpoints; nil writes none.
-type saver struct {
-	next           time.Time
-	pause, longest time.Duration // time from one checkpoint to the next
-}
-
-func newSaver(cfg Config) *saver {
-	if cfg.Checkpoint == "" {
-		return nil
-	}
-	pause := min(firstCheckpoint, cfg.CheckpointEvery)
-	return &saver{next: time.Now().Add(pause), pause: pause, longest: cfg.CheckpointEvery}
-}
-
-// due reports whether a checkpoint is to be written now.
-func (s *saver) due() bool { return s != nil && !time.Now().Before(s.next) }
-
-// wrote is called with the time that writing has taken.
-func (s *saver) wrote(took time.Duration) {
-	s.pause = min(2*s.pause, s.longest)
-	s.next = time.Now().Add(max(s.pause, time.Duration(float64(took)/savingShare)))
-}
-
 // save writes the checkpoint if the configuration names one.
 func (s *sampler) save() error {
-	if s.saver == nil {
+	if s.cfg.Checkpoint == "" {
 		return nil
 	}
 	started := time.Now()
@@ -104,7 +72,7 @@ func (s *sampler) save() error {
 	if err != nil {
 		return fmt.Errorf("rjmcmc: %w", err)
 	}
-	s.saver.wrote(time.Since(started))
+	s.saver.Wrote(time.Since(started))
 	return nil
 }
 

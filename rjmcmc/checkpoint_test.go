@@ -108,20 +108,3 @@ func TestCheckpointsOfOtherRunsAreRefused(t *testing.T) {
 		assert.ErrorContains(t, resume(l, cfg), name)
 	}
 }
-
-// The first checkpoint comes after two seconds, later ones at twice the time of the one before up to
-// CheckpointEvery, and further apart where writing takes long.
-func TestTimesOfCheckpoints(t *testing.T) {
-	assert.False(t, newSaver(Config{}).due())
-	s := newSaver(Config{Checkpoint: "x", CheckpointEvery: 7 * time.Second})
-	assert.Equal(t, 2*time.Second, s.pause)
-	assert.False(t, s.due())
-	for _, want := range []time.Duration{4, 7, 7} {
-		s.wrote(time.Millisecond)
-		assert.InDelta(t, float64(want*time.Second), float64(time.Until(s.next)), 1e9)
-	}
-	s.wrote(10 * time.Second)
-	assert.InDelta(t, 200e9, float64(time.Until(s.next)), 1e9)
-	s.next = time.Now()
-	assert.True(t, s.due())
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/space"
 )
 
@@ -23,7 +24,7 @@ const (
 	DefaultWalks     = 1
 	DefaultJoints    = 1
 
-	DefaultCheckpointEvery = 30 * time.Second
+	DefaultCheckpointEvery = checkpoint.DefaultInterval
 )
 
 // Config says how long and how to sample. The zero value is ready for small problems.

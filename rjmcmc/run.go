@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/gomlx/gomlx/backends"
+
+	"github.com/transdim/vti/internal/checkpoint"
 )
 
 // Run samples the target. The backend evaluates its graphs.
@@ -61,7 +63,9 @@ func (s *sampler) run(ctx context.Context) (*Result, error) {
 
 // begin takes the state from a checkpoint or draws starting points.
 func (s *sampler) begin() error {
-	s.saver = newSaver(s.cfg)
+	if s.cfg.Checkpoint != "" {
+		s.saver = checkpoint.NewSchedule(s.cfg.CheckpointEvery)
+	}
 	if s.cfg.Resume {
 		return s.restore()
 	}
@@ -85,7 +89,7 @@ func (s *sampler) moves(ctx context.Context, total int) error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(fmt.Errorf("rjmcmc: stopped in iteration %d of %d: %w", s.iteration, total, err), s.save())
 		}
-		if s.saver.due() {
+		if s.saver.Due() {
 			if err := s.save(); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomlx/gomlx/backends"
 
+	"github.com/transdim/vti/internal/checkpoint"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 )
@@ -51,11 +52,11 @@ type sampler struct {
 	weights []float64 // by which items are proposed; nil for those of the space
 	info    Info
 
-	iteration int     // in progress, from 1
-	made      int     // moves of it that are made
-	result    *Result // nil during burn-in
-	enough    bool    // whether Config.Enough has ended the run
-	saver     *saver
+	iteration int                  // in progress, from 1
+	made      int                  // moves of it that are made
+	result    *Result              // nil during burn-in
+	enough    bool                 // whether Config.Enough has ended the run
+	saver     *checkpoint.Schedule // nil without a file
 }
 
 func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, error) {

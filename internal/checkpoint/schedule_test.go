@@ -1,0 +1,28 @@
+package checkpoint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The first checkpoint comes after two seconds, later ones at twice the time of the one before up to
+// the longest, and further apart where writing takes long.
+func TestSchedule(t *testing.T) {
+	var never *Schedule
+	never.Wrote(time.Second)
+	assert.False(t, never.Due())
+	s := NewSchedule(7 * time.Second)
+	assert.Equal(t, 2*time.Second, s.pause)
+	assert.False(t, s.Due())
+	for _, want := range []time.Duration{4, 7, 7} {
+		s.Wrote(time.Millisecond)
+		assert.InDelta(t, float64(want*time.Second), float64(time.Until(s.next)), 1e9)
+	}
+	s.Wrote(10 * time.Second)
+	assert.InDelta(t, 200e9, float64(time.Until(s.next)), 1e9)
+	s.next = time.Now()
+	assert.True(t, s.Due())
+	assert.Less(t, time.Until(NewSchedule(time.Second).next), 1001*time.Millisecond)
+}
