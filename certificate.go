@@ -53,6 +53,9 @@ type Certificate struct {
 	// Basis is what the numbers rest on. Those of an exact sum have no errors, and no k̂: KHat is
 	// NaN.
 	Basis Basis
+	// Confirmed reports that two methods which know nothing of each other, weights and tempered
+	// chains, agree within their errors on evidences, probabilities, means and standard deviations.
+	Confirmed bool
 	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
 	// rests on weights. KHat is then NaN, and ESS that of the quantity the chains know least about.
 	RHat float64

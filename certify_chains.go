@@ -3,6 +3,7 @@ package vti
 import (
 	"context"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -29,12 +30,15 @@ const (
 
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their
 // evidence comes from the ladder of temperatures.
-func certifyByChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
 	settings, err := chainConfig(e, "certify/chains")
 	if err != nil {
 		return nil, err
 	}
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
+	if settings.Starts, err = checkingStarts(e, weights); err != nil {
+		return nil, err
+	}
 	settings.BurnIn, settings.Iterations = min(checkBurnIn, iterations), iterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		worst := worstOf(e.target.Space(), chains)
@@ -78,6 +82,54 @@ func certifyByChains(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cer
 	return c, c.conclude(e)
 }
 
+// checkingStarts are models of four kinds in which the chains that check a certificate start, in
+// equal parts: the most probable ones by weights, draws of q(m), the smallest and largest of all
+// that the prior allows among these and among uniform draws, and models from small to large. Chains
+// that start in one way can agree on one mode and miss all others.
+func checkingStarts(e *evaluator, weights *Certificate) ([][]int32, error) {
+	random := e.random("certify/starts")
+	drawn, err := e.drawCodes(random)
+	if err != nil {
+		return nil, err
+	}
+	_, sites, _ := e.sizes()
+	ofQ := rowsOf(drawn, sites)
+	best := codesOf(weights.Models[:min(len(weights.Models), chainCount/4)])
+	bySize := append(codesOf(weights.Models), ofQ...)
+	if _, lists := e.target.Space().(lister); !lists { // most sets of sites are no list
+		for range chainCount {
+			code := make([]int32, sites)
+			for site, card := range e.target.Space().Cards() {
+				code[site] = int32(random.IntN(card))
+			}
+			bySize = append(bySize, code)
+		}
+	}
+	logPrior, err := e.logPrior(bySize)
+	if err != nil {
+		return nil, err
+	}
+	possible := bySize[:0:0]
+	for i, code := range bySize {
+		if !math.IsInf(logPrior[i], -1) {
+			possible = append(possible, code)
+		}
+	}
+	_, members := outcomesOf(e.target.Space())
+	slices.SortStableFunc(possible, func(a, b []int32) int { return len(members(a)) - len(members(b)) })
+	var starts [][]int32
+	for k := range chainCount / 4 {
+		starts = append(starts, best[k%len(best)], ofQ[k%len(ofQ)])
+		if end := min(k/2, len(possible)-1); k%2 == 0 {
+			starts = append(starts, possible[end])
+		} else {
+			starts = append(starts, possible[len(possible)-1-end])
+		}
+		starts = append(starts, possible[k*(len(possible)-1)/(chainCount/4)])
+	}
+	return starts, nil
+}
+
 // worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
 // of every outcome that is neither rare nor nearly certain.
 func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
@@ -108,55 +160,6 @@ func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
 		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
 	}
 	return worst
-}
-
-// check weighs a certificate against tempered chains and returns the one to believe. Weights that
-// chains confirm stay, since they are the more precise; weights that claim trust without being
-// confirmed lose it.
-func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
-	chains, err := certifyByChains(ctx, e, cfg)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		weights.lower(Doubtful, "chains could not check it: %v", err)
-		return weights, nil
-	}
-	switch {
-	case weights.Verdict == Trusted && chains.Verdict == Trusted && agree(e.target.Space(), weights, chains):
-		return weights, nil
-	case weights.Verdict == Trusted && chains.Verdict != Trusted:
-		weights.lower(Doubtful, "tempered chains did not confirm it: %s", chains.Reasons[0])
-		return weights, nil
-	case weights.Verdict > chains.Verdict:
-		return weights, nil
-	}
-	chains.adopt(weights)
-	return chains, nil
-}
-
-// Agreement of two certificates: differences of up to agreeingErrors of their standard errors, and
-// a little for what these leave out.
-const (
-	agreeingErrors   = 4
-	agreeingEvidence = 0.03 // nats
-	agreeingOutcome  = 0.01
-)
-
-// agree compares log evidences and the probabilities of all outcomes.
-func agree(sp space.Space, a, b *Certificate) bool {
-	if !(math.Abs(a.LogEvidence-b.LogEvidence) <= agreeingEvidence+agreeingErrors*math.Hypot(a.LogEvidenceSE, b.LogEvidenceSE)) {
-		return false
-	}
-	n, members := outcomesOf(sp)
-	ofA, seA := a.Frequencies(n, members)
-	ofB, seB := b.Frequencies(n, members)
-	for i := range ofA {
-		if !(math.Abs(ofA[i]-ofB[i]) <= agreeingOutcome+agreeingErrors*math.Hypot(seA[i], seB[i])) {
-			return false
-		}
-	}
-	return true
 }
 
 // adopt lists models that only the other certificate has, as far as it has evidences for them, with

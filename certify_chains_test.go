@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -66,7 +67,7 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Less(t, inclusion, 5.0)
 	require.Less(t, certificate.LogEvidenceSE, 0.1)
 	require.InDelta(t, 1, sum(certificate.Sample.Weight), 1e-9)
-	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.Equal(t, vti.Doubtful, certificate.Verdict, "chains alone do not earn trust")
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
@@ -121,4 +122,52 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	require.InDelta(t, 0.5, half, 4*se)
 	require.Less(t, se, 0.05)
 	require.InDelta(t, 0, checked.LogEvidence, 4*checked.LogEvidenceSE)
+}
+
+// What weights and chains show together: chains that have missed what weights found are not
+// believed, however well they mix, and chains alone do not earn trust.
+func TestConclusion(t *testing.T) {
+	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
+	require.NoError(t, err)
+	certificate := func(verdict vti.Verdict, evidence, se, p float64) *vti.Certificate {
+		c := &vti.Certificate{Verdict: verdict, Complete: true, LogEvidence: evidence, LogEvidenceSE: se}
+		if verdict != vti.Trusted {
+			c.Reasons = []string{"a reason"}
+		}
+		for outcome, share := range []float64{1 - p, p} {
+			if share > 0 {
+				c.Models = append(c.Models, vti.ModelEstimate{Code: []int32{int32(outcome)}, Certified: share, LogEvidenceSE: se})
+				c.Sample.Codes = append(c.Sample.Codes, []int32{int32(outcome)})
+				c.Sample.Weight = append(c.Sample.Weight, share)
+			}
+		}
+		c.Sample.Theta = mat.NewDense(len(c.Sample.Codes), 1, nil)
+		return c
+	}
+	for _, test := range []struct {
+		name            string
+		weights, chains *vti.Certificate
+		byChains        bool
+		want            vti.Verdict
+		reason          string
+	}{
+		{"agree", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), false, vti.Trusted, ""},
+		{"agree, weights less reliable", certificate(vti.Doubtful, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Trusted, ""},
+		{"weights failed", certificate(vti.Failed, 0, 0.1, 0.5), certificate(vti.Trusted, 0.01, 0.01, 0.5), true, vti.Doubtful, "a reason"},
+		{"less evidence", certificate(vti.Doubtful, 0, 0.01, 0.5), certificate(vti.Trusted, -0.4, 0.01, 0.5), false, vti.Doubtful, "0.4 nats less"},
+		{"more evidence", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Trusted, 0.4, 0.01, 0.5), true, vti.Doubtful, "log evidences differ by 0.4"},
+		{"never visited", certificate(vti.Doubtful, 0, 0.01, 0.9), certificate(vti.Trusted, 0, 0.01, 0), false, vti.Doubtful, "never visited model [1]"},
+		{"other probabilities", certificate(vti.Trusted, 0, 0.001, 0.5), certificate(vti.Trusted, 0, 0.001, 0.6), true, vti.Doubtful, "probabilities of an outcome differ by 0.1"},
+		{"chains not mixed", certificate(vti.Trusted, 0, 0.01, 0.5), certificate(vti.Doubtful, 0, 0.01, 0.6), false, vti.Doubtful, "did not confirm"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := vti.Conclusion(sp, test.weights, test.chains)
+			require.Same(t, map[bool]*vti.Certificate{false: test.weights, true: test.chains}[test.byChains], got)
+			require.Equal(t, test.want, got.Verdict)
+			require.Equal(t, test.want == vti.Trusted, got.Confirmed)
+			if test.reason != "" {
+				require.Contains(t, got.Reasons[len(got.Reasons)-1], test.reason)
+			}
+		})
+	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// certifyEach estimates the evidence of every model: as many draws of all of them, then rounds
-// that give each model draws in proportion to its probability times the relative spread of its weights
+// certifyEach estimates the evidence of every model: as many draws of all of them, then rounds that
+// give each model draws in proportion to its probability times the relative spread of its weights
 // (Neyman allocation), which minimises the error of the probabilities.
 func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	codes := allCodes(e.target.Space())

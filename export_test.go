@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/transdim/vti/space"
 )
 
 // What the tests need of the inside.
@@ -75,4 +77,16 @@ func (p *Posterior) VariableValues() map[string]any {
 // Systematic is what shares draws among models.
 func Systematic(weights []float64, n int, random *rand.Rand) []int {
 	return systematic(weights, n, random)
+}
+
+// MomentsOf are the mean and standard deviation of a coordinate where it is in the model, each with
+// its standard error.
+func MomentsOf(s *WeightedSample, sp space.RowMasker, coordinate int) (mean, meanSE, sd, sdSE float64) {
+	m := s.moments(sp)[coordinate]
+	return m.mean, m.meanSE, m.sd, m.sdSE
+}
+
+// Conclusion is what certificates by weights and by chains show together.
+func Conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
+	return conclusion(sp, weights, chains)
 }

@@ -1,0 +1,134 @@
+package vti
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/space"
+)
+
+// Agreement of two certificates: differences of up to agreeingErrors of their standard errors, and
+// a little for what these leave out. Chosen by hand: the first makes a false alarm in one of 16,000
+// comparisons, the others are below what a reader of the answer could care for.
+const (
+	agreeingErrors   = 4
+	agreeingEvidence = 0.03 // nats
+	agreeingOutcome  = 0.01
+	agreeingMean     = 0.05 // posterior standard deviations
+	agreeingSD       = 0.1  // of a standard deviation
+	// comparedInclusion is the probability of being in the model from which on the mean and
+	// standard deviation of a coordinate are compared.
+	comparedInclusion = 0.05
+	// favoured is the probability from which on chains that never visit a model have missed it.
+	favoured = 0.02
+)
+
+// check compares a certificate by weights with tempered chains, which know nothing of q, and
+// returns the one to believe. Two methods that agree earn trust for the more precise of them.
+// Chains alone never do: that they mix shows only that they mix among the models that they have
+// found.
+func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
+	chains, err := certifyByChains(ctx, e, weights, cfg)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		weights.lower(Doubtful, "chains could not check it: %v", err)
+		return weights, nil
+	}
+	return conclusion(e.target.Space(), weights, chains), nil
+}
+
+// conclusion is what weights and chains together show.
+func conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
+	if missed := missedByChains(weights, chains); missed != "" {
+		weights.lower(Doubtful, "tempered chains could not check it: %s", missed)
+		return weights
+	}
+	difference := disagreement(sp, weights, chains)
+	switch {
+	case difference == "" && weights.Verdict == Trusted && chains.Verdict == Trusted:
+		weights.Confirmed = true
+		return weights
+	case difference == "" && weights.Verdict == Doubtful && chains.Verdict == Trusted:
+		chains.Confirmed = true
+		chains.adopt(weights)
+		return chains
+	case weights.Verdict == Trusted && chains.Verdict != Trusted:
+		weights.lower(Doubtful, "tempered chains did not confirm it: %s", chains.Reasons[0])
+		return weights
+	case weights.Verdict > chains.Verdict:
+		return weights
+	}
+	if chains.Verdict == Trusted {
+		why := "weights were not good enough to confirm the chains: "
+		if weights.Verdict == Trusted {
+			why += difference
+		} else {
+			why += weights.Reasons[0]
+		}
+		chains.lower(Doubtful, "%s", why)
+	}
+	chains.adopt(weights)
+	return chains
+}
+
+// missedByChains says what chains have missed of what weights found, or is empty. Weights that are
+// not reliable find too little evidence, rarely too much: more of it than the chains have is
+// theirs.
+func missedByChains(weights, chains *Certificate) string {
+	margin := agreeingEvidence + agreeingErrors*math.Hypot(weights.LogEvidenceSE, chains.LogEvidenceSE)
+	if less := weights.LogEvidence - chains.LogEvidence; less > margin {
+		return fmt.Sprintf("they found %.2g nats less evidence than the weights", less)
+	}
+	visited := map[string]bool{}
+	for _, model := range chains.Models {
+		visited[codeKey(model.Code)] = true
+	}
+	for _, model := range weights.Models {
+		byWeights := model.Certified > favoured+agreeingErrors*model.SE
+		byQ := model.Q > favoured && model.KHat > psis.Reliable // weights do not know better
+		if (byWeights || byQ && weights.Complete) && !visited[codeKey(model.Code)] {
+			return fmt.Sprintf("they never visited model %v, of probability %.2g by weights and %.2g by q", model.Code, model.Certified, model.Q)
+		}
+	}
+	return ""
+}
+
+// disagreement says in what two certificates differ beyond their errors, or is empty: log
+// evidences, the probabilities of all outcomes, and the mean and standard deviation of every
+// coordinate given that it is in the model.
+func disagreement(sp space.Space, a, b *Certificate) string {
+	if difference := math.Abs(a.LogEvidence - b.LogEvidence); !(difference <= agreeingEvidence+agreeingErrors*math.Hypot(a.LogEvidenceSE, b.LogEvidenceSE)) {
+		return fmt.Sprintf("log evidences differ by %.2g", difference)
+	}
+	n, members := outcomesOf(sp)
+	ofA, seA := a.Frequencies(n, members)
+	ofB, seB := b.Frequencies(n, members)
+	for i := range ofA {
+		if difference := math.Abs(ofA[i] - ofB[i]); !(difference <= agreeingOutcome+agreeingErrors*math.Hypot(seA[i], seB[i])) {
+			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)
+		}
+	}
+	masker, ok := sp.(space.RowMasker)
+	if !ok {
+		return ""
+	}
+	all := b.Sample.moments(masker)
+	for j, momentsA := range a.Sample.moments(masker) {
+		momentsB := all[j]
+		if math.Min(momentsA.inclusion, momentsB.inclusion) < comparedInclusion || momentsB.sd == 0 {
+			continue
+		}
+		if difference := math.Abs(momentsA.mean-momentsB.mean) / momentsB.sd; !(difference <= agreeingMean+agreeingErrors*math.Hypot(momentsA.meanSE, momentsB.meanSE)/momentsB.sd) {
+			return fmt.Sprintf("the means of coordinate %d differ by %.2g standard deviations", j, difference)
+		}
+		ratio := momentsA.sd / momentsB.sd
+		if !(math.Abs(ratio-1) <= agreeingSD+agreeingErrors*math.Hypot(momentsA.sdSE, momentsB.sdSE)/momentsB.sd) {
+			return fmt.Sprintf("the standard deviations of coordinate %d have ratio %.2g", j, ratio)
+		}
+	}
+	return ""
+}
