@@ -1,0 +1,68 @@
+package vti_test
+
+import (
+	"math"
+	"os"
+	"regexp"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
+)
+
+// operations are those that docs/library.md recommends for a Target, each applied to two
+// parameters a and b and reduced to a number that must be sum.
+var operations = map[string]struct {
+	apply func(theta *Node) *Node // [1,2]
+	sum   float64                 // at θ = (0.5, 2)
+}{
+	"ConstAsDType":      {func(x *Node) *Node { return Mul(x, ConstAsDType(x.Graph(), x.DType(), [][]float64{{2, 1}})) }, 3},
+	"Where":             {func(x *Node) *Node { return Where(GreaterThan(x, OnesLike(x)), x, ZerosLike(x)) }, 2},
+	"ZerosLike":         {func(x *Node) *Node { return Add(x, ZerosLike(x)) }, 2.5},
+	"MatMul":            {func(x *Node) *Node { return MatMul(x, ConstAsDType(x.Graph(), x.DType(), [][]float64{{1, 0}, {3, 1}})) }, 8.5},
+	"space.TakeColumns": {func(x *Node) *Node { return space.TakeColumns(x, []int32{0}) }, 0.5},
+	"Squeeze":           {func(x *Node) *Node { return Squeeze(space.TakeColumns(x, []int32{1}), -1) }, 2},
+	"Add":               {func(x *Node) *Node { return Div(Mul(Add(x, x), Sub(x, OnesLike(x))), x) }, 1},
+	"AddScalar":         {func(x *Node) *Node { return MulScalar(AddScalar(x, 1), 2) }, 9},
+	"Square":            {func(x *Node) *Node { return Abs(Neg(Sqrt(Square(x)))) }, 2.5},
+	"Exp":               {func(x *Node) *Node { return Add(Exp(x), Add(Log(x), Log1P(x))) }, math.Exp(0.5) + math.Exp(2) + math.Log(1.5) + math.Log(3)},
+	"Softplus":          {func(x *Node) *Node { return Softplus(x) }, math.Log1p(math.Exp(0.5)) + math.Log1p(math.Exp(2))},
+	"LogAddExp":         {func(x *Node) *Node { return LogAddExp(x, ZerosLike(x)) }, math.Log1p(math.Exp(0.5)) + math.Log1p(math.Exp(2))},
+	"ReduceSum":         {func(x *Node) *Node { return ReduceSum(x, -1) }, 2.5},
+	"ConvertDType":      {func(x *Node) *Node { return ConvertDType(GreaterThan(x, OnesLike(x)), x.DType()) }, 1},
+}
+
+// The table of the page lists exactly these operations.
+func TestLibraryListsItsOperations(t *testing.T) {
+	page, err := os.ReadFile("docs/library.md")
+	require.NoError(t, err)
+	listed := regexp.MustCompile("(?m)^\\| `((?:space\\.)?[A-Z]\\w*)` \\|").FindAllStringSubmatch(string(page), -1)
+	require.Len(t, listed, len(operations))
+	for _, row := range listed {
+		require.Contains(t, operations, row[1])
+	}
+}
+
+// Each of them has a value and a finite derivative, on the default device and on the reference.
+func TestLibraryOperationsRunEverywhere(t *testing.T) {
+	for _, kind := range []gpu.Kind{gpu.CPU, gpu.Reference} {
+		device, err := gpu.Open(kind)
+		require.NoError(t, err)
+		for name, operation := range operations {
+			exec, err := NewExec(device.Backend(), func(theta *Node) []*Node {
+				sum := ReduceAllSum(operation.apply(theta))
+				return []*Node{sum, ReduceAllSum(Gradient(Add(sum, ReduceAllSum(theta)), theta)[0])}
+			})
+			require.NoError(t, err, name)
+			outputs, err := exec.Exec([][]float64{{0.5, 2}})
+			require.NoError(t, err, name)
+			require.InDeltaf(t, operation.sum, outputs[0].Value(), 1e-12, "%s on %v", name, kind)
+			slope := outputs[1].Value().(float64)
+			require.Falsef(t, math.IsNaN(slope) || math.IsInf(slope, 0), "%s on %v: derivative %v", name, kind, slope)
+		}
+		device.Close()
+	}
+}
