@@ -292,19 +292,6 @@ func (c *Certificate) judge() {
 	c.Verdict, c.Reasons = j.Verdict, j.Reasons
 }
 
-// JudgeWeights says how far an evidence from importance weights can be believed, and why not
-// further: for a posterior without models, by the limits of Certificate. kHat is the Pareto shape
-// of the weights, ess their effective number among draws, of which nonFinite had a density that was
-// not finite, and logEvidenceSE the standard error of the log evidence in nats.
-func JudgeWeights(kHat, ess float64, draws, nonFinite int, logEvidenceSE float64) (Verdict, []string) {
-	j := verdict.New()
-	j.Weights(kHat)
-	j.Size(ess, draws)
-	j.Evidence(logEvidenceSE)
-	j.NonFinite(nonFinite, draws)
-	return j.Verdict, j.Reasons
-}
-
 // setQ fills in q(m) of the models.
 func (c *Certificate) setQ(logModel []float64) {
 	for i, value := range logModel {

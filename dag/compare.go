@@ -84,7 +84,7 @@ func (c *Comparison) Write(dir string) error {
 func (r *StoredRun) summary() compare.Run {
 	s := compare.Run{RunDir: r.Dir, Command: r.Record.Command, Seed: r.Record.Seed}
 	if r.Result.Certificate != nil {
-		s.Verdict = r.Result.Certificate.Verdict.String()
+		s.Verdict = &r.Result.Certificate.Verdict
 	}
 	return s
 }

@@ -1,8 +1,6 @@
 package dag
 
 import (
-	"path/filepath"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti"
@@ -10,11 +8,12 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
-	rundir.Header
+	run.Header
 	Truth            string        `json:"truth,omitempty"` // absolute path of the adjacency matrix
 	TruthFingerprint string        `json:"truth_fingerprint,omitempty"`
 	Columns          DataOptions   `json:"columns"`
@@ -42,17 +41,11 @@ type Record struct {
 
 // Write stores the record in a run directory.
 func (r *Record) Write(dir string) error {
-	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), r)
+	return run.WriteRecord(dir, r)
 }
 
 // ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) {
-	var record Record
-	if err := rundir.ReadRecord(dir, &record); err != nil {
-		return nil, err
-	}
-	return &record, nil
-}
+func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
 // Problem reads the table, and the truth if there is one. A record that has fingerprints insists on
 // them: the files must not have changed since the run began. One that has none gets them.

@@ -6,6 +6,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/run"
 )
 
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that
@@ -47,11 +48,7 @@ type DataSummary struct {
 }
 
 // Seconds are wall-clock times.
-type Seconds struct {
-	Train   float64 `json:"train"`
-	Certify float64 `json:"certify"`
-	Total   float64 `json:"total"`
-}
+type Seconds = run.Seconds
 
 // Edge is what is known of a pair of nodes.
 type Edge struct {

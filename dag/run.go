@@ -2,18 +2,14 @@ package dag
 
 import (
 	gocontext "context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/atomicfile"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // RunConfig says how Run works.
@@ -40,7 +36,7 @@ type RunConfig struct {
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if cfg.Draws == 0 {
 		cfg.Draws = defaultDraws
 		if problem.Model.Mechanism == MLP {
@@ -51,22 +47,20 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		cfg.Status = func(string) {}
 	}
 	fit := problem.Training(cfg.Fit)
-	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
-	target := newFamilyTarget(problem)
-	rows, err := startTrace(&fit, cfg.Dir)
+	training, err := run.StartTraining(cfg.Dir, fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var traceErr error
-	fit.Progress = traced(rows, fit.Progress, &traceErr)
+	fit = training.Configure(fit, 0)
+	target := newFamilyTarget(problem)
 	if target.anchors, err = problem.anchorsOf(ctx, device, target, fit, cfg); err != nil {
-		return nil, errors.Join(err, rows.Close())
+		return nil, training.End(err)
 	}
 	trained, err := problem.fitFamilies(ctx, device, target, fit)
-	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	fitted := time.Now()
+	clock.Trained()
 	found, posterior, err := problem.weigh(ctx, trained, target, cfg.Draws, cfg.Anneal, cfg.Status)
 	if err != nil {
 		return nil, err
@@ -77,7 +71,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
 	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
 	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
 		return nil, err
@@ -87,7 +81,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
-	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
 }
 
@@ -110,39 +104,4 @@ func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *f
 		return nil, err
 	}
 	return a, a.write(path)
-}
-
-// traced adds every report to a trace before report, if not nil, hears of it. Errors are joined to
-// failed.
-func traced(rows *rundir.Trace, report func(vti.Info), failed *error) func(vti.Info) {
-	return func(info vti.Info) {
-		*failed = errors.Join(*failed, rows.Add(rundir.Report{
-			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
-			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		}))
-		if report != nil {
-			report(info)
-		}
-	}
-}
-
-// startTrace opens the trace of a run, and of a run that is resumed continues it. A run that was
-// stopped before its first checkpoint starts again.
-func startTrace(fit *vti.Config, dir string) (*rundir.Trace, error) {
-	lastStep := 0
-	if fit.Resume {
-		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			fit.Resume = false
-		case err != nil:
-			return nil, err
-		default:
-			lastStep = info.Step
-		}
-	}
-	if err := atomicfile.Sweep(dir); err != nil {
-		return nil, err
-	}
-	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
 }

@@ -3,11 +3,11 @@ package dag
 import (
 	gocontext "context"
 	"math"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // CheckExact fails for problems that RunExact cannot take.
@@ -38,7 +38,7 @@ type ExactConfig struct {
 // graphs, and writes tables and pictures to the run directory. Edge probabilities are exact;
 // probabilities of single graphs are too, and those of classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}
@@ -71,6 +71,6 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
 }

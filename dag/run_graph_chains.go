@@ -3,11 +3,11 @@ package dag
 import (
 	gocontext "context"
 	"math"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // GraphChainsConfig says how RunGraphChains works.
@@ -25,7 +25,7 @@ type GraphChainsConfig struct {
 // whatever the number of nodes, and writes tables and pictures to the run directory. The parameters
 // of mechanisms are drawn from closed forms given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConfig) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}
@@ -57,7 +57,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, own, random); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
 }
 

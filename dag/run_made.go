@@ -2,19 +2,16 @@ package dag
 
 import (
 	gocontext "context"
-	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/run"
 )
 
 // CheckMade fails for problems that RunMade cannot take.
@@ -99,7 +96,7 @@ type madeTarget struct {
 // draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates
 // start from. Files are those of [Run].
 func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if err := problem.CheckMade(); err != nil {
 		return nil, err
 	}
@@ -115,18 +112,15 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err != nil {
 		return nil, err
 	}
-	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
-	rows, err := startTrace(&fit, cfg.Dir)
+	training, err := run.StartTraining(cfg.Dir, fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var traceErr error
-	fit.Progress = traced(rows, cfg.Fit.Progress, &traceErr)
-	trained, err := vti.Fit(ctx, device, target, fit)
-	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+	trained, err := vti.Fit(ctx, device, target, training.Configure(fit, 0))
+	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	fitted := time.Now()
+	clock.Trained()
 	told := 0
 	certificate, err := trained.Certify(ctx, vti.CertifyConfig{Draws: cfg.Draws, Progress: func(done, total int) {
 		if tenths := 10 * done / total; tenths > told {
@@ -137,7 +131,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(rows.Loss), RunDir: cfg.Dir}
+	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
 	result.LogEvidence, result.LogEvidenceSE = Number(certificate.LogEvidence+problem.LogJacobian()), Number(certificate.LogEvidenceSE)
 	summary, err := graphs.summarise(certificate)
 	if err != nil {
@@ -159,7 +153,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, sample, random); err != nil {
 		return nil, err
 	}
-	result.Seconds = Seconds{Train: fitted.Sub(started).Seconds(), Certify: time.Since(fitted).Seconds(), Total: time.Since(started).Seconds()}
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
 }
 

@@ -6,13 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
 )
 
 // ParticlesConfig says how RunParticles works.
@@ -41,7 +41,7 @@ const (
 // output layer being integrated out, and graphs are summed over. It writes tables and pictures to
 // the run directory.
 func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}
@@ -79,7 +79,7 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
 }
 

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/run"
 )
 
 // CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
@@ -56,7 +56,7 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 // MCMC, without any use of the structure that the other methods rest on: a check of them, for few
 // nodes.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if err := problem.CheckReversibleJump(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	if err := problem.describe(ctx, result, dir, posterior, source, own.thin(fileDraws), random); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	return result, problem.write(result, dir)
 }
 

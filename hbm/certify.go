@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // CertifyConfig says how a fit is certified. The zero value is a good default.
@@ -92,7 +93,12 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	for i := range certificate.Weight {
 		certificate.Weight[i] /= sum
 	}
-	certificate.Verdict, certificate.Reasons = vti.JudgeWeights(smoothed.K, smoothed.ESS, cfg.Draws, smoothed.NonFinite, smoothed.LogMeanSE)
+	j := verdict.New()
+	j.Weights(smoothed.K)
+	j.Size(smoothed.ESS, cfg.Draws)
+	j.Evidence(smoothed.LogMeanSE)
+	j.NonFinite(smoothed.NonFinite, cfg.Draws)
+	certificate.Verdict, certificate.Reasons = j.Verdict, j.Reasons
 	return certificate, nil
 }
 

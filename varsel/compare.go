@@ -57,9 +57,9 @@ func summary(run *StoredRun) compare.Run {
 	s := compare.Run{RunDir: run.Dir, Command: run.Record.Command, Seed: run.Record.Seed}
 	switch {
 	case run.Result.Certificate != nil:
-		s.Verdict = run.Result.Certificate.Verdict.String()
+		s.Verdict = &run.Result.Certificate.Verdict
 	case run.Result.Diagnostics != nil:
-		s.Verdict = run.Result.Diagnostics.Verdict.String()
+		s.Verdict = &run.Result.Diagnostics.Verdict
 	}
 	return s
 }

@@ -1,20 +1,18 @@
 package varsel
 
 import (
-	"path/filepath"
-
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // RecordFile is the name of the record in a run directory.
-const RecordFile = rundir.RecordFile
+const RecordFile = run.RecordFile
 
 // Record is everything that a run was asked for, with what is needed to repeat or continue it.
 type Record struct {
-	rundir.Header
+	run.Header
 	Design    DesignOptions    `json:"design"`
 	Model     ModelOptions     `json:"model"`
 	Flow      cosmic.Config    `json:"flow"`
@@ -39,17 +37,11 @@ type Record struct {
 
 // Write stores the record in a run directory.
 func (r *Record) Write(dir string) error {
-	return rundir.WriteJSON(filepath.Join(dir, RecordFile), r)
+	return run.WriteRecord(dir, r)
 }
 
 // ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) {
-	var record Record
-	if err := rundir.ReadRecord(dir, &record); err != nil {
-		return nil, err
-	}
-	return &record, nil
-}
+func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
 // Problem reads the data of the run again and rebuilds its posterior. A table that has changed
 // since is an error.

@@ -4,6 +4,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -43,11 +44,7 @@ type DataSummary struct {
 }
 
 // Seconds are wall-clock times.
-type Seconds struct {
-	Train   float64 `json:"train"`
-	Certify float64 `json:"certify"`
-	Total   float64 `json:"total"`
-}
+type Seconds = run.Seconds
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {

@@ -2,16 +2,12 @@ package varsel
 
 import (
 	gocontext "context"
-	"errors"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // PosteriorFile is the name of the checkpoint in a run directory.
@@ -20,7 +16,7 @@ const PosteriorFile = rundir.PosteriorFile
 // RunConfig says how Run works.
 type RunConfig struct {
 	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss
-	// that Progress hears of is that of the response in its own units.
+	// that Progress is called with is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -34,51 +30,27 @@ type RunConfig struct {
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
-	started := time.Now()
-	fit := problem.Training(cfg.Fit)
-	fit.Checkpoint = filepath.Join(cfg.Dir, PosteriorFile)
-	lastStep := 0
-	if fit.Resume {
-		info, err := vti.ReadCheckpointInfo(fit.Checkpoint)
-		if errors.Is(err, os.ErrNotExist) {
-			fit.Resume = false // stopped before the first checkpoint: the same run starts again
-		} else if err != nil {
-			return nil, err
-		} else {
-			lastStep = info.Step
-		}
-	}
-	if err := atomicfile.Sweep(cfg.Dir); err != nil {
-		return nil, err
-	}
-	rows, err := rundir.OpenTrace(filepath.Join(cfg.Dir, rundir.TraceFile), lastStep)
+	clock := run.NewClock()
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var traceErr error
-	fit.Progress = func(info vti.Info) {
-		// of the response in its own units, like every evidence
-		info.Loss -= problem.Design.LogJacobian()
-		traceErr = errors.Join(traceErr, rows.Add(traceRow(info)))
-		if cfg.Fit.Progress != nil {
-			cfg.Fit.Progress(info)
-		}
-	}
+	fit := training.Configure(problem.Training(cfg.Fit), problem.Design.LogJacobian())
 	posterior, err := vti.Fit(ctx, device, problem.Posterior(), fit)
-	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	trained := time.Now()
+	clock.Trained()
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
 	certificate, err := posterior.Certify(ctx, cfg.Certify)
 	if err != nil {
 		return nil, err
 	}
-	certified := time.Now()
+	clock.Certified()
 
 	result := problem.newResult("varsel")
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
-	result.Loss = number(rows.Loss)
+	result.Loss = number(training.Loss())
 	problem.fillCertified(result, certificate)
 	sample := resample(certificate.Sample, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
@@ -89,18 +61,8 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err := problem.writeDraws(cfg.Dir, draws.Header{Kind: draws.IID, Seed: fit.Seed}, posteriorDraws); err != nil {
 		return nil, err
 	}
-	result.Seconds = Seconds{
-		Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds(),
-	}
+	result.Seconds = clock.Seconds()
 	return result, result.writeTables(cfg.Dir)
-}
-
-// traceRow is the row of a trace for a report.
-func traceRow(info vti.Info) rundir.Report {
-	return rundir.Report{
-		Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
-		NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-	}
 }
 
 // newResult starts a result with what does not depend on the method.

@@ -5,7 +5,6 @@ import (
 	gocontext "context"
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/run"
 )
 
 // rareInclusion is the least probability of predictors that count for the verdict where models are
@@ -24,7 +24,7 @@ const rareInclusion = 0.01
 // start spread over models, under heredity over models without interactions, unless cfg.Starts says
 // where.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	if len(cfg.Starts) == 0 && problem.Target.heredity != nil {
 		cfg.Starts = problem.spreadStarts(cmp.Or(cfg.Chains, rjmcmc.DefaultChains), cfg.Seed)
 	}
@@ -89,7 +89,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	if err := problem.writeDraws(dir, header, sample); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	return result, result.writeTables(dir)
 }
 

@@ -3,11 +3,11 @@ package varsel
 import (
 	gocontext "context"
 	"fmt"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/run"
 )
 
 // ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
@@ -42,7 +42,7 @@ func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
 // RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number
 // of models done. If dir is not empty the tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	exact, err := problem.ExactProblem()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	if problem.UnknownScale() {
 		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.scaleName(), answer.Sigma, answer.Sigma))
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
+	result.Seconds = clock.Seconds()
 	if dir == "" {
 		return result, nil
 	}

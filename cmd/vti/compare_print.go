@@ -21,9 +21,9 @@ func printRuns(w io.Writer, c *compare.Comparison) {
 		name string
 		run  compare.Run
 	}{{"A", c.A}, {"B", c.B}} {
-		verdict := side.run.Verdict
-		if verdict == "" {
-			verdict = "exact"
+		verdict := "exact"
+		if side.run.Verdict != nil {
+			verdict = side.run.Verdict.String()
 		}
 		fmt.Fprintf(w, "%s: %s (vti %s, %s)\n", side.name, side.run.RunDir, side.run.Command, verdict)
 	}

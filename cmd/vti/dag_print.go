@@ -22,8 +22,8 @@ const (
 // Advice that goes with a verdict on graphs.
 var dagVerdictText = map[vti.Verdict]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the evidence for it is weak. More steps, more --draws or --anneal would tell.",
-	vti.Failed:   "do not take these probabilities at their word. Try more steps, --flow spline, or --anneal.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps, more --draws, or --anneal.",
+	vti.Failed:   "do not use these probabilities. Try more --steps, --flow spline, or --anneal.",
 }
 
 // printDag prints an answer for a reader.
@@ -33,7 +33,7 @@ func printDag(w io.Writer, r *dag.Result) {
 		if c.Verdict != vti.Trusted {
 			switch {
 			case byParticles:
-				text = "the evidences are not known well enough: more --islands would tell."
+				text = "the evidences are not known well enough: try more --islands."
 			case c.Chains > 0 && r.Command == "dag":
 				text = "the chains do not agree well enough: give them more --rounds."
 			case c.Chains > 0:
@@ -42,10 +42,7 @@ func printDag(w io.Writer, r *dag.Result) {
 				text = "the learned approximation is not good enough: try more --steps, or --structure exact, which needs none."
 			}
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict.String()), text)
-		for _, reason := range c.Reasons {
-			fmt.Fprintf(w, "  %s\n", reason)
-		}
+		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.Exact:
 			fmt.Fprint(w, "  exact: every evidence is a closed form, and all graphs were summed; only the probabilities of graphs and classes come from draws\n\n")

@@ -6,8 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 )
@@ -17,10 +17,10 @@ import (
 const shownLevels = 12
 
 // Advice that goes with a verdict on a regression.
-var hbmVerdictText = map[string]string{
-	"trusted":  "the numbers below are those of the posterior, as exactly as so many effective draws tell them.",
-	"doubtful": "the answer may be right, but the evidence for it is weak. More --steps or --certify-draws would tell.",
-	"failed":   "do not use these numbers. Try more --steps, or a simpler formula.",
+var hbmVerdictText = map[vti.Verdict]string{
+	vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps or --certify-draws.",
+	vti.Failed:   "do not use these numbers. Try more --steps, or a simpler formula.",
 }
 
 // failedInference is the advice where nothing was trained.
@@ -30,13 +30,10 @@ const failedInference = "do not use these numbers. The table may be unlike those
 func printHbm(w io.Writer, r *regression.Result) {
 	c := r.Certificate
 	advice := hbmVerdictText[c.Verdict]
-	if r.Command == regression.InferCommand && c.Verdict == "failed" {
+	if r.Command == regression.InferCommand && c.Verdict == vti.Failed {
 		advice = failedInference
 	}
-	fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict), advice)
-	for _, reason := range c.Reasons {
-		fmt.Fprintf(w, "  %s\n", reason)
-	}
+	printVerdict(w, c.Verdict, advice, c.Reasons)
 	if c.RHat != nil {
 		fmt.Fprintf(w, "  by tempered chains, as weights could not tell: R-hat %.3f (good up to 1.01), %.0f effective draws of %d", float64(*c.RHat), float64(c.ESS), c.Draws)
 	} else {

@@ -23,7 +23,7 @@ const (
 
 // printResult prints an answer for a reader.
 func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
-	printVerdict(w, r)
+	printSelectionVerdict(w, r)
 	printModelCheck(w, r.ModelCheck)
 	printPredictors(w, problem, r)
 	printModels(w, r)
@@ -45,17 +45,14 @@ var verdictText = map[vti.Verdict]string{
 	vti.Failed:   "do not use these numbers. Try more --steps, --flow spline, or vti rjmcmc varsel.",
 }
 
-// printVerdict prints the certificate's or the chains' verdict with its reasons.
-func printVerdict(w io.Writer, r *varsel.Result) {
+// printSelectionVerdict prints the certificate's or the chains' verdict with its reasons.
+func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 	if c := r.Certificate; c != nil {
 		text := verdictText[c.Verdict]
 		if c.RHat != nil && c.Verdict != vti.Trusted {
 			text = "neither weights nor the chains that check them tell enough. More --certify-draws make the chains longer."
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(c.Verdict.String()), text)
-		for _, reason := range c.Reasons {
-			fmt.Fprintf(w, "  %s\n", reason)
-		}
+		printVerdict(w, c.Verdict, text, c.Reasons)
 		if c.RHat != nil {
 			fmt.Fprintf(w, "  by tempered chains, as weights of draws from q were not enough: R-hat %.3f (good up to 1.01), at least %.0f effective draws of %d\n",
 				float64(*c.RHat), float64(c.ESS), c.Draws)
@@ -72,10 +69,7 @@ func printVerdict(w io.Writer, r *varsel.Result) {
 		if d.Verdict != vti.Trusted {
 			text = "the chains have not mixed: give them more --iterations and --burn-in, or --temperatures 16 where there are several modes."
 		}
-		fmt.Fprintf(w, "%s: %s\n", strings.ToUpper(d.Verdict.String()), text)
-		for _, reason := range d.Reasons {
-			fmt.Fprintf(w, "  %s\n", reason)
-		}
+		printVerdict(w, d.Verdict, text, d.Reasons)
 		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
 		if len(d.Exchanges) > 0 {
 			fmt.Fprintf(w, "  %d temperatures: at least %.0f%% of exchanges accepted, %d round trips\n", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)

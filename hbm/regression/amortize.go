@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // Shape is what a table must have in common with the one that an amortized family was
@@ -164,7 +164,7 @@ func (r *Regression) CheckInfer(shape *Shape) error {
 // the answer, and writes what [Regression.RunFamily] writes, without training. Cancelling ctx stops
 // it with an error that wraps ctx.Err().
 func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferRun) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	above, err := cfg.Shape.fit(r)
 	if err != nil {
 		return nil, err
@@ -179,10 +179,9 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 	}
 	result := r.newResult(device, cfg.Seed, posterior.Family().String(), cfg.Dir)
 	result.Command = InferCommand
-	if err := plates.answer(ctx, posterior, cfg.Certify, result); err != nil {
+	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
 		return nil, err
 	}
-	result.Seconds.Total = time.Since(started).Seconds()
 	return result, nil
 }
 

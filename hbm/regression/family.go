@@ -2,12 +2,10 @@ package regression
 
 import (
 	gocontext "context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // FamilyRun says how [Regression.RunFamily] works.
@@ -39,30 +38,30 @@ const elboDraws = 500
 // RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
 // writes what [Regression.Run] writes. Resuming and stopping are as there.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
-	started := time.Now()
+	clock := run.NewClock()
 	plates, fit, err := r.familyFit(ctx, device, cfg)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := startTrace(&fit.Resume, fit.Checkpoint, cfg.Dir)
+	training, err := run.StartTraining(cfg.Dir, fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var traceErr error
+	fit.Resume = training.Resume
 	fit.Progress = func(info hbm.Info) {
 		if fit.Amortize == 0 {
 			info.ELBO += r.logJacobian
 		}
-		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
+		training.Report(run.Row{
 			Step: info.Step, Loss: -info.ELBO, Entropy: math.NaN(), GradientNorm: info.GradientNorm,
 			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		}))
+		})
 		if cfg.Fit.Progress != nil {
 			cfg.Fit.Progress(info)
 		}
 	}
 	posterior, err := hbm.Fit(ctx, device, plates.Model, plates.Data, fit)
-	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+	if err = training.End(err); err != nil {
 		return nil, err
 	}
 	if fit.Amortize > 0 { // what was trained on is larger
@@ -74,8 +73,8 @@ func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg Fa
 		}
 	}
 	result := r.newResult(device, fit.Seed, fit.Family.String(), cfg.Dir)
-	result.Seconds.Train = time.Since(started).Seconds()
-	if err := plates.answer(ctx, posterior, cfg.Certify, result); err != nil {
+	clock.Trained()
+	if err := plates.answer(ctx, posterior, cfg.Certify, result, clock); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -176,8 +175,8 @@ func (p *PlateModel) root() *hbm.Plate {
 }
 
 // answer certifies a posterior, and fills in and writes the result.
-func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result) error {
-	r, started := p.regression, time.Now()
+func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
+	r := p.regression
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
 	if err != nil {
 		return err
@@ -188,14 +187,14 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	}
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
-	result.Certificate = &Certificate{Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
+	result.Certificate = &Certificate{Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
 	sample, err := p.sample(ctx, c, *result.Seed)
 	if err != nil {
 		return err
 	}
 	r.fillSample(result, sample)
-	result.Seconds.Certify = time.Since(started).Seconds()
-	result.Seconds.Total = result.Seconds.Train + result.Seconds.Certify
+	clock.Certified()
+	result.Seconds = clock.Seconds()
 	return r.writeResult(result, sample)
 }
 

@@ -157,7 +157,7 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	require.NoError(t, err)
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.PAVIE} {
 		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 800}})
-		require.NotEqual(t, "failed", result.Certificate.Verdict, result.Certificate.Reasons)
+		require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 		require.Equal(t, family.String(), result.Family)
 		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)
 		assert.Less(t, float64(*result.ELBO), exact)

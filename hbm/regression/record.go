@@ -15,12 +15,13 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // Record is everything that a run was asked for, with what is needed to repeat or
 // continue it.
 type Record struct {
-	rundir.Header
+	run.Header
 	Frame FrameOptions `json:"frame"`
 	Model Options      `json:"model"`
 	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
@@ -48,17 +49,11 @@ type Record struct {
 
 // Write stores the record in a run directory.
 func (r *Record) Write(dir string) error {
-	return rundir.WriteJSON(filepath.Join(dir, rundir.RecordFile), r)
+	return run.WriteRecord(dir, r)
 }
 
 // ReadRecord reads the record of a run directory.
-func ReadRecord(dir string) (*Record, error) {
-	var record Record
-	if err := rundir.ReadRecord(dir, &record); err != nil {
-		return nil, err
-	}
-	return &record, nil
-}
+func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
 // Regression reads the table and builds the posterior. A record with a fingerprint insists on it:
 // the table must not have changed since the run began. One without gets it, and what zeros of the

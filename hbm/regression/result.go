@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/run"
 )
 
 // Figure is a float64 that JSON shows as null when it is not finite.
@@ -109,9 +110,9 @@ type ModelSummary struct {
 
 // Certificate is the verdict of importance weighting.
 type Certificate struct {
-	Verdict string `json:"verdict"` // trusted, doubtful or failed
-	KHat    Figure `json:"khat"`
-	ESS     Figure `json:"ess"`
+	Verdict vti.Verdict `json:"verdict"`
+	KHat    Figure      `json:"khat"`
+	ESS     Figure      `json:"ess"`
 	// of tempered chains, if they gave the answer because weights could not; KHat is null then
 	RHat          *Figure  `json:"rhat,omitempty"`
 	Draws         int      `json:"draws"`
@@ -120,19 +121,15 @@ type Certificate struct {
 }
 
 // Seconds are wall-clock times.
-type Seconds struct {
-	Train   float64 `json:"train"`
-	Certify float64 `json:"certify"`
-	Total   float64 `json:"total"`
-}
+type Seconds = run.Seconds
 
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
 // believed, else 0.
 func (r *Result) ExitStatus() int {
-	if r.Certificate != nil && r.Certificate.Verdict == vti.Failed.String() {
-		return 3
+	if r.Certificate == nil {
+		return 0
 	}
-	return 0
+	return r.Certificate.Verdict.ExitStatus()
 }
 
 func figure(x float64) *Figure {
@@ -146,7 +143,7 @@ const listedModels = 1000
 // fill puts a certificate and a sample into the user's words.
 func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
 	result.Certificate = &Certificate{
-		Verdict: c.Verdict.String(), KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
 		result.Certificate.RHat = figure(c.RHat)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -16,9 +14,8 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/atomicfile"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
 )
 
 // Training that suits a regression: flows start at the normal approximation of each model.
@@ -78,40 +75,28 @@ type Run struct {
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
-	started := time.Now()
-	fit := r.Training(cfg.Fit)
-	fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
-	rows, err := startTrace(&fit.Resume, fit.Checkpoint, cfg.Dir)
+	clock := run.NewClock()
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	var traceErr error
-	fit.Progress = func(info vti.Info) {
-		info.Loss -= r.logJacobian
-		traceErr = errors.Join(traceErr, rows.Add(rundir.Report{
-			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
-			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
-		}))
-		if cfg.Fit.Progress != nil {
-			cfg.Fit.Progress(info)
-		}
-	}
+	fit := training.Configure(r.Training(cfg.Fit), r.logJacobian)
 	if err := r.Prepare(ctx, device); err != nil {
-		return nil, errors.Join(err, rows.Close())
+		return nil, training.End(err)
 	}
 	posterior, err := vti.Fit(ctx, device, r.Target(), fit)
-	if err = errors.Join(err, traceErr, rows.Close()); err != nil {
+	if err = training.End(err); err != nil {
 		return nil, err
 	}
-	trained := time.Now()
+	clock.Trained()
 	certificate, err := posterior.Certify(ctx, cfg.Certify)
 	if err != nil {
 		return nil, err
 	}
-	certified := time.Now()
+	clock.Certified()
 
 	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
-	result.ELBO, result.Steps, result.Weights = figure(-rows.Loss), posterior.Steps(), posterior.Weights()
+	result.ELBO, result.Steps, result.Weights = figure(-training.Loss()), posterior.Steps(), posterior.Weights()
 	sample, err := r.sample(ctx, certificate.Sample, fit.Seed)
 	if err != nil {
 		return nil, err
@@ -120,7 +105,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err := r.noteQuadrature(device, certificate, result); err != nil {
 		return nil, err
 	}
-	result.Seconds = Seconds{Train: trained.Sub(started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: time.Since(started).Seconds()}
+	result.Seconds = clock.Seconds()
 	return result, r.writeResult(result, sample)
 }
 
@@ -138,7 +123,7 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
 }
 
-// CheckCheckpoint tells whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if
+// CheckCheckpoint reports whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if
 // there is none.
 func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
@@ -149,27 +134,6 @@ func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, 
 	}
 	_, err := vti.Load(device, r.Target(), fit)
 	return err
-}
-
-// startTrace opens the trace of a run, and of a run that is resumed continues it. A run
-// that was stopped before its first checkpoint starts again.
-func startTrace(resume *bool, checkpoint, dir string) (*rundir.Trace, error) {
-	lastStep := 0
-	if *resume {
-		info, err := vti.ReadCheckpointInfo(checkpoint)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			*resume = false
-		case err != nil:
-			return nil, err
-		default:
-			lastStep = info.Step
-		}
-	}
-	if err := atomicfile.Sweep(dir); err != nil {
-		return nil, err
-	}
-	return rundir.OpenTrace(filepath.Join(dir, rundir.TraceFile), lastStep)
 }
 
 // summary says what is analysed.

@@ -53,7 +53,7 @@ func TestEightSchools(t *testing.T) {
 	unit := newRegression(t, f, Options{}).ySD
 	opt := Options{Intercept: &NormalPrior{Mean: 0, SD: 5}, SDPrior: HalfCauchySD, SDScale: 5 / unit}
 	result, _ := runRegression(t, f, opt, vti.Config{Steps: 150, Batch: 512, Seed: 3})
-	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	reference, err := table.ReadFile(filepath.Join("..", "..", "testdata", "eight_schools_reference.csv"))
 	require.NoError(t, err)
 	names, err := reference.Lookup("parameter")
@@ -172,7 +172,7 @@ func TestEffectsOfCounts(t *testing.T) {
 func TestRegressionRun(t *testing.T) {
 	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
-	require.Equal(t, "trusted", result.Certificate.Verdict, result.Certificate.Reasons)
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	// ExactLogEvidence gives −891.41
 	assert.InDelta(t, -890.8-0.6, float64(*result.LogEvidence), 0.1)
 	assert.InDelta(t, float64(*result.LogEvidence), float64(*result.ELBO), 0.3)

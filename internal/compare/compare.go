@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // Comparison is what comparisons of all kinds have in common; the applications embed it in theirs.
@@ -51,8 +52,8 @@ type Run struct {
 	RunDir  string `json:"run_dir"`
 	Command string `json:"command"`
 	Seed    uint64 `json:"seed"`
-	// Verdict is that of the certificate or of the chains; "" for an exact answer.
-	Verdict string `json:"verdict,omitempty"`
+	// Verdict is that of the certificate or of the chains; nil for an exact answer.
+	Verdict *verdict.Verdict `json:"verdict,omitempty"`
 }
 
 // Interval is what is known of a number; Low equals High when it is known.

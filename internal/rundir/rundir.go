@@ -19,6 +19,7 @@ const (
 	RecordFile    = "run.json"
 	ResultFile    = "result.json"
 	PosteriorFile = "posterior.vti"
+	ChainsFile    = "chains.vti"
 	TraceFile     = "trace.csv"
 )
 

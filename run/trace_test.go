@@ -1,4 +1,4 @@
-package rundir
+package run
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/rundir"
 )
 
 func TestTraceContinues(t *testing.T) {
@@ -33,25 +35,25 @@ func TestTraceContinues(t *testing.T) {
 		"half a header":                {traceHeader[:10], 200, "", math.NaN()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), TraceFile)
+			path := filepath.Join(t.TempDir(), rundir.TraceFile)
 			if test.content != "" {
 				require.NoError(t, os.WriteFile(path, []byte(test.content), 0o644))
 			}
-			rows, err := OpenTrace(path, test.lastStep)
+			rows, err := openTrace(path, test.lastStep)
 			require.NoError(t, err)
 			if math.IsNaN(test.loss) {
-				assert.True(t, math.IsNaN(rows.Loss))
+				assert.True(t, math.IsNaN(rows.loss))
 			} else {
-				assert.InDelta(t, test.loss, rows.Loss, 0)
+				assert.InDelta(t, test.loss, rows.loss, 0)
 			}
-			require.NoError(t, rows.Add(Report{Step: 400, Loss: 1.0 / 3, Entropy: 2, GradientNorm: 4, NonFinite: 5, SkippedSteps: 6, StepsPerSecond: 7.00001}))
-			assert.InDelta(t, 1.0/3, rows.Loss, 0)
-			require.NoError(t, rows.Close())
+			require.NoError(t, rows.add(Row{Step: 400, Loss: 1.0 / 3, Entropy: 2, GradientNorm: 4, NonFinite: 5, SkippedSteps: 6, StepsPerSecond: 7.00001}))
+			assert.InDelta(t, 1.0/3, rows.loss, 0)
+			require.NoError(t, rows.close())
 			content, err := os.ReadFile(path)
 			require.NoError(t, err)
 			assert.Equal(t, traceHeader+test.kept+"400,0.3333333333333333,2,4,5,6,7\n", string(content))
 		})
 	}
-	_, err := OpenTrace(filepath.Join(t.TempDir(), "absent", TraceFile), 0)
+	_, err := openTrace(filepath.Join(t.TempDir(), "absent", rundir.TraceFile), 0)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

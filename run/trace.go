@@ -1,4 +1,4 @@
-package rundir
+package run
 
 import (
 	"errors"
@@ -12,24 +12,24 @@ import (
 
 const traceHeader = "step,loss,entropy,gradient_norm,non_finite,skipped,steps_per_second\n"
 
-// Report is a row of a trace: what training says of itself, averaged since the row before.
-type Report struct {
+// Row is a row of a trace: what training reports, averaged since the row before.
+type Row struct {
 	Step                        int
 	Loss, Entropy, GradientNorm float64
 	NonFinite, SkippedSteps     int
 	StepsPerSecond              float64
 }
 
-// Trace appends one row per report of a training run to a CSV file.
-type Trace struct {
-	// Loss is that of the last row; NaN when there is none.
-	Loss float64
+// trace appends one row per report of a training run to a CSV file.
+type trace struct {
+	// loss is that of the last row; NaN when there is none.
+	loss float64
 	file *os.File
 }
 
-// OpenTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut
+// openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut
 // short by a crash, are dropped. What remains is not written again, so that it cannot be lost.
-func OpenTrace(path string, lastStep int) (*Trace, error) {
+func openTrace(path string, lastStep int) (*trace, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func OpenTrace(path string, lastStep int) (*Trace, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &Trace{loss, file}, nil
+	return &trace{loss, file}, nil
 }
 
 // keptRows is the length of the part of a trace that ends with the last whole row of a step up to
@@ -77,13 +77,13 @@ func keptRows(content string, lastStep int) (length int, loss float64) {
 	return length, loss
 }
 
-// Add writes one row.
-func (t *Trace) Add(info Report) error {
-	t.Loss = info.Loss
+// add writes one row.
+func (t *trace) add(info Row) error {
+	t.loss = info.Loss
 	_, err := fmt.Fprintf(t.file, "%d,%g,%g,%g,%d,%d,%.4g\n", info.Step, info.Loss, info.Entropy, info.GradientNorm,
 		info.NonFinite, info.SkippedSteps, info.StepsPerSecond)
 	return err
 }
 
-// Close ends the file.
-func (t *Trace) Close() error { return t.file.Close() }
+// close ends the file.
+func (t *trace) close() error { return t.file.Close() }

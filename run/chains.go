@@ -1,0 +1,21 @@
+package run
+
+import (
+	"path/filepath"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// ChainsFile is the name of the checkpoint of Markov chains in a run directory.
+const ChainsFile = rundir.ChainsFile
+
+// StartChains returns the configuration of chains with the checkpoint of the run in dir, which must
+// exist, and removes what a process killed in the middle of writing has left there. With cfg.Resume
+// a run that was stopped before its first checkpoint starts again.
+func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
+	cfg.Checkpoint = filepath.Join(dir, ChainsFile)
+	cfg.Resume = cfg.Resume && rundir.Exists(cfg.Checkpoint)
+	return cfg, atomicfile.Sweep(dir)
+}

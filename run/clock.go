@@ -1,0 +1,41 @@
+package run
+
+import "time"
+
+// Seconds are the wall-clock times of a run.
+type Seconds struct {
+	// Train is the time until the model was trained; 0 for runs that train nothing.
+	Train float64 `json:"train"`
+	// Certify is the time from there until the answer was certified.
+	Certify float64 `json:"certify"`
+	// Total is the time of the whole run, with what was read and written.
+	Total float64 `json:"total"`
+}
+
+// Clock measures the parts of a run.
+type Clock struct{ started, trained, certified time.Time }
+
+// NewClock returns a clock that starts now.
+func NewClock() *Clock { return &Clock{started: time.Now()} }
+
+// Trained marks the end of training.
+func (c *Clock) Trained() { c.trained = time.Now() }
+
+// Certified marks the end of certification. A run that trains and does not call it certifies until
+// the end; one that does not train certifies from the start.
+func (c *Clock) Certified() { c.certified = time.Now() }
+
+// Seconds returns the times until now.
+func (c *Clock) Seconds() Seconds {
+	now := time.Now()
+	trained, certified := c.trained, c.certified
+	if trained.IsZero() {
+		trained = c.started
+		if certified.IsZero() {
+			certified = trained
+		}
+	} else if certified.IsZero() {
+		certified = now
+	}
+	return Seconds{Train: trained.Sub(c.started).Seconds(), Certify: certified.Sub(trained).Seconds(), Total: now.Sub(c.started).Seconds()}
+}

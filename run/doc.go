@@ -1,0 +1,22 @@
+// Package run is the skeleton of a run: what the runs of all applications have in common, between
+// the engine and the user's words.
+//
+//	clock.go     how long its parts take
+//	training.go  its checkpoint, from which it goes on, and its trace
+//	trace.go     trace.csv: what training reports
+//	chains.go    the checkpoint of Markov chains
+//	record.go    run.json: what was asked for
+//
+// A run of an application trains like this:
+//
+//	clock := run.NewClock()
+//	training, err := run.StartTraining(dir, fit.Resume)
+//	if err != nil {
+//		return nil, err
+//	}
+//	posterior, err := vti.Fit(ctx, device, target, training.Configure(fit, logJacobian))
+//	if err = training.End(err); err != nil {
+//		return nil, err
+//	}
+//	clock.Trained()
+package run

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Training is the part of a run that trains, as its directory keeps it: a checkpoint to go on from,
+// and a trace with a row for every report.
+type Training struct {
+	// Checkpoint is the file that holds the state of training.
+	Checkpoint string
+	// Resume reports whether it holds a state to go on from.
+	Resume bool
+
+	rows   *trace
+	failed error // the first row that could not be written
+}
+
+// StartTraining opens the trace in the directory of a run, which must exist, and removes what a
+// process killed in the middle of writing has left there. With resume the trace goes on from the
+// step of the checkpoint; a run that was stopped before its first checkpoint starts again.
+func StartTraining(dir string, resume bool) (*Training, error) {
+	t := &Training{Checkpoint: filepath.Join(dir, rundir.PosteriorFile)}
+	step := 0
+	if resume {
+		info, err := vti.ReadCheckpointInfo(t.Checkpoint)
+		switch {
+		case err == nil:
+			t.Resume, step = true, info.Step
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	if err := atomicfile.Sweep(dir); err != nil {
+		return nil, err
+	}
+	var err error
+	t.rows, err = openTrace(filepath.Join(dir, rundir.TraceFile), step)
+	return t, err
+}
+
+// Report adds a row to the trace. End returns what goes wrong here.
+func (t *Training) Report(row Row) { t.failed = errors.Join(t.failed, t.rows.add(row)) }
+
+// Loss is that of the last row of the trace; NaN when there is none.
+func (t *Training) Loss() float64 { return t.rows.loss }
+
+// Configure returns the training with the checkpoint of the run, whose reports go to the trace
+// before fit.Progress. The loss of a report becomes that of the response in its own units: its log
+// density there is larger by logJacobian.
+func (t *Training) Configure(fit vti.Config, logJacobian float64) vti.Config {
+	shown := fit.Progress
+	fit.Checkpoint, fit.Resume = t.Checkpoint, t.Resume
+	fit.Progress = func(info vti.Info) {
+		info.Loss -= logJacobian
+		t.Report(Row{
+			Step: info.Step, Loss: info.Loss, Entropy: info.Entropy, GradientNorm: info.GradientNorm,
+			NonFinite: info.NonFinite, SkippedSteps: info.SkippedSteps, StepsPerSecond: info.StepsPerSecond,
+		})
+		if shown != nil {
+			shown(info)
+		}
+	}
+	return fit
+}
+
+// End closes the trace, and returns the error of training together with those of the trace.
+func (t *Training) End(err error) error { return errors.Join(err, t.failed, t.rows.close()) }
