@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/space"
 )
 
 // Verdict says how far a certified answer can be believed. Its text is "trusted", "doubtful" or
@@ -82,6 +83,8 @@ type Certificate struct {
 	// their probabilities under it.
 	Proposed [][]int32
 
+	// space is that of the models; nil unless Posterior.Certify made the certificate.
+	space space.Space
 	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
 	// resampled from them; nil where Sample itself has the weights.
 	byModel *WeightedSample

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
 
@@ -295,7 +296,7 @@ func (x *exactMasses) searchStarts(c *Certificate, random *rand.Rand) [][]int32 
 // weights, spread as evenly as can be, parameters from the exact conditional.
 func (x *exactMasses) drawParameters(c *Certificate, weights []float64) error {
 	random := x.e.random("certify/parameters")
-	counts := systematic(weights, exactDraws, random)
+	counts := weighted.Counts(weights, exactDraws, random)
 	sample := &c.Sample
 	sample.Theta = mat.NewDense(exactDraws, x.e.target.Space().Dim(), nil)
 	for i, count := range counts {
@@ -321,28 +322,4 @@ func (x *exactMasses) drawParameters(c *Certificate, weights []float64) error {
 		c.Draws, c.ESS = exactDraws, exactDraws
 	}
 	return nil
-}
-
-// systematic shares n draws among outcomes by their weights, which need not sum to one: every count
-// is the expected one rounded up or down (systematic resampling).
-func systematic(weights []float64, n int, random *rand.Rand) []int {
-	var total float64
-	for _, w := range weights {
-		total += w
-	}
-	counts := make([]int, len(weights))
-	u, sum, drawn, last := random.Float64(), 0.0, 0, 0
-	for i, w := range weights {
-		if w <= 0 {
-			continue
-		}
-		last = i
-		sum += w
-		for drawn < n && (u+float64(drawn)) < sum/total*float64(n) {
-			counts[i]++
-			drawn++
-		}
-	}
-	counts[last] += n - drawn // what rounding of the sum left over
-	return counts
 }

@@ -197,25 +197,3 @@ func TestExactFallsBack(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, vti.ExactSum, certificate.Basis)
 }
-
-func TestSystematic(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
-		weights, total := make([]float64, 7), 0.0
-		for i := range weights {
-			weights[i] = random.ExpFloat64()
-			total += weights[i]
-		}
-		weights[3] = 0
-		total = 0
-		for _, w := range weights {
-			total += w
-		}
-		sum := 0
-		for i, count := range vti.Systematic(weights, 1000, random) {
-			require.InDelta(t, weights[i]/total*1000, float64(count), 1)
-			sum += count
-		}
-		require.Equal(t, 1000, sum)
-	}
-}

@@ -74,11 +74,6 @@ func (p *Posterior) VariableValues() map[string]any {
 	return values
 }
 
-// Systematic is what shares draws among models.
-func Systematic(weights []float64, n int, random *rand.Rand) []int {
-	return systematic(weights, n, random)
-}
-
 // MomentsOf are the mean and standard deviation of a coordinate where it is in the model, each with
 // its standard error.
 func MomentsOf(s *WeightedSample, sp space.RowMasker, coordinate int) (mean, meanSE, sd, sdSE float64) {

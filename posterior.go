@@ -93,7 +93,11 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // on q(m) at all. Where weights alone do not earn trust, tempered chains (certify_chains.go) give
 // the result if they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	return certify(ctx, p.evaluator, cfg.withDefaults())
+	certificate, err := certify(ctx, p.evaluator, cfg.withDefaults())
+	if certificate != nil {
+		certificate.space = p.evaluator.target.Space()
+	}
+	return certificate, err
 }
 
 // Evidences starts estimates of the evidences of the models given by codes, without a draw. name is

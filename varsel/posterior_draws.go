@@ -6,8 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti"
-	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 // resampled is the number of equally weighted draws that a run writes.
@@ -92,7 +91,7 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 // weights of the draws. Where models are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient {
 	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
-	included := make([][]weightedValue, len(names))
+	included := make([][]weighted.Value, len(names))
 	always := make([]bool, len(names))
 	for _, j := range p.Design.Always {
 		always[j] = true
@@ -105,7 +104,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient 
 		}
 		mass += weights[i]
 		p.visit(code, draws.Values.RawRowView(i), func(column int, value float64) {
-			included[column] = append(included[column], weightedValue{value, weights[i]})
+			included[column] = append(included[column], weighted.Value{Value: value, Weight: weights[i]})
 		})
 	}
 	var coefficients []Coefficient
@@ -135,39 +134,4 @@ func (p *Problem) visit(code []int32, values []float64, f func(column int, value
 			f(j, values[j])
 		}
 	}
-}
-
-// resample draws equally weighted rows from a weighted sample by systematic resampling, which adds
-// the least noise: each row is taken either the floor or the ceiling of its expected number of
-// times. They come in random order, so that any part of them is a sample too. A sample without any
-// weight gives none.
-func resample(source vti.WeightedSample, seed uint64) vti.WeightedSample {
-	_, dim := source.Theta.Dims()
-	random := stream.Rand(seed, "resample")
-	next := random.Float64()
-	var cumulative float64
-	var chosen []int
-	last := -1
-	for i, weight := range source.Weight {
-		if weight > 0 {
-			last = i
-		}
-		for cumulative += weight * resampled; next < cumulative && len(chosen) < resampled; next++ {
-			chosen = append(chosen, i)
-		}
-	}
-	// rounding can leave the sum of the weights a little below one
-	for last >= 0 && len(chosen) < resampled {
-		chosen = append(chosen, last)
-	}
-	random.Shuffle(len(chosen), func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
-
-	sample := vti.WeightedSample{Theta: mat.NewDense(max(len(chosen), 1), dim, nil)}
-	for row, i := range chosen {
-		sample.Theta.SetRow(row, source.Theta.RawRowView(i))
-		sample.Codes = append(sample.Codes, source.Codes[i])
-		sample.LogP, sample.LogQ = append(sample.LogP, source.LogP[i]), append(sample.LogQ, source.LogQ[i])
-		sample.Weight = append(sample.Weight, 1.0/resampled)
-	}
-	return sample
 }

@@ -52,7 +52,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
 	result.Loss = number(training.Loss())
 	problem.fillCertified(result, certificate)
-	sample := resample(certificate.Sample, fit.Seed)
+	sample := certificate.Sample.Resample(resampled, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
 	if certificate.Verdict != vti.Failed {

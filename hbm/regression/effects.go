@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
 )
 
 // Numbers of equally weighted draws behind the summaries of a regression, and of candidates for the
@@ -37,25 +38,6 @@ type posteriorSample struct {
 	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
 }
 
-// choose draws n rows of a weighted sample by systematic resampling, in random order.
-func choose(weight []float64, n int, random *rand.Rand) []int {
-	var chosen []int
-	next, cumulative, last := random.Float64(), 0.0, -1
-	for i, w := range weight {
-		if w > 0 {
-			last = i
-		}
-		for cumulative += w * float64(n); next < cumulative && len(chosen) < n; next++ {
-			chosen = append(chosen, i)
-		}
-	}
-	for last >= 0 && len(chosen) < n { // rounding can leave the sum a little below one
-		chosen = append(chosen, last)
-	}
-	random.Shuffle(len(chosen), func(a, b int) { chosen[a], chosen[b] = chosen[b], chosen[a] })
-	return chosen
-}
-
 // chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more
 // effects each has.
 func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
@@ -63,7 +45,7 @@ func (r *Regression) chooseDraws(weight []float64, seed uint64) []int {
 	for _, g := range r.groups {
 		count += g.effects()
 	}
-	return choose(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
+	return weighted.Rows(weight, min(max(drawnEffects/count, fewestDraws), mostDraws), stream.Rand(seed, "hbm/resample"))
 }
 
 // noSample is a sample of no draws.

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/run"
 )
 
@@ -156,7 +157,7 @@ func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, resu
 		return nil
 	}
 	const draws = 8
-	chosen := choose(c.Sample.Weight, draws, stream.Rand(*result.Seed, "hbm/quadrature"))
+	chosen := weighted.Rows(c.Sample.Weight, draws, stream.Rand(*result.Seed, "hbm/quadrature"))
 	if len(chosen) < draws {
 		return nil
 	}

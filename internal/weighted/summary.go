@@ -1,0 +1,72 @@
+package weighted
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Value is what a quantity is in one draw, and the weight of the draw.
+type Value struct{ Value, Weight float64 }
+
+// Summary describes a quantity over weighted draws.
+type Summary struct {
+	Mean, SD  float64
+	Quantiles []float64 // at the levels asked for
+}
+
+// Summarise describes a quantity that is in some draws only and zero in the others: over all draws,
+// and given that it is in. in are the draws that have it, which are sorted by value; mass is the
+// weight of all draws together. What is not known, of no draws at all, is NaN.
+func Summarise(in []Value, mass float64, levels []float64) (all, given Summary) {
+	var inMass, first, second float64
+	for _, v := range in {
+		inMass += v.Weight
+		first += v.Weight * v.Value
+	}
+	all.Mean, given.Mean = first/mass, first/inMass
+	for _, v := range in {
+		second += v.Weight * (v.Value - given.Mean) * (v.Value - given.Mean)
+	}
+	given.SD = math.Sqrt(second / inMass)
+	if inMass > 0 { // law of total variance over in and out
+		share := inMass / mass
+		all.SD = math.Sqrt(share*given.SD*given.SD + share*(1-share)*given.Mean*given.Mean)
+	}
+	slices.SortFunc(in, func(a, b Value) int { return cmp.Compare(a.Value, b.Value) })
+	for _, level := range levels {
+		all.Quantiles = append(all.Quantiles, quantile(in, mass-inMass, level))
+		given.Quantiles = append(given.Quantiles, quantile(in, 0, level))
+	}
+	return all, given
+}
+
+// quantile is the smallest value whose cumulative weight reaches the level, for draws sorted by
+// value together with a point mass of weight atZero at zero. NaN for no draws at all.
+func quantile(draws []Value, atZero, level float64) float64 {
+	total := atZero
+	for _, v := range draws {
+		total += v.Weight
+	}
+	if !(total > 0) {
+		return math.NaN()
+	}
+	target := level * total
+	var cumulative float64
+	zeroPassed := atZero == 0
+	for _, v := range draws {
+		if !zeroPassed && v.Value >= 0 {
+			if cumulative += atZero; cumulative >= target {
+				return 0
+			}
+			zeroPassed = true
+		}
+		if cumulative += v.Weight; cumulative >= target {
+			return v.Value
+		}
+	}
+	if !zeroPassed || len(draws) == 0 {
+		return 0
+	}
+	return draws[len(draws)-1].Value
+}

@@ -1,0 +1,114 @@
+package vti
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/draws"
+)
+
+// Files that Save writes.
+const (
+	// DrawsParquet and DrawsCSV hold the same equally weighted draws, as Parquet and as CmdStan
+	// writes them.
+	DrawsParquet = "draws.parquet"
+	DrawsCSV     = "draws.csv"
+	// ModelsCSV has a row for each model.
+	ModelsCSV = "models.csv"
+)
+
+// SaveConfig says how Save names and draws.
+type SaveConfig struct {
+	// Sites names the sites of codes, and Coordinates those of theta; nil stands for "site.1", … and
+	// "theta.1", ….
+	Sites, Coordinates []string
+	// Draws is the number of equally weighted draws; 0 stands for 10,000.
+	Draws int
+	// Seed decides their choice.
+	Seed uint64
+	// Replace allows Save to replace files of these names; else it fails where there is one.
+	Replace bool
+}
+
+// Save writes the certified posterior to a directory, which it creates if need be: equally weighted
+// draws in two formats (DrawsParquet, DrawsCSV; ArviZ and posterior read the latter as it is) and
+// the models with their probabilities and evidences (ModelsCSV). Each file is either whole or
+// absent.
+func (c *Certificate) Save(dir string, cfg SaveConfig) error {
+	if c.space == nil {
+		return errors.New("vti.Save: got a certificate that does not come from Certify")
+	}
+	setDefault(&cfg.Draws, 10_000)
+	header := draws.Header{
+		Kind: draws.IID, Cards: c.space.Cards(), Seed: cfg.Seed,
+		Sites: orNumbered(cfg.Sites, "site", len(c.space.Cards())), Coordinates: orNumbered(cfg.Coordinates, "theta", c.space.Dim()),
+	}
+	if len(header.Sites) != len(header.Cards) || len(header.Coordinates) != c.space.Dim() {
+		return fmt.Errorf("vti.Save: got names of %d sites and %d coordinates, want %d and %d", len(header.Sites), len(header.Coordinates), len(header.Cards), c.space.Dim())
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("vti.Save: %w", err)
+	}
+	for _, name := range []string{DrawsParquet, DrawsCSV, ModelsCSV} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !cfg.Replace && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("vti.Save: %s: %w", filepath.Join(dir, name), errors.Join(fs.ErrExist, err))
+		}
+	}
+	sample := c.Sample.Resample(cfg.Draws, cfg.Seed)
+	file := &draws.Draws{Header: header}
+	file.LogP, file.LogQ = sample.LogP, sample.LogQ
+	for i, code := range sample.Codes {
+		file.Codes = append(file.Codes, code...)
+		file.Theta = append(file.Theta, sample.Theta.RawRowView(i)...)
+	}
+	if err := errors.Join(
+		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
+		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
+		atomicfile.Write(filepath.Join(dir, ModelsCSV), c.writeModels),
+	); err != nil {
+		return fmt.Errorf("vti.Save: %w", err)
+	}
+	return nil
+}
+
+// writeModels writes a row for each model: its outcomes, separated by spaces, and the fields of
+// ModelEstimate, empty where they are not finite.
+func (c *Certificate) writeModels(w io.Writer) error {
+	rows := [][]string{{"code", "q", "certified", "se", "log_evidence", "log_evidence_se", "khat", "draws"}}
+	for _, model := range c.Models {
+		outcomes := make([]string, len(model.Code))
+		for site, outcome := range model.Code {
+			outcomes[site] = strconv.Itoa(int(outcome))
+		}
+		row := []string{strings.Join(outcomes, " ")}
+		for _, value := range []float64{model.Q, model.Certified, model.SE, model.LogEvidence, model.LogEvidenceSE, model.KHat} {
+			cell := ""
+			if finite(value) {
+				cell = strconv.FormatFloat(value, 'g', -1, 64)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, append(row, strconv.Itoa(model.Draws)))
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// orNumbered is names, or n numbered ones if that is nil.
+func orNumbered(names []string, prefix string, n int) []string {
+	if names != nil {
+		return names
+	}
+	names = make([]string, n)
+	for i := range names {
+		names[i] = prefix + "." + strconv.Itoa(i+1)
+	}
+	return names
+}

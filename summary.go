@@ -1,0 +1,80 @@
+package vti
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/space"
+)
+
+// Resample draws n equally weighted rows by systematic resampling: each row is taken either the
+// floor or the ceiling of its expected number of times. They come in random order, which seed
+// decides, so that any part of them is a sample too. A sample without any weight gives none.
+func (s WeightedSample) Resample(n int, seed uint64) WeightedSample {
+	_, dim := s.Theta.Dims()
+	rows := weighted.Rows(s.Weight, n, stream.Rand(seed, "resample"))
+	sample := WeightedSample{Theta: mat.NewDense(max(len(rows), 1), dim, nil)}
+	for k, i := range rows {
+		sample.Theta.SetRow(k, s.Theta.RawRowView(i))
+		sample.Codes = append(sample.Codes, s.Codes[i])
+		sample.LogP, sample.LogQ = append(sample.LogP, s.LogP[i]), append(sample.LogQ, s.LogQ[i])
+		sample.Weight = append(sample.Weight, 1/float64(len(rows)))
+		if s.Group != nil {
+			sample.Group = append(sample.Group, s.Group[i])
+		}
+	}
+	return sample
+}
+
+// Summary describes a quantity over posterior draws: its mean, standard deviation and quantiles.
+type Summary = weighted.Summary
+
+// Coordinate is the posterior of one coordinate of theta.
+type Coordinate struct {
+	// Inclusion is the probability of models that use the coordinate, and SE its standard error.
+	Inclusion, SE float64
+	// Averaged is over all models, in some of which the coordinate is 0 for not being used.
+	Averaged Summary
+	// Included is over the models that use it; NaN where there are none.
+	Included Summary
+}
+
+// Coordinates describes the posterior of each of the D coordinates, with quantiles at the given
+// levels. It fails where the space has no masks of single models (space.RowMasker).
+func (c *Certificate) Coordinates(levels ...float64) ([]Coordinate, error) {
+	masker, ok := c.space.(space.RowMasker)
+	if !ok {
+		return nil, fmt.Errorf("vti.Coordinates: got a space %T, want one with masks of single models (space.RowMasker)", c.space)
+	}
+	mask := make([]bool, masker.Dim())
+	used := func(code []int32) (coordinates []int) {
+		for j, on := range masker.MaskRow(code, mask) {
+			if on {
+				coordinates = append(coordinates, j)
+			}
+		}
+		return coordinates
+	}
+	in := make([][]weighted.Value, len(mask))
+	var mass float64
+	for i, code := range c.Sample.Codes {
+		weight := c.Sample.Weight[i]
+		if weight == 0 {
+			continue
+		}
+		mass += weight
+		for _, j := range used(code) {
+			in[j] = append(in[j], weighted.Value{Value: c.Sample.Theta.At(i, j), Weight: weight})
+		}
+	}
+	inclusion, se := c.Frequencies(len(mask), used)
+	coordinates := make([]Coordinate, len(mask))
+	for j := range coordinates {
+		averaged, included := weighted.Summarise(in[j], mass, levels)
+		coordinates[j] = Coordinate{inclusion[j], se[j], averaged, included}
+	}
+	return coordinates, nil
+}
