@@ -50,6 +50,10 @@ type answer struct {
 		RoundTrips int       `json:"round_trips"`
 		Reasons    []string  `json:"reasons"`
 	} `json:"diagnostics"`
+	ModelCheck *struct {
+		Verdict  string           `json:"verdict"`
+		Findings []map[string]any `json:"findings"`
+	} `json:"model_check"`
 	LogEvidence   *float64 `json:"log_evidence"`
 	LogEvidenceSE *float64 `json:"log_evidence_se"`
 	Inclusion     []struct {
