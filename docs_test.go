@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,7 +33,8 @@ func documents(t *testing.T) map[string]string {
 }
 
 var (
-	link       = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	link       = regexp.MustCompile(`\]\(([^)#:]+)(?:#([^)]*))?\)`)
+	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	goFileName = regexp.MustCompile("`([A-Za-z_/]+\\.go)`")
 	goTest     = regexp.MustCompile(`go test ([^\n` + "`" + `]*(?:\\\n[^\n]*)*)`)
 	runFlag    = regexp.MustCompile(`-(run|bench) '?([^\s']+)'?`)
@@ -50,7 +52,11 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	for path, content := range documents(t) {
 		for _, match := range link.FindAllStringSubmatch(content, -1) {
 			checked++
-			require.FileExistsf(t, filepath.Join(filepath.Dir(path), match[1]), "%s: link to %s", path, match[1])
+			target := filepath.Join(filepath.Dir(path), match[1])
+			require.FileExistsf(t, target, "%s: link to %s", path, match[1])
+			if match[2] != "" {
+				require.Containsf(t, anchors(t, target), match[2], "%s: link to %s", path, match[1])
+			}
 		}
 		for _, match := range goFileName.FindAllStringSubmatch(content, -1) {
 			checked++
@@ -58,6 +64,25 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 20)
+}
+
+// anchors are the names by which links lead to the headings of a page.
+func anchors(t *testing.T, path string) (names []string) {
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, match := range heading.FindAllStringSubmatch(string(content), -1) {
+		keep := func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}
+		names = append(names, strings.Map(keep, match[1]))
+	}
+	return names
 }
 
 // Every command with go test finds the test or benchmark that it names, in the package it names.
