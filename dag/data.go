@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
+	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/table"
 )
 
@@ -62,8 +64,8 @@ func (s *Scaling) UnmarshalText(text []byte) (err error) {
 type DataOptions struct {
 	// Exclude names columns that are not used.
 	Exclude []string `json:"exclude,omitempty"`
-	// Intervened names a column that tells which node was set from outside in each row, by its
-	// name; empty cells and NA stand for none.
+	// Intervened names a column with the node that was set from outside in each row, by its name;
+	// several are separated by semicolons, and empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
@@ -83,6 +85,11 @@ type Data struct {
 	// Counted tells whether row r says anything of node j: not where it was set from outside
 	// [n][N]; nil when all do.
 	Counted [][]bool
+	// Centers are the means of all columns over the rows that count for a node, on the working scale
+	// [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
+	// column and those of its parents are centred. nil when nothing is left to centre: without
+	// interventions, and when the columns are used as they are.
+	Centers [][]float64
 	// Scaling is what was done to the columns. Shift and Scale lead back to the table, or to its
 	// logarithms: x·Scale + Shift, by node.
 	Scaling      Scaling
@@ -144,7 +151,10 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.readInterventions(t, options.Intervened); err != nil {
 		return nil, err
 	}
-	return d, d.scale(options.Scaling)
+	if err := d.scale(options.Scaling); err != nil {
+		return nil, err
+	}
+	return d, d.center()
 }
 
 // numbers are the values of a column, or their logarithms.
@@ -181,11 +191,13 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	for row := range t.Rows() {
 		rows := slices.Repeat([]bool{true}, len(d.Names))
 		if !c.IsMissing(row) {
-			j, err := d.node(c.Text(row))
+			targets, err := d.targets(c.Text(row))
 			if err != nil {
 				return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(row), err)
 			}
-			rows[j] = false
+			for _, j := range targets {
+				rows[j] = false
+			}
 		}
 		for j, on := range rows {
 			if on {
@@ -200,6 +212,23 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 		}
 	}
 	return nil
+}
+
+// targets reads the nodes that were set from outside in a row: one, or several separated by
+// semicolons, which a name may hold too.
+func (d *Data) targets(text string) (nodes []int, err error) {
+	names := []string{text}
+	if !slices.Contains(d.Names, text) {
+		names = strings.Split(text, ";")
+	}
+	for _, name := range names {
+		j, err := d.node(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, j)
+	}
+	return nodes, nil
 }
 
 // node finds a node by name; the error gives the nearest names.
@@ -249,14 +278,77 @@ func (d *Data) scale(scaling Scaling) error {
 	return nil
 }
 
+// center fills Centers. A column that is constant over the rows that count for it is an error.
+func (d *Data) center() error {
+	if d.Counted == nil {
+		return nil
+	}
+	rows, nodes := d.X.Dims()
+	centers := make([][]float64, nodes)
+	for j := range nodes {
+		centers[j] = make([]float64, nodes)
+		count := float64(d.rowsOf(j))
+		for row := range rows {
+			if d.counts(row, j) {
+				floats.AddScaled(centers[j], 1/count, d.X.RawRowView(row))
+			}
+		}
+		own := d.ownColumn(j)
+		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
+			return fmt.Errorf("%s: column %q is constant in the %d rows where it is not set from outside: nothing in them tells of its parents; --exclude leaves it out", d.Path, d.Names[j], len(own))
+		}
+	}
+	if d.Scaling != Unscaled {
+		d.Centers = centers
+	}
+	return nil
+}
+
+// ownColumn is the column of a node in the rows that count for it.
+func (d *Data) ownColumn(j int) (values []float64) {
+	for row := range d.Rows() {
+		if d.counts(row, j) {
+			values = append(values, d.X.At(row, j))
+		}
+	}
+	return values
+}
+
+// rowFor copies a row as the mechanism of a node sees it, centred, to a slice [N] and returns it.
+func (d *Data) rowFor(j, row int, to []float64) []float64 {
+	copy(to, d.X.RawRowView(row))
+	if d.Centers != nil {
+		floats.Sub(to, d.Centers[j])
+	}
+	return to
+}
+
 // Rows returns n.
 func (d *Data) Rows() int {
 	rows, _ := d.X.Dims()
 	return rows
 }
 
-// logSD is the log standard deviation of a node over all rows, the prior mean of its log σ.
-func (d *Data) logSD(j int) float64 { return math.Log(stat.StdDev(mat.Col(nil, j, d.X), nil)) }
+// logSD is the log standard deviation of a node over the rows that count for it, the prior mean of
+// its log σ.
+func (d *Data) logSD(j int) float64 { return math.Log(stat.StdDev(d.ownColumn(j), nil)) }
+
+// Targets lists the different sets of nodes that were set from outside together, the empty set left
+// out.
+func (d *Data) Targets() (sets []dgraph.Set) {
+	for _, counted := range d.Counted {
+		var set dgraph.Set
+		for j, on := range counted {
+			if !on {
+				set = set.With(j)
+			}
+		}
+		if !set.Empty() && !slices.Contains(sets, set) {
+			sets = append(sets, set)
+		}
+	}
+	return sets
+}
 
 // Nodes returns N.
 func (d *Data) Nodes() int { return len(d.Names) }

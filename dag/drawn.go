@@ -266,14 +266,14 @@ func (p *Problem) networkLogJoint(f dgraph.Family, theta []float64) (sum float64
 	if l.sigma == 0 {
 		sum -= square((logSigma-p.Data.logSD(f.Node))/logSigmaSD)/2 + math.Log(logSigmaSD) + halfLog2Pi
 	}
-	residual := make([]float64, p.Data.Rows())
+	residual, values := make([]float64, p.Data.Rows()), make([]float64, p.Data.Nodes())
 	for row := range residual {
-		residual[row] = p.Data.X.At(row, f.Node)
+		residual[row] = p.Data.rowFor(f.Node, row, values)[f.Node]
 	}
 	if !f.Parents.Empty() {
 		parents := f.Parents.List()
 		for row := range residual {
-			values := p.Data.X.RawRowView(row)
+			p.Data.rowFor(f.Node, row, values)
 			if l.bias {
 				residual[row] -= theta[l.b2()]
 			}

@@ -32,6 +32,7 @@ type familyTarget struct {
 	// The data, by node.
 	values  []float64 // x [N·n]; for MLP
 	counted []float64 // 1 where the row counts [N·n]; nil when all do
+	centers []float64 // of all columns, by node [N·N]; nil for none
 	// R [N·N·N]: |R e|² = Σ (X e)² over the rows that count for the node; for Linear
 	roots  []float64
 	rows   []float64 // rows that count [N]
@@ -52,6 +53,9 @@ func newFamilyTarget(p *Problem) *familyTarget {
 			continue
 		}
 		t.values = append(t.values, column...)
+		if p.Data.Centers != nil {
+			t.centers = append(t.centers, p.Data.Centers[j]...)
+		}
 		if p.Data.Counted != nil {
 			for row := range rows {
 				t.counted = append(t.counted, indicator(p.Data.counts(row, j)))
@@ -98,18 +102,23 @@ func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (preci
 	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
 }
 
-// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, or over all if
-// it is −1, from a QR decomposition: sums of squares of residuals keep their digits, as differences
+// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its mechanism
+// sees them, or over all if it is −1, from a QR decomposition: sums of squares of residuals keep their digits, as differences
 // of entries of the Gram matrix would not.
 func rootOfGram(d *Data, node int) []float64 {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
 	next := 0
 	for row := range d.Rows() {
-		if node < 0 || d.counts(row, node) {
+		switch {
+		case node < 0:
 			x.SetRow(next, d.X.RawRowView(row))
-			next++
+		case d.counts(row, node):
+			d.rowFor(node, row, x.RawRowView(next))
+		default:
+			continue
 		}
+		next++
 	}
 	var qr mat.QR
 	qr.Factorize(x)
@@ -188,6 +197,14 @@ func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(part(0, nodes*l.hidden), batch, nodes, l.hidden)
 	hidden := graph.Einsum("ir,bih->bhr", values, first) // [B, H, n]
+	index := graph.InsertAxes(node, -1)
+	own := graph.Gather(values, index)
+	if t.centers != nil {
+		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index) // [B, N]
+		hidden = graph.Sub(hidden, graph.InsertAxes(graph.Einsum("bi,bih->bh", centers, first), -1))
+		one := graph.ConvertDType(graph.Equal(index, graph.Iota(g, shapes.Make(dtypes.Int32, 1, nodes), 1)), theta.DType())
+		own = graph.Sub(own, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, one), -1), -1))
+	}
 	if l.bias {
 		hidden = graph.Add(hidden, graph.InsertAxes(part(l.b1(), l.hidden), -1))
 	}
@@ -196,8 +213,7 @@ func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
 	if l.bias {
 		mean = graph.Add(mean, part(l.b2(), 1))
 	}
-	index := graph.InsertAxes(node, -1)
-	squares := graph.Square(graph.Sub(graph.Gather(values, index), mean))
+	squares := graph.Square(graph.Sub(own, mean))
 	if t.counted != nil {
 		counted := graph.ConvertDType(graph.Reshape(graph.Const(g, t.counted), nodes, rows), theta.DType())
 		squares = graph.Mul(squares, graph.Gather(counted, index))

@@ -28,7 +28,19 @@ func naiveLogJoint(p *Problem, f dgraph.Family, theta []float64) (sum float64) {
 		if !p.Data.counts(row, f.Node) {
 			continue
 		}
-		values := p.Data.X.RawRowView(row)
+		values := append([]float64(nil), p.Data.X.RawRowView(row)...)
+		for i := range values { // less their means in the rows that count
+			var sum, count float64
+			for other := range p.Data.Rows() {
+				if p.Data.Counted != nil && p.Data.Counted[other][f.Node] {
+					sum += p.Data.X.At(other, i)
+					count++
+				}
+			}
+			if count > 0 && p.Data.Scaling != Unscaled {
+				values[i] -= sum / count
+			}
+		}
 		var mean float64
 		switch {
 		case f.Parents.Empty(): // nothing but noise

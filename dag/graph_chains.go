@@ -247,15 +247,20 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 	}
 	for _, row := range edges {
 		for j := range row {
-			// never changed: as if the least effective number of draws were that of this edge
-			if row[j].SD == 0 {
-				p := 0.5 / (worst.ESS + 1)
-				row[j].MCSE = math.Sqrt(p * (1 - p) / worst.ESS)
-			}
+			row[j].MCSE = rareError(row[j], worst.ESS)
 		}
 	}
 	return edges, worst
 }
 
-// rareEdge is the probability from which on an edge has a say in the diagnostics.
+// rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.
 const rareEdge = 0.02
+
+// rareError is the standard error of an indicator in chains. One that hardly ever changed says
+// nothing of its autocorrelation: as if the least effective number of draws were that of it.
+func rareError(in rjmcmc.Summary, leastESS float64) float64 {
+	if in.SD > 0 && math.Abs(in.Mean-0.5) <= 0.5-rareEdge {
+		return in.MCSE
+	}
+	return math.Max(in.MCSE, shareError(in.Mean, leastESS))
+}

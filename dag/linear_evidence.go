@@ -17,7 +17,7 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // linearStats are the sufficient statistics of one node.
 type linearStats struct {
 	node, rows int
-	gram       *mat.SymDense // Σ x xᵀ over the rows that count for the node [N,N]
+	gram       *mat.SymDense // Σ x xᵀ over the rows that count for the node, centred [N,N]
 	logSD      float64       // log standard deviation of the node: the prior mean of log σ
 	// root is R with RᵀR = gram, which has the digits that sums of squares lose. Few families need
 	// it.
@@ -26,10 +26,12 @@ type linearStats struct {
 
 func newLinearStats(d *Data, node int) *linearStats {
 	s := &linearStats{node: node, gram: mat.NewSymDense(d.Nodes(), nil), logSD: d.logSD(node)}
+	values := mat.NewVecDense(d.Nodes(), nil)
 	for row := range d.Rows() {
 		if d.counts(row, node) {
 			s.rows++
-			s.gram.SymRankOne(s.gram, 1, d.X.RowView(row))
+			d.rowFor(node, row, values.RawVector().Data)
+			s.gram.SymRankOne(s.gram, 1, values)
 		}
 	}
 	s.root = sync.OnceValue(func() *mat.Dense { return mat.NewDense(d.Nodes(), d.Nodes(), rootOfGram(d, node)) })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
@@ -22,18 +23,22 @@ func wideLogDensity(d *Data, f dgraph.Family, sigma, priorSD float64) float64 {
 			rows = append(rows, row)
 		}
 	}
+	x := mat.NewDense(d.Rows(), d.Nodes(), nil)
+	for row := range d.Rows() {
+		d.rowFor(f.Node, row, x.RawRowView(row))
+	}
 	lower, solved := make([][]*big.Float, len(rows)), make([]*big.Float, len(rows))
 	sum := 0.0
 	for a, row := range rows {
 		lower[a] = make([]*big.Float, a+1)
-		solved[a] = wide(d.X.At(row, f.Node))
+		solved[a] = wide(x.At(row, f.Node))
 		for b := range a + 1 {
 			value := zero()
 			if a == b {
 				value.Mul(wide(sigma), wide(sigma))
 			}
 			for i := range f.Parents.Nodes() {
-				term := zero().Mul(wide(d.X.At(row, i)), wide(d.X.At(rows[b], i)))
+				term := zero().Mul(wide(x.At(row, i)), wide(x.At(rows[b], i)))
 				value.Add(value, term.Mul(term, zero().Mul(wide(priorSD), wide(priorSD))))
 			}
 			for k := range b {

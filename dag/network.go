@@ -28,10 +28,11 @@ type networkFamily struct {
 // newNetworkFamily collects the data of a family that has parents.
 func newNetworkFamily(p *Problem, f dgraph.Family) *networkFamily {
 	n := &networkFamily{hidden: p.Model.Hidden, bias: !p.Model.NoBias, priorSD: p.Model.PriorSD, sigma: p.Model.Sigma}
+	buffer := make([]float64, p.Data.Nodes())
 	column := func(j int) (values []float32) {
 		for row := range p.Data.Rows() {
 			if p.Data.counts(row, f.Node) {
-				values = append(values, float32(p.Data.X.At(row, j)))
+				values = append(values, float32(p.Data.rowFor(f.Node, row, buffer)[j]))
 			}
 		}
 		return values

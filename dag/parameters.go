@@ -107,7 +107,7 @@ func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source param
 		slopes := make([]float64, draws)
 		for i := range slopes {
 			theta := source(families())
-			slopes[i] = p.slope(theta, e.From) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
+			slopes[i] = p.slope(theta, e) * p.Data.Scale[e.To] / p.Data.Scale[e.From]
 		}
 		slices.Sort(slopes)
 		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: Number(probabilities[e.From][e.To])}
@@ -125,16 +125,17 @@ func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source param
 	return list, nil
 }
 
-// slope is the derivative of a mechanism with respect to a parent, averaged over rows that are
+// slope is the derivative of the mechanism of e.To with respect to its parent e.From, averaged over rows that are
 // spread evenly.
-func (p *Problem) slope(theta []float64, from int) (slope float64) {
+func (p *Problem) slope(theta []float64, e dgraph.Edge) (slope float64) {
 	l := p.layout()
 	if l.mechanism == Linear {
-		return theta[from]
+		return theta[e.From]
 	}
 	rows := min(p.Data.Rows(), slopeRows)
+	row := make([]float64, p.Data.Nodes())
 	for k := range rows {
-		row := p.Data.X.RawRowView(k * p.Data.Rows() / rows)
+		p.Data.rowFor(e.To, k*p.Data.Rows()/rows, row)
 		for h := range l.hidden {
 			var input float64
 			for i, x := range row {
@@ -144,7 +145,7 @@ func (p *Problem) slope(theta []float64, from int) (slope float64) {
 				input += theta[l.b1()+h]
 			}
 			if input > 0 {
-				slope += theta[l.w2()+h] * theta[from*l.hidden+h] / float64(rows)
+				slope += theta[l.w2()+h] * theta[e.From*l.hidden+h] / float64(rows)
 			}
 		}
 	}
@@ -163,7 +164,7 @@ type NodeCheck struct {
 
 // checkNodes makes the posterior-predictive checks.
 func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
-	l := p.layout()
+	l, values := p.layout(), make([]float64, p.Data.Nodes())
 	for j, name := range p.Data.Names {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
@@ -183,7 +184,7 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			var own moments
 			for row := range p.Data.Rows() {
 				if p.Data.counts(row, j) {
-					values := p.Data.X.RawRowView(row)
+					p.Data.rowFor(j, row, values)
 					own.add((values[j] - l.mean(theta, values)) / sigma)
 				}
 			}

@@ -101,7 +101,7 @@ func TestSlopeAndMoments(t *testing.T) {
 		values[1] += step
 		want += (l.mean(theta, values) - before) / step / float64(p.Data.Rows())
 	}
-	require.InDelta(t, want, p.slope(theta, 1), 1e-5)
+	require.InDelta(t, want, p.slope(theta, dgraph.Edge{From: 1, To: 2}), 1e-5)
 
 	var m moments
 	values := make([]float64, 100)

@@ -166,7 +166,7 @@ func (p *Posterior) Probability(draws []Draw, event func(*dgraph.Graph) bool) (p
 		}
 	}
 	probability /= total
-	return probability, math.Sqrt(probability*(1-probability)/total + p.scoreVariance(probability, joint, total))
+	return probability, math.Hypot(shareError(probability, total), math.Sqrt(p.scoreVariance(probability, joint, total)))
 }
 
 // scoreVariance is Σ_f Cov(event, f)² SE_f², with joint[f]/total the probability of event and

@@ -75,7 +75,8 @@ type GraphReport struct {
 	SE    Number      `json:"se"`
 }
 
-// ClassReport is an equivalence class: of its Graphs the data prefer none but by the priors.
+// ClassReport is an equivalence class: of its Graphs the data, with the interventions in them,
+// prefer none but by the priors.
 type ClassReport struct {
 	Directed   [][2]string `json:"directed"`
 	Undirected [][2]string `json:"undirected"`
@@ -129,7 +130,7 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) (err error) {
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Constraints = p.Constraints.String()
-	classes := make([]*dgraph.Graph, len(draws))
+	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(draws))
 	forward := zeros(p.Data.Nodes()) // of classes, directed
 	undirected := zeros(p.Data.Nodes())
 	total := 0.0
@@ -137,7 +138,7 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 		total += float64(d.Count)
 	}
 	for k, d := range draws {
-		classes[k] = d.Graph.CPDAG()
+		classes[k] = d.Graph.Essential(targets)
 		for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 			switch share := float64(d.Count) / total; {
 			case classes[k].Directed(e.From, e.To):

@@ -61,6 +61,16 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	return result, problem.write(result, cfg.Dir)
 }
 
+// shareError is the standard error of a share of so many independent draws. A share nearer to 0 or 1
+// than half a draw has the error of half a draw: that no draw contradicts an event does not make it
+// certain.
+func shareError(share, draws float64) float64 {
+	draws = math.Max(draws, 1)
+	half := 0.5 / (draws + 1)
+	share = math.Min(math.Max(share, half), 1-half)
+	return math.Sqrt(share * (1 - share) / draws)
+}
+
 // shareOf is the share of draws for which an event holds, with the standard error that so many
 // independent draws have.
 func shareOf(draws []Draw, independent float64) func(event func(*dgraph.Graph) bool) (probability, se float64) {
@@ -70,7 +80,7 @@ func shareOf(draws []Draw, independent float64) func(event func(*dgraph.Graph) b
 				probability += d.Probability
 			}
 		}
-		return probability, math.Sqrt(probability * (1 - probability) / math.Max(independent, 1))
+		return probability, shareError(probability, independent)
 	}
 }
 

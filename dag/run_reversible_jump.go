@@ -75,12 +75,12 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	result := &Result{Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
 	// chains do not tell
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
-	probabilities, errors := zeros(nodes), zeros(nodes)
+	probabilities, errors, summaries := zeros(nodes), zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
 	worst := chains.LogDensitySummary()
 	worst.MCSE = 0
 	for _, e := range dgraph.OrderedPairs(nodes) {
 		in := chains.Inclusion(e.To*target.space.layout.dim() + e.From)
-		probabilities[e.From][e.To], errors[e.From][e.To] = in.Mean, in.MCSE
+		probabilities[e.From][e.To], summaries[e] = in.Mean, in
 		if in.SD > 0 {
 			worst.MCSE = math.Max(worst.MCSE, in.MCSE)
 		}
@@ -91,6 +91,9 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 		if in.ESS < worst.ESS {
 			worst.ESS = in.ESS
 		}
+	}
+	for e, in := range summaries {
+		errors[e.From][e.To] = rareError(in, worst.ESS)
 	}
 	result.Certificate = certifyChains(chains.Chains, chains.Draws()/chains.Chains, worst)
 	own, err := target.gather(chains)
