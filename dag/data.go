@@ -94,6 +94,10 @@ type Data struct {
 	// logarithms: x·Scale + Shift, by node.
 	Scaling      Scaling
 	Shift, Scale []float64
+	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
+	// or "row".
+	Places    []int
+	PlaceUnit string
 	// DroppedRows counts rows left out for missing cells.
 	DroppedRows int
 }
@@ -140,6 +144,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if t.Rows() < leastRows {
 		return nil, fmt.Errorf("%s: expected at least %d rows, found %d", t.Path, leastRows, t.Rows())
 	}
+	d.Places, d.PlaceUnit = t.Places()
 	d.X = mat.NewDense(t.Rows(), len(names), nil)
 	for j, name := range names {
 		values, err := numbers(t, name, options.Log)

@@ -116,6 +116,9 @@ func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, po
 	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {
 		return err
 	}
+	if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
+		return err
+	}
 	return p.writeDraws(dir, *result.Seed, d)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -25,6 +26,8 @@ type Result struct {
 	// mean over families as training drew them of −ELBO, in nats
 	Loss        *Number      `json:"loss,omitempty"`
 	Certificate *Certificate `json:"certificate,omitempty"`
+	// ModelCheck says how well the model describes the table; Checks has statistics of each node.
+	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// LogEvidence is log p(table) of all graphs together, in nats.
 	LogEvidence   Number `json:"log_evidence"`
 	LogEvidenceSE Number `json:"log_evidence_se"`

@@ -8,8 +8,11 @@ import (
 )
 
 // curvatureWork bounds the multiplications of the curvature family, a second or two of one core;
-// beyond it only evenly spaced rows enter (chosen by hand).
-const curvatureWork = 2e9
+// beyond it only evenly spaced rows enter, but at least shapeRows of them (chosen by hand).
+const (
+	curvatureWork = 2e9
+	shapeRows     = 100
+)
 
 // shape is a pattern of residuals along a column, orthogonal to a constant and to the column, with
 // unit length: the correlation of residuals with it does not respond to the linear effect.
@@ -36,7 +39,7 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		if len(r.y) >= fewestRows {
 			for _, column := range columns {
 				if column.Name != r.name && !column.Indicator {
-					shapes = append(shapes, newShapes(j, r, column, stride)...)
+					shapes = append(shapes, newShapes(j, r, column, max(1, min(stride, len(r.y)/shapeRows)))...)
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func Graph(in GraphInput) Report {
 		if f, ok := fewValues(c, in.Remedies); ok {
 			findings = append(findings, f)
 		}
-		r := &response{name: c.Name, y: c.Values, at: rows}
+		r := &response{name: c.Name, noun: "node", y: c.Values, at: rows}
 		if in.Counted != nil {
 			r.rows = in.Counted[j]
 			r.y = make([]float64, len(r.rows))

@@ -60,24 +60,27 @@ const MinDraws = 1000
 // pattern can be told from noise (chosen by hand).
 const fewestRows = 8
 
-// Residuals of at most 20,000 rows are checked, in blocks of 1,000 neighbours: a discrepancy that
-// needs more rows to be seen is too small to matter (chosen by hand).
-const (
-	mostChecked  = 20000
-	checkedBlock = 1000
-)
+// MostChecked is how many rows are worth checking the residuals of: a discrepancy that needs more
+// of them to be seen is too small to matter (chosen by hand).
+const MostChecked = 10000
 
-// CheckedRows returns the rows, of n, whose residuals are worth the work: nil for all.
-func CheckedRows(n int) []int {
-	if n <= mostChecked {
+// checkedBlock is the number of neighbouring rows that are checked together, for serial dependence.
+const checkedBlock = 500
+
+// CheckedRows returns at most about most rows of n, spread in blocks of neighbours; nil for all.
+func CheckedRows(n, most int) []int {
+	if n <= most {
 		return nil
 	}
-	const blocks = mostChecked / checkedBlock
-	rows := make([]int, 0, mostChecked)
+	blocks := max(2, most/checkedBlock)
+	size := most / blocks
+	var rows []int
 	for b := range blocks {
-		first := b * (n - checkedBlock) / (blocks - 1)
-		for i := range checkedBlock {
-			rows = append(rows, first+i)
+		first := b * (n - size) / (blocks - 1)
+		for i := range size {
+			if row := first + i; len(rows) == 0 || row > rows[len(rows)-1] {
+				rows = append(rows, row)
+			}
 		}
 	}
 	return rows
@@ -119,7 +122,7 @@ func Regression(in RegressionInput) Report {
 		findings = append(findings, copied)
 	}
 	y := checked([]Column{in.Response}, in.Checked)[0].Values
-	r := response{name: in.Response.Name, y: y, kind: in.Kind, at: rows, rows: in.Checked}
+	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
 	checks.addCopies(in.Predictors)
 	fitted := make([]float64, len(y))
@@ -139,6 +142,7 @@ func Regression(in RegressionInput) Report {
 // response is a column whose residuals are checked.
 type response struct {
 	name string
+	noun string // how findings call it: response or node
 	y    []float64
 	kind Kind
 	at   RowNames
@@ -161,6 +165,9 @@ func (r *response) outliers() string {
 	}
 	return r.names(order[:count])
 }
+
+// place names it.
+func (r *response) place() string { return r.noun + " " + r.name }
 
 // names names rows by their indices in y.
 func (r *response) names(rows []int) string {

@@ -52,7 +52,7 @@ func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 	if len(columns) == 0 {
 		return nil
 	}
-	return append(found, collinear(checked(columns, CheckedRows(len(columns[0].Values))))...)
+	return append(found, collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))...)
 }
 
 // responseFindings are those of the response alone.

@@ -21,7 +21,7 @@ func (p *Problem) checkModel(draws *Draws, seed uint64) *modelcheck.Report {
 		Kind:     checkedKind(p.Model.Likelihood),
 		Response: modelcheck.Column{Name: design.Target, Values: make([]float64, design.Rows())},
 		Rows:     modelcheck.RowNames{Numbers: design.Places, Unit: design.PlaceUnit},
-		Checked:  modelcheck.CheckedRows(design.Rows()),
+		Checked:  modelcheck.CheckedRows(design.Rows(), modelcheck.MostChecked),
 		Draws:    modelcheck.MinDraws,
 		Remedies: p.remedies(),
 	}

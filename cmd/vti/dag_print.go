@@ -14,9 +14,8 @@ import (
 
 // Lengths of what is printed; the files have more.
 const (
-	shownEdge    = 0.05 // least probability of a pair of nodes to be joined
-	shownGraphs  = 5
-	suspectShare = 0.01 // posterior-predictive probabilities that close to 0 or 1 are marked
+	shownEdge   = 0.05 // least probability of a pair of nodes to be joined
+	shownGraphs = 5
 )
 
 // Advice that goes with a verdict on graphs.
@@ -60,11 +59,9 @@ func printDag(w io.Writer, r *dag.Result) {
 			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 		}
 	}
+	printModelCheck(w, r.ModelCheck)
 	printEdges(w, r)
 	printGraphs(w, r)
-	if len(r.Checks) > 0 {
-		printChecks(w, r)
-	}
 	if r.Metrics != nil {
 		printMetrics(w, r.Metrics)
 	}
@@ -155,26 +152,6 @@ func edgeText(edges [][2]string, arrow string) string {
 		return "(none)"
 	}
 	return strings.Join(parts, " ")
-}
-
-// printChecks prints the nodes whose residuals the model does not fit.
-func printChecks(w io.Writer, r *dag.Result) {
-	var bad []string
-	for _, c := range r.Checks {
-		for _, part := range []struct {
-			name  string
-			value dag.Number
-		}{{"spread", c.Spread}, {"skewness", c.Skewness}, {"heavy or light tails", c.Kurtosis}} {
-			if part.value < suspectShare || part.value > 1-suspectShare {
-				bad = append(bad, fmt.Sprintf("  %s: %s (posterior predictive p %.3f)", c.Node, part.name, float64(part.value)))
-			}
-		}
-	}
-	if len(bad) == 0 {
-		fmt.Fprint(w, "Residuals of all nodes are as the model has them.\n\n")
-		return
-	}
-	fmt.Fprintf(w, "Residuals that are not as the model has them (checks.csv has all)\n%s\n\n", strings.Join(bad, "\n"))
 }
 
 // printMetrics prints the comparison with a truth.

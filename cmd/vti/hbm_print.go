@@ -43,6 +43,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
 	}
 	fmt.Fprintf(w, "; a mean is good to %.2g of its sd\n\n", 1/math.Sqrt(math.Max(1, float64(c.ESS))))
+	printModelCheck(w, r.ModelCheck)
 	if len(r.Terms) > 0 {
 		printTerms(w, r)
 	}
@@ -53,7 +54,6 @@ func printHbm(w io.Writer, r *regression.Result) {
 	printSummaries(w, "Population effects"+averaged, r.Effects)
 	printSummaries(w, "Standard deviations"+averaged, r.SDs)
 	printLevels(w, r.Varying)
-	printHbmChecks(w, r.Checks)
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)
 	}
@@ -148,24 +148,4 @@ func printLevels(w io.Writer, varying []regression.LevelSummary) {
 		table.print(w)
 		fmt.Fprintln(w)
 	}
-}
-
-// printHbmChecks prints the statistics of the response that drawn responses do not have.
-func printHbmChecks(w io.Writer, checks []regression.CheckSummary) {
-	table := &grid{}
-	table.add("", "observed", "drawn", "sd", "p")
-	bad := 0
-	for _, c := range checks {
-		if c.P < suspectShare || c.P > 1-suspectShare {
-			bad++
-			table.add(c.Statistic, short(c.Observed), short(c.Mean), short(c.SD), fmt.Sprintf("%.3f", float64(c.P)))
-		}
-	}
-	if bad == 0 {
-		fmt.Fprintf(w, "Responses drawn from the posterior are like those of the table (%d statistics; checks.csv has all).\n\n", len(checks))
-		return
-	}
-	fmt.Fprintln(w, "Responses drawn from the posterior differ from those of the table (checks.csv has all)")
-	table.print(w)
-	fmt.Fprintln(w)
 }

@@ -36,6 +36,7 @@ type posteriorSample struct {
 	// where it varies; nil if effects were not drawn given the rest
 	pooling    [][]float64
 	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
+	predictors *keptPredictors
 }
 
 // chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more
@@ -55,7 +56,7 @@ func (r *Regression) noSample() *posteriorSample {
 
 // emptySample has room for n draws.
 func (r *Regression) emptySample(n int) *posteriorSample {
-	s := &posteriorSample{replicated: mat.NewDense(n, len(r.newCheck().names), nil)}
+	s := &posteriorSample{replicated: mat.NewDense(n, len(r.newCheck().names), nil), predictors: r.newKept(n)}
 	if r.x != nil {
 		s.effects = mat.NewDense(n, len(r.Frame.Columns), nil)
 	}
@@ -125,6 +126,7 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 			}
 		}
 		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
+		s.predictors.add(k, eta, sigma)
 	}
 	for i, g := range r.groups {
 		for at := range s.pooling[i] {

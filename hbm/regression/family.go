@@ -247,6 +247,7 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 			}
 		}
 		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
+		s.predictors.add(k, eta, sigma)
 	}
 	return s, nil
 }

@@ -88,6 +88,10 @@ type Frame struct {
 	Columns []Column
 	// Groupings are the grouping factors, each once.
 	Groupings []*Grouping
+	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
+	// or "row".
+	Places    []int
+	PlaceUnit string
 	// DroppedRows counts rows left out because of missing cells.
 	DroppedRows int
 	// Warnings say what is odd about the data and yet no error.
@@ -156,6 +160,7 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if t.Rows() < 2 {
 		return nil, fmt.Errorf("%s: expected at least two rows, found %d", t.Path, t.Rows())
 	}
+	f.Places, f.PlaceUnit = t.Places()
 	if err := f.response(t); err != nil {
 		return nil, err
 	}

@@ -63,14 +63,19 @@ func (r *Regression) replicate(eta []float64, sigma float64, random *rand.Rand) 
 	row := r.rowDensity()
 	y := make([]float64, len(eta))
 	for i := range y {
-		y[i] = row.draw(eta[i], sigma, random)
-		if r.Frame.SE != nil {
-			y[i] *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
-		}
-		y[i] = y[i]*r.ySD + r.yMean
-		if r.Frame.Response.Continuous() && r.Frame.Offset != nil {
-			y[i] += r.Frame.Offset[i]
-		}
+		y[i] = r.inTable(i, row.draw(eta[i], sigma, random))
+	}
+	return y
+}
+
+// inTable takes a response of row i from the working scale to the units of the table.
+func (r *Regression) inTable(i int, y float64) float64 {
+	if r.Frame.SE != nil {
+		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
+	}
+	y = y*r.ySD + r.yMean
+	if r.Frame.Response.Continuous() && r.Frame.Offset != nil {
+		y += r.Frame.Offset[i]
 	}
 	return y
 }

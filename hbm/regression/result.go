@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -37,14 +38,16 @@ type Result struct {
 	Certificate   *Certificate `json:"certificate,omitempty"`
 	// Terms are the probabilities of the states of each term, and Models the models, with a
 	// selection only.
-	Terms   []TermState    `json:"terms,omitempty"`
-	Models  []ModelSummary `json:"models,omitempty"`
-	Checks  []CheckSummary `json:"checks,omitempty"`
-	Notes   []string       `json:"notes,omitempty"`
-	Steps   int            `json:"steps,omitempty"`
-	Seconds Seconds        `json:"seconds"`
-	Weights int            `json:"weights,omitempty"` // numbers that training moves
-	RunDir  string         `json:"run_dir,omitempty"`
+	Terms  []TermState    `json:"terms,omitempty"`
+	Models []ModelSummary `json:"models,omitempty"`
+	Checks []CheckSummary `json:"checks,omitempty"`
+	// ModelCheck says how well the model describes the table.
+	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
+	Notes      []string           `json:"notes,omitempty"`
+	Steps      int                `json:"steps,omitempty"`
+	Seconds    Seconds            `json:"seconds"`
+	Weights    int                `json:"weights,omitempty"` // numbers that training moves
+	RunDir     string             `json:"run_dir,omitempty"`
 }
 
 // FrameSummary says what was analysed.
@@ -174,6 +177,7 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 		}
 	}
 	result.Checks = r.checks(s)
+	result.ModelCheck = r.checkModel(s, *result.Seed)
 }
 
 // fillSelection puts what a certificate says about terms and models into the user's words.

@@ -1,0 +1,102 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/modelcheck"
+)
+
+// Limits of the work of a model check; all chosen by hand.
+const (
+	checkWork        = 2e9 // multiplications for the means of nodes, a few seconds of one core
+	fewestChecked    = 500 // rows
+	networkParameter = 100 // draws of the parameters of a network, each with several replicates
+)
+
+// checkModel compares each node with replicates of it given its parents, under draws of the
+// parents and of the mechanism.
+func (p *Problem) checkModel(posterior mixture, source parameterSource, random *rand.Rand) *modelcheck.Report {
+	l := p.layout()
+	nodes := p.Data.Nodes()
+	parameters, cost := modelcheck.MinDraws, float64(nodes)
+	if l.mechanism != Linear {
+		parameters, cost = networkParameter, float64(nodes*l.hidden)
+	}
+	most := int(checkWork / (cost * float64(nodes*parameters)))
+	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
+	if rows == nil {
+		for row := range p.Data.Rows() {
+			rows = append(rows, row)
+		}
+	}
+	in := modelcheck.GraphInput{
+		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
+		Counted:  make([][]int, nodes),
+		Draws:    modelcheck.MinDraws,
+		Remedies: p.remedies(),
+	}
+	families := make([]func() int, nodes)
+	means := make([][]float64, nodes)
+	sigmas := make([]float64, nodes)
+	for j, name := range p.Data.Names {
+		in.Columns = append(in.Columns, modelcheck.Column{Name: name, Values: p.Data.inUnits(j)})
+		for _, row := range rows {
+			if p.Data.counts(row, j) {
+				in.Counted[j] = append(in.Counted[j], row)
+			}
+		}
+		families[j] = posterior.draws(random, func(f dgraph.Family) bool { return f.Node == j })
+		means[j] = make([]float64, len(in.Counted[j]))
+	}
+	repeats := modelcheck.MinDraws / parameters
+	in.Draw = func(d, node int, mean, sd, replicate []float64) {
+		if d%repeats == 0 {
+			theta := source(families[node]())
+			sigmas[node] = math.Exp(l.logSigma(theta)) * p.Data.Scale[node]
+			for k, row := range in.Counted[node] {
+				means[node][k] = l.mean(theta, p.Data.X.RawRowView(row))*p.Data.Scale[node] + p.Data.Shift[node]
+			}
+		}
+		copy(mean, means[node])
+		for k := range mean {
+			sd[k] = sigmas[node]
+			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
+		}
+	}
+	report := modelcheck.Graph(in)
+	return &report
+}
+
+// inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits
+// that they can be known to, so that equal cells of the table are equal.
+func (d *Data) inUnits(j int) []float64 {
+	values := mat.Col(nil, j, d.X)
+	for row, x := range values {
+		x = x*d.Scale[j] + d.Shift[j]
+		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {
+			x = rounded
+		}
+		values[row] = x
+	}
+	return values
+}
+
+// remedies are the flags that answer what a check finds.
+func (p *Problem) remedies() modelcheck.Remedies {
+	remedies := modelcheck.Remedies{
+		HeavyTails: "a transform of the column, or --log for all columns if they are positive",
+		Counts:     "a model for categories or counts, which vti dag does not have; or --exclude",
+		TwoValues:  "a model for binary nodes, which vti dag does not have; or --exclude",
+		Curvature:  "--sem mlp, or a transform of the column",
+		Dependence: "a column for time or place; rows that depend on each other count as too many",
+	}
+	if p.Model.Mechanism != Linear {
+		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
+	}
+	return remedies
+}

@@ -1,0 +1,103 @@
+package regression
+
+import (
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/modelcheck"
+)
+
+// keptPredictors are the linear predictors and noise scales of draws, on the working scale, for the
+// model check: of the checked rows, and of at most [modelcheck.MinDraws] draws.
+type keptPredictors struct {
+	rows  []int
+	every int // keep each draw whose number is a multiple of it
+	eta   [][]float64
+	sigma []float64
+}
+
+// newKept prepares for n draws.
+func (r *Regression) newKept(n int) *keptPredictors {
+	k := &keptPredictors{every: max(1, n/modelcheck.MinDraws), rows: modelcheck.CheckedRows(len(r.y), modelcheck.MostChecked)}
+	if k.rows == nil {
+		for i := range r.y {
+			k.rows = append(k.rows, i)
+		}
+	}
+	return k
+}
+
+// add keeps the predictor of a draw if it is one of those.
+func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
+	if draw%k.every != 0 {
+		return
+	}
+	own := make([]float64, len(k.rows))
+	for at, i := range k.rows {
+		own[at] = eta[i]
+	}
+	k.eta, k.sigma = append(k.eta, own), append(k.sigma, sigma)
+}
+
+// checkModel compares the table with responses replicated from draws. It returns nil where there
+// are no draws.
+func (r *Regression) checkModel(s *posteriorSample, seed uint64) *modelcheck.Report {
+	kept := s.predictors
+	if kept == nil || len(kept.eta) == 0 {
+		return nil
+	}
+	in := modelcheck.RegressionInput{
+		Kind:     map[ResponseKind]modelcheck.Kind{LogisticResponse: modelcheck.Binary, PoissonResponse: modelcheck.Count}[r.Frame.Response],
+		Response: modelcheck.Column{Name: r.Frame.Formula.Response.String(), Values: r.Frame.Y},
+		Rows:     modelcheck.RowNames{Numbers: r.Frame.Places, Unit: r.Frame.PlaceUnit},
+		Checked:  kept.rows,
+		Draws:    modelcheck.MinDraws,
+		Remedies: r.remedies(),
+	}
+	for j, c := range r.Frame.Columns {
+		if c.Name != formula.InterceptName {
+			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: mat.Col(nil, j, r.Frame.X), Indicator: strings.Contains(c.Name, "=")})
+		}
+	}
+	random, row := stream.Rand(seed, "model check"), r.rowDensity()
+	in.Draw = func(d int, mean, sd, replicate []float64) {
+		at := d % len(kept.eta)
+		sigma := kept.sigma[at]
+		for k, i := range kept.rows {
+			eta := kept.eta[at][k]
+			replicate[k] = r.inTable(i, row.draw(eta, sigma, random))
+			switch in.Kind {
+			case modelcheck.Binary:
+				mean[k] = 1 / (1 + math.Exp(-eta))
+				sd[k] = math.Exp(-math.Abs(eta)/2) / (1 + math.Exp(-math.Abs(eta)))
+			case modelcheck.Count:
+				mean[k], sd[k] = math.Exp(eta), math.Exp(eta/2)
+			default:
+				mean[k] = r.inTable(i, eta)
+				sd[k] = r.inTable(i, eta+sigma) - mean[k]
+			}
+		}
+	}
+	report := modelcheck.Regression(in)
+	return &report
+}
+
+// remedies are the flags that answer what a check finds.
+func (r *Regression) remedies() modelcheck.Remedies {
+	remedies := modelcheck.Remedies{
+		HeavyTails:     "--likelihood student",
+		Overdispersion: "an effect that varies by row: (1 | id), with a column id that numbers the rows",
+		Counts:         "--likelihood poisson",
+		TwoValues:      "--likelihood logistic",
+		Curvature:      "a transform of the column, or its square as another term",
+		Dependence:     "an effect that varies by a grouping of neighbouring rows, or a term for time or place",
+	}
+	if r.Frame.Response == StudentResponse {
+		remedies.HeavyTails = "check these rows"
+	}
+	return remedies
+}
