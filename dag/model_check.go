@@ -1,6 +1,7 @@
 package dag
 
 import (
+	gocontext "context"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -20,7 +21,7 @@ const (
 
 // checkModel compares each node with replicates of it given its parents, under draws of the
 // parents and of the mechanism.
-func (p *Problem) checkModel(posterior mixture, source parameterSource, random *rand.Rand) *modelcheck.Report {
+func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (*modelcheck.Report, error) {
 	l := p.layout()
 	nodes := p.Data.Nodes()
 	parameters, cost := modelcheck.MinDraws, float64(nodes)
@@ -68,8 +69,8 @@ func (p *Problem) checkModel(posterior mixture, source parameterSource, random *
 			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
 		}
 	}
-	report := modelcheck.Graph(in)
-	return &report
+	report, err := modelcheck.Graph(ctx, in)
+	return &report, err
 }
 
 // inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits

@@ -27,9 +27,11 @@ func TestCheckModel(t *testing.T) {
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
-		posterior, err := NewPosterior(p.Structure, scores)
+		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
 		require.NoError(t, err)
-		return p.checkModel(posterior.mixture(), p.exactParameters(p.Families, random), random)
+		report, err := p.checkModel(t.Context(), posterior.mixture(), p.exactParameters(p.Families, random), random)
+		require.NoError(t, err)
+		return report
 	}
 	report := check()
 	require.Equal(t, modelcheck.Good, report.Verdict, "%v", report)

@@ -1,6 +1,7 @@
 package modelcheck
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -21,8 +22,8 @@ type GraphInput struct {
 	Remedies Remedies
 }
 
-// Graph checks a fitted graph. It panics when lengths do not agree.
-func Graph(in GraphInput) Report {
+// Graph checks a fitted graph. It panics when there are too few draws; its error is that of ctx.
+func Graph(ctx context.Context, in GraphInput) (Report, error) {
 	if in.Draws < MinDraws {
 		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
 	}
@@ -44,8 +45,10 @@ func Graph(in GraphInput) Report {
 		responses[j] = r
 	}
 	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies)
-	checks.run(in.Draws, in.Draw)
-	return newReport(append(findings, checks.findings()...))
+	if err := checks.run(ctx, in.Draws, in.Draw); err != nil {
+		return Report{}, err
+	}
+	return newReport(append(findings, checks.findings()...)), nil
 }
 
 // copiesFindings finds copies in a table whose columns are all random: every row several times, or

@@ -16,9 +16,9 @@ import (
 // chainGraph checks columns as a graph in which each has the one before it as its parent, with
 // draws of intercept, slope and noise scale from their posterior under a flat prior. The slope is
 // that of the centred parent, which makes the two independent.
-func chainGraph(columns []modelcheck.Column, random *rand.Rand) modelcheck.Report {
+func chainGraph(t *testing.T, columns []modelcheck.Column, random *rand.Rand) modelcheck.Report {
 	n := float64(len(columns[0].Values))
-	return modelcheck.Graph(modelcheck.GraphInput{
+	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
 		Columns: columns, Draws: modelcheck.MinDraws,
 		Draw: func(_, node int, mean, sd, replicate []float64) {
 			y, x := columns[node].Values, make([]float64, len(columns[node].Values))
@@ -50,6 +50,8 @@ func chainGraph(columns []modelcheck.Column, random *rand.Rand) modelcheck.Repor
 			}
 		},
 	})
+	require.NoError(t, err)
+	return report
 }
 
 // nodes draws a linear chain of four columns.
@@ -75,7 +77,7 @@ func TestGraph(t *testing.T) {
 	good := 0
 	const repeats = 20
 	for k := range repeats {
-		report := chainGraph(nodes(40+10*k, random), random)
+		report := chainGraph(t, nodes(40+10*k, random), random)
 		if report.Verdict == modelcheck.Good {
 			good++
 		} else {
@@ -114,7 +116,7 @@ func TestGraph(t *testing.T) {
 	} {
 		columns := nodes(150, random)
 		spoiled.spoil(columns[3].Values)
-		report := chainGraph(columns, random)
+		report := chainGraph(t, columns, random)
 		require.True(t, mentions(report, spoiled.term), "%s: %v", spoiled.term, report.Findings)
 		require.NotEqual(t, modelcheck.Good, report.Verdict)
 	}
@@ -123,7 +125,7 @@ func TestGraph(t *testing.T) {
 	for j := range columns {
 		columns[j].Values = append(columns[j].Values, columns[j].Values[20:40]...)
 	}
-	require.True(t, mentions(chainGraph(columns, random), "duplicated rows"))
+	require.True(t, mentions(chainGraph(t, columns, random), "duplicated rows"))
 }
 
 // Rows in which a node was set do not count for it.
@@ -139,7 +141,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(9, 10))
 	sizes := make(map[int]bool)
-	report := modelcheck.Graph(modelcheck.GraphInput{
+	report, err := modelcheck.Graph(t.Context(), modelcheck.GraphInput{
 		Columns: columns, Counted: [][]int{rows}, Draws: modelcheck.MinDraws,
 		Draw: func(_, _ int, mean, sd, replicate []float64) {
 			sizes[len(mean)] = true
@@ -148,6 +150,7 @@ func TestGraphCountsOnlyRowsThatWereNotSet(t *testing.T) {
 			}
 		},
 	})
+	require.NoError(t, err)
 	require.Equal(t, map[int]bool{30: true}, sizes)
 	require.False(t, mentions(report, "outlier"), "%v", report.Findings)
 }

@@ -2,6 +2,7 @@ package modelcheck
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -101,8 +102,9 @@ func checked(columns []Column, rows []int) []Column {
 	return part
 }
 
-// Regression checks a fitted regression. It panics when lengths do not agree.
-func Regression(in RegressionInput) Report {
+// Regression checks a fitted regression. It panics when lengths do not agree; its error is that of
+// ctx.
+func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	n := len(in.Response.Values)
 	for _, c := range in.Predictors {
 		if len(c.Values) != n {
@@ -126,17 +128,20 @@ func Regression(in RegressionInput) Report {
 	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
 	checks.addCopies(in.Predictors)
 	fitted := make([]float64, len(y))
-	checks.run(in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
+	err := checks.run(ctx, in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
 		in.Draw(d, mean, sd, replicate)
 		for i, m := range mean {
 			fitted[i] += m / float64(in.Draws)
 		}
 	})
+	if err != nil {
+		return Report{}, err
+	}
 	findings = append(findings, checks.findings()...)
 	if in.Kind == Binary {
 		findings = append(findings, separation(in.Response.Name, y, fitted)...)
 	}
-	return newReport(findings)
+	return newReport(findings), nil
 }
 
 // response is a column whose residuals are checked.
@@ -249,8 +254,8 @@ type checks struct {
 }
 
 // run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
-// the rows of response j.
-func (c *checks) run(draws int, draw func(d, j int, mean, sd, replicate []float64)) {
+// the rows of response j. The error is that of ctx.
+func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, sd, replicate []float64)) error {
 	observed, replicated := make([][]float64, len(c.list)), make([][]float64, len(c.list))
 	for k, check := range c.list {
 		members := check.first[len(check.first)-1]
@@ -267,6 +272,9 @@ func (c *checks) run(draws int, draw func(d, j int, mean, sd, replicate []float6
 		space[j] = buffers{make([]float64, n), make([]float64, n), make([]float64, n), newSample(n), newSample(n)}
 	}
 	for d := range draws {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("the model check stopped after %d of %d draws: %w", d, draws, err)
+		}
 		for j, r := range c.responses {
 			b := &space[j]
 			draw(d, j, b.mean, b.sd, b.replicate)
@@ -287,6 +295,7 @@ func (c *checks) run(draws int, draw func(d, j int, mean, sd, replicate []float6
 			check.add(observed[k], replicated[k])
 		}
 	}
+	return nil
 }
 
 // findings are those whose adjusted p-value reaches Level.

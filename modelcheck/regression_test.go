@@ -27,7 +27,7 @@ func TestGoodTablesAreGood(t *testing.T) {
 		for _, n := range rows {
 			for range repeats {
 				table, theta := priorTable(l, n, 1+random.IntN(4), random)
-				report := modelcheck.Regression(table.input(random, table.chain(theta, random)))
+				report := check(t, table.input(random, table.chain(theta, random)))
 				total++
 				if report.Verdict != modelcheck.Good {
 					wrong++
@@ -134,7 +134,7 @@ func TestBadTablesAreFound(t *testing.T) {
 				x, z := normals(random), normals(random)
 				y := kind.make(x, z, random)
 				table := &regressionTable{noise: kind.noise, y: y, x: [][]float64{each(n, func(int) float64 { return 1 }), x, z}}
-				report := modelcheck.Regression(table.input(random, table.fitted(random)))
+				report := check(t, table.input(random, table.fitted(random)))
 				if report.Verdict != modelcheck.Good && mentions(report, kind.term) {
 					found++
 				} else {
@@ -178,11 +178,18 @@ func TestCopiedRows(t *testing.T) {
 						table.y = append(table.y, y)
 					}
 				}
-				report := modelcheck.Regression(table.input(random, table.fitted(random)))
+				report := check(t, table.input(random, table.fitted(random)))
 				require.Equal(t, scheme != "design", mentions(report, "duplicated rows"), "%v", report.Findings)
 			})
 		}
 	}
+}
+
+func check(t *testing.T, in modelcheck.RegressionInput) modelcheck.Report {
+	t.Helper()
+	report, err := modelcheck.Regression(t.Context(), in)
+	require.NoError(t, err)
+	return report
 }
 
 func each(n int, value func(i int) float64) []float64 {

@@ -1,6 +1,7 @@
 package varsel
 
 import (
+	gocontext "context"
 	"math"
 	"strconv"
 	"strings"
@@ -12,9 +13,9 @@ import (
 
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
 // the scale of the table. It returns nil where there are no draws.
-func (p *Problem) checkModel(draws *Draws, seed uint64) *modelcheck.Report {
+func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
 	if len(draws.Codes) == 0 {
-		return nil
+		return nil, nil
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{
@@ -55,8 +56,8 @@ func (p *Problem) checkModel(draws *Draws, seed uint64) *modelcheck.Report {
 			mean[k], sd[k] = moments(p.Model.Likelihood, eta, scale)
 		}
 	}
-	report := modelcheck.Regression(in)
-	return &report
+	report, err := modelcheck.Regression(ctx, in)
+	return &report, err
 }
 
 // linearPredictor writes η of the rows for a draw on the scale of the table, and returns the noise

@@ -72,7 +72,9 @@ func TestCheckModel(t *testing.T) {
 				row[2] = 1
 			}
 		}
-		return problem.checkModel(&Draws{Names: problem.coordinateNames(), Codes: codes, Values: values}, 1)
+		report, err := problem.checkModel(t.Context(), &Draws{Names: problem.coordinateNames(), Codes: codes, Values: values}, 1)
+		require.NoError(t, err)
+		return report
 	}
 	for _, kind := range likelihood.Kinds() {
 		report := check(kind, x, y[kind])

@@ -56,7 +56,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
 	if certificate.Verdict != vti.Failed {
-		result.ModelCheck = problem.checkModel(posteriorDraws, fit.Seed)
+		if result.ModelCheck, err = problem.checkModel(ctx, posteriorDraws, fit.Seed); err != nil {
+			return nil, err
+		}
 	}
 	if err := problem.writeDraws(cfg.Dir, draws.Header{Kind: draws.IID, Seed: fit.Seed}, posteriorDraws); err != nil {
 		return nil, err

@@ -79,7 +79,9 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	sample := problem.toOriginal(codes, theta)
 	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n))
 	if result.Diagnostics.Verdict != verdict.Failed {
-		result.ModelCheck = problem.checkModel(sample, cfg.Seed)
+		if result.ModelCheck, err = problem.checkModel(ctx, sample, cfg.Seed); err != nil {
+			return nil, err
+		}
 	}
 	sample.LogP = chains.LogDensity
 	for i := range n {

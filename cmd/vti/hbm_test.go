@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // groups is a table of a line that each of some groups has its own height of; z has no effect.
@@ -95,10 +96,11 @@ type hbmAnswer struct {
 		LogEvidenceSE float64 `json:"log_evidence_se"`
 		KHat          float64 `json:"khat"`
 	} `json:"models"`
-	Checks  []regression.CheckSummary `json:"checks"`
-	Notes   []string                  `json:"notes"`
-	Steps   int                       `json:"steps"`
-	Seconds struct {
+	Checks     []regression.CheckSummary `json:"checks"`
+	ModelCheck *modelcheck.Report        `json:"model_check"`
+	Notes      []string                  `json:"notes"`
+	Steps      int                       `json:"steps"`
+	Seconds    struct {
 		Train   float64 `json:"train"`
 		Certify float64 `json:"certify"`
 		Total   float64 `json:"total"`

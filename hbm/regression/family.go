@@ -193,6 +193,9 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 		return err
 	}
 	r.fillSample(result, sample)
+	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
+		return err
+	}
 	clock.Certified()
 	result.Seconds = clock.Seconds()
 	return r.writeResult(result, sample)

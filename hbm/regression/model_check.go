@@ -1,6 +1,7 @@
 package regression
 
 import (
+	gocontext "context"
 	"math"
 	"strings"
 
@@ -45,10 +46,10 @@ func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
 
 // checkModel compares the table with responses replicated from draws. It returns nil where there
 // are no draws.
-func (r *Regression) checkModel(s *posteriorSample, seed uint64) *modelcheck.Report {
+func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
 	if kept == nil || len(kept.eta) == 0 {
-		return nil
+		return nil, nil
 	}
 	in := modelcheck.RegressionInput{
 		Kind:     map[ResponseKind]modelcheck.Kind{LogisticResponse: modelcheck.Binary, PoissonResponse: modelcheck.Count}[r.Frame.Response],
@@ -82,8 +83,8 @@ func (r *Regression) checkModel(s *posteriorSample, seed uint64) *modelcheck.Rep
 			}
 		}
 	}
-	report := modelcheck.Regression(in)
-	return &report
+	report, err := modelcheck.Regression(ctx, in)
+	return &report, err
 }
 
 // remedies are the flags that answer what a check finds.

@@ -37,7 +37,8 @@ func TestCheckModel(t *testing.T) {
 			}
 			s.predictors.add(draw, eta, 1/r.ySD)
 		}
-		report := r.checkModel(s, 1)
+		report, err := r.checkModel(t.Context(), s, 1)
+		require.NoError(t, err)
 		if square > 0 {
 			require.Equal(t, modelcheck.Good, report.Verdict, "%v", report)
 		} else {

@@ -177,7 +177,6 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 		}
 	}
 	result.Checks = r.checks(s)
-	result.ModelCheck = r.checkModel(s, *result.Seed)
 }
 
 // fillSelection puts what a certificate says about terms and models into the user's words.

@@ -103,6 +103,9 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 		return nil, err
 	}
 	r.fill(result, certificate, sample)
+	if result.ModelCheck, err = r.checkModel(ctx, sample, fit.Seed); err != nil {
+		return nil, err
+	}
 	if err := r.noteQuadrature(device, certificate, result); err != nil {
 		return nil, err
 	}
