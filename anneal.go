@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
@@ -42,8 +43,8 @@ func inverseTemperature(k int) float64 {
 	return share * share
 }
 
-// moveReference takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z and ρ
-// [B].
+// moveReference takes one Hamiltonian step under r exp(βρ) with every row of z [B*D], and updates z
+// and ρ [B].
 func moveReference(e *evaluator, random *rand.Rand, codes []int32, z, ratio []float64, beta float64) error {
 	batch, sites, dim := e.sizes()
 	momentum, uniform, epsilon := make([]float64, batch*dim), make([]float64, batch), make([]float64, batch)
@@ -77,7 +78,7 @@ func hamiltonianGraph(e *evaluator) func(ctx *Context, codes, z, momentum, unifo
 		evaluate := func(z *Node) (ratio, logDensity, gradient *Node) {
 			// no gradient passes through earlier steps; none would reach the stopped node itself
 			z = Identity(StopGradient(z))
-			_, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype))
+			_, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype), dtypes.Float64)
 			logReference := farReference.logDensity(used, z)
 			// logJoint − logQ + log N(z) is the density pulled back through the flow.
 			ratio = Sub(Add(toFloat64(Sub(logJoint, logQ)), logNormalActive(used, z)), logReference)

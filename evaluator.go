@@ -146,12 +146,13 @@ type pushed struct {
 }
 
 // push maps one batch of reference draws z [B*D] under codes [B*S] through the flow and evaluates
-// both densities.
+// both densities, in float64 from the last stage of the flow on: sums over rows of a table in
+// float32 have errors that weights would take for evidence.
 func (e *evaluator) push(codes []int32, z []float64) (pushed, error) {
 	batch, sites, dim := e.sizes()
 	outputs, err := e.run("push", func(ctx *Context, codes, z *Node) []*Node {
 		mask := e.target.Space().Mask(codes)
-		theta, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype))
+		theta, logQ, logJoint := e.pushGraph(ctx, codes, mask, ConvertDType(z, e.dtype), dtypes.Float64)
 		theta = Where(mask, theta, ZerosLike(theta))
 		used := ConvertDType(mask, dtypes.Float64)
 		return []*Node{toFloat64(theta), toFloat64(logQ), toFloat64(logJoint), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
@@ -169,10 +170,10 @@ func (e *evaluator) push(codes []int32, z []float64) (pushed, error) {
 }
 
 // pushGraph maps z [B,D] through the flow: θ [B,D], log q(θ | m) [B] and log η(θ | m) [B], all of
-// z's type.
-func (e *evaluator) pushGraph(ctx *Context, codes, mask, z *Node) (theta, logQ, logJoint *Node) {
-	theta, logDet := e.flowOf(codes, mask).ToParams(ctx.In(flowScope), mask, e.features(codes), z)
-	return theta, logConditional(mask, z, logDet), e.target.LogJoint(codes, mask, theta)
+// dtype: that of z in training, Float64 where densities certify.
+func (e *evaluator) pushGraph(ctx *Context, codes, mask, z *Node, dtype dtypes.DType) (theta, logQ, logJoint *Node) {
+	theta, logDet := e.flowOf(codes, mask, dtype).ToParams(ctx.In(flowScope), mask, e.features(codes), z)
+	return theta, logConditional(mask, ConvertDType(z, dtype), logDet), e.target.LogJoint(codes, mask, theta)
 }
 
 // logProb is log q(m) + log q(θ | m) of each row: a code and a row of theta [n,D].
@@ -199,8 +200,8 @@ func (e *evaluator) logProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // densityGraph is log q(m) + log q(θ | m) of codes [B,S] and theta [B,D] as float64. [B]
 func (e *evaluator) densityGraph(ctx *Context, codes, theta *Node) *Node {
 	mask := e.target.Space().Mask(codes)
-	z, logDet := e.flowOf(codes, mask).ToBase(ctx.In(flowScope), mask, e.features(codes), ConvertDType(theta, e.dtype))
-	return Add(e.models.LogProb(ctx.In(modelScope), codes), toFloat64(logConditional(mask, z, logDet)))
+	z, logDet := e.flowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(flowScope), mask, e.features(codes), theta)
+	return Add(e.models.LogProb(ctx.In(modelScope), codes), logConditional(mask, toFloat64(z), logDet))
 }
 
 // features are those of the models, in the type of the flow. [B,C]
@@ -209,12 +210,16 @@ func (e *evaluator) features(codes *Node) *Node {
 }
 
 // flowOf is the flow as it is for the models of one batch: with the quadratics of the target, if it
-// has them.
-func (e *evaluator) flowOf(codes, mask *Node) *cosmic.Flow {
-	if quadratic, ok := e.target.(QuadraticTarget); ok {
-		return e.flow.Given(quadratic.Quadratic(codes, mask, e.dtype))
+// has them, and with an anchor of dtype.
+func (e *evaluator) flowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
+	flow := e.flow
+	if dtype != e.dtype {
+		flow = flow.EndingIn(dtype)
 	}
-	return e.flow
+	if quadratic, ok := e.target.(QuadraticTarget); ok {
+		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))
+	}
+	return flow
 }
 
 // logConditional is log q(θ | m) = Σ_active log N(z; 0, 1) − logDet (eq. 5, active part). [B]

@@ -90,6 +90,6 @@ func TestSampleOfChains(t *testing.T) {
 	certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true})
 	require.NoError(t, err)
 	require.NotNil(t, certificate.Sample.Group, "weights should not have been good enough")
-	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	require.Equal(t, vti.Doubtful, certificate.Verdict, "chains alone do not earn trust")
 	requireExactMoments(t, target, certificate.Sample)
 }

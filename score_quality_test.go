@@ -35,7 +35,7 @@ func ScoreVariance(device *gpu.Device, target Target, cfg Config, control Contro
 		uniforms := stream.Uniform(ctx, g, t.config.Seed, "codes", shapes.Make(dtypes.Float64, t.config.Batch, len(sp.Cards())))
 		codes := table.Sample(ctx.In(modelScope), uniforms)
 		z := stream.Normal(ctx, g, t.config.Seed, "noise", shapes.Make(t.config.DType, t.config.Batch, sp.Dim()))
-		_, logQ, logJoint := t.pushGraph(ctx, codes, sp.Mask(codes), z)
+		_, logQ, logJoint := t.pushGraph(ctx, codes, sp.Mask(codes), z, t.dtype)
 		logModel := table.LogProb(ctx.In(modelScope), codes)
 		loss := Sub(toFloat64(Sub(logQ, logJoint)), Sub(toFloat64(target.LogPrior(codes)), logModel))
 		var scalar *Node

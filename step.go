@@ -30,7 +30,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	z := stream.Normal(ctx, g, cfg.Seed, "noise", shapes.Make(cfg.DType, cfg.Batch, dim))
 	mask := sp.Mask(codes)
 
-	_, logQ, logJoint := t.pushGraph(ctx, codes, mask, z)
+	_, logQ, logJoint := t.pushGraph(ctx, codes, mask, z, t.dtype)
 	logH := Sub(logQ, logJoint)
 	logModel := cfg.Models.LogProb(ctx.In(modelScope), codes)
 	logPrior := ConvertDType(target.LogPrior(codes), dtypes.Float64)

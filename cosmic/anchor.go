@@ -92,9 +92,10 @@ func (f *Flow) anchor(ctx *context.Context, mask *graph.Node, dtype dtypes.DType
 		if values == nil && ctx.GetVariable(name) == nil {
 			return nil
 		}
-		node := made.Variable(ctx, mask.Graph(), f.cfg.Seed, name, dtype, made.Values(values), dims...)
+		// with all their digits, whatever the graph computes in
+		node := made.Variable(ctx, mask.Graph(), f.cfg.Seed, name, dtypes.Float64, made.Values(values), dims...)
 		ctx.GetVariable(name).SetTrainable(false)
-		return node
+		return graph.ConvertDType(node, dtype)
 	}
 	logUnit, linear := constant("logunit", initial.logUnit, dim, 1), constant("linear", initial.linear, dim, 1)
 	if logUnit == nil {

@@ -17,7 +17,19 @@ type Flow struct {
 	tau univariate    // of each layer
 	net *made.Network // of each layer; nil for Diagonal
 
-	quadratic *quadratic // of each row, in place of that of cfg; nil: none
+	quadratic *quadratic   // of each row, in place of that of cfg; nil: none
+	end       dtypes.DType // of the anchor and of theta; invalid: that of z
+}
+
+// EndingIn returns the flow whose last stage, the anchor, computes in a wider type than the layers
+// before it, which turn normal draws into nearly normal ones: theta, logDet and the anchor are of
+// dtype, z and the layers of what they are. Where parameters are known to many digits, as with
+// counts in the millions, Float32 has too few for theta but not for z. Its variables are those of
+// f.
+func (f *Flow) EndingIn(dtype dtypes.DType) *Flow {
+	wide := *f
+	wide.end = dtype
+	return &wide
 }
 
 // New checks cfg and returns the flow it describes.
@@ -58,25 +70,32 @@ func (f *Flow) Config() Config { return f.cfg }
 
 // ToParams maps reference draws to parameters in one pass. mask [B, D] Bool marks the coordinates
 // the model of each row uses, feats [B, C] are its features (nil where Config.Features is 0), z [B,
-// D] is Float32 or Float64 and sets the dtype of the results: theta [B, D], equal to z to the bit
-// where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active coordinates.
+// D] is Float32 or Float64 and sets the dtype of the results, unless EndingIn does: theta [B, D],
+// equal to z to the bit where mask is false, and logDet [B] = log |det ∂θ/∂z| over the active
+// coordinates.
 //
 // Like every graph function it panics with an error value on inputs of a wrong shape or dtype.
 func (f *Flow) ToParams(ctx *context.Context, mask, feats, z *graph.Node) (theta, logDet *graph.Node) {
 	f.check("ToParams", mask, feats, z)
-	return f.stages(ctx.Checked(false), newPacking(mask), mask, feats, z).toParams(z)
+	theta, logDet = f.stages(ctx.Checked(false), newPacking(mask), mask, feats, z).toParams(z)
+	return theta, graph.ConvertDType(logDet, theta.DType())
 }
 
 // ToBase inverts ToParams: it maps theta [B, D] to z [B, D] and returns the same logDet [B], of the
-// map from z to θ. The layers are sequential in this direction: each takes Dim passes of its
-// network, unrolled in the graph.
+// map from z to θ. z has the dtype of theta, or with EndingIn is Float32. The layers are sequential
+// in this direction: each takes Dim passes of its network, unrolled in the graph.
 func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, logDet *graph.Node) {
 	f.check("ToBase", mask, feats, theta)
-	return f.stages(ctx.Checked(false), newPacking(mask), mask, feats, theta).toBase(theta)
+	like := theta // of the type of z
+	if f.end != dtypes.InvalidDType {
+		like = graph.ConvertDType(theta, dtypes.Float32)
+	}
+	z, logDet = f.stages(ctx.Checked(false), newPacking(mask), mask, feats, like).toBase(theta)
+	return z, graph.ConvertDType(logDet, theta.DType())
 }
 
-// stages lists the maps of the flow for the models of mask [B, D] with the features feats [B, C], in
-// the graph and dtype of x. p is the packing of mask.
+// stages lists the maps of the flow for the models of mask [B, D] with the features feats [B, C],
+// in the graph and dtype of x. p is the packing of mask.
 func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	cond := f.condition(ctx, feats, x.DType())
 	end := f.endMap(ctx, x)
@@ -96,7 +115,12 @@ func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Nod
 		s = append(s, p.unpack())
 	}
 	s = append(s, selected{mask, end})
-	if a := f.anchor(ctx, mask, x.DType()); a != nil {
+	last := x.DType()
+	if f.end != dtypes.InvalidDType {
+		s = append(s, converted{from: last, to: f.end})
+		last = f.end
+	}
+	if a := f.anchor(ctx, mask, last); a != nil {
 		s = append(s, selected{mask, a})
 	}
 	return s

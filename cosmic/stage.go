@@ -3,6 +3,7 @@ package cosmic
 import (
 	"slices"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
@@ -42,18 +43,32 @@ func (s stages) toBase(theta *graph.Node) (z, logDet *graph.Node) {
 	return theta, total(logSlopes)
 }
 
-// total returns the sum [B] over coordinates and over terms, [B, D] each or nil. At least one is
-// not nil.
+// total returns the sum [B] over coordinates and over terms, [B, D] each or nil, in the widest of
+// their types. At least one is not nil.
 func total(terms []*graph.Node) (sum *graph.Node) {
 	for _, term := range terms {
 		switch {
 		case sum == nil:
 			sum = term
 		case term != nil:
+			if term.DType() != sum.DType() {
+				term, sum = graph.ConvertDType(term, dtypes.Float64), graph.ConvertDType(sum, dtypes.Float64)
+			}
 			sum = graph.Add(sum, term)
 		}
 	}
 	return graph.ReduceSum(sum, 1)
+}
+
+// converted goes on in another type.
+type converted struct{ from, to dtypes.DType }
+
+func (c converted) toParams(x *graph.Node) (y, logSlope *graph.Node) {
+	return graph.ConvertDType(x, c.to), nil
+}
+
+func (c converted) toBase(y *graph.Node) (x, logSlope *graph.Node) {
+	return graph.ConvertDType(y, c.from), nil
 }
 
 // selected applies a stage where mask [B, D] is true and is the identity elsewhere: eq. 8 with a

@@ -4,7 +4,10 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/internal/testkit"
@@ -43,4 +46,31 @@ func TestStages(t *testing.T) {
 	require.InDeltaSlice(t, x[0], back[0], 1e-12)
 	require.Equal(t, x[1], back[1])
 	require.InDeltaSlice(t, logDet, sameDet, 1e-12)
+}
+
+// A flow that ends in Float64 is the same map, with the digits of its anchor.
+func TestEndingInFloat64(t *testing.T) {
+	f, err := New(Config{Dim: 2, Layers: 1, Hidden: 8, Precision: []float64{1e10, 0, 0, 1}, Linear: []float64{1e10 * 20.7, 0}, Seed: 1})
+	require.NoError(t, err)
+	ctx := context.New()
+	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *context.Context, z *graph.Node) []*graph.Node {
+		mask := graph.BroadcastToShape(graph.Const(z.Graph(), true), shapes.Make(dtypes.Bool, 1, 2))
+		narrow, narrowDet := f.ToParams(ctx, mask, nil, z)
+		wide, wideDet := f.EndingIn(dtypes.Float64).ToParams(ctx, mask, nil, z)
+		back, sameDet := f.EndingIn(dtypes.Float64).ToBase(ctx, mask, nil, wide)
+		return []*graph.Node{narrow, narrowDet, wide, wideDet, back, sameDet}
+	})
+	require.NoError(t, err)
+	z := []float32{0.5, -1}
+	out := exec.MustExec([][]float32{z})
+	require.Equal(t, dtypes.Float32, out[0].DType())
+	require.Equal(t, dtypes.Float32, out[4].DType())
+	wide := out[2].Value().([][]float64)[0]
+	require.InDelta(t, 20.7+0.5e-5, wide[0], 1e-9, "a new flow is its anchor")
+	require.NotEqual(t, wide[0], float64(out[0].Value().([][]float32)[0][0]))
+	require.InDelta(t, float64(out[1].Value().([]float32)[0]), out[3].Value().([]float64)[0], 1e-5)
+	require.InDelta(t, out[3].Value().([]float64)[0], out[5].Value().([]float64)[0], 1e-12)
+	back := out[4].Value().([][]float32)[0]
+	require.InDelta(t, z[0], back[0], 1e-3)
+	require.InDelta(t, z[1], back[1], 1e-5)
 }

@@ -1,0 +1,61 @@
+package vti_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
+)
+
+// counts is the intercept of a Poisson regression of ten counts of 1e9, θ ~ N(log 1e9, 1), beside a
+// coordinate that data say nothing of. Its density is written around the saturated intercept, so
+// that float64 keeps it, and cubic; the posterior has a standard deviation of 1e-5 around 20.7.
+type counts struct{ *space.Subsets }
+
+const totalCount, meanCount = 1e10, 1e9
+
+func (c counts) Space() space.Space { return c.Subsets }
+
+func (counts) LogPrior(codes *Node) *Node {
+	return AddScalar(MulScalar(ReduceSum(ConvertDType(codes, dtypes.Float64), -1), 0), -math.Ln2)
+}
+
+func (counts) LogJoint(_, mask, theta *Node) *Node {
+	coordinate := func(j int) *Node { return Squeeze(Slice(theta, AxisRange(), AxisElem(j)), -1) }
+	logNormal := func(x *Node) *Node { return MulScalar(AddScalar(Square(x), math.Log(2*math.Pi)), -0.5) }
+	d := AddScalar(coordinate(0), -math.Log(meanCount))
+	// d + 1 − exp(d) to third order: what is left is below 1e-10 within ten standard deviations
+	likelihood := MulScalar(Mul(Square(d), AddScalar(MulScalar(d, 1.0/3), 1)), -totalCount/2)
+	free := coordinate(1)
+	used := Squeeze(Slice(mask, AxisRange(), AxisElem(1)), -1)
+	return Add(Add(likelihood, logNormal(d)), Where(used, logNormal(free), ZerosLike(free)))
+}
+
+// A parameter that is known to seven digits: the evidence by weights beside Laplace's
+// approximation, whose relative error is of the order of one over the count. Where the anchor is in
+// float32 the draws of the parameter are on a grid as wide as half its standard deviation.
+func TestWeightsOfWellKnownParameters(t *testing.T) {
+	sp, err := space.NewSubsets(2, []int{0}, [][]int{{1}})
+	require.NoError(t, err)
+	cfg := smallConfig()
+	cfg.Steps = 50
+	cfg.Flow.Precision, cfg.Flow.Linear = []float64{totalCount, 0, 0, 1}, []float64{totalCount * math.Log(meanCount), 0}
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), counts{sp}, cfg)
+	require.NoError(t, err)
+	certificate, err := posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	for _, model := range certificate.Models {
+		require.InDelta(t, -math.Log(totalCount+1)/2, model.LogEvidence, 4.5*model.LogEvidenceSE+1e-6)
+		require.Less(t, model.LogEvidenceSE, 0.02)
+	}
+	mean, _, sd, sdSE := vti.MomentsOf(&certificate.Sample, sp, 0)
+	require.InDelta(t, math.Log(meanCount), mean, 1e-6)
+	require.InDelta(t, 1/math.Sqrt(totalCount), sd, 4.5*sdSE)
+}
