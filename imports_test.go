@@ -21,7 +21,7 @@ var layers = map[string]float64{
 	"dag/graph": 3, "hbm/formula": 3,
 	"":       3,
 	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,
-	"likelihood": 1, "modelcheck": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"compare": 1, "likelihood": 1, "modelcheck": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }
 
@@ -33,7 +33,6 @@ var allowed = map[string][]string{
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile", "table"},
-	"internal/compare":    {"internal/atomicfile", "internal/report", "internal/rundir", "internal/verdict"},
 	"internal/verdict":    {"internal/psis"},
 }
 

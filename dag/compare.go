@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/compare"
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/rundir"
 )
 

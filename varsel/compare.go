@@ -4,7 +4,7 @@ import (
 	gocontext "context"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/internal/compare"
+	"github.com/transdim/vti/compare"
 )
 
 // Comparison is how far two runs on the same table agree.

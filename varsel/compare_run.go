@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/transdim/vti/internal/compare"
+	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/varsel"
 )

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/varsel"
 )
 

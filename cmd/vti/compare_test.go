@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/varsel"
 )
 

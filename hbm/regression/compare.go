@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/hbm/formula"
-	"github.com/transdim/vti/internal/compare"
 	"github.com/transdim/vti/internal/rundir"
 )
 

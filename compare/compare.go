@@ -1,5 +1,3 @@
-// Package compare sets the answers of two runs on the same table side by side, whatever kind of
-// models they are about.
 package compare
 
 import (
