@@ -7,8 +7,8 @@ import (
 )
 
 // Tempered reversible-jump chains on the target itself (package rjmcmc) know nothing of q and find
-// the modes that no draw of q reaches. Pilot runs learn from short ones, certificates are checked by
-// longer ones.
+// the modes that no draw of q reaches. Pilot runs learn from short ones, certificates are checked
+// by longer ones.
 const (
 	chainCount        = 64
 	chainTemperatures = 12

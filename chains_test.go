@@ -16,8 +16,8 @@ func (s single) LogPrior(codes *Node) *Node {
 	return Where(allowed, s.normals.LogPrior(codes), Infinity(codes.Graph(), dtypes.Float64, -1))
 }
 
-// Chains start where package rjmcmc says, unless the prior excludes most of that: then at draws from
-// q(m).
+// Chains start where package rjmcmc says, unless the prior excludes most of that: then at draws
+// from q(m).
 func TestStartsOfChains(t *testing.T) {
 	target := newNormals(t, 6)
 	e := newEvaluatorOf(t, target, 128)

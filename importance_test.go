@@ -37,8 +37,8 @@ func TestTallyChoosesByWeight(t *testing.T) {
 	}
 }
 
-// Draws of every model by an exact flow have weights whose mean is the evidence, whatever the batch,
-// and a sampler that is stopped says how far it came.
+// Draws of every model by an exact flow have weights whose mean is the evidence, whatever the
+// batch, and a sampler that is stopped says how far it came.
 func TestImportanceSampler(t *testing.T) {
 	target := newNormals(t, 2)
 	e := newEvaluatorOf(t, target, 64)

@@ -27,8 +27,8 @@ const (
 
 // SaveConfig says how Save names and draws.
 type SaveConfig struct {
-	// Sites names the sites of codes, and Coordinates those of theta; nil stands for "site.1", … and
-	// "theta.1", ….
+	// Sites names the sites of codes, and Coordinates those of theta; nil stands for "site.1", …
+	// and "theta.1", ….
 	Sites, Coordinates []string
 	// Draws is the number of equally weighted draws; 0 stands for 10,000.
 	Draws int

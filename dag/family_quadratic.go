@@ -97,7 +97,8 @@ func (q familyQuadratic) transform(mask []bool) (scale []float64, logDet float64
 	}
 	var upper, inverse mat.TriDense
 	cholesky.UTo(&upper)
-	// the condition number is bounded by the prior; what rounding leaves is corrected by the weights
+	// the condition number is bounded by the prior; what rounding leaves is corrected by the
+	// weights
 	_ = inverse.InverseTri(&upper)
 	for a, i := range of {
 		logDet -= math.Log(upper.At(a, a))

@@ -102,9 +102,9 @@ func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (preci
 	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
 }
 
-// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its mechanism
-// sees them, or over all if it is −1, from a QR decomposition: sums of squares of residuals keep their digits, as differences
-// of entries of the Gram matrix would not.
+// rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its
+// mechanism sees them, or over all if it is −1, from a QR decomposition: sums of squares of
+// residuals keep their digits, as differences of entries of the Gram matrix would not.
 func rootOfGram(d *Data, node int) []float64 {
 	nodes := d.Nodes()
 	x := mat.NewDense(max(d.Rows(), nodes), nodes, nil) // rows of zeros change nothing
@@ -200,7 +200,8 @@ func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
 	index := graph.InsertAxes(node, -1)
 	own := graph.Gather(values, index)
 	if t.centers != nil {
-		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index) // [B, N]
+		// [B, N]
+		centers := graph.Gather(graph.ConvertDType(graph.Reshape(graph.Const(g, t.centers), nodes, nodes), theta.DType()), index)
 		hidden = graph.Sub(hidden, graph.InsertAxes(graph.Einsum("bi,bih->bh", centers, first), -1))
 		one := graph.ConvertDType(graph.Equal(index, graph.Iota(g, shapes.Make(dtypes.Int32, 1, nodes), 1)), theta.DType())
 		own = graph.Sub(own, graph.InsertAxes(graph.ReduceSum(graph.Mul(centers, one), -1), -1))

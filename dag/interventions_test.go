@@ -105,8 +105,8 @@ func enumerated(t *testing.T, p *Problem) [][]float64 {
 }
 
 // A node that is set far from where it is by itself moves its children and no others: exact sums
-// agree with a loop over all 543 graphs, and so do chains within 4 of their standard errors. Without
-// an intercept for the rows that count, shifts of the means would look like edges.
+// agree with a loop over all 543 graphs, and so do chains within 4 of their standard errors.
+// Without an intercept for the rows that count, shifts of the means would look like edges.
 func TestInterventionsFarAway(t *testing.T) {
 	truth := dgraph.FromEdges(4, [2]int{0, 1}, [2]int{1, 2})
 	wrong := func(edges [][]float64) (sum float64) {

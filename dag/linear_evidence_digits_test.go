@@ -137,8 +137,8 @@ func TestIntegralWithTwoModes(t *testing.T) {
 }
 
 // Columns that are copies of each other but for 1e-8, columns whose scales differ by 1e18, and both
-// together with 1e-6, keep the digits of their scores: against arithmetic with 300 bits, at noise scales from far below to
-// far above that of the residuals.
+// together with 1e-6, keep the digits of their scores: against arithmetic with 300 bits, at noise
+// scales from far below to far above that of the residuals.
 func TestExactScoresKeepDigits(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows  int

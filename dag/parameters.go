@@ -125,8 +125,8 @@ func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source param
 	return list, nil
 }
 
-// slope is the derivative of the mechanism of e.To with respect to its parent e.From, averaged over rows that are
-// spread evenly.
+// slope is the derivative of the mechanism of e.To with respect to its parent e.From, averaged over
+// rows that are spread evenly.
 func (p *Problem) slope(theta []float64, e dgraph.Edge) (slope float64) {
 	l := p.layout()
 	if l.mechanism == Linear {

@@ -61,9 +61,9 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	return result, problem.write(result, cfg.Dir)
 }
 
-// shareError is the standard error of a share of so many independent draws. A share nearer to 0 or 1
-// than half a draw has the error of half a draw: that no draw contradicts an event does not make it
-// certain.
+// shareError is the standard error of a share of so many independent draws. A share nearer to 0 or
+// 1 than half a draw has the error of half a draw: that no draw contradicts an event does not make
+// it certain.
 func shareError(share, draws float64) float64 {
 	draws = math.Max(draws, 1)
 	half := 0.5 / (draws + 1)

@@ -25,7 +25,8 @@ func (p *Problem) CheckReversibleJump() error {
 	return p.countable("a chain")
 }
 
-// startCodes are codes of graphs that the structure allows, along random orders, from sparse to dense.
+// startCodes are codes of graphs that the structure allows, along random orders, from sparse to
+// dense.
 func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int32) {
 	ordered := dgraph.NewOrdered(s.Nodes)
 	for range count {
@@ -52,9 +53,9 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 	return codes
 }
 
-// RunReversibleJump samples orders, edges and parameters of linear mechanisms together by reversible-jump
-// MCMC, without any use of the structure that the other methods rest on: a check of them, for few
-// nodes.
+// RunReversibleJump samples orders, edges and parameters of linear mechanisms together by
+// reversible-jump MCMC, without any use of the structure that the other methods rest on: a check of
+// them, for few nodes.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	clock := run.NewClock()
 	if err := problem.CheckReversibleJump(); err != nil {

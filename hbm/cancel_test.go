@@ -21,8 +21,8 @@ func (p *patient) Err() error {
 	return gocontext.Canceled
 }
 
-// Everything that can last stops soon after its context is cancelled: it asks often, and does not go
-// on when it is told.
+// Everything that can last stops soon after its context is cancelled: it asks often, and does not
+// go on when it is told.
 func TestCancelled(t *testing.T) {
 	e := newEffects(3, 50, 2)
 	data := e.draw(t, 1)

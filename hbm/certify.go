@@ -57,8 +57,8 @@ type Certificate struct {
 	Weight []float64
 }
 
-// Certify weights draws from the family by the model. Cancelling ctx stops it after the batch of draws
-// in progress, with an error that wraps ctx.Err().
+// Certify weights draws from the family by the model. Cancelling ctx stops it after the batch of
+// draws in progress, with an error that wraps ctx.Err().
 func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certificate, error) {
 	if cfg.Draws < 0 || cfg.Inner < 0 {
 		return nil, fmt.Errorf("hbm.CertifyConfig: numbers of draws must not be negative, found %d and %d", cfg.Draws, cfg.Inner)

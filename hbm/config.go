@@ -72,9 +72,9 @@ type Config struct {
 	MaxNonFinite float64
 	// Checkpoint names the file that holds the state of training; "" writes none.
 	Checkpoint string
-	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. There are others
-	// by time: after two seconds, and then at intervals that double up to half a minute. The last step
-	// is always stored.
+	// CheckpointEvery is the number of steps between checkpoints; 0 stands for 500. There are
+	// others by time: after two seconds, and then at intervals that double up to half a minute. The
+	// last step is always stored.
 	CheckpointEvery int
 	// Resume continues from the state in Checkpoint instead of starting anew.
 	Resume bool

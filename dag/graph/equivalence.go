@@ -21,11 +21,11 @@ func (g *Graph) Skeleton() *Graph {
 // (1995).
 func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 
-// Essential returns the essential graph of g given data in which the nodes of each of some sets were
-// set from outside, beside data without interventions (Hauser and Bühlmann 2012): it stands for all
-// graphs that such data cannot tell from g, as [Graph.CPDAG] does without interventions. An edge
-// with exactly one of its nodes in a set of targets is directed besides: the data show whether it
-// is cut off there.
+// Essential returns the essential graph of g given data in which the nodes of each of some sets
+// were set from outside, beside data without interventions (Hauser and Bühlmann 2012): it stands
+// for all graphs that such data cannot tell from g, as [Graph.CPDAG] does without interventions. An
+// edge with exactly one of its nodes in a set of targets is directed besides: the data show whether
+// it is cut off there.
 func (g *Graph) Essential(targets []Set) *Graph {
 	c := g.Skeleton()
 	for to := range g.nodes {

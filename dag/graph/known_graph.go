@@ -31,8 +31,9 @@ func ReadGraph(path string) (names []string, g *Graph, err error) {
 }
 
 // ReadAdjacency reads the graph over some nodes from an adjacency matrix: a column of row names,
-// then a column of 0 and 1 for each node, row = cause and column = effect. Without a column of names
-// the rows are in the order of the columns. Every node named must be there; others are left out.
+// then a column of 0 and 1 for each node, row = cause and column = effect. Without a column of
+// names the rows are in the order of the columns. Every node named must be there; others are left
+// out.
 func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 	path, columns := t.Path, t.Names()
 	rowNames := columns

@@ -13,9 +13,9 @@ import (
 
 // Ordered is the code of a graph as an order of its nodes and edges along it (F.7): N−1 sites with
 // N, N−1, …, 2 outcomes are the Lehmer code of the order, and a site with 2 outcomes for each pair
-// of positions s < t, by rows of U, reports whether the node at position s is a parent of that at t.
-// So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph has
-// as many codes as it has topological orders ([Graph.Orders]).
+// of positions s < t, by rows of U, reports whether the node at position s is a parent of that at
+// t. So A = PᵀUP with P_tj = 1 where node j is at position t, and every code is acyclic. A graph
+// has as many codes as it has topological orders ([Graph.Orders]).
 type Ordered struct{ nodes int }
 
 // NewOrdered returns the code of graphs over at least two nodes; it panics on fewer.

@@ -9,7 +9,8 @@
 // ones.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
-//	frame, err := regression.NewFrame(data, regression.FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+//	formula := "Reaction ~ Days + (Days | Subject)"
+//	frame, err := regression.NewFrame(data, regression.FrameOptions{Formula: formula})
 //	r, err := regression.New(frame, regression.Options{})
 //	result, err := r.Run(ctx, device, regression.Run{Dir: dir})
 //
