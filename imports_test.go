@@ -29,7 +29,7 @@ var layers = map[string]float64{
 var allowed = map[string][]string{
 	"hbm/regression":      {"hbm"},
 	"simd":                {"internal/kernel"},
-	"internal/made":       {"internal/stream"},
+	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile", "table"},

@@ -93,6 +93,9 @@ func (p *Posterior) LogProb(codes [][]int32, theta *mat.Dense) ([]float64, error
 // on q(m) at all. Where weights alone do not earn trust, tempered chains (certify_chains.go) give
 // the result if they have mixed.
 func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	if err := cfg.CheckSize(p.evaluator.target); err != nil {
+		return nil, err
+	}
 	certificate, err := certify(ctx, p.evaluator, cfg.withDefaults())
 	if certificate != nil {
 		certificate.space = p.evaluator.target.Space()

@@ -57,6 +57,11 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, target Target, cfg Co
 	}
 	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
 	cfg.Flow.Seed = cfg.Seed
+	sized := cfg
+	sized.Flow = cfg.Flow.WithDefaults()
+	if err := sized.checkSize(sp); err != nil {
+		return nil, err
+	}
 	_, ownQuadratics := target.(QuadraticTarget)
 	if masker, ok := sp.(space.RowMasker); ok && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)

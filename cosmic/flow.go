@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/internal/memory"
 )
 
 // Flow is the conditional transport θ = T_φ(z | m). It holds the architecture; its trainable
@@ -38,6 +39,9 @@ func New(cfg Config) (*Flow, error) {
 		return nil, err
 	}
 	f := &Flow{cfg: cfg.WithDefaults(), tau: affine{}}
+	if err := memory.Check(fmt.Sprintf("cosmic: a flow of %d layers of %d hidden units", f.cfg.Layers, f.cfg.Hidden), 4*f.cfg.Weights()); err != nil {
+		return nil, err
+	}
 	activation := made.LeakyReLU
 	switch f.cfg.Kind {
 	case Diagonal:

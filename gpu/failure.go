@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/transdim/vti/internal/memory"
 )
 
 // Failure is what goes wrong with an open device: it has not enough memory, or does not answer any
@@ -30,7 +32,7 @@ func (f *Failure) Error() string {
 	}
 	if f.tooLarge() {
 		return fmt.Sprintf("device %s: data and variables take %s and the card has %s: use fewer rows or columns, or --device cpu",
-			f.Device, sizeText(f.Held), sizeText(f.Memory))
+			f.Device, memory.Text(float64(f.Held)), memory.Text(float64(f.Memory)))
 	}
 	text := fmt.Sprintf("device %s: out of memory", f.Device)
 	for _, part := range []struct {
@@ -38,7 +40,7 @@ func (f *Failure) Error() string {
 		format string
 	}{{f.Asked, " asking for %s"}, {f.Memory, ", the card has %s"}, {f.Held, ", data and variables take %s"}} {
 		if part.bytes > 0 {
-			text += fmt.Sprintf(part.format, sizeText(part.bytes))
+			text += fmt.Sprintf(part.format, memory.Text(float64(part.bytes)))
 		}
 	}
 	if f.Err != nil {
@@ -98,14 +100,4 @@ func understand(err error, device string, held, memory uint64) *Failure {
 		}
 	}
 	return f
-}
-
-// sizeText writes a number of bytes in the largest unit that leaves at least one of it.
-func sizeText(bytes uint64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	unit, value := 0, float64(bytes)
-	for value >= 1024 && unit < len(units)-1 {
-		value, unit = value/1024, unit+1
-	}
-	return fmt.Sprintf("%.4g %s", value, units[unit])
 }

@@ -30,6 +30,9 @@ type RunConfig struct {
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
 func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+	if err := cfg.Certify.CheckSize(problem.Posterior()); err != nil {
+		return nil, err
+	}
 	clock := run.NewClock()
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {

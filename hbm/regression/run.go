@@ -85,6 +85,9 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err := r.Prepare(ctx, device); err != nil {
 		return nil, training.End(err)
 	}
+	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
+		return nil, err
+	}
 	posterior, err := vti.Fit(ctx, device, r.Target(), fit)
 	if err = training.End(err); err != nil {
 		return nil, err

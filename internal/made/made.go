@@ -5,6 +5,8 @@ import (
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/ml/layers/activations"
+
+	"github.com/transdim/vti/internal/memory"
 )
 
 // Activation is the non-linearity of a network.
@@ -102,6 +104,11 @@ type Network struct {
 // New checks cfg and returns the network it describes.
 func New(cfg Config) (*Network, error) {
 	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	hidden := float64(cfg.Hidden)
+	least := 4 * hidden * (float64(cfg.Inputs+cfg.Context) + 2*float64(cfg.Blocks)*hidden) // bytes of the weights
+	if err := memory.Check(fmt.Sprintf("made: a network of %d hidden units", cfg.Hidden), least); err != nil {
 		return nil, err
 	}
 	return &Network{cfg: cfg, degrees: degrees(cfg.Inputs, cfg.Hidden)}, nil

@@ -1,0 +1,63 @@
+// Package memory refuses work that cannot fit into the machine before the work starts.
+package memory
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Total is the memory of the machine in bytes, or less where the process may not use all of it:
+// what Linux says, and 1 TiB on systems that this package does not know, which refuses nothing that
+// is possible today.
+var Total = sync.OnceValue(func() float64 { return total(os.ReadFile) })
+
+func total(readFile func(name string) ([]byte, error)) float64 {
+	least := math.Inf(1)
+	if content, err := readFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(content)) {
+			fields := strings.Fields(line)
+			if len(fields) == 3 && fields[0] == "MemTotal:" {
+				if kib, err := strconv.ParseFloat(fields[1], 64); err == nil {
+					least = kib * 1024
+				}
+			}
+		}
+	}
+	// limits of control groups, versions 2 and 1; "max" is no number
+	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		content, err := readFile(name)
+		if err != nil {
+			continue
+		}
+		if limit, err := strconv.ParseFloat(strings.TrimSpace(string(content)), 64); err == nil && limit > 0 {
+			least = math.Min(least, limit)
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 1 << 40
+	}
+	return least
+}
+
+// Check fails when work needs more bytes than there are. what names the sizes that ask for them:
+// "Batch 1000000". bytes should be a lower bound, so that nothing that fits is refused.
+func Check(what string, bytes float64) error {
+	if bytes <= Total() {
+		return nil
+	}
+	return fmt.Errorf("%s needs at least %s of memory, and there are %s: choose a smaller size", what, Text(bytes), Text(Total()))
+}
+
+// Text is a number of bytes in words: "1.5 GiB".
+func Text(bytes float64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	unit := 0
+	for bytes >= 1024 && unit < len(units)-1 {
+		bytes, unit = bytes/1024, unit+1
+	}
+	return fmt.Sprintf("%.4g %s", bytes, units[unit])
+}
