@@ -121,7 +121,8 @@ func (s *sampler) recognise() error {
 	if err := s.evaluate(s.proposal); err != nil {
 		return err
 	}
-	tolerance := 1e-6 // rounding errors of sums, which may depend on the place of a row in the batch
+	// rounding errors of sums, which may depend on the place of a row in the batch
+	tolerance := 1e-6
 	if s.cfg.DType == dtypes.Float32 {
 		tolerance = 1e-2
 	}
@@ -189,6 +190,7 @@ func (s *sampler) transcribe(t *transcript) {
 	for _, source := range s.sources {
 		t.fields(source)
 	}
+	t.fields(s.atStart)
 	s.state.transcribe(t)
 	s.ladder.transcribe(t)
 	for i := range s.rungs {
@@ -201,7 +203,7 @@ func (s *sampler) transcribe(t *transcript) {
 	}
 	t.fields(s.weights, s.info.Proposed[:], s.info.Accepted[:], &s.info.NonFinite)
 	if r := s.result; r != nil {
-		t.fields(r.ladder, r.codes, r.theta, r.mask, r.LogDensity, r.tilt)
+		t.fields(r.ladder, r.codes, r.theta, r.mask, r.LogDensity, r.tilt, r.atStart, &r.discarded)
 	}
 }
 

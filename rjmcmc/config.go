@@ -80,15 +80,15 @@ type Config struct {
 	Progress func(Progress)
 
 	// Checkpoint names the file that holds the state of the run; "" writes none. It is written at
-	// intervals that grow from two seconds to CheckpointEvery, when the run is cancelled and when it
-	// ends.
+	// intervals that grow from two seconds to CheckpointEvery, when the run is cancelled and when
+	// it ends.
 	Checkpoint string
 	// CheckpointEvery is the longest time between checkpoints; 0 means DefaultCheckpointEvery.
 	// Where a file takes long to write, the time between them is longer.
 	CheckpointEvery time.Duration
-	// Resume continues from the state in Checkpoint instead of starting anew, to the same draws, bit
-	// by bit, as a run that was not interrupted. The settings, target and backend must be those of
-	// the run that wrote the file. After a run that had ended it returns its result.
+	// Resume continues from the state in Checkpoint instead of starting anew, to the same draws,
+	// bit by bit, as a run that was not interrupted. The settings, target and backend must be those
+	// of the run that wrote the file. After a run that had ended it returns its result.
 	Resume bool
 }
 

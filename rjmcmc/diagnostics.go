@@ -9,9 +9,11 @@ import (
 // Summary is the posterior of one quantity and how well the chains agree about it.
 type Summary struct {
 	Mean, SD float64
-	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. An indicator that never
-	// changed tells nothing of its autocorrelation: it gets √(p(1−p)/C) with p = ½/(C+1), as if
-	// each of the C chains were one draw. Any other quantity that never changed gets 0.
+	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it is
+	// bounded below: with n effective draws, as if both outcomes had been seen once more; and one
+	// that never changed, which tells nothing of its autocorrelation, gets √(p(1−p)/C) with p =
+	// ½/(C+1), as if each of the C chains were one draw. Any other quantity that never changed gets
+	// 0.
 	MCSE float64
 	// RHat is the rank-normalised split R-hat, the larger of its bulk and folded forms (Vehtari,
 	// Gelman, Simpson, Carpenter and Bürkner 2021); values above 1.01 say that the chains have not

@@ -10,21 +10,48 @@ import (
 // error.
 const evidenceGroups = 16
 
+// maxLadderRHat is the largest R-hat at any temperature at which an evidence is reported. Of 96
+// regressions with known evidences (TestEvidenceErrors with more tables) 77 were below it, with
+// z-scores of standard deviation 0.98 and mean 0.14. Above 1.3, evidences came out too small by 6
+// to 45 standard errors: chains that start outside of a narrow mode have then not filled it, at
+// temperatures between, and all groups of chains err on the same side.
+const maxLadderRHat = 1.05
+
 // LogEvidence estimates log Σ_m p(m) Z_m, and its standard error from the differences between
 // groups of chains. It takes a run with Temperatures, and a target whose prior over models is
-// normalised; both numbers are NaN without tempering or with fewer than four chains. Each pair of
+// normalised. Both numbers are NaN, not resolved, without tempering, with fewer than four chains,
+// and where the chains have not mixed at every temperature ([Result.LadderRHat]). Each pair of
 // neighbouring temperatures gives the ratio of their normalising constants by the acceptance ratio
 // of Bennett (1976), which uses the draws of both; the flattest density is normalised.
 func (r *Result) LogEvidence() (value, se float64) {
-	if len(r.ladder) == 1 || r.Chains < 4 {
+	if len(r.ladder) == 1 || r.Chains < 4 || !(r.LadderRHat() <= maxLadderRHat) {
 		return math.NaN(), math.NaN()
 	}
+	return r.bridge()
+}
+
+// bridge is the estimate of LogEvidence, whether or not the chains have mixed.
+func (r *Result) bridge() (value, se float64) {
 	groups := min(r.Chains/2, evidenceGroups)
 	each := make([]float64, groups)
 	for g := range each {
 		each[g] = r.logEvidence(g*r.Chains/groups, (g+1)*r.Chains/groups)
 	}
 	return r.logEvidence(0, r.Chains), stat.StdDev(each, nil) / math.Sqrt(float64(groups))
+}
+
+// LadderRHat is the largest R-hat over the temperatures of what β multiplies, log η(θ | m) − log
+// g(θ) (tempering.go); NaN without tempering or with few draws.
+func (r *Result) LadderRHat() float64 {
+	if len(r.ladder) == 1 {
+		return math.NaN()
+	}
+	worst, rows := math.Inf(-1), r.Chains*len(r.ladder)
+	for t := range r.ladder {
+		s := r.Summarise(func(d int) float64 { return r.tilt[d/r.Chains*rows+t*r.Chains+d%r.Chains] })
+		worst = math.Max(worst, s.RHat) // NaN stays
+	}
+	return worst
 }
 
 // logEvidence is that of the chains from first to last-1.

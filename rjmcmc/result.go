@@ -19,6 +19,12 @@ type Info struct {
 	// posterior's own chains.
 	Exchanges  []float64
 	RoundTrips int
+	// Discarded is how many of its first draws each chain has lost because some chain was still on
+	// its way from its starting point.
+	Discarded int
+	// AtStart counts the draws that are starting points all the same: of chains that accepted no
+	// move for more than half of the run. [Result.LogDensitySummary] then has an RHat of +Inf.
+	AtStart int
 }
 
 // Acceptance is the share of proposals of a kind that were accepted, NaN when there were none.
@@ -49,6 +55,9 @@ type Result struct {
 	ladder []float64 // β of the temperatures [T]
 	// what β multiplies, of all rows at each kept iteration [N/C*R]; nil without tempering
 	tilt []float64
+	// how many chains have not left their starting points, at each kept iteration [N/C]
+	atStart   []int
+	discarded int // Info.Discarded
 
 	codes []int32   // [N*S]
 	theta []float64 // [N*D]
@@ -63,21 +72,33 @@ func newResult(s *sampler) *Result {
 func (r *Result) allocate(n int) {
 	draws := n * r.Chains
 	r.codes, r.theta, r.mask = make([]int32, draws*r.Sites), make([]float64, draws*r.Dim), make([]bool, draws*r.Dim)
-	r.LogDensity = make([]float64, draws)
+	r.LogDensity, r.atStart = make([]float64, draws), make([]int, n)
 	if len(r.ladder) > 1 {
 		r.tilt = make([]float64, draws*len(r.ladder))
 	}
 }
 
 // record keeps the rows of the posterior itself, the first.
-func (r *Result) record(p *population) {
+func (r *Result) record(p *population, atStart []bool) {
 	r.codes = append(r.codes, p.codes[:r.Chains*r.Sites]...)
 	r.theta = append(r.theta, p.theta[:r.Chains*r.Dim]...)
 	r.mask = append(r.mask, p.mask[:r.Chains*r.Dim]...)
 	r.LogDensity = append(r.LogDensity, p.logDensity[:r.Chains]...)
 	if len(r.ladder) > 1 {
-		r.tilt = append(r.tilt, p.tilt...)
+		for _, tilt := range p.tilt {
+			if math.IsNaN(tilt) || math.IsInf(tilt, 1) {
+				tilt = math.Inf(-1) // at β = 0, where the target may have no density
+			}
+			r.tilt = append(r.tilt, tilt)
+		}
 	}
+	unmoved := 0
+	for _, at := range atStart[:r.Chains] {
+		if at {
+			unmoved++
+		}
+	}
+	r.atStart = append(r.atStart, unmoved)
 }
 
 // Draws is N, the number of kept draws over all chains.
@@ -142,9 +163,14 @@ func (r *Result) Counts(items int) []int {
 	return counts
 }
 
-// LogDensitySummary summarises log p(m) + log η(θ | m).
+// LogDensitySummary summarises log p(m) + log η(θ | m). Its RHat is +Inf where draws are starting
+// points (Info.AtStart).
 func (r *Result) LogDensitySummary() Summary {
-	return r.Summarise(func(d int) float64 { return r.LogDensity[d] })
+	s := r.Summarise(func(d int) float64 { return r.LogDensity[d] })
+	if r.unmoved() > 0 {
+		s.RHat = math.Inf(1)
+	}
+	return s
 }
 
 // Model is a model that the chains visited.
@@ -216,10 +242,6 @@ func (r *Result) summariseIndicator(f func(draw int) bool) Summary {
 		}
 		return 0
 	})
-	if s.SD == 0 {
-		chains := float64(r.Chains)
-		p := 0.5 / (chains + 1)
-		s.MCSE = math.Sqrt(p * (1 - p) / chains)
-	}
+	s.MCSE = indicatorError(s, r.Chains)
 	return s
 }

@@ -107,9 +107,10 @@ const checks = 16
 // keep records the state after the n-th iteration since burn-in when it is one of those kept.
 func (s *sampler) keep(n int) {
 	if n%s.cfg.Thin == 0 {
-		s.result.record(s.state)
+		s.result.record(s.state, s.atStart)
 	}
 	if s.cfg.Enough != nil && n%max(s.cfg.Iterations/checks, 1) == 0 && s.result.Draws() > 0 {
+		s.result.settle()
 		s.enough = s.cfg.Enough(s.result)
 	}
 }
@@ -160,7 +161,9 @@ func (s *sampler) schedule(t int) (moves []Move) {
 // finish completes the result, nil during burn-in.
 func (s *sampler) finish(err error) (*Result, error) {
 	if s.result != nil {
+		s.result.settle()
 		s.result.Info = s.info
+		s.result.Info.Discarded, s.result.Info.AtStart = s.result.discarded, s.result.unmoved()
 		s.result.Info.Exchanges, s.result.Info.RoundTrips = s.ladder.report()
 		s.result.Tuning = s.rungs[0].tuning
 	}

@@ -40,6 +40,8 @@ type sampler struct {
 	state, proposal *population
 	scale           []int  // step size used by the move in progress, per row
 	moved           []bool // whether the move in progress exists, per row
+	// whether the state is a starting point with values that no move has changed yet, per row
+	atStart []bool
 	// log probability of choosing the way back over that of the way forth, per row
 	logChoice []float64
 	// what the proposal densities add to the log acceptance ratio, per row
@@ -86,7 +88,7 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		likes:   map[int][]int{},
 		sources: make([]*rand.PCG, rows), rngs: make([]*rand.Rand, rows),
 		state: newPopulation(rows, len(cards), dim, l), proposal: newPopulation(rows, len(cards), dim, l),
-		scale: make([]int, rows), moved: make([]bool, rows),
+		scale: make([]int, rows), moved: make([]bool, rows), atStart: make([]bool, rows),
 		logChoice: make([]float64, rows), logRatio: make([]float64, rows),
 		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), rows/chainsPerGoroutine))),
 	}
@@ -239,6 +241,7 @@ func (s *sampler) step(move Move) error {
 				s.info.Accepted[kind]++
 			}
 			s.proposal.copyRow(s.state, c)
+			s.atStart[c] = false
 		}
 	}
 	return nil

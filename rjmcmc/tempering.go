@@ -137,6 +137,7 @@ func (s *sampler) exchange(iteration int) {
 			if accepted {
 				s.state.exchangeRows(cold, hot)
 				l.replica[cold], l.replica[hot] = l.replica[hot], l.replica[cold]
+				s.atStart[cold], s.atStart[hot] = s.atStart[hot], s.atStart[cold]
 			}
 		}
 	}
@@ -146,6 +147,9 @@ func (s *sampler) exchange(iteration int) {
 // tiltRatio is the log of the acceptance ratio of an exchange of two rows of neighbouring
 // temperatures.
 func (s *sampler) tiltRatio(cold, hot int) float64 {
+	if math.IsInf(s.state.tilt[hot], 1) { // no density, which at β = 0 nothing has noticed
+		return math.NaN()
+	}
 	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
