@@ -2,6 +2,7 @@ package vti
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -44,6 +45,16 @@ func (b Basis) String() string { return basisNames[b] }
 
 // MarshalText writes what String returns.
 func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (b *Basis) UnmarshalText(text []byte) error {
+	at := slices.Index(basisNames[:], string(text))
+	if at < 0 {
+		return fmt.Errorf("unknown basis of a certificate %q; expected one of %q", text, basisNames)
+	}
+	*b = Basis(at)
+	return nil
+}
 
 // Certificate is what importance weighting finds about a posterior: corrected model probabilities,
 // evidences with their errors, and whether to believe them.

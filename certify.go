@@ -38,7 +38,7 @@ func (c CertifyConfig) withDefaults() CertifyConfig {
 
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
-	count, ok := space.Count(e.target.Space())
+	count, ok := space.CountModels(e.target.Space())
 	listed := ok && count <= cfg.MaxModels
 	if target, exact := e.target.(ExactTarget); exact {
 		certificate, err := certifyExactly(ctx, e, target, listed, cfg)

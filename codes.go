@@ -11,11 +11,8 @@ import (
 // allCodes lists every model of a countable space in the order of its index: all codes, but for
 // those that name no model where only some do (space.Lists).
 func allCodes(sp space.Space) (codes [][]int32) {
-	validator, some := sp.(interface{ Valid(code []int32) bool })
-	for _, code := range space.All(sp.Cards()) {
-		if !some || validator.Valid(code) {
-			codes = append(codes, slices.Clone(code))
-		}
+	for code := range space.Models(sp) {
+		codes = append(codes, slices.Clone(code))
 	}
 	return codes
 }

@@ -29,6 +29,36 @@ func CountCodes(cards []int) (n int, ok bool) {
 	return n, true
 }
 
+// partial is a space in which only some codes name models ([Lists]).
+type partial interface {
+	CountModels() (n int, ok bool)
+	Models() iter.Seq[[]int32]
+}
+
+// CountModels returns the number of models of s, the codes that name one; ok is false when it is
+// larger than 2^62.
+func CountModels(s Space) (n int, ok bool) {
+	if some, is := s.(partial); is {
+		return some.CountModels()
+	}
+	return Count(s)
+}
+
+// Models enumerates the codes of s that name models, in the order of their index. The slice it
+// yields is one buffer, overwritten at each step: copy it to keep it.
+func Models(s Space) iter.Seq[[]int32] {
+	if some, is := s.(partial); is {
+		return some.Models()
+	}
+	return func(yield func([]int32) bool) {
+		for _, code := range All(s.Cards()) {
+			if !yield(code) {
+				return
+			}
+		}
+	}
+}
+
 // All enumerates the codes of a space in the order of their index. The slice it yields is one
 // buffer, overwritten at each step: copy it to keep it. It panics when CheckCards(cards) fails.
 func All(cards []int) iter.Seq2[int, []int32] {

@@ -2,6 +2,7 @@ package space
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -174,6 +175,31 @@ func (l *Lists) CountModels() (n int, ok bool) {
 		n += int(binomial)
 	}
 	return n, true
+}
+
+// Models enumerates the valid codes in lexicographic order. The slice it yields is one buffer,
+// overwritten at each step: copy it to keep it.
+func (l *Lists) Models() iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
+		items, code := int32(l.Items()), make([]int32, l.Slots())
+		var from func(slot int, least int32) bool
+		from = func(slot int, least int32) bool {
+			if slot == len(code) {
+				return yield(code)
+			}
+			for item := least; item < items; item++ {
+				code[slot] = item
+				if !from(slot+1, item+1) {
+					return false
+				}
+			}
+			for t := slot; t < len(code); t++ {
+				code[t] = items
+			}
+			return yield(code)
+		}
+		from(0, 0)
+	}
 }
 
 // weights are positive numbers with their running sums, to draw items from.

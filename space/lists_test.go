@@ -49,6 +49,19 @@ func TestListsCountsItsModels(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, valid, n)
 	require.Equal(t, 1+5+10+10, n)
+	var listed [][]int32
+	for code := range l.Models() {
+		require.True(t, l.Valid(code))
+		listed = append(listed, slices.Clone(code))
+	}
+	require.Equal(t, n, len(listed))
+	require.True(t, slices.IsSortedFunc(listed, func(a, b []int32) int { return slices.Compare(a, b) }))
+	for range l.Models() {
+		break // stops
+	}
+	count, ok := space.CountModels(l)
+	require.True(t, ok)
+	require.Equal(t, n, count)
 
 	large, err := space.NewLists(slices.Repeat([]int{1}, 10000), 20, 0)
 	require.NoError(t, err)

@@ -124,10 +124,17 @@ type Problem struct {
 	Slots *SlotTarget
 }
 
-// Posterior is the target to work on: Slots if there is one.
+// Posterior is the target to work on: Slots if there is one, else Target. Where the response is
+// normal given its noise scale it is a vti.ExactTarget too.
 func (p *Problem) Posterior() vti.Target {
-	if p.Slots != nil {
+	exact := p.Model.Likelihood.Conjugate()
+	switch {
+	case p.Slots != nil && exact:
+		return exactSlots{p.Slots}
+	case p.Slots != nil:
 		return p.Slots
+	case exact:
+		return exactBits{p.Target}
 	}
 	return p.Target
 }

@@ -116,7 +116,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 		inclusionError = math.Max(inclusionError, math.Abs(exact-float64(inclusion.Certified)))
 	}
 	fmt.Printf("| %s | %s | %d | %s | %.2f | %.4f | %.4f | %.4f | %.4f | %.4f | %.3f | %.0f + %.0f |\n", c.name, flow, 1<<len(result.Data.Predictors),
-		result.Certificate.Verdict, float64(result.Certificate.KHat), certifiedTV, inclusionError, evidenceError, trainedTV, divergence,
+		result.Certificate.Verdict, float64(*result.Certificate.KHat), certifiedTV, inclusionError, evidenceError, trainedTV, divergence,
 		float64(*result.Loss)+float64(*result.LogEvidence), result.Seconds.Train, result.Seconds.Certify)
 	require.Greater(t, listed, 0.9)
 	require.NotEqual(t, vti.Failed, result.Certificate.Verdict)

@@ -1,6 +1,8 @@
 package varsel
 
 import (
+	"math"
+
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
 	"github.com/transdim/vti/modelcheck"
@@ -49,7 +51,8 @@ type Seconds = run.Seconds
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
 	Verdict       vti.Verdict `json:"verdict"`
-	KHat          Number      `json:"khat"`           // of weights; null if chains gave the answer
+	Basis         vti.Basis   `json:"basis"`          // what the numbers rest on
+	KHat          *Number     `json:"khat"`           // of weights; null if there are none
 	RHat          *Number     `json:"rhat,omitempty"` // of the chains, if they gave the answer
 	ESS           Number      `json:"ess"`
 	Draws         int         `json:"draws"`
@@ -137,4 +140,12 @@ func (r *Result) ExitStatus() int {
 func number(x float64) *Number {
 	n := Number(x)
 	return &n
+}
+
+// known is number, but nil for NaN.
+func known(x float64) *Number {
+	if math.IsNaN(x) {
+		return nil
+	}
+	return number(x)
 }

@@ -82,7 +82,7 @@ func (p *Problem) newResult(command string) *Result {
 func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
-		Verdict: c.Verdict, KHat: Number(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
+		Verdict: c.Verdict, Basis: c.Basis, KHat: known(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
@@ -98,7 +98,7 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
-			LogEvidence: number(model.LogEvidence + jacobian), LogEvidenceSE: number(model.LogEvidenceSE), KHat: number(model.KHat),
+			LogEvidence: number(model.LogEvidence + jacobian), LogEvidenceSE: number(model.LogEvidenceSE), KHat: known(model.KHat),
 		})
 	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)

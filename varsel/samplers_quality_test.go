@@ -69,7 +69,7 @@ func TestSamplers(t *testing.T) {
 				certifiedWorst, trainedWorst = math.Max(certifiedWorst, miss), math.Max(trainedWorst, missQ)
 			}
 			fmt.Printf("| %s | %d | %s | %s | %.2f | %.4f | %.4f | %.4f | %.4f | %.0f + %.0f |\n", c.name, len(exact.Inclusion), sampler, result.Certificate.Verdict,
-				float64(result.Certificate.KHat), certified, certifiedWorst, trained, trainedWorst, result.Seconds.Train, result.Seconds.Certify)
+				float64(*result.Certificate.KHat), certified, certifiedWorst, trained, trainedWorst, result.Seconds.Train, result.Seconds.Certify)
 		}
 	}
 }

@@ -1,0 +1,160 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+)
+
+// exactBits is a Gaussian Target, whose evidences are closed forms given σ: conjugate.go.
+type exactBits struct{ *Target }
+
+// exactSlots is a Gaussian SlotTarget.
+type exactSlots struct{ *SlotTarget }
+
+var (
+	_ vti.ExactTarget     = exactBits{}
+	_ vti.ExactTarget     = exactSlots{}
+	_ vti.QuadraticTarget = exactSlots{}
+)
+
+// active is a model by its coordinates, that of log σ apart.
+type active struct {
+	coordinates []int
+	columns     [][]float64 // of the design
+	mean, sd    []float64   // of the coefficients
+}
+
+// add appends a coordinate.
+func (a *active) add(coordinate int, column []float64, mean, sd float64) {
+	a.coordinates, a.columns = append(a.coordinates, coordinate), append(a.columns, column)
+	a.mean, a.sd = append(a.mean, mean), append(a.sd, sd)
+}
+
+// active returns the model of a code.
+func (t *Target) active(code []int32) (a active) {
+	for j, on := range t.space.MaskRow(code, nil) {
+		if on && j != t.scale {
+			a.add(j, mat.Col(nil, j, t.x), t.mean[j], t.sd[j])
+		}
+	}
+	return a
+}
+
+// active returns the model of a code.
+func (t *SlotTarget) active(code []int32) (a active) {
+	fixed, width := t.space.Fixed(), t.space.Width()
+	for j, on := range t.space.MaskRow(code, nil) {
+		column := j
+		if j >= fixed {
+			column = fixed + int(code[(j-fixed)/width])*width + (j-fixed)%width
+		}
+		if on && j != t.scale() {
+			a.add(j, t.columns[column], t.mean[j], t.sd[j])
+		}
+	}
+	return a
+}
+
+// conjugate decomposes a model.
+func (t *Target) conjugate(a active) (*conjugate, error) {
+	return newConjugate(t.responses.y, a.columns, a.mean, a.sd, t.responses.more, t.responses.residual)
+}
+
+// LogEvidences returns log p(y | m) of each code.
+func (t exactBits) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
+	return t.logEvidences(ctx, codes, t.active)
+}
+
+// LogEvidences returns log p(y | m) of each code.
+func (t exactSlots) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
+	return t.bits.logEvidences(ctx, codes, t.active)
+}
+
+// SampleParameters draws from p(θ | y, m).
+func (t exactBits) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
+	return t.sampleParameters(t.active(code), n, t.space.Dim(), t.scale, random)
+}
+
+// SampleParameters draws from p(θ | y, m).
+func (t exactSlots) SampleParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
+	return t.bits.sampleParameters(t.active(code), n, t.space.Dim(), t.scale(), random)
+}
+
+// logEvidences are those of codes, of which model makes models, on all cores.
+func (t *Target) logEvidences(ctx gocontext.Context, codes [][]int32, model func(code []int32) active) ([]float64, error) {
+	values, failures := make([]float64, len(codes)), make([]error, len(codes))
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(codes)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(codes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				values[i], failures[i] = t.logEvidence(model(codes[i]))
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, err := range failures {
+		if err != nil {
+			return nil, fmt.Errorf("evidence of model %v: %w", codes[i], err)
+		}
+	}
+	return values, nil
+}
+
+// logEvidence is log p(y | m): in closed form, or integrated over log σ.
+func (t *Target) logEvidence(a active) (float64, error) {
+	m, err := t.conjugate(a)
+	if err != nil {
+		return 0, err
+	}
+	if t.scale < 0 {
+		return m.logEvidence(t.logScale), nil
+	}
+	scale, err := newScalePosterior(m, t.mean[t.scale], t.sd[t.scale])
+	if err != nil {
+		return 0, err
+	}
+	return scale.logEvidence, nil
+}
+
+// sampleParameters draws n times: coordinates of θ [n, dim] at their places, log σ, if it is
+// unknown, at scale.
+func (t *Target) sampleParameters(a active, n, dim, scale int, random *rand.Rand) (*mat.Dense, []float64, error) {
+	m, err := t.conjugate(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	var noise *scaleSampler
+	if scale >= 0 {
+		posterior, err := newScalePosterior(m, t.mean[t.scale], t.sd[t.scale])
+		if err != nil {
+			return nil, nil, err
+		}
+		noise = posterior.sampler()
+	}
+	theta, logDensity := mat.NewDense(max(n, 1), dim, nil), make([]float64, n)
+	values := make([]float64, len(a.coordinates))
+	for i := range n {
+		row, logSigma := theta.RawRowView(i), t.logScale
+		if noise != nil {
+			logSigma, logDensity[i] = noise.draw(random)
+			row[scale] = logSigma
+		}
+		logDensity[i] += m.draw(logSigma, random, values)
+		for k, j := range a.coordinates {
+			row[j] = values[k]
+		}
+	}
+	return theta, logDensity, nil
+}
