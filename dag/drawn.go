@@ -129,6 +129,9 @@ func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, po
 // log_p__ is log p(A) + log p(x, θ | A) on the working scale, with p(A) up to its constant, and
 // with the prior over orders that of A along one of them; log_q__ is not known.
 func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
+	if dir == "" {
+		return nil
+	}
 	header := draws.Header{Kind: draws.IID, Seed: seed}
 	if d.chain != nil {
 		header.Kind = draws.Chains

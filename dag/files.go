@@ -20,8 +20,11 @@ const (
 	GraphFile  = "graph.dot"
 )
 
-// write puts an answer into a run directory: as JSON, tables, and pictures of the graph.
+// write puts an answer into a run directory, if there is one: as JSON, tables, and pictures of the graph.
 func (p *Problem) write(r *Result, dir string) error {
+	if dir == "" {
+		return nil
+	}
 	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type RunConfig struct {
 	Anneal int
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Status, if not nil, hears what Run is doing after training.
 	Status func(string)
@@ -100,8 +100,8 @@ func (p *Problem) anchorsOf(ctx gocontext.Context, device *gpu.Device, target *f
 	a, err := target.fitAnchors(ctx, device, fit.Seed, func(done, total int) {
 		cfg.Status(fmt.Sprintf("anchors of families %d/%d", done, total))
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || cfg.Dir == "" {
+		return a, err
 	}
 	return a, a.write(path)
 }

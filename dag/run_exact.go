@@ -18,7 +18,7 @@ func (p *Problem) CheckExact() error {
 	return p.listable(math.Inf(1))
 }
 
-// ExactConfig says how RunExact works. The zero value is usable but for Dir.
+// ExactConfig says how RunExact works. The zero value is usable.
 type ExactConfig struct {
 	// Command is the name of the command in the result.
 	Command string
@@ -26,7 +26,7 @@ type ExactConfig struct {
 	Seed uint64
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Progress, if not nil, is called with the number of families scored, and Status with what
 	// comes after.

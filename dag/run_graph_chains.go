@@ -15,7 +15,7 @@ type GraphChainsConfig struct {
 	Chains ChainConfig
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Status, if not nil, hears what RunGraphChains is doing.
 	Status func(string)

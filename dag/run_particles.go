@@ -23,7 +23,7 @@ type ParticlesConfig struct {
 	Seed uint64
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Status, if not nil, hears what RunParticles is doing.
 	Status func(string)

@@ -13,8 +13,13 @@ const ChainsFile = rundir.ChainsFile
 
 // StartChains returns the configuration of chains with the checkpoint of the run in dir, which must
 // exist, and removes what a process killed in the middle of writing has left there. With cfg.Resume
-// a run that was stopped before its first checkpoint starts again.
+// a run that was stopped before its first checkpoint starts again. A run without a directory ("")
+// keeps no checkpoint.
 func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
+	if dir == "" {
+		cfg.Checkpoint, cfg.Resume = "", false
+		return cfg, nil
+	}
 	cfg.Checkpoint = filepath.Join(dir, ChainsFile)
 	cfg.Resume = cfg.Resume && rundir.Exists(cfg.Checkpoint)
 	return cfg, atomicfile.Sweep(dir)

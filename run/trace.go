@@ -24,7 +24,7 @@ type Row struct {
 type trace struct {
 	// loss is that of the last row; NaN when there is none.
 	loss float64
-	file *os.File
+	file *os.File // nil in a run without a directory
 }
 
 // openTrace starts a trace, or continues one: rows of steps after lastStep, and a last row cut
@@ -80,10 +80,18 @@ func keptRows(content string, lastStep int) (length int, loss float64) {
 // add writes one row.
 func (t *trace) add(info Row) error {
 	t.loss = info.Loss
+	if t.file == nil {
+		return nil
+	}
 	_, err := fmt.Fprintf(t.file, "%d,%g,%g,%g,%d,%d,%.4g\n", info.Step, info.Loss, info.Entropy, info.GradientNorm,
 		info.NonFinite, info.SkippedSteps, info.StepsPerSecond)
 	return err
 }
 
 // close ends the file.
-func (t *trace) close() error { return t.file.Close() }
+func (t *trace) close() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Close()
+}

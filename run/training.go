@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"path/filepath"
 
 	"github.com/transdim/vti"
@@ -24,8 +25,12 @@ type Training struct {
 
 // StartTraining opens the trace in the directory of a run, which must exist, and removes what a
 // process killed in the middle of writing has left there. With resume the trace goes on from the
-// step of the checkpoint; a run that was stopped before its first checkpoint starts again.
+// step of the checkpoint; a run that was stopped before its first checkpoint starts again. A run
+// without a directory ("") keeps neither checkpoint nor trace.
 func StartTraining(dir string, resume bool) (*Training, error) {
+	if dir == "" {
+		return &Training{rows: &trace{loss: math.NaN()}}, nil
+	}
 	t := &Training{Checkpoint: filepath.Join(dir, rundir.PosteriorFile)}
 	step := 0
 	if resume {

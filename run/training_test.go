@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/rjmcmc"
 )
 
 func TestTrainingReportsToTraceAndCaller(t *testing.T) {
@@ -54,4 +56,27 @@ func TestTrainingRefusesADamagedCheckpoint(t *testing.T) {
 	require.ErrorContains(t, err, "not a vti checkpoint")
 	_, err = StartTraining(filepath.Join(dir, "absent"), false)
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A run without a directory trains, reports and keeps nothing.
+func TestTrainingWithoutDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	training, err := StartTraining("", true)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(training.Loss()))
+	reports := 0
+	fit := training.Configure(vti.Config{Progress: func(vti.Info) { reports++ }}, 1)
+	require.Empty(t, fit.Checkpoint)
+	require.False(t, fit.Resume)
+	fit.Progress(vti.Info{Step: 1, Loss: 3})
+	require.Equal(t, 1, reports)
+	require.InDelta(t, 2, training.Loss(), 0)
+	require.NoError(t, training.End(nil))
+	chains, err := StartChains("", rjmcmc.Config{Resume: true})
+	require.NoError(t, err)
+	require.Empty(t, chains.Checkpoint)
+	require.False(t, chains.Resume)
+	left, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// writeTables writes result.json and the tables of a result to a run directory.
+// writeTables writes result.json and the tables of a result to a run directory, if there is one.
 func (r *Result) writeTables(dir string) error {
+	if dir == "" {
+		return nil
+	}
 	if err := rundir.WriteJSON(filepath.Join(dir, ResultFile), r); err != nil {
 		return err
 	}
@@ -67,9 +70,12 @@ const (
 	DrawsCSV     = "draws.csv"
 )
 
-// writeDraws writes posterior draws in both formats. header carries the settings of the sampler;
+// writeDraws writes posterior draws in both formats, if there is a run directory. header carries the settings of the sampler;
 // what follows from the draws is filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
+	if dir == "" {
+		return nil
+	}
 	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
 	file := &draws.Draws{Header: header}
 	file.LogP, file.LogQ, file.Chain = d.LogP, d.LogQ, d.Chain

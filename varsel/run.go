@@ -20,7 +20,7 @@ type RunConfig struct {
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 }
 

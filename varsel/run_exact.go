@@ -71,8 +71,5 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.scaleName(), answer.Sigma, answer.Sigma))
 	}
 	result.Seconds = clock.Seconds()
-	if dir == "" {
-		return result, nil
-	}
 	return result, result.writeTables(dir)
 }

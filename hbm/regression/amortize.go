@@ -147,7 +147,7 @@ type InferRun struct {
 	// Seed is the root of every random stream.
 	Seed    uint64
 	Certify hbm.CertifyConfig
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 }
 

@@ -28,7 +28,7 @@ type FamilyRun struct {
 	Members int
 	// Certify configures certification.
 	Certify hbm.CertifyConfig
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 }
 
@@ -112,7 +112,10 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 // familyFit is the model and the training that a run asks for.
 func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
-	fit.Checkpoint, fit.Products = filepath.Join(cfg.Dir, rundir.PosteriorFile), true
+	fit.Products = true
+	if cfg.Dir != "" {
+		fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
+	}
 	if err := r.CheckFamily(fit.Family, cfg.Members); err != nil {
 		return nil, fit, err
 	}

@@ -66,7 +66,7 @@ type Run struct {
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
-	// Dir is the run directory; it must exist.
+	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 }
 
@@ -125,8 +125,11 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 	return &Result{Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
 }
 
-// writeResult writes draws, plots and tables to the run directory.
+// writeResult writes draws, plots and tables to the run directory, if there is one.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
+	if result.RunDir == "" {
+		return nil
+	}
 	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
-	"os"
 
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/table"
@@ -42,12 +41,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "graphs")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	result, err := dag.RunExact(context.Background(), problem, 1, nil, nil, nil, dir)
+	result, err := dag.RunExact(context.Background(), problem, dag.ExactConfig{Seed: 1})
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,7 @@ func run(path, target string) error {
 		return err
 	}
 	defer device.Close()
-	dir, err := os.MkdirTemp("", "variables")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	result, err := varsel.Run(context.Background(), device, problem, varsel.RunConfig{Dir: dir, Fit: vti.Config{Seed: 1}})
+	result, err := varsel.Run(context.Background(), device, problem, varsel.RunConfig{Fit: vti.Config{Seed: 1}})
 	if err != nil {
 		return err
 	}
