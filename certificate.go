@@ -69,7 +69,8 @@ type Certificate struct {
 	// chains, agree within their errors on evidences, probabilities, means and standard deviations.
 	Confirmed bool
 	// RHat is the largest R-hat of tempered chains if the certificate rests on them, and 0 if it
-	// rests on weights. KHat is then NaN, and ESS that of the quantity the chains know least about.
+	// rests on weights. KHat is then NaN, and ESS that of the quantity with the fewest effective
+	// draws.
 	RHat float64
 	// KHat is the Pareto shape that the weights of the models do not exceed, but for models that
 	// together hold a tenth of the probability; in an incomplete certificate that of all weights
@@ -101,7 +102,7 @@ type Certificate struct {
 	byModel *WeightedSample
 }
 
-// ModelEstimate is what is known of one model.
+// ModelEstimate is the estimates of one model.
 type ModelEstimate struct {
 	// Code is the model.
 	Code []int32

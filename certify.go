@@ -17,8 +17,8 @@ type CertifyConfig struct {
 	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
 	// every model's probability are below it; 0 stands for 0.002.
 	Tolerance float64
-	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable: right
-	// for posteriors with several modes, since weights cannot show a mode where no draw fell.
+	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
+	// right for posteriors with several modes, since weights cannot show a mode where no draw fell.
 	Confirm bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).

@@ -8,7 +8,8 @@ import (
 
 // Tempered reversible-jump chains on the target itself (package rjmcmc) know nothing of q and find
 // the modes that no draw of q reaches. Pilot runs learn from short ones, certificates are checked
-// by longer ones.
+// by longer ones. The numbers were chosen by hand, not tuned: R-hat needs many chains, and each
+// temperature is another copy of all of them.
 const (
 	chainCount        = 64
 	chainTemperatures = 12

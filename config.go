@@ -26,7 +26,8 @@ type Config struct {
 	Flow cosmic.Config
 	// Models is q(m); nil stands for a table of logits over all models, which starts at the prior.
 	Models ModelDistribution
-	// Steps is the number of training steps; 0 stands for 2,000.
+	// Steps is the number of training steps; 0 stands for 2,000. This and the other defaults that
+	// name no source were chosen by hand, on tables of some tens of rows and predictors.
 	Steps int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
@@ -40,9 +41,9 @@ type Config struct {
 	InformationGain float64
 	// Tempering is the share of the steps during which the flow is trained on a flattened target,
 	// log η times a power that rises from 0.1 to 1, while q(m) stays as it is. A flow that starts
-	// wide finds modes that one fitted to a single mode never sees, and q(m) does not choose models
-	// before their parameters are fitted. 0 means none: right for posteriors with one mode per
-	// model.
+	// wide finds modes that one fitted to a single mode never draws, and q(m) does not choose
+	// models before their parameters are fitted. 0 means none: right for posteriors with one mode
+	// per model.
 	Tempering float64
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
@@ -85,7 +86,7 @@ type Config struct {
 	Resume bool
 }
 
-// Info is what a training run reports of itself. Averages are over the steps since the previous
+// Info is a report of a training run. Averages are over the steps since the previous
 // report.
 type Info struct {
 	Step, Steps int
@@ -116,20 +117,20 @@ func (c Config) Validate() error {
 		{"LogEvery", float64(c.LogEvery)}, {"StepsPerLaunch", float64(c.StepsPerLaunch)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
-			return fmt.Errorf("vti.Config: %s must not be negative, found %g", field.name, field.value)
+			return fmt.Errorf("vti.Config: got %s %g, want a number that is not negative", field.name, field.value)
 		}
 	}
 	if !(c.Tempering >= 0 && c.Tempering < 1) {
-		return fmt.Errorf("vti.Config: Tempering must be a share of the steps, at least 0 and below 1, found %g", c.Tempering)
+		return fmt.Errorf("vti.Config: got Tempering %g, want a share of the steps, at least 0 and below 1", c.Tempering)
 	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
-		return fmt.Errorf("vti.Config: DType must be Float32 or Float64, found %s", c.DType)
+		return fmt.Errorf("vti.Config: got DType %s, want Float32 or Float64", c.DType)
 	}
 	if c.ControlVariate < 0 || int(c.ControlVariate) >= len(controlVariateNames) {
-		return fmt.Errorf("vti.Config: unknown ControlVariate %d", int(c.ControlVariate))
+		return fmt.Errorf("vti.Config: got ControlVariate %d, want one of %v", int(c.ControlVariate), controlVariateNames)
 	}
 	if c.Resume && c.Checkpoint == "" {
-		return fmt.Errorf("vti.Config: Resume needs Checkpoint, the file to continue from")
+		return fmt.Errorf("vti.Config: got Resume without Checkpoint, want the file to continue from")
 	}
 	return nil
 }

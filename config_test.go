@@ -11,12 +11,12 @@ import (
 func TestConfigValidate(t *testing.T) {
 	require.NoError(t, Config{}.Validate())
 	for want, cfg := range map[string]Config{
-		"LearningRate must not be negative":      {LearningRate: math.NaN()},
-		"Batch must not be negative":             {Batch: -1},
-		"Tempering must be a share of the steps": {Tempering: 1},
-		"DType must be Float32 or Float64":       {DType: dtypes.Int32},
-		"unknown ControlVariate 9":               {ControlVariate: 9},
-		"Resume needs Checkpoint":                {Resume: true},
+		"got LearningRate NaN":                       {LearningRate: math.NaN()},
+		"got Batch -1, want":                         {Batch: -1},
+		"got Tempering 1, want a share of the steps": {Tempering: 1},
+		"want Float32 or Float64":                    {DType: dtypes.Int32},
+		"got ControlVariate 9, want one of":          {ControlVariate: 9},
+		"got Resume without Checkpoint":              {Resume: true},
 	} {
 		require.ErrorContains(t, cfg.Validate(), want)
 	}

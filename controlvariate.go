@@ -41,7 +41,7 @@ func (c ControlVariate) String() string {
 func newControl(models ModelDistribution) (*modeldist.Surrogate, error) {
 	table, ok := models.(*modeldist.Categorical)
 	if !ok {
-		return nil, fmt.Errorf("vti.Config: ControlVariate %s needs a table q(m), found %T", SurrogateMean, models)
+		return nil, fmt.Errorf("vti.Config: got q(m) of type %T, want a table for ControlVariate %s", models, SurrogateMean)
 	}
 	return modeldist.NewSurrogate(table.Cards(), modeldist.SurrogateConfig{Limit: table.Count(), Belief: modeldist.DiagonalBelief, Utility: surrogate.Mean})
 }

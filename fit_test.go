@@ -44,9 +44,9 @@ func TestTrouble(t *testing.T) {
 	_, err = vti.Fit(t.Context(), device, brokenTarget{newConjugate(20, 2), true}, smallConfig())
 	require.ErrorContains(t, err, "a mistake in a user's target")
 	_, err = vti.Fit(t.Context(), device, newConjugate(20, 2), vti.Config{Steps: -1})
-	require.ErrorContains(t, err, "Steps must not be negative")
+	require.ErrorContains(t, err, "got Steps -1, want")
 	_, err = vti.Fit(t.Context(), device, newConjugate(20, 2), vti.Config{Resume: true})
-	require.ErrorContains(t, err, "Resume needs Checkpoint")
+	require.ErrorContains(t, err, "got Resume without Checkpoint")
 }
 
 func sum(values []float64) (total float64) {

@@ -16,7 +16,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// laplaceMaxDim is the largest number of coordinates whose Hessian is worth computing.
+// laplaceMaxDim is the largest number of coordinates whose Hessian is computed, which takes 2D+1
+// gradients a Newton step. Chosen by hand, not tuned.
 const laplaceMaxDim = 256
 
 // laplace finds a mode of log p(y, θ | m) of the model given by code, which uses the coordinates
@@ -47,7 +48,7 @@ func laplace(ctx gocontext.Context, device *gpu.Device, target Target, code []in
 func Laplace(ctx gocontext.Context, device *gpu.Device, target Target, codes [][]int32, start []float64) ([]LaplaceApproximation, error) {
 	masker, ok := target.Space().(space.RowMasker)
 	if !ok || len(start) != target.Space().Dim() {
-		return nil, fmt.Errorf("vti.Laplace: expected a space with masks of single models and a start of %d coordinates, found %T and %d", target.Space().Dim(), target.Space(), len(start))
+		return nil, fmt.Errorf("vti.Laplace: got a space %T and a start of %d coordinates, want one with masks of single models (space.RowMasker) and %d", target.Space(), len(start), target.Space().Dim())
 	}
 	evaluate, err := newGradientEvaluator(device, target, 2*len(start)+1)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 
 // networkRate turns the step of q(m) into Adam's on the weights of a network. At a tenth, which
 // suits the logits of a table, every candidate changes the entropy by more than the control allows,
-// and q(m) stands still until the rate has decayed.
+// and q(m) stands still until the rate has decayed. Chosen by hand, not tuned.
 const networkRate = 0.005
 
 // networkHalvings bounds the candidates for the step of a network q(m), each of which costs an
-// evaluation of it.
+// evaluation of it: the last is a 64th of the first. Chosen by hand, not tuned.
 const networkHalvings = 6
 
 // updateModels takes the step on q(m) along gradients of its variables and returns the entropy of

@@ -75,7 +75,7 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 		largest = math.Max(largest, logits[i])
 	}
 	if math.IsInf(largest, 0) {
-		return nil // not a single finite weight: nothing was learnt
+		return nil // no finite weight at all: q(m) stays as it is
 	}
 	for i := range logits {
 		if !math.IsInf(logPrior[i], -1) { // a model without weight is improbable, not impossible

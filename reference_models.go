@@ -12,9 +12,10 @@ import (
 // Joint certification draws a part of the models from a flatter version of an autoregressive q(m),
 // each of whose conditionals is taken to a power. What wideReference does for θ, this does for m:
 // training gives up improbable models, and the few draws that fall there would have large weights.
+// Both numbers were chosen by hand, not tuned.
 const (
 	flatPower = 0.5
-	flatShare = 4 // one draw in so many
+	flatShare = 4 // one draw in four
 )
 
 // wideModels is a mixture of near and flat, in the proportion of their rows in a batch: the first

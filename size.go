@@ -19,7 +19,8 @@ func (c Config) checkSize(sp space.Space) error {
 }
 
 // CheckSize refuses numbers of draws and models that cannot be held in the memory of this machine,
-// for the posterior of a target. Certify calls it; callers that train first may want to know before.
+// for the posterior of a target. Certify calls it; callers that train first may want to know
+// before.
 func (c CertifyConfig) CheckSize(target Target) error {
 	c = c.withDefaults()
 	if c.Draws < 0 || c.MaxModels < 0 {

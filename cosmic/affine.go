@@ -5,7 +5,8 @@ import (
 )
 
 // maxLogScale bounds the log-scale of one layer. Layers compose and the map that ends the flow is
-// unbounded, so this limits no target; it keeps exp and its gradient finite for any input.
+// unbounded, so this limits no target; it keeps exp and its gradient finite for any input. Chosen
+// by hand: exp(4) is a factor of 55.
 const maxLogScale = 4
 
 // softClamp maps the real line to (-maxLogScale, maxLogScale) with slope 1 at 0, where it is 0.

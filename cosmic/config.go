@@ -61,25 +61,25 @@ func (c Config) Validate() error {
 	c = c.WithDefaults()
 	switch {
 	case c.Kind < Affine || c.Kind > Diagonal:
-		return fmt.Errorf("cosmic: unknown Kind %v", c.Kind)
+		return fmt.Errorf("cosmic: got %v, want one of the kinds %v", c.Kind, kindNames)
 	case c.Dim < 1:
-		return fmt.Errorf("cosmic: Dim must be at least 1, got %d", c.Dim)
+		return fmt.Errorf("cosmic: got Dim %d, want at least 1", c.Dim)
 	case c.Features < 0:
-		return fmt.Errorf("cosmic: Features must not be negative, got %d", c.Features)
+		return fmt.Errorf("cosmic: got Features %d, want 0 or more", c.Features)
 	case c.Layers < 1:
-		return fmt.Errorf("cosmic: Layers must be positive, got %d", c.Layers)
+		return fmt.Errorf("cosmic: got Layers %d, want 1 or more", c.Layers)
 	case c.Blocks < 1:
-		return fmt.Errorf("cosmic: Blocks must be positive, got %d", c.Blocks)
+		return fmt.Errorf("cosmic: got Blocks %d, want 1 or more", c.Blocks)
 	case c.Hidden < 2:
-		return fmt.Errorf("cosmic: Hidden must be at least 2, got %d", c.Hidden)
+		return fmt.Errorf("cosmic: got Hidden %d, want at least 2", c.Hidden)
 	case c.Bins < 2 || c.Bins > maxBins:
-		return fmt.Errorf("cosmic: Bins must be in [2, %d], got %d", maxBins, c.Bins)
+		return fmt.Errorf("cosmic: got Bins %d, want 2 to %d", c.Bins, maxBins)
 	case len(c.Encoder) > 0 && c.Features == 0:
 		return fmt.Errorf("cosmic: Encoder %v has no features to encode: Features is 0", c.Encoder)
 	}
 	for i, width := range c.Encoder {
 		if width < 1 {
-			return fmt.Errorf("cosmic: Encoder[%d] must be positive, got %d", i, width)
+			return fmt.Errorf("cosmic: got Encoder[%d] = %d, want 1 or more", i, width)
 		}
 	}
 	if err := c.Embedding.validate(c.Features); err != nil {

@@ -33,7 +33,7 @@ func (k Kind) String() string {
 // of order.
 func (k Kind) MarshalText() ([]byte, error) {
 	if k < 0 || int(k) >= len(kindNames) {
-		return nil, fmt.Errorf("cosmic: unknown Kind %v", k)
+		return nil, fmt.Errorf("cosmic: got %v, want one of the kinds %v", k, kindNames)
 	}
 	return []byte(strings.ToLower(kindNames[k])), nil
 }
@@ -46,5 +46,5 @@ func (k *Kind) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("cosmic: unknown kind of flow %q; expected affine, spline or diagonal", text)
+	return fmt.Errorf("cosmic: got kind of flow %q, want affine, spline or diagonal", text)
 }

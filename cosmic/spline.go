@@ -7,9 +7,11 @@ import (
 )
 
 const (
-	// bound is the half-width of the square that the spline bends; beyond it is the identity.
+	// bound is the half-width of the square that the spline bends; beyond it is the identity. A
+	// standard normal draw falls outside once in 1.7 million. Chosen by hand, not tuned.
 	bound = 5
-	// minBin is the smallest width or height of a bin, as a share of the square.
+	// minBin is the smallest width or height of a bin, as a share of the square, as in the code
+	// that Durkan et al. (2019) published.
 	minBin = 1e-3
 )
 

@@ -85,8 +85,8 @@ type Data struct {
 	// Counted tells whether row r says anything of node j: not where it was set from outside
 	// [n][N]; nil when all do.
 	Counted [][]bool
-	// Centers are the means of all columns over the rows that count for a node, on the working scale
-	// [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
+	// Centers are the means of all columns over the rows that count for a node, on the working
+	// scale [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
 	// column and those of its parents are centred. nil when nothing is left to centre: without
 	// interventions, and when the columns are used as they are.
 	Centers [][]float64

@@ -175,7 +175,7 @@ func TestFitMistakes(t *testing.T) {
 		"unknown Family 77":            {Family: 77},
 		"DType must be":                {DType: dtypes.Int32},
 		"Batch[\"group\"] must not be": {Batch: map[*Plate]int{e.model.plates[0]: -2}},
-		"cosmic: Bins":                 {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
+		"cosmic: got Bins":             {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
 	} {
 		_, err := Fit(gocontext.Background(), device, e.model, data, cfg)
 		require.ErrorContains(t, err, says)

@@ -22,7 +22,7 @@ func TestReadRecordRefuses(t *testing.T) {
 		"half":           {`{"command":"varsel","da`, "run.json: damaged: unexpected end of JSON input"},
 		"something else": {`{"name":"package"}`, "run.json: not the record of a vti run: expected the keys command, data and fingerprint"},
 		"a list":         {`[1,2]`, "run.json: damaged: json: cannot unmarshal array"},
-		"other flow":     {`{"command":"varsel","data":"a","fingerprint":"b","flow":{"kind":"planar"}}`, `unknown kind of flow "planar"`},
+		"other flow":     {`{"command":"varsel","data":"a","fingerprint":"b","flow":{"kind":"planar"}}`, `kind of flow "planar"`},
 		"other family":   {`{"command":"varsel","data":"a","fingerprint":"b","sampler":"forest"}`, `unknown sampler "forest"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,8 +133,8 @@ func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
 	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
 }
 
-// CheckCheckpoint reports whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist if
-// there is none.
+// CheckCheckpoint reports whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist
+// if there is none.
 func (r *Regression) CheckCheckpoint(ctx gocontext.Context, device *gpu.Device, fit vti.Config) error {
 	if _, err := os.Stat(fit.Checkpoint); err != nil {
 		return err
