@@ -1,0 +1,130 @@
+package sparse
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
+)
+
+// Factor is the Cholesky factor of a matrix.
+type Factor struct {
+	s        *Symbolic
+	diagonal []float64 // of the head
+	rows     []int32   // of the entries below it, column by column, ascending
+	values   []float64
+	dense    blas64.Triangular // the rest
+	logDet   float64
+}
+
+// Factorize returns the factor of the matrix with these values, in the order of the entries given to
+// Analyse; false if it is not positive definite in double precision.
+func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
+	f := &Factor{
+		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),
+	}
+	rest := s.n - s.head
+	schur := blas64.Symmetric{N: rest, Stride: max(rest, 1), Uplo: blas.Lower, Data: make([]float64, rest*rest)}
+	next := append([]int(nil), s.first[:s.head]...) // where the next entry of each column goes
+	x := make([]float64, s.n)
+	for k := range s.n {
+		for _, e := range s.rows[k] {
+			x[e.column] += values[e.value]
+		}
+		pivot := x[k]
+		x[k] = 0
+		for _, column := range s.columns[k] {
+			j := int(column)
+			entry := x[j] / f.diagonal[j]
+			x[j] = 0
+			for p := s.first[j]; p < next[j]; p++ {
+				x[f.rows[p]] -= f.values[p] * entry
+			}
+			pivot -= entry * entry
+			f.rows[next[j]], f.values[next[j]] = int32(k), entry
+			next[j]++
+		}
+		if k < s.head {
+			if !(pivot > 0) || math.IsInf(pivot, 1) {
+				return nil, false
+			}
+			f.diagonal[k] = math.Sqrt(pivot)
+			f.logDet += math.Log(pivot)
+			continue
+		}
+		row := schur.Data[(k-s.head)*rest:]
+		for j := s.head; j < k; j++ {
+			row[j-s.head] = x[j]
+			x[j] = 0
+		}
+		row[k-s.head] = pivot
+	}
+	if rest > 0 {
+		var ok bool
+		if f.dense, ok = lapack64.Potrf(schur); !ok {
+			return nil, false
+		}
+		for i := range rest {
+			pivot := f.dense.Data[i*rest+i]
+			if !(pivot > 0) || math.IsInf(pivot, 1) {
+				return nil, false
+			}
+			f.logDet += 2 * math.Log(pivot)
+		}
+	}
+	return f, true
+}
+
+// LogDet returns the log determinant of the matrix.
+func (f *Factor) LogDet() float64 { return f.logDet }
+
+// Solve returns A⁻¹ b.
+func (f *Factor) Solve(b []float64) []float64 {
+	x := f.permuted("Solve", b)
+	for j := range f.s.head { // L x = b
+		x[j] /= f.diagonal[j]
+		for p := f.s.first[j]; p < f.s.first[j+1]; p++ {
+			x[f.rows[p]] -= f.values[p] * x[j]
+		}
+	}
+	if rest := f.s.n - f.s.head; rest > 0 {
+		blas64.Trsv(blas.NoTrans, f.dense, blas64.Vector{N: rest, Inc: 1, Data: x[f.s.head:]})
+	}
+	return f.backward(x)
+}
+
+// Spread returns M z with M Mᵀ = A⁻¹: for standard normal z, a draw from the normal distribution of
+// mean zero and precision A.
+func (f *Factor) Spread(z []float64) []float64 { return f.backward(f.permuted("Spread", z)) }
+
+// permuted is a vector in the new order.
+func (f *Factor) permuted(caller string, b []float64) []float64 {
+	if len(b) != f.s.n {
+		panic(fmt.Sprintf("sparse.Factor.%s: got a vector of length %d, want %d", caller, len(b), f.s.n))
+	}
+	x := make([]float64, len(b))
+	for k, old := range f.s.order {
+		x[k] = b[old]
+	}
+	return x
+}
+
+// backward solves Lᵀ y = x, which it changes, and returns y in the old order.
+func (f *Factor) backward(x []float64) []float64 {
+	if rest := f.s.n - f.s.head; rest > 0 {
+		blas64.Trsv(blas.Trans, f.dense, blas64.Vector{N: rest, Inc: 1, Data: x[f.s.head:]})
+	}
+	for j := f.s.head - 1; j >= 0; j-- {
+		for p := f.s.first[j]; p < f.s.first[j+1]; p++ {
+			x[j] -= f.values[p] * x[f.rows[p]]
+		}
+		x[j] /= f.diagonal[j]
+	}
+	y := make([]float64, len(x))
+	for k, old := range f.s.order {
+		y[old] = x[k]
+	}
+	return y
+}

@@ -1,0 +1,137 @@
+package sparse
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+)
+
+// random is a positive definite matrix of n rows with about so many entries in each, and its values.
+func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, dense *mat.SymDense) {
+	dense = mat.NewSymDense(n, nil)
+	add := func(i, j int, value float64) {
+		entries, values = append(entries, Entry{i, j}), append(values, value)
+		dense.SetSym(i, j, dense.At(i, j)+value)
+	}
+	for i := range n {
+		add(i, i, 0.5)
+		for range each / 2 {
+			j := source.IntN(n)
+			if j == i {
+				continue
+			}
+			value := source.NormFloat64()
+			add(i, j, value)
+			add(i, i, math.Abs(value))
+			add(j, j, math.Abs(value))
+		}
+	}
+	return entries, values, dense
+}
+
+// crossed is the precision of effects of two crossed groupings with so many rows.
+func crossed(source *rand.Rand, a, b, rows int) (entries []Entry, values []float64, dense *mat.SymDense) {
+	dense = mat.NewSymDense(a+b, nil)
+	add := func(i, j int, value float64) {
+		entries, values = append(entries, Entry{i, j}), append(values, value)
+		dense.SetSym(i, j, dense.At(i, j)+value)
+	}
+	for i := range a + b {
+		add(i, i, 1)
+	}
+	for range rows {
+		i, j := source.IntN(a), a+source.IntN(b)
+		add(i, i, 1)
+		add(j, j, 1)
+		add(j, i, 1)
+	}
+	return entries, values, dense
+}
+
+// Solutions, determinants and the covariance of draws are those of a dense factor, of matrices that
+// stay sparse, become dense, and are neither.
+func TestFactorize(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	for name, build := range map[string]func() ([]Entry, []float64, *mat.SymDense){
+		"one":      func() ([]Entry, []float64, *mat.SymDense) { return random(source, 1, 0) },
+		"diagonal": func() ([]Entry, []float64, *mat.SymDense) { return random(source, 30, 0) },
+		"sparse":   func() ([]Entry, []float64, *mat.SymDense) { return random(source, 120, 3) },
+		"dense":    func() ([]Entry, []float64, *mat.SymDense) { return random(source, 60, 60) },
+		"nested":   func() ([]Entry, []float64, *mat.SymDense) { return crossed(source, 200, 5, 400) },
+		"crossed":  func() ([]Entry, []float64, *mat.SymDense) { return crossed(source, 90, 60, 900) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 5 {
+				entries, values, dense := build()
+				n := dense.SymmetricDim()
+				s := Analyse(n, entries)
+				order := slices.Sorted(slices.Values(s.order))
+				for i := range n {
+					require.Equal(t, i, order[i], "an order has every row once")
+				}
+				f, ok := s.Factorize(values)
+				require.True(t, ok)
+				var want mat.Cholesky
+				require.True(t, want.Factorize(dense))
+				require.InDelta(t, want.LogDet(), f.LogDet(), 1e-9*float64(n))
+				b := make([]float64, n)
+				for i := range b {
+					b[i] = source.NormFloat64()
+				}
+				var solved, back mat.VecDense
+				require.NoError(t, want.SolveVecTo(&solved, mat.NewVecDense(n, slices.Clone(b))))
+				got := f.Solve(b)
+				require.InDeltaSlice(t, solved.RawVector().Data, got, 1e-8)
+				back.MulVec(dense, mat.NewVecDense(n, got))
+				require.InDeltaSlice(t, b, back.RawVector().Data, 1e-8)
+
+				// M Mᵀ = A⁻¹ for the matrix M that Spread multiplies by.
+				m := mat.NewDense(n, n, nil)
+				for j := range n {
+					unit := make([]float64, n)
+					unit[j] = 1
+					m.SetCol(j, f.Spread(unit))
+				}
+				var covariance, identity mat.Dense
+				covariance.Mul(m, m.T())
+				identity.Mul(&covariance, dense)
+				for i := range n {
+					identity.Set(i, i, identity.At(i, i)-1)
+				}
+				require.Less(t, mat.Norm(&identity, math.Inf(1)), 1e-8)
+			}
+		})
+	}
+}
+
+func TestNotPositiveDefinite(t *testing.T) {
+	s := Analyse(2, []Entry{{0, 0}, {1, 1}, {1, 0}})
+	for _, values := range [][]float64{{1, 1, 2}, {0, 1, 0}, {1, math.NaN(), 0}, {1, math.Inf(1), 0}} {
+		_, ok := s.Factorize(values)
+		require.False(t, ok, "%v", values)
+	}
+}
+
+// Levels of a nested grouping are eliminated first: the factor has no entries that the matrix has
+// not.
+func TestOrderKeepsNestedLevelsApart(t *testing.T) {
+	var entries []Entry
+	const groups, each = 40, 25
+	n := groups * (each + 1)
+	for i := range n {
+		entries = append(entries, Entry{i, i})
+	}
+	for g := range groups { // the groups come first, a bad order
+		for k := range each {
+			entries = append(entries, Entry{groups + g*each + k, g})
+		}
+	}
+	s := Analyse(n, entries)
+	require.LessOrEqual(t, s.first[s.head]+s.head, len(entries))
+	require.Equal(t, len(entries), s.Entries(), fmt.Sprint("head ", s.head))
+}

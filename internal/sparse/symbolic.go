@@ -1,0 +1,136 @@
+package sparse
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Entry is a place of a symmetric matrix: an entry and its mirror image are one.
+type Entry struct{ Row, Column int }
+
+// Symbolic is what all factors of matrices with one pattern have in common.
+type Symbolic struct {
+	n     int
+	order []int // new to old
+	// head is the number of columns that are sparse; the rest is factorised as a dense matrix.
+	head int
+	// columns lists for each row, in the new order, the columns before it in which the factor has an
+	// entry, ascending; of rows in the dense part only those of the head.
+	columns [][]int32
+	first   []int // of each column of the head: where its entries below the diagonal begin
+	// entries of the matrix by rows of the new order, with their places among the values: of a row k
+	// those in columns up to k.
+	rows [][]placed
+}
+
+// placed is an entry in a row: its column in the new order, and the place of its value.
+type placed struct {
+	column int32
+	value  int32
+}
+
+// denseShare is how much of the rest must be filled to be treated as dense, and leastDense the least
+// size for which that is worth its overhead. Chosen by hand, not tuned.
+const (
+	denseShare = 0.5
+	leastDense = 16
+)
+
+// Analyse prepares factors of matrices of n rows with the entries given; entries outside the list
+// are zero, but for the diagonal, which every matrix has: an entry for each place of the diagonal
+// must be in the list. An entry may be there several times; its values add up.
+func Analyse(n int, entries []Entry) *Symbolic {
+	neighbours := make([][]int, n)
+	diagonal := make([]bool, n)
+	for _, e := range entries {
+		if e.Row < 0 || e.Column < 0 || e.Row >= n || e.Column >= n {
+			panic(fmt.Sprintf("sparse.Analyse: got entry (%d, %d), want rows and columns below %d", e.Row, e.Column, n))
+		}
+		if e.Row == e.Column {
+			diagonal[e.Row] = true
+			continue
+		}
+		neighbours[e.Row] = append(neighbours[e.Row], e.Column)
+		neighbours[e.Column] = append(neighbours[e.Column], e.Row)
+	}
+	for i := range neighbours {
+		if !diagonal[i] {
+			panic(fmt.Sprintf("sparse.Analyse: got no entry for place %d of the diagonal, want one", i))
+		}
+		slices.Sort(neighbours[i])
+		neighbours[i] = slices.Compact(neighbours[i])
+	}
+	s := &Symbolic{n: n, order: minimumDegree(neighbours), rows: make([][]placed, n)}
+	place := make([]int, n) // old to new
+	for k, old := range s.order {
+		place[old] = k
+	}
+	for value, e := range entries {
+		row, column := place[e.Row], place[e.Column]
+		if row < column {
+			row, column = column, row
+		}
+		s.rows[row] = append(s.rows[row], placed{int32(column), int32(value)})
+	}
+	s.fill()
+	return s
+}
+
+// fill finds the pattern of the factor by the elimination tree: row k has entries in the columns on
+// the paths from the entries of the matrix in row k up to k.
+func (s *Symbolic) fill() {
+	parent, mark := make([]int, s.n), make([]int, s.n)
+	counts := make([]int, s.n)
+	s.columns = make([][]int32, s.n)
+	for k := range s.n {
+		parent[k], mark[k] = -1, k
+		for _, e := range s.rows[k] {
+			for j := int(e.column); mark[j] != k; j = parent[j] {
+				if parent[j] < 0 {
+					parent[j] = k
+				}
+				mark[j] = k
+				s.columns[k] = append(s.columns[k], int32(j))
+				counts[j]++
+			}
+		}
+		slices.Sort(s.columns[k])
+	}
+	s.head = s.n
+	filled := 0
+	for j := s.n - 1; j >= 0; j-- {
+		filled += counts[j] + 1
+		size := s.n - j
+		if size >= leastDense && float64(filled) >= denseShare*float64(size)*float64(size+1)/2 {
+			s.head = j
+		}
+	}
+	s.first = make([]int, s.head+1)
+	for j := range s.head {
+		s.first[j+1] = s.first[j] + counts[j]
+	}
+	for k := s.head; k < s.n; k++ {
+		cut, _ := slices.BinarySearch(s.columns[k], int32(s.head))
+		s.columns[k] = s.columns[k][:cut]
+	}
+}
+
+// Size returns the number of rows.
+func (s *Symbolic) Size() int { return s.n }
+
+// Entries returns the number of entries of a factor, those of its dense part included.
+func (s *Symbolic) Entries() int {
+	rest := s.n - s.head
+	return s.first[s.head] + s.head + rest*(rest+1)/2
+}
+
+// Work returns about how many multiplications a factor takes.
+func (s *Symbolic) Work() float64 {
+	work := 0.0
+	for j := range s.head {
+		count := float64(s.first[j+1] - s.first[j])
+		work += count * (count + 1) / 2
+	}
+	rest := float64(s.n - s.head)
+	return work + rest*rest*rest/6
+}
