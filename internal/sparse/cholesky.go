@@ -19,8 +19,8 @@ type Factor struct {
 	logDet   float64
 }
 
-// Factorize returns the factor of the matrix with these values, in the order of the entries given to
-// Analyse; false if it is not positive definite in double precision.
+// Factorize returns the factor of the matrix with these values, in the order of the entries given
+// to Analyse; false if it is not positive definite in double precision.
 func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	f := &Factor{
 		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// random is a positive definite matrix of n rows with about so many entries in each, and its values.
+// random is a positive definite matrix of n rows with about so many entries in each, and its
+// values.
 func random(source *rand.Rand, n, each int) (entries []Entry, values []float64, dense *mat.SymDense) {
 	dense = mat.NewSymDense(n, nil)
 	add := func(i, j int, value float64) {

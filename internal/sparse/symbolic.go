@@ -14,12 +14,12 @@ type Symbolic struct {
 	order []int // new to old
 	// head is the number of columns that are sparse; the rest is factorised as a dense matrix.
 	head int
-	// columns lists for each row, in the new order, the columns before it in which the factor has an
-	// entry, ascending; of rows in the dense part only those of the head.
+	// columns lists for each row, in the new order, the columns before it in which the factor has
+	// an entry, ascending; of rows in the dense part only those of the head.
 	columns [][]int32
 	first   []int // of each column of the head: where its entries below the diagonal begin
-	// entries of the matrix by rows of the new order, with their places among the values: of a row k
-	// those in columns up to k.
+	// entries of the matrix by rows of the new order, with their places among the values: of a row
+	// k those in columns up to k.
 	rows [][]placed
 }
 
@@ -29,8 +29,8 @@ type placed struct {
 	value  int32
 }
 
-// denseShare is how much of the rest must be filled to be treated as dense, and leastDense the least
-// size for which that is worth its overhead. Chosen by hand, not tuned.
+// denseShare is how much of the rest must be filled to be treated as dense, and leastDense the
+// least size for which that is worth its overhead. Chosen by hand, not tuned.
 const (
 	denseShare = 0.5
 	leastDense = 16

@@ -1,0 +1,364 @@
+// Package integrate finds the integral of a density of a few coordinates, and draws from it, by
+// importance sampling from a mixture that adapts to it.
+//
+// The mixture starts from the modes and a wide distribution, and follows weighted draws from itself
+// (adaptive multiple importance sampling; Cornuet et al. 2012, Cappé et al. 2008). Then it is
+// frozen: the draws that estimate are independent of each other and of the adaptation, so that
+// their standard error is right, and Pareto's k̂ judges them. The wide distribution keeps a share
+// of the mixture, which bounds the weights wherever the density has no heavier tail.
+//
+//	integrate.go  adaptation, draws, estimates
+//	mixture.go    mixtures of Student t distributions, and how they are fitted
+package integrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// Constants of the adaptation, chosen by hand and checked on the densities of the tests: what is
+// given up by other choices is a share of the effective draws, never the rightness of the estimate.
+const (
+	starts        = 3   // modes that are searched for
+	rounds        = 5   // of adaptation
+	perRound      = 400 // draws of each, and perDim more for each coordinate
+	perDim        = 200
+	mostParts     = 4    // components beside the wide one
+	wideShare     = 0.1  // of the mixture that stays with the wide component
+	looseShare    = 0.15 // of a component about the whole density
+	looseness     = 2.5  // its width in standard deviations of the density
+	wideDegrees   = 3    // of freedom of these two: their tails are heavier than most
+	narrowDegrees = 5    // of the others: heavier tails than a normal density
+	leastShare    = 0.01 // of a component, or it goes
+	shrink        = 0.02 // of the covariance of all draws that is added to that of each component
+	emSteps       = 5
+)
+
+// Problem is a density to integrate.
+type Problem struct {
+	// Centre and Width [D] describe a wide distribution: most of the mass of the density should lie
+	// within a few Widths of Centre.
+	Centre, Width []float64
+	// LogDensity is the log density at a point [D], unnormalised; −Inf where there is none. It is
+	// called by several goroutines at once.
+	LogDensity func(x []float64) float64
+}
+
+// Proposal is a distribution near a density.
+type Proposal struct {
+	problem Problem
+	mixture mixture
+}
+
+// Adapt finds a proposal for a problem of one coordinate or more. Cancelling ctx stops it with an
+// error that wraps ctx.Err().
+func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, error) {
+	dim := len(problem.Centre)
+	if dim == 0 || len(problem.Width) != dim {
+		panic(fmt.Sprintf("integrate.Adapt: got a centre of %d coordinates and %d widths, want as many, at least 1", dim, len(problem.Width)))
+	}
+	wide := mat.NewSymDense(dim, nil)
+	for i, width := range problem.Width {
+		wide.SetSym(i, i, width*width)
+	}
+	widest, ok := newComponent(wideShare, wideDegrees, problem.Centre, wide)
+	if !ok {
+		return nil, fmt.Errorf("integrate: widths %v, want positive numbers", problem.Width)
+	}
+	alone := *widest
+	alone.share = 1
+	p := &Proposal{problem: problem, mixture: mixture{&alone}}
+	all := &Sample{}
+	draws := perRound + perDim*dim
+	if err := p.extend(ctx, all, draws, random); err != nil {
+		return nil, err
+	}
+	parts, err := p.modes(ctx, all, wide)
+	if err != nil {
+		return nil, err
+	}
+	defence := mixture{widest}
+	proposals := []mixture{p.mixture}
+	for round := range rounds {
+		p.mixture = defended(parts, defence)
+		if err := p.extend(ctx, all, draws, random); err != nil {
+			return nil, err
+		}
+		proposals = append(proposals, p.mixture)
+		weights := balanced(all, proposals, draws)
+		if weights == nil {
+			return nil, fmt.Errorf("integrate: the density is zero at %d points within %v of %v", len(all.Points), problem.Width, problem.Centre)
+		}
+		mean, spread := moments(all.Points, weights)
+		if round == 1 {
+			parts = split(parts, all.Points, weights, spread, random)
+		}
+		for range emSteps {
+			parts = parts.fit(all.Points, weights, spread)
+		}
+		spread.ScaleSym(looseness*looseness, spread)
+		if loose, ok := newComponent(looseShare, wideDegrees, mean, spread); ok {
+			defence = mixture{widest, loose}
+		}
+	}
+	p.mixture = defended(parts, defence)
+	return p, nil
+}
+
+// defended is a mixture of parts in their proportions, with what the shares of the defence leave.
+func defended(parts, defence mixture) mixture {
+	total, left := 0.0, 1.0
+	for _, c := range parts {
+		total += c.share
+	}
+	for _, c := range defence {
+		left -= c.share
+	}
+	m := slices.Clone(defence)
+	for _, c := range parts {
+		own := *c
+		own.share = left * c.share / total
+		m = append(m, &own)
+	}
+	return m
+}
+
+// modes are t distributions at the modes that searches from the centre and from the best draws
+// find, each with the curvature there.
+func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (mixture, error) {
+	dim := len(p.problem.Centre)
+	best := make([]int, len(all.Points))
+	for i := range best {
+		best[i] = i
+	}
+	slices.SortStableFunc(best, func(a, b int) int {
+		switch x, y := all.LogDensity[a], all.LogDensity[b]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	from := [][]float64{p.problem.Centre}
+	for _, i := range best[:min(starts-1, len(best))] {
+		from = append(from, all.Points[i])
+	}
+	var found mixture
+	minus := func(x []float64) float64 { return finiteOr(-p.problem.LogDensity(x), 1e100) }
+	for _, start := range from {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("the search for modes was stopped: %w", err)
+		}
+		result, err := optimize.Minimize(optimize.Problem{
+			Func: minus, Status: func() (optimize.Status, error) {
+				if ctx.Err() != nil {
+					return optimize.Failure, ctx.Err()
+				}
+				return optimize.NotTerminated, nil
+			},
+		}, slices.Clone(start), &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}, &optimize.NelderMead{})
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("the search for modes was stopped: %w", ctx.Err())
+		}
+		if result == nil || err != nil && !(result.F < 1e100) || !(result.F < 1e100) {
+			continue
+		}
+		known := slices.ContainsFunc(found, func(c *component) bool { return c.distance(result.X, make([]float64, dim)) < 0.25 })
+		if known {
+			continue
+		}
+		if c, ok := newComponent(1, narrowDegrees, result.X, curvature(minus, result.X, p.problem.Width)); ok {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		c, _ := newComponent(1, narrowDegrees, p.problem.Centre, wide)
+		found = mixture{c}
+	}
+	return found, nil
+}
+
+// curvature is the inverse of the Hessian of a function at a minimum, in no direction wider than
+// the widths.
+func curvature(minus func([]float64) float64, at, width []float64) *mat.SymDense {
+	dim := len(at)
+	scaled := make([]float64, dim) // in units of the widths
+	hessian := mat.NewSymDense(dim, nil)
+	fd.Hessian(hessian, func(u []float64) float64 {
+		x := make([]float64, dim)
+		for i := range x {
+			x[i] = at[i] + u[i]*width[i]
+		}
+		return minus(x)
+	}, scaled, &fd.Settings{Step: 1e-3})
+	covariance := mat.NewSymDense(dim, nil)
+	var eigen mat.EigenSym
+	if slices.ContainsFunc(hessian.RawSymmetric().Data, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || !eigen.Factorize(hessian, true) {
+		for i := range dim {
+			covariance.SetSym(i, i, width[i]*width[i])
+		}
+		return covariance
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	values := eigen.Values(nil)
+	for a := range dim {
+		for b := range a + 1 {
+			sum := 0.0
+			for k, value := range values {
+				sum += vectors.At(a, k) * vectors.At(b, k) / math.Max(value, 1)
+			}
+			covariance.SetSym(a, b, sum*width[a]*width[b])
+		}
+	}
+	return covariance
+}
+
+// split adds components at weighted points far from the others, as wide as the sample.
+func split(parts mixture, points [][]float64, weights []float64, spread *mat.SymDense, random *rand.Rand) mixture {
+	for len(parts) < mostParts {
+		u, pick := random.Float64(), 0
+		for i, w := range weights {
+			if u -= w; u < 0 {
+				pick = i
+				break
+			}
+		}
+		c, ok := newComponent(1, narrowDegrees, slices.Clone(points[pick]), spread)
+		if !ok {
+			return parts
+		}
+		parts = append(parts, c)
+	}
+	for _, c := range parts {
+		c.share = 1 / float64(len(parts))
+	}
+	return parts
+}
+
+// balanced are the weights of points drawn in equal numbers from several proposals in turn, each by
+// the density of their mixture, and tempered where few points have all the weight; nil if none has.
+func balanced(all *Sample, proposals []mixture, draws int) []float64 {
+	logWeights := make([]float64, len(all.Points))
+	for i, x := range all.Points {
+		work, logs := make([]float64, len(x)), make([]float64, len(proposals))
+		for k, m := range proposals {
+			logs[k] = m.logDensity(x, work, make([]float64, len(m)))
+		}
+		logWeights[i] = all.LogDensity[i] - logsum.Of(logs)
+		if math.IsNaN(logWeights[i]) || math.IsInf(logWeights[i], 1) {
+			logWeights[i] = math.Inf(-1)
+		}
+	}
+	// The largest power at which enough points count for a covariance.
+	for power := 1.0; power > 1e-3; power *= 0.7 {
+		weights := make([]float64, len(logWeights))
+		for i, l := range logWeights {
+			weights[i] = power * l
+		}
+		total := logsum.Of(weights)
+		if math.IsInf(total, -1) || math.IsNaN(total) {
+			return nil
+		}
+		squares := 0.0
+		for i := range weights {
+			weights[i] = math.Exp(weights[i] - total)
+			squares += weights[i] * weights[i]
+		}
+		if 1/squares >= float64(draws)/20 {
+			return weights
+		}
+	}
+	return nil
+}
+
+// moments are mean and covariance of weighted points.
+func moments(points [][]float64, weights []float64) (mean []float64, c *mat.SymDense) {
+	dim := len(points[0])
+	mean, c = make([]float64, dim), mat.NewSymDense(dim, nil)
+	for n, x := range points {
+		for k := range x {
+			mean[k] += weights[n] * x[k]
+		}
+	}
+	for n, x := range points {
+		if weights[n] == 0 {
+			continue
+		}
+		for a := range x {
+			for b := range a + 1 {
+				c.SetSym(a, b, c.At(a, b)+weights[n]*(x[a]-mean[a])*(x[b]-mean[b]))
+			}
+		}
+	}
+	return mean, c
+}
+
+// Sample are draws from a proposal, with the log density of each under the problem and under the
+// proposal: their difference is the log importance weight, whose mean estimates the integral.
+type Sample struct {
+	Points                  [][]float64
+	LogDensity, LogProposal []float64
+}
+
+// Draw adds n independent draws to a sample. Cancelling ctx stops it, within some evaluations of
+// the density, with an error that wraps ctx.Err().
+func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
+	return p.extend(ctx, s, n, random)
+}
+
+// extend is Draw. Densities are evaluated by all processors; which points are drawn depends on
+// random only.
+func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
+	first := len(s.Points)
+	dim := len(p.problem.Centre)
+	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
+	for range n {
+		x := p.mixture.draw(random)
+		s.Points = append(s.Points, x)
+		s.LogProposal = append(s.LogProposal, p.mixture.logDensity(x, work, terms))
+	}
+	s.LogDensity = append(s.LogDensity, make([]float64, n)...)
+	workers := runtime.GOMAXPROCS(0)
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for i := first + w; i < first+n && ctx.Err() == nil; i += workers {
+				s.LogDensity[i] = p.problem.LogDensity(s.Points[i])
+			}
+		})
+	}
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("integration stopped: %w", err)
+	}
+	return nil
+}
+
+// LogWeights returns the log importance weights.
+func (s *Sample) LogWeights() []float64 {
+	weights := make([]float64, len(s.Points))
+	for i := range weights {
+		weights[i] = s.LogDensity[i] - s.LogProposal[i]
+	}
+	return weights
+}
+
+func finiteOr(x, fallback float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return fallback
+	}
+	return x
+}

@@ -1,0 +1,125 @@
+package integrate
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+)
+
+// problems are densities with known integrals: log Z and the mean of the first coordinate.
+var problems = map[string]struct {
+	dim     int
+	density func(x []float64) float64
+	logZ    float64
+	mean    float64
+	share   float64 // of effective draws at least
+}{
+	"normal, far from the centre and narrow": {3, func(x []float64) float64 {
+		sum := 0.0
+		for _, v := range x {
+			sum -= (v - 2) * (v - 2) / (2 * 0.01)
+		}
+		return sum
+	}, 1.5 * math.Log(2*math.Pi*0.01), 2, 0.5},
+	"correlated": {4, func(x []float64) float64 {
+		sum, last := 0.0, 0.0
+		for _, v := range x { // a random walk
+			sum -= (v - last) * (v - last) / 2
+			last = v
+		}
+		return sum + 3
+	}, 2*math.Log(2*math.Pi) + 3, 0, 0.4},
+	"two modes": {2, func(x []float64) float64 {
+		a := -((x[0]-2)*(x[0]-2) + x[1]*x[1]) / (2 * 0.09)
+		b := math.Log(3) - ((x[0]+1.5)*(x[0]+1.5)+(x[1]-1)*(x[1]-1))/(2*0.09)
+		return logsum.Add(a, b)
+	}, math.Log(4 * 2 * math.Pi * 0.09), (2 - 4.5) / 4, 0.4},
+	"skewed": {2, func(x []float64) float64 { // log of two gamma variables of shape 3 and 1/2
+		return 3*x[0] - math.Exp(x[0]) + x[1]/2 - math.Exp(x[1])
+		// the mean is the digamma function at 3
+	}, math.Log(2) + 0.5*math.Log(math.Pi), 0.9227843350984671, 0.3},
+	// Student's t of 4 degrees
+	"a long tail": {1, func(x []float64) float64 { return -2.5 * math.Log1p(x[0]*x[0]/4) },
+		math.Log(math.Sqrt(4*math.Pi)) + lgamma(2) - lgamma(2.5), 0, 0.4},
+	"zero on one side": {2, func(x []float64) float64 {
+		if x[0] < 0 {
+			return math.Inf(-1)
+		}
+		return -x[0] - x[1]*x[1]/2
+	}, 0.5 * math.Log(2*math.Pi), 1, 0.25},
+}
+
+func lgamma(x float64) float64 { value, _ := math.Lgamma(x); return value }
+
+// Integrals and means are right within five standard errors, one in two million by chance, on
+// densities that are narrow, correlated, skewed, of two modes, with a long tail and with a wall;
+// and draws are not wasted.
+func TestIntegrals(t *testing.T) {
+	for name, c := range problems {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(5) {
+				random := rand.New(rand.NewPCG(seed, 1))
+				p, err := Adapt(t.Context(), Problem{make([]float64, c.dim), slices.Repeat([]float64{3}, c.dim), c.density}, random)
+				require.NoError(t, err)
+				s := &Sample{}
+				const n = 20_000
+				require.NoError(t, p.Draw(t.Context(), s, n, random))
+				weights := psis.Smooth(s.LogWeights())
+				require.Less(t, weights.K, psis.Reliable)
+				require.Greater(t, weights.ESS, c.share*n)
+				require.InDelta(t, c.logZ, weights.LogMean, 5*weights.LogMeanSE)
+				var mean, total, square float64
+				for i, l := range weights.LogWeights {
+					w := math.Exp(l - weights.LogMean)
+					total += w
+					mean += w * s.Points[i][0]
+				}
+				mean /= total
+				for i, l := range weights.LogWeights {
+					w := math.Exp(l-weights.LogMean) / total
+					square += w * w * (s.Points[i][0] - mean) * (s.Points[i][0] - mean)
+				}
+				require.InDelta(t, c.mean, mean, 5*math.Sqrt(square))
+			}
+		})
+	}
+}
+
+// The same random numbers give the same draws and weights, whatever the number of processors.
+func TestDeterministic(t *testing.T) {
+	run := func() *Sample {
+		random := rand.New(rand.NewPCG(3, 1))
+		p, err := Adapt(t.Context(), Problem{[]float64{0, 0}, []float64{3, 3}, problems["two modes"].density}, random)
+		require.NoError(t, err)
+		s := &Sample{}
+		require.NoError(t, p.Draw(t.Context(), s, 100, random))
+		return s
+	}
+	require.Equal(t, run(), run())
+}
+
+// A cancelled context ends adaptation and draws within some evaluations of the density.
+func TestCancelled(t *testing.T) {
+	for _, after := range []int32{0, 50, 900, 1100, 3000} {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := make(chan struct{}, 1<<20)
+		problem := Problem{[]float64{0, 0}, []float64{3, 3}, func(x []float64) float64 {
+			calls <- struct{}{}
+			if len(calls) > int(after) {
+				cancel()
+			}
+			return problems["two modes"].density(x)
+		}}
+		_, err := Adapt(ctx, problem, rand.New(rand.NewPCG(1, 1)))
+		require.ErrorIs(t, err, context.Canceled)
+		require.Less(t, len(calls), int(after)+100)
+		cancel()
+	}
+}
