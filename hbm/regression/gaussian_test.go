@@ -182,7 +182,7 @@ func TestGaussianMarginal(t *testing.T) {
 			}
 			k := len(normal)
 			if k == 0 {
-				assert.InDelta(t, f(nil), r.logMarginal(newGrouped(r.y, r.wide(), r.inner), mask, theta), 1e-9)
+				assert.InDelta(t, f(nil), newJointEffects(r).logMarginal(mask, theta), 1e-9)
 				return
 			}
 			zero := f(make([]float64, k))
@@ -212,7 +212,7 @@ func TestGaussianMarginal(t *testing.T) {
 			var solved mat.VecDense
 			require.NoError(t, cholesky.SolveVecTo(&solved, gradient))
 			want := zero + mat.Dot(&solved, gradient)/2 + float64(k)*math.Log(2*math.Pi)/2 - cholesky.LogDet()/2
-			assert.InDelta(t, want, r.logMarginal(newGrouped(r.y, r.wide(), r.inner), mask, theta), 1e-7)
+			assert.InDelta(t, want, newJointEffects(r).logMarginal(mask, theta), 1e-7)
 		})
 	}
 }

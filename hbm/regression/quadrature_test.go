@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
 )
@@ -72,7 +73,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 			values = append(values, value)
 		}
 		visit(nil)
-		total += logSumOf(values)
+		total += logsum.Of(values)
 	}
 	return total
 }

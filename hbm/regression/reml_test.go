@@ -110,35 +110,81 @@ func TestPublishedClassicalFits(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{106.568, 6.1857}, rats.fixed, 1e-3)
 }
 
-// The quadrature over standard deviations, correlation and noise agrees with a sum over a fine
-// grid, and more nodes change nothing.
-func TestExactLogEvidence(t *testing.T) {
-	r := newRegression(t, frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (1 | Subject)"}), Options{})
-	data, mask, theta := newGrouped(r.y, r.wide(), r.inner), r.space.masks[0], make([]float64, r.Dim())
-	free := r.hyperparameters(mask)
-	require.Len(t, free, 2)
-	var values []float64
-	const step = 0.05
-	for tau := -8.0; tau < 6; tau += step {
-		for noise := -2.0; noise < 1; noise += step {
-			theta[free[0]], theta[free[1]] = tau, noise
-			values = append(values, r.logMarginal(data, mask, theta)+2*math.Log(step))
+// moments are sums over rows that are white: Vᵀ C⁻¹ V, Vᵀ C⁻¹ y and yᵀ C⁻¹ y, and log |C|, for the
+// covariance C of the rows given Λ and σ.
+type moments struct {
+	vv     *mat.SymDense
+	vy     *mat.VecDense
+	yy     float64
+	logDet float64
+}
+
+// momentsAt computes them group by group.
+func (d *grouped) momentsAt(factor [][]float64, sigma float64) moments {
+	m := moments{mat.NewSymDense(max(d.width, 1), nil), mat.NewVecDense(max(d.width, 1), nil), 0, 2 * float64(d.rows) * math.Log(sigma)}
+	add := func(v []float64, y float64) {
+		m.yy += y * y
+		for i := range d.width {
+			m.vy.SetVec(i, m.vy.AtVec(i)+v[i]*y)
+			for k := range i + 1 {
+				m.vv.SetSym(i, k, m.vv.At(i, k)+v[i]*v[k])
+			}
 		}
 	}
-	code := make([]int32, 1)
-	got, err := r.ExactLogEvidence(code, 0)
-	require.NoError(t, err)
-	assert.InDelta(t, logSumOf(values)+r.LogJacobian(), got, 1e-3)
-	for formula, tolerance := range map[string]float64{"Reaction ~ Days + (Days | Subject)": 2e-3, "Reaction ~ Days + (Days || Subject)": 2e-3} {
-		r := newRegression(t, frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: formula}), Options{})
-		few, err := r.ExactLogEvidence(code, 9)
-		require.NoError(t, err)
-		more, err := r.ExactLogEvidence(code, 13)
-		require.NoError(t, err)
-		assert.InDelta(t, more, few, tolerance, formula)
-		t.Log(formula, few, more)
+	row := make([]float64, d.width)
+	for i, y := range d.rest {
+		for k := range d.width {
+			row[k] = d.restV.At(i, k) / sigma
+		}
+		add(row, y/sigma)
 	}
-	poisson := newRegression(t, frameOf(t, "y,g\n1,a\n2,a\n4,b\n1,b\n", FrameOptions{Formula: "y ~ (1|g)", Response: PoissonResponse}), Options{})
-	_, err = poisson.ExactLogEvidence(code, 0)
-	require.ErrorContains(t, err, "gaussian likelihood only, not for poisson")
+	m.yy += d.residual / (sigma * sigma)
+	covariance := mat.NewSymDense(max(d.q, 1), nil)
+	block := mat.NewDense(max(d.q, 1), d.width+1, nil)
+	var lower mat.TriDense
+	for level := range d.levels {
+		d.covarianceAt(level, factor, sigma, covariance)
+		var cholesky mat.Cholesky
+		if !cholesky.Factorize(covariance) {
+			m.yy = math.Inf(1)
+			return m
+		}
+		m.logDet += cholesky.LogDet()
+		for a := range d.q {
+			for k := range d.width {
+				block.Set(a, k, d.v[a].At(level, k))
+			}
+			block.Set(a, d.width, d.y[a][level])
+		}
+		cholesky.LTo(&lower)
+		for a := range d.q { // forward substitution, row by row
+			for k := range d.width + 1 {
+				sum := block.At(a, k)
+				for b := range a {
+					sum -= lower.At(a, b) * block.At(b, k)
+				}
+				block.Set(a, k, sum/lower.At(a, a))
+			}
+			add(block.RawRowView(a)[:d.width], block.At(a, d.width))
+		}
+	}
+	return m
+}
+
+// covarianceAt is that of e of one level: σ² I + R^z Λ Λᵀ R^zᵀ.
+func (d *grouped) covarianceAt(level int, factor [][]float64, sigma float64, covariance *mat.SymDense) {
+	spread := mat.NewDense(d.q, d.q, nil)
+	for a := range d.q {
+		for c := range d.q {
+			sum := 0.0
+			for k := c; k < d.q; k++ {
+				sum += d.z[a*d.q+k][level] * factor[k][c]
+			}
+			spread.Set(a, c, sum)
+		}
+	}
+	covariance.SymOuterK(1, spread)
+	for a := range d.q {
+		covariance.SetSym(a, a, covariance.At(a, a)+sigma*sigma)
+	}
 }

@@ -173,7 +173,7 @@ func TestRegressionRun(t *testing.T) {
 	f := frameOfFile(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
 	result, dir := runRegression(t, f, Options{}, vti.Config{Steps: 150, Batch: 512, Flow: cosmic.Config{Layers: 3}, Seed: 2})
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
-	// ExactLogEvidence gives −891.41
+	// quadrature gives −891.41
 	assert.InDelta(t, -890.8-0.6, float64(*result.LogEvidence), 0.1)
 	assert.InDelta(t, float64(*result.LogEvidence), float64(*result.ELBO), 0.3)
 	intercept, days := find(t, result.Effects, "(Intercept)"), find(t, result.Effects, "Days")

@@ -1,0 +1,125 @@
+package regression
+
+import "math"
+
+// scaleRatio is log r(τ) and log d log r / dτ of scaleMap on the host.
+func scaleRatio(tau float64) (logRatio, logSlope float64) {
+	up, down := math.Max(softplusAt(tau), leastSoftplus), softplusAt(-tau)
+	return math.Log(up) - down*down/2, math.Log(math.Exp(-down)/up + down*math.Exp(-softplusAt(tau)))
+}
+
+func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// partialAt is arctanh ρ of partialMap on the host, and the logarithm of its slope in z.
+func partialAt(z, b float64) (w, logSlope float64) {
+	root := math.Sqrt(1 + z*z/(8*b))
+	return z * root / math.Sqrt(2*b), math.Log((1+z*z/(4*b))/root) - math.Log(2*b)/2
+}
+
+// logPriorOfSD is the log density of a standard deviation in units of its scale.
+func logPriorOfSD(prior SDPrior, ratio float64) float64 {
+	switch prior {
+	case HalfNormalSD:
+		return math.Ln2 - halfLog2Pi - ratio*ratio/2
+	case HalfCauchySD:
+		return math.Log(2/math.Pi) - math.Log1p(ratio*ratio)
+	}
+	return -ratio
+}
+
+// factorAt is Λ of a grouping at θ, row by row; columns that the model does not use are zero.
+func (r *Regression) factorAt(g *varyingGroup, mask []bool, theta []float64) [][]float64 {
+	return r.factorOf(g, mask, theta, func(coordinate int) float64 {
+		logRatio, _ := scaleRatio(theta[coordinate])
+		return math.Exp(logRatio) * r.coordinates[coordinate].unit
+	})
+}
+
+// factorOf is factorAt with the standard deviations given by their coordinates.
+func (r *Regression) factorOf(g *varyingGroup, mask []bool, theta []float64, sd func(coordinate int) float64) [][]float64 {
+	rows := make([][]float64, len(g.Columns))
+	for a := range rows {
+		rows[a] = make([]float64, len(g.Columns))
+		if !mask[g.sd[a]] {
+			continue
+		}
+		rest := sd(g.sd[a])
+		for b := range a {
+			if at := g.partial[a][b]; at >= 0 && mask[at] {
+				w, _ := partialAt(theta[at], r.coordinates[at].beta)
+				rho := math.Tanh(w)
+				rows[a][b] = rest * rho
+				rest *= math.Sqrt(1 - rho*rho)
+			}
+		}
+		rows[a][a] = rest
+	}
+	return rows
+}
+
+// noiseAt is σ at θ, on the working scale.
+func (r *Regression) noiseAt(theta []float64) float64 {
+	if r.noise < 0 {
+		return 1
+	}
+	return math.Exp(theta[r.noise])
+}
+
+// hyperparameters are the active coordinates that no normal prior and likelihood can integrate out:
+// standard deviations, correlations and noise.
+func (r *Regression) hyperparameters(mask []bool) (list []int) {
+	for j, c := range r.coordinates {
+		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate) {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+// logPriorOfHyperparameters is the log prior density of the active ones.
+func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (sum float64) {
+	for _, j := range r.hyperparameters(mask) {
+		switch c := r.coordinates[j]; c.kind {
+		case sdCoordinate:
+			logRatio, logSlope := scaleRatio(theta[j])
+			relative := c.unit / r.Options.SDScale
+			sum += logPriorOfSD(r.Options.SDPrior, relative*math.Exp(logRatio)) + math.Log(relative) + logRatio + logSlope
+		case partialCoordinate:
+			w, logSlope := partialAt(theta[j], c.beta)
+			logOne := 2 * (math.Ln2 - math.Abs(w) - math.Log1p(math.Exp(-2*math.Abs(w))))
+			sum += c.beta*logOne + logSlope - logSymmetricBeta(c.beta)
+		default:
+			x := (theta[j] - c.mean) / c.sd
+			sum -= x*x/2 + math.Log(c.sd) + halfLog2Pi
+		}
+	}
+	return sum
+}
+
+// predictorAt is the linear predictor [n] at θ on the working scale, without the effects of the
+// inner grouping.
+func (r *Regression) predictorAt(mask []bool, theta []float64) []float64 {
+	eta := make([]float64, len(r.y))
+	copy(eta, r.offset)
+	for i := range eta {
+		for j := range r.Frame.Columns {
+			if mask[j] {
+				eta[i] += r.x.At(i, j) * theta[j]
+			}
+		}
+	}
+	for _, g := range r.groups {
+		if g == r.inner {
+			continue
+		}
+		factor := r.factorAt(g, mask, theta)
+		for i, level := range g.Index {
+			for a := range factor {
+				for c := range a + 1 {
+					eta[i] += g.z.At(i, a) * factor[a][c] * theta[g.first+c*len(g.Levels)+level]
+				}
+			}
+		}
+	}
+	return eta
+}

@@ -1,0 +1,319 @@
+package regression
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/sparse"
+)
+
+// jointEffects is the distribution of all effects of a gaussian regression, those of the population
+// and of every grouping, given its hyperparameters h: standard deviations, correlations and noise.
+// With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations of
+// β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
+//
+//	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
+//	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
+//
+// (Bates et al. 2015, section 3). P has few entries, all of one pattern whatever h and the model
+// are, so that its Cholesky factor costs little however many effects there are.
+type jointEffects struct {
+	r       *Regression
+	effects int // E
+	blocks  []effectBlock
+	// rows lists the blocks of each row of D: that of the population, and a level of each grouping.
+	rows [][]int
+	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place of
+	// the values of each among those of P.
+	pairs    []gramBlock
+	symbolic *sparse.Symbolic
+	values   int
+}
+
+// effectBlock is a part of the effects that are correlated a priori: those of a level, or of the
+// population.
+type effectBlock struct {
+	first, size int
+	group       int // −1 for the population
+}
+
+// gramBlock is D_iᵀ D_j of two blocks [size of i, size of j], row by row.
+type gramBlock struct {
+	i, j  int
+	gram  []float64
+	first int
+}
+
+// newJointEffects prepares the distribution for a regression.
+func newJointEffects(r *Regression) *jointEffects {
+	e := &jointEffects{r: r, rows: make([][]int, len(r.y))}
+	add := func(size, group int) {
+		e.blocks = append(e.blocks, effectBlock{e.effects, size, group})
+		e.effects += size
+	}
+	if r.x != nil {
+		add(len(r.Frame.Columns), -1)
+		for i := range e.rows {
+			e.rows[i] = append(e.rows[i], 0)
+		}
+	}
+	for k, g := range r.groups {
+		first := len(e.blocks)
+		for range g.Levels {
+			add(len(g.Columns), k)
+		}
+		for i, level := range g.Index {
+			e.rows[i] = append(e.rows[i], first+level)
+		}
+	}
+	places := map[[2]int]int{}
+	for i, blocks := range e.rows {
+		for _, a := range blocks {
+			for _, b := range blocks {
+				if a >= b {
+					e.addGram(places, a, b, i)
+				}
+			}
+		}
+	}
+	for b := range e.blocks { // a level without rows still has its prior
+		e.gramOf(places, b, b)
+	}
+	var entries []sparse.Entry
+	for k := range e.pairs {
+		p := &e.pairs[k]
+		p.first = len(entries)
+		i, j := e.blocks[p.i], e.blocks[p.j]
+		for a := range i.size {
+			for c := range j.size {
+				if p.i != p.j || a >= c {
+					entries = append(entries, sparse.Entry{Row: i.first + a, Column: j.first + c})
+				}
+			}
+		}
+	}
+	e.values = len(entries)
+	e.symbolic = sparse.Analyse(e.effects, entries)
+	return e
+}
+
+// design are the entries of a row of D in a block.
+func (e *jointEffects) design(row int, block effectBlock) []float64 {
+	if block.group < 0 {
+		return e.r.x.RawRowView(row)
+	}
+	return e.r.groups[block.group].z.RawRowView(row)
+}
+
+// gramOf returns the block of DᵀD of two blocks.
+func (e *jointEffects) gramOf(places map[[2]int]int, a, b int) *gramBlock {
+	at, ok := places[[2]int{a, b}]
+	if !ok {
+		at = len(e.pairs)
+		places[[2]int{a, b}] = at
+		e.pairs = append(e.pairs, gramBlock{i: a, j: b, gram: make([]float64, e.blocks[a].size*e.blocks[b].size)})
+	}
+	return &e.pairs[at]
+}
+
+func (e *jointEffects) addGram(places map[[2]int]int, a, b, row int) {
+	p := e.gramOf(places, a, b)
+	x, z := e.design(row, e.blocks[a]), e.design(row, e.blocks[b])
+	for i, left := range x {
+		for j, right := range z {
+			p.gram[i*len(z)+j] += left * right
+		}
+	}
+}
+
+// conditional is the distribution of all effects given hyperparameters of a model.
+type conditional struct {
+	e       *jointEffects
+	mean    []float64     // μ of the population
+	sd      []float64     // of the population, 0 where the model does not have it
+	factors [][][]float64 // Λ of each grouping
+	sigma   float64
+	factor  *sparse.Factor
+	centre  []float64 // v̂
+	// logDensity is log p(y | h, m) of the working response.
+	logDensity float64
+}
+
+// given returns the distribution at the hyperparameters in θ of the model that uses the coordinates
+// in mask; false where it cannot be computed in double precision.
+func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
+	r := e.r
+	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, len(r.Frame.Columns)), sd: make([]float64, len(r.Frame.Columns))}
+	for j := range r.Frame.Columns {
+		if mask[j] {
+			c.mean[j], c.sd[j] = r.coordinates[j].mean, r.coordinates[j].sd
+		}
+	}
+	for _, g := range r.groups {
+		c.factors = append(c.factors, r.factorAt(g, mask, theta))
+	}
+	precision := 1 / (c.sigma * c.sigma)
+	values := make([]float64, e.values)
+	var work []float64
+	for _, p := range e.pairs {
+		work = c.precision(p, precision, values[p.first:], work)
+	}
+	var ok bool
+	if c.factor, ok = e.symbolic.Factorize(values); !ok {
+		return nil, false
+	}
+	rest := slices.Clone(r.y) // y − D μ
+	right := make([]float64, e.effects)
+	for i, blocks := range e.rows {
+		for j, mean := range c.mean {
+			if mean != 0 {
+				rest[i] -= r.x.At(i, j) * mean
+			}
+		}
+		for _, b := range blocks {
+			block := e.blocks[b]
+			for a, z := range e.design(i, block) {
+				right[block.first+a] += z * rest[i] * precision
+			}
+		}
+	}
+	c.centre = c.factor.Solve(c.transposed(right))
+	effects := c.effectsOf(c.centre)
+	squares := 0.0
+	for i, blocks := range e.rows {
+		for _, b := range blocks {
+			block := e.blocks[b]
+			for a, z := range e.design(i, block) {
+				rest[i] -= z * effects[block.first+a]
+			}
+		}
+		squares += rest[i] * rest[i] * precision
+	}
+	for _, v := range c.centre {
+		squares += v * v
+	}
+	c.logDensity = -float64(len(r.y))*(halfLog2Pi+math.Log(c.sigma)) - c.factor.LogDet()/2 - squares/2
+	return c, !math.IsNaN(c.logDensity)
+}
+
+// precision writes the values of a block of P, and returns the memory that it worked in.
+func (c *conditional) precision(p gramBlock, precision float64, dst, work []float64) []float64 {
+	i, j := c.e.blocks[p.i], c.e.blocks[p.j]
+	work = slices.Grow(work[:0], i.size*j.size)[:i.size*j.size]
+	for a := range i.size { // DᵀD F
+		for b := range j.size {
+			if j.group < 0 {
+				work[a*j.size+b] = p.gram[a*j.size+b] * c.sd[b]
+				continue
+			}
+			sum, factor := 0.0, c.factors[j.group]
+			for k := b; k < j.size; k++ {
+				sum += p.gram[a*j.size+k] * factor[k][b]
+			}
+			work[a*j.size+b] = sum
+		}
+	}
+	at := 0
+	for a := range i.size { // Fᵀ DᵀD F / σ² + I
+		for b := range j.size {
+			if p.i == p.j && b > a {
+				break
+			}
+			sum := 0.0
+			if i.group < 0 {
+				sum = c.sd[a] * work[a*j.size+b]
+			} else {
+				for k := a; k < i.size; k++ {
+					sum += c.factors[i.group][k][a] * work[k*j.size+b]
+				}
+			}
+			dst[at] = sum * precision
+			if p.i == p.j && a == b {
+				dst[at]++
+			}
+			at++
+		}
+	}
+	return work
+}
+
+// transposed is Fᵀ x.
+func (c *conditional) transposed(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			if block.group < 0 {
+				y[block.first+a] = c.sd[a] * x[block.first+a]
+				continue
+			}
+			for k := a; k < block.size; k++ {
+				y[block.first+a] += c.factors[block.group][k][a] * x[block.first+k]
+			}
+		}
+	}
+	return y
+}
+
+// effectsOf is F v: the effects less the prior mean.
+func (c *conditional) effectsOf(v []float64) []float64 {
+	b := make([]float64, len(v))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			if block.group < 0 {
+				b[block.first+a] = c.sd[a] * v[block.first+a]
+				continue
+			}
+			for k := range a + 1 {
+				b[block.first+a] += c.factors[block.group][a][k] * v[block.first+k]
+			}
+		}
+	}
+	return b
+}
+
+// draw draws all effects, less the prior mean.
+func (c *conditional) draw(random *rand.Rand) []float64 {
+	z := make([]float64, c.e.effects)
+	for i := range z {
+		z[i] = random.NormFloat64()
+	}
+	v := c.factor.Spread(z)
+	for i := range v {
+		v[i] += c.centre[i]
+	}
+	return c.effectsOf(v)
+}
+
+// predictor is the linear predictor of each row at effects less the prior mean.
+func (c *conditional) predictor(effects []float64) []float64 {
+	eta := make([]float64, len(c.e.rows))
+	for i, blocks := range c.e.rows {
+		for j, mean := range c.mean {
+			if mean != 0 {
+				eta[i] += c.e.r.x.At(i, j) * mean
+			}
+		}
+		for _, b := range blocks {
+			block := c.e.blocks[b]
+			eta[i] += dot(c.e.design(i, block), effects[block.first:block.first+block.size])
+		}
+	}
+	return eta
+}
+
+func dot(x, y []float64) float64 {
+	return mat.Dot(mat.NewVecDense(len(x), x), mat.NewVecDense(len(y), y))
+}
+
+// logMarginal is log p(y, h | m) for the hyperparameters h in θ, with all effects integrated out;
+// −Inf where it cannot be computed.
+func (e *jointEffects) logMarginal(mask []bool, theta []float64) float64 {
+	c, ok := e.given(mask, theta)
+	if !ok {
+		return math.Inf(-1)
+	}
+	return c.logDensity + e.r.logPriorOfHyperparameters(mask, theta)
+}
