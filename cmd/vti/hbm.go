@@ -18,8 +18,9 @@ interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a |
 effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is crossed, (1 | g/h)
 nested. Columns of text are factors; log, log1p, exp, sqrt, factor and offset may stand around a column.
 
-Effects of the grouping that has most are integrated out, in closed form or by quadrature; one flow
-learns everything else (--family marginal). The other families learn the effects of all groupings, each
+By default (--family marginal) effects are integrated out. With a Gaussian response that is exact, for
+all groupings, and nothing is trained; otherwise those of the grouping that has most are integrated
+out by quadrature, and one flow learns everything else. The other families learn the effects of all groupings, each
 a plate of a hierarchical model: pavi-f with flows that all groups share and numbers of each group,
 pavi-e and adavi (nested groupings only) with networks that read a group's rows, and normal
 distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge

@@ -57,9 +57,14 @@ func printHbm(w io.Writer, r *regression.Result) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)
 	}
-	fmt.Fprintf(w, "log evidence%s: %s; the loss of training was %s away\n", map[bool]string{true: " of all models together"}[len(r.Terms) > 0],
-		plusMinus(r.LogEvidence, r.LogEvidenceSE, 3), short(*r.LogEvidence-*r.ELBO))
-	if r.Command == regression.InferCommand {
+	fmt.Fprintf(w, "log evidence%s: %s", map[bool]string{true: " of all models together"}[len(r.Terms) > 0], plusMinus(r.LogEvidence, r.LogEvidenceSE, 3))
+	if r.ELBO != nil {
+		fmt.Fprintf(w, "; the loss of training was %s away", short(*r.LogEvidence-*r.ELBO))
+	}
+	fmt.Fprintln(w)
+	if r.ELBO == nil {
+		fmt.Fprintf(w, "%s in all: effects are integrated out in closed form, so that nothing was trained\n\n%s holds\n", timeText(r.Seconds.Total), r.RunDir)
+	} else if r.Command == regression.InferCommand {
 		fmt.Fprintf(w, "%s in all, with %d weights that %d steps over simulated tables have trained\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
 	} else {
 		fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
@@ -77,7 +82,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 		files.add("caterpillar-*", "the effects of all groups as SVG and PNG")
 	}
 	files.add(regression.DrawsParquet, "posterior draws; "+regression.DrawsCSV+" has the same as CmdStan writes them")
-	if r.Command != regression.InferCommand {
+	if r.Command != regression.InferCommand && r.ELBO != nil {
 		files.add(rundir.PosteriorFile, "the trained approximation")
 	}
 	files.print(w)
@@ -87,7 +92,12 @@ func printHbm(w io.Writer, r *regression.Result) {
 func printTerms(w io.Writer, r *regression.Result) {
 	fmt.Fprintln(w, "Terms: probability of each state")
 	table := &grid{}
-	table.add("", "<state", "by q", "certified")
+	trained := r.ELBO != nil
+	if trained {
+		table.add("", "<state", "by q", "certified")
+	} else {
+		table.add("", "<state", "probability")
+	}
 	last := ""
 	for _, t := range r.Terms {
 		name := t.Term
@@ -95,7 +105,11 @@ func printTerms(w io.Writer, r *regression.Result) {
 			name = ""
 		}
 		last = t.Term
-		table.add(name, t.State, fmt.Sprintf("%.4f", float64(t.Q)), plusMinus(&t.Prob, &t.SE, 4))
+		row := []string{name, t.State, fmt.Sprintf("%.4f", float64(t.Q)), plusMinus(&t.Prob, &t.SE, 4)}
+		if !trained {
+			row = slices.Delete(row, 2, 3)
+		}
+		table.add(row...)
 	}
 	table.print(w)
 	fmt.Fprintln(w, "\nMost probable models")

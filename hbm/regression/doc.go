@@ -2,11 +2,13 @@
 // effects, effects that vary by group, and selection of terms.
 //
 // A table becomes a [Frame] by a formula (package hbm/formula), and a frame with priors becomes a
-// [Regression]. [Regression.Run] fits the marginal family: the effects of the largest grouping are
-// integrated out, and one flow learns everything else, for all models at once if terms are
-// selected. [Regression.RunFamily] fits a family of package hbm to the same regression written with
-// plates, and [Regression.Infer] answers for a table with a family that was trained on simulated
-// ones.
+// [Regression]. [Regression.Run] answers with the marginal family. For a gaussian response all
+// effects are integrated out in closed form, and the few standard deviations and correlations by
+// importance sampling: nothing is trained. For other responses the effects of the largest grouping
+// are integrated out by quadrature, and one flow learns everything else, for all models at once if
+// terms are selected. [Regression.RunFamily] fits a family of package hbm to the same regression
+// written with plates, and [Regression.Infer] answers for a table with a family that was trained on
+// simulated ones.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	formula := "Reaction ~ Days + (Days | Subject)"
@@ -20,9 +22,11 @@
 //	options.go                priors
 //	regression.go             the working scale, and the coordinates of θ
 //	select.go                 which terms a model has: codes, masks, prior of models
-//	target.go                 the log joint density as a vti.Target
+//	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
+//	joint_effects.go          all effects of a gaussian regression given the hyperparameters
+//	run_exact.go              the answer for a gaussian response
+//	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go, row_density.go   the effects of one grouping integrated out
-//	exact.go                  log evidences by quadrature over the hyperparameters, for tests
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels

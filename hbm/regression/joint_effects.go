@@ -12,8 +12,8 @@ import (
 
 // jointEffects is the distribution of all effects of a gaussian regression, those of the population
 // and of every grouping, given its hyperparameters h: standard deviations, correlations and noise.
-// With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations of
-// β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
+// With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations
+// of β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
 //
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
@@ -24,10 +24,11 @@ type jointEffects struct {
 	r       *Regression
 	effects int // E
 	blocks  []effectBlock
+	firstOf []int // of each grouping: the first of its effects
 	// rows lists the blocks of each row of D: that of the population, and a level of each grouping.
 	rows [][]int
-	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place of
-	// the values of each among those of P.
+	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place
+	// of the values of each among those of P.
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
@@ -62,6 +63,7 @@ func newJointEffects(r *Regression) *jointEffects {
 	}
 	for k, g := range r.groups {
 		first := len(e.blocks)
+		e.firstOf = append(e.firstOf, e.effects)
 		for range g.Levels {
 			add(len(g.Columns), k)
 		}

@@ -76,6 +76,9 @@ type Run struct {
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
+	if r.integrable() {
+		return r.runExact(ctx, device, cfg)
+	}
 	clock := run.NewClock()
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {

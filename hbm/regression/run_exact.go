@@ -1,0 +1,307 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
+)
+
+// Limits of what is integrated without training: beyond them a flow is trained. Chosen by hand, so
+// that an answer within them takes at most a few minutes on two processors.
+const (
+	exactModels          = 128
+	exactHyperparameters = 10
+	exactWork            = 2e7 // multiplications of a factor
+)
+
+// Draws of the hyperparameters of a model: first, and at most; they double until the log evidence
+// of all models has the standard error, and the sample the effective size, that is wanted. The
+// error is chosen by hand: a tenth of what a comparison of models can use.
+const (
+	exactFirstDraws = 1 << 12
+	exactMostDraws  = 1 << 17
+	exactSE         = 0.0025
+	exactESS        = 1 << 13
+)
+
+// integrable reports whether [Regression.Run] needs no training: given standard deviations,
+// correlations and noise the effects of a gaussian regression are normal, and there are few enough
+// of the former to integrate over.
+func (r *Regression) integrable() bool {
+	if r.Frame.Response != GaussianResponse || len(r.space.masks) > exactModels {
+		return false
+	}
+	for _, mask := range r.space.masks {
+		if len(r.hyperparameters(mask)) > exactHyperparameters {
+			return false
+		}
+	}
+	return newJointEffects(r).symbolic.Work() <= exactWork
+}
+
+// modelIntegral is the integral over the hyperparameters of one model.
+type modelIntegral struct {
+	code     []int32
+	mask     []bool
+	free     []int // the coordinates that are integrated over
+	proposal *integrate.Proposal
+	sample   *integrate.Sample
+	weights  psis.Result
+}
+
+// at puts hyperparameters into coordinates θ.
+func (m *modelIntegral) at(h []float64, dim int) []float64 {
+	theta := make([]float64, dim)
+	for i, j := range m.free {
+		theta[j] = h[i]
+	}
+	return theta
+}
+
+// integrateModels finds the evidence of every model that the prior allows: effects are integrated
+// out in closed form, and hyperparameters by importance sampling.
+func (r *Regression) integrateModels(ctx gocontext.Context, effects *jointEffects, seed uint64, progress func(done, total int)) ([]*modelIntegral, *vti.Certificate, error) {
+	var models []*modelIntegral
+	var logPrior []float64
+	for index, code := range r.codes() {
+		if math.IsInf(r.space.logPrior[index], -1) {
+			continue
+		}
+		m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
+		m.free = r.hyperparameters(m.mask)
+		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
+		if err := r.adapt(ctx, effects, m, seed); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+		}
+	}
+	for round := 0; ; round++ {
+		c := r.certificateOf(models, logPrior)
+		if c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable {
+			return models, c, nil
+		}
+		more := r.mostUncertain(models, c)
+		if len(more) == 0 {
+			return models, c, nil
+		}
+		for _, k := range more {
+			m := models[k]
+			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
+			if err := m.proposal.Draw(ctx, m.sample, len(m.sample.Points), random); err != nil {
+				return nil, nil, err
+			}
+			m.weights = psis.Smooth(m.sample.LogWeights())
+		}
+		if progress != nil {
+			progress(r.certificateOf(models, logPrior).Draws, exactMostDraws)
+		}
+	}
+}
+
+// adapt finds the proposal of a model and makes its first draws. A model without hyperparameters
+// needs none.
+func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *modelIntegral, seed uint64) error {
+	if len(m.free) == 0 {
+		logDensity := effects.logMarginal(m.mask, make([]float64, r.Dim()))
+		m.sample = &integrate.Sample{Points: [][]float64{nil}, LogDensity: []float64{logDensity}, LogProposal: []float64{0}}
+		m.weights = psis.Result{LogWeights: []float64{logDensity}, ESS: exactESS, LogMean: logDensity, N: 1}
+		return nil
+	}
+	problem := integrate.Problem{
+		Centre: make([]float64, len(m.free)), Width: make([]float64, len(m.free)),
+		LogDensity: func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, r.Dim())) },
+	}
+	for i, j := range m.free {
+		// of the map of a standard deviation: from a hundredth of its scale to twice that
+		problem.Width[i] = 2
+		if c := r.coordinates[j]; c.kind == noiseCoordinate {
+			problem.Centre[i], problem.Width[i] = c.mean, c.sd
+		}
+	}
+	random := stream.Rand(seed, fmt.Sprintf("hbm/adapt/%v", m.code))
+	var err error
+	if m.proposal, err = integrate.Adapt(ctx, problem, random); err != nil {
+		return err
+	}
+	if err := m.proposal.Draw(ctx, m.sample, exactFirstDraws, random); err != nil {
+		return err
+	}
+	m.weights = psis.Smooth(m.sample.LogWeights())
+	return nil
+}
+
+// mostUncertain lists the models that more draws help most: those whose part of the error of the
+// log evidence, or of the inverse of the effective size, is at least half of the largest, as long
+// as they may have more.
+func (r *Regression) mostUncertain(models []*modelIntegral, c *vti.Certificate) (list []int) {
+	parts := make([]float64, len(models))
+	for k, m := range models {
+		estimate := &c.Models[k]
+		if m.proposal != nil && len(m.sample.Points) < exactMostDraws {
+			parts[k] = estimate.Certified * math.Max(estimate.LogEvidenceSE, 1/math.Sqrt(math.Max(m.weights.ESS, 1)))
+			if math.IsNaN(parts[k]) {
+				parts[k] = 1
+			}
+		}
+	}
+	most := slices.Max(parts)
+	for k, part := range parts {
+		if part > 0 && part >= most/2 {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// certificateOf is what is known from the draws so far, with models in their order here, and
+// without a sample.
+func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) *vti.Certificate {
+	c := &vti.Certificate{Complete: true, ModelsChecked: len(models)}
+	logMass := make([]float64, len(models))
+	for k, m := range models {
+		logMass[k] = logPrior[k] + m.weights.LogMean
+		c.Draws += len(m.sample.Points)
+		c.NonFinite += m.weights.NonFinite
+	}
+	c.LogEvidence = logsum.Of(logMass)
+	variance, inverse := 0.0, 0.0
+	for k, m := range models {
+		estimate := vti.ModelEstimate{
+			Code: m.code, Q: math.NaN(), LogEvidence: m.weights.LogMean, LogEvidenceSE: m.weights.LogMeanSE, KHat: m.weights.K, Draws: len(m.sample.Points),
+			Certified: math.Exp(logMass[k] - c.LogEvidence),
+		}
+		part := estimate.Certified * estimate.LogEvidenceSE
+		variance += part * part
+		if m.weights.ESS > 0 {
+			inverse += estimate.Certified * estimate.Certified / m.weights.ESS
+		}
+		// a model may hold as much as its error allows
+		if highest := estimate.Certified * math.Exp(3*estimate.LogEvidenceSE); highest > 1e-3 || math.IsNaN(highest) {
+			c.KHat = math.Max(c.KHat, math.Max(estimate.KHat, 0))
+		}
+		c.Models = append(c.Models, estimate)
+	}
+	c.LogEvidenceSE, c.ESS = math.Sqrt(variance), 1/inverse
+	for k := range c.Models { // delta method, over independent evidences
+		own := c.Models[k].Certified * c.Models[k].LogEvidenceSE
+		rest := variance - own*own
+		p := c.Models[k].Certified
+		c.Models[k].SE = math.Sqrt((1-p)*(1-p)*own*own + p*p*math.Max(rest, 0))
+	}
+	return c
+}
+
+// runExact is [Regression.Run] where nothing needs to be trained.
+func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
+	clock := run.NewClock()
+	effects := newJointEffects(r)
+	models, c, err := r.integrateModels(ctx, effects, cfg.Fit.Seed, cfg.Certify.Progress)
+	if err != nil {
+		return nil, err
+	}
+	j := verdict.New()
+	j.Weights(c.KHat)
+	j.Size(c.ESS, c.Draws)
+	worst := 0.0
+	for _, m := range c.Models {
+		worst = math.Max(worst, m.SE)
+	}
+	j.Event(worst, "a model")
+	j.Evidence(c.LogEvidenceSE)
+	j.NonFinite(c.NonFinite, c.Draws)
+	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	clock.Certified()
+	sample, err := r.drawExactly(ctx, effects, models, c, cfg.Fit.Seed)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(c.Models, func(a, b vti.ModelEstimate) int {
+		switch {
+		case a.Certified > b.Certified:
+			return -1
+		case a.Certified < b.Certified:
+			return 1
+		}
+		return 0
+	})
+	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
+	r.fill(result, c, sample)
+	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
+		return nil, err
+	}
+	result.Seconds = clock.Seconds()
+	return result, r.writeResult(result, sample)
+}
+
+// drawExactly draws everything: a model and its hyperparameters by their weights, and all effects
+// from their joint normal distribution given these.
+func (r *Regression) drawExactly(ctx gocontext.Context, effects *jointEffects, models []*modelIntegral, c *vti.Certificate, seed uint64) (*posteriorSample, error) {
+	var weight []float64
+	var model, place []int
+	for k, m := range models {
+		total := logsum.Of(m.weights.LogWeights)
+		for i, l := range m.weights.LogWeights {
+			if w := c.Models[k].Certified * math.Exp(l-total); w > 0 {
+				weight, model, place = append(weight, w), append(model, k), append(place, i)
+			}
+		}
+	}
+	rows := r.chooseDraws(weight, seed)
+	if len(rows) == 0 {
+		return r.noSample(), nil
+	}
+	s, check, random := r.emptySample(len(rows)), r.newCheck(), stream.Rand(seed, "hbm/effects")
+	theta := make([]float64, r.Dim())
+	for k, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
+		}
+		m, at := models[model[row]], place[row]
+		copy(theta, m.at(m.sample.Points[at], r.Dim()))
+		given, ok := effects.given(m.mask, theta)
+		if !ok {
+			return nil, fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+		}
+		drawn := given.draw(random)
+		s.codes = append(s.codes, m.code)
+		logPrior := r.space.logPrior[r.index(m.code)]
+		s.logP = append(s.logP, logPrior+m.sample.LogDensity[at])
+		s.logQ = append(s.logQ, logPrior+m.sample.LogProposal[at])
+		if s.effects != nil {
+			for j := range r.Frame.Columns {
+				theta[j] = given.mean[j] + drawn[j]
+			}
+			r.tableEffects(m.mask, theta, s.effects.RawRowView(k))
+		}
+		if s.sds != nil {
+			r.tableSDs(given.factors, given.sigma, s.sds.RawRowView(k))
+		}
+		for _, block := range effects.blocks {
+			if block.group >= 0 {
+				r.tableLevel(block, effects, drawn, s.varying[block.group].RawRowView(k))
+			}
+		}
+		eta := given.predictor(drawn)
+		check.statistics(r.replicate(eta, given.sigma, random), s.replicated.RawRowView(k))
+		s.predictors.add(k, eta, given.sigma)
+	}
+	return s, nil
+}
+
+// tableLevel writes the effects of a level in the units of the table, among those of its grouping.
+func (r *Regression) tableLevel(block effectBlock, effects *jointEffects, drawn, dst []float64) {
+	g := r.groups[block.group]
+	level := (block.first - effects.firstOf[block.group]) / block.size
+	for a := range block.size {
+		dst[a*len(g.Levels)+level] = drawn[block.first+a] * r.ySD / g.zSD[a]
+	}
+}

@@ -1,0 +1,149 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// crossedTable is a table of two crossed groupings of the shape of an assay: every plate has every
+// sample.
+func crossedTable(seed uint64, plates, samples int) string {
+	random := rand.New(rand.NewPCG(seed, 21))
+	height := make([]float64, samples)
+	for i := range height {
+		height[i] = 2 * random.NormFloat64()
+	}
+	text := "y,plate,sample\n"
+	for p := range plates {
+		own := 0.8 * random.NormFloat64()
+		for s := range samples {
+			text += fmt.Sprintf("%.4g,p%d,s%d\n", 23+own+height[s]+0.5*random.NormFloat64(), p, s)
+		}
+	}
+	return text
+}
+
+// nestedTable is a table of plots in blocks, with a slope.
+func nestedTable(seed uint64, blocks, plots, each int) string {
+	random := rand.New(rand.NewPCG(seed, 22))
+	text := "y,x,block,plot\n"
+	for b := range blocks {
+		height := 0.6 * random.NormFloat64()
+		for p := range plots {
+			own := 0.4 * random.NormFloat64()
+			for range each {
+				x := random.NormFloat64()
+				text += fmt.Sprintf("%.4g,%.4g,b%d,v%d\n", 1+0.5*x+height+own+0.3*random.NormFloat64(), x, b, p)
+			}
+		}
+	}
+	return text
+}
+
+// gridOf is the log evidence of a regression with three hyperparameters, and the posterior means of
+// its standard deviations, by sums over a fine grid: the trapezoid rule, whose error falls
+// exponentially with the step for densities that fade out on both sides.
+func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
+	t.Helper()
+	effects, mask, theta := newJointEffects(r), r.space.masks[0], make([]float64, r.Dim())
+	free := r.hyperparameters(mask)
+	require.Len(t, free, 3)
+	require.Equal(t, noiseCoordinate, r.coordinates[free[2]].kind)
+	var values []float64
+	var points [][2]float64
+	// over evaluates the density at so many points of each axis, and returns the box of those where
+	// it is within 20 nats of its largest.
+	over := func(low, high, count [3]float64) (inLow, inHigh [3]float64) {
+		values, points = nil, nil
+		var step [3]float64
+		volume := 1.0
+		for k := range step {
+			step[k] = (high[k] - low[k]) / count[k]
+			volume *= step[k]
+		}
+		var places [][3]float64
+		for a := low[0]; a <= high[0]; a += step[0] {
+			for b := low[1]; b <= high[1]; b += step[1] {
+				for noise := low[2]; noise <= high[2]; noise += step[2] {
+					theta[free[0]], theta[free[1]], theta[free[2]] = a, b, noise
+					values = append(values, effects.logMarginal(mask, theta)+math.Log(volume))
+					first, _ := scaleRatio(a)
+					second, _ := scaleRatio(b)
+					points = append(points, [2]float64{math.Exp(first), math.Exp(second)})
+					places = append(places, [3]float64{a, b, noise})
+				}
+			}
+		}
+		largest := slices.Max(values)
+		inLow, inHigh = high, low
+		for i, value := range values {
+			for k, x := range places[i] {
+				if value > largest-20 {
+					inLow[k], inHigh[k] = math.Min(inLow[k], x-step[k]), math.Max(inHigh[k], x+step[k])
+				}
+			}
+		}
+		return inLow, inHigh
+	}
+	low, high := over([3]float64{-6, -6, -4}, [3]float64{6, 6, 1}, [3]float64{30, 30, 40})
+	low, high = over(low, high, [3]float64{20, 20, 20})
+	over(low, high, [3]float64{45, 45, 30})
+	total := logsum.Of(values)
+	sds = make([]float64, 2)
+	for i, value := range values {
+		for k := range sds {
+			sds[k] += math.Exp(value-total) * points[i][k] * r.Options.SDScale * r.ySD
+		}
+	}
+	return total + r.logJacobian, sds
+}
+
+// Crossed and nested groupings are integrated out together: on fresh tables of the shapes of an
+// assay and of a field trial the answer is trusted, and evidences and standard deviations are those
+// of sums over a grid, within 0.01 nats (four standard errors) and a twentieth of the posterior
+// standard deviation (three).
+func TestCrossedGroupingsAreExact(t *testing.T) {
+	for name, c := range map[string]struct{ table, formula string }{
+		"assay":       {crossedTable(1, 24, 6), "y ~ 1 + (1 | plate) + (1 | sample)"},
+		"small assay": {crossedTable(2, 6, 4), "y ~ 1 + (1 | plate) + (1 | sample)"},
+		"field":       {nestedTable(3, 6, 3, 4), "y ~ x + (1 | block/plot)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := frameOf(t, c.table, FrameOptions{Formula: c.formula})
+			logEvidence, sds := gridOf(t, newRegression(t, f, Options{}))
+			for seed := range uint64(2) {
+				result, _ := runRegression(t, f, Options{}, vti.Config{Seed: seed})
+				require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+				assert.InDelta(t, logEvidence, float64(*result.LogEvidence), 0.01)
+				for k, want := range sds {
+					assert.InDelta(t, want, float64(result.SDs[k].Mean), 0.05*float64(result.SDs[k].SD), result.SDs[k].Name)
+				}
+			}
+		})
+	}
+}
+
+// A run that is cancelled stops, while it integrates and while it draws.
+func TestExactRunCancelled(t *testing.T) {
+	r := newRegression(t, frameOf(t, crossedTable(1, 24, 6), FrameOptions{Formula: "y ~ 1 + (1 | plate) + (1 | sample)"}), Options{})
+	ctx, cancel := gocontext.WithCancel(t.Context())
+	cancel()
+	_, err := r.Run(ctx, open(t, gpu.CPU), Run{Dir: t.TempDir()})
+	require.ErrorIs(t, err, gocontext.Canceled)
+
+	ctx, cancel = gocontext.WithCancel(t.Context())
+	defer cancel()
+	_, err = r.Run(ctx, open(t, gpu.CPU), Run{Dir: t.TempDir(), Certify: vti.CertifyConfig{Progress: func(done, _ int) { cancel() }}})
+	require.ErrorIs(t, err, gocontext.Canceled)
+}
