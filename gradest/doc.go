@@ -23,6 +23,6 @@
 //	surrogate, nonFinite := gradest.ScoreFunction(loss, gradest.LeaveOneOut(loss), logQ)
 //	gradient := graph.Gradient(surrogate, psi)[0]
 //	step := graph.MulScalar(gradient, -rate)
-//	scale := gradest.InformationGain{}.Categorical(psi, step)
+//	scale := gradest.InformationGain{Epsilon: 0.01}.Categorical(psi, step)
 //	psi = gradest.Advance(psi, step, scale)
 package gradest

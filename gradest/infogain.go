@@ -9,25 +9,24 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 )
 
-// Defaults of [InformationGain].
-const (
-	DefaultEpsilon  = 5e-3
-	DefaultHalvings = 20
-)
+// DefaultHalvings is the number of halvings of an [InformationGain] with none: the smallest step is
+// then a millionth of the first. Chosen by hand, not tuned.
+const DefaultHalvings = 20
 
 // InformationGain bounds how fast q(m) may gain or lose information (appendix D.2): of the steps
 // ψ + scale·step with scale 1, 1/2, …, 2^-Halvings it takes the largest that changes the entropy of
 // q by at most Epsilon, and no step when none does. Without such a bound q can settle on the models
 // whose parameters happen to be fitted first.
 type InformationGain struct {
-	Epsilon  float64 // ε of eq. 57 in nats; 0 means DefaultEpsilon
+	Epsilon  float64 // ε of eq. 57 in nats, positive
 	Halvings int     // the most halvings K to try; 0 means DefaultHalvings
 }
 
-// Validate reports a negative or non-finite bound and a number of halvings outside 0 to 1000.
+// Validate reports a bound that is not positive and finite, and a number of halvings outside 0 to
+// 1000.
 func (c InformationGain) Validate() error {
-	if !(c.Epsilon >= 0) || math.IsInf(c.Epsilon, 1) {
-		return fmt.Errorf("gradest: information gain bound is %v nats, want a positive number (or 0 for %v)", c.Epsilon, DefaultEpsilon)
+	if !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 1) {
+		return fmt.Errorf("gradest: information gain bound is %v nats, want a positive number", c.Epsilon)
 	}
 	if c.Halvings < 0 || c.Halvings > 1000 { // 2^-1000 is still a float64
 		return fmt.Errorf("gradest: %d halvings, want 1 to 1000 (or 0 for %d)", c.Halvings, DefaultHalvings)
@@ -123,11 +122,7 @@ func (c InformationGain) mustBeValid() {
 }
 
 func (c InformationGain) largest(current, candidates *graph.Node) *graph.Node {
-	epsilon := c.Epsilon
-	if epsilon == 0 {
-		epsilon = DefaultEpsilon
-	}
-	return LargestStep(current, candidates, graph.Scalar(current.Graph(), current.DType(), epsilon))
+	return LargestStep(current, candidates, graph.Scalar(current.Graph(), current.DType(), c.Epsilon))
 }
 
 // LargestStep returns the first of 1, 1/2, …, 2^-K for which |entropy − candidates[k]| ≤ epsilon,

@@ -106,7 +106,7 @@ func TestCategoricalStepInBlocks(t *testing.T) {
 func TestStepsThatAreNotNumbers(t *testing.T) {
 	nan := math.NaN()
 	out := run(t, context.New(), func(_ *context.Context, logits, step *graph.Node) []*graph.Node {
-		scale := gradest.InformationGain{}.Categorical(logits, step)
+		scale := gradest.InformationGain{Epsilon: 0.005}.Categorical(logits, step)
 		return []*graph.Node{scale, gradest.Advance(logits, step, scale)}
 	}, []float64{1, 2}, []float64{0.1, nan})
 	require.Equal(t, []any{0.0, []float64{1, 2}}, out, "the step is refused and leaves no trace")
@@ -259,18 +259,18 @@ func TestNetworkStep(t *testing.T) {
 }
 
 func TestInformationGainValidate(t *testing.T) {
-	require.NoError(t, gradest.InformationGain{}.Validate())
-	require.Len(t, gradest.InformationGain{}.Scales(), gradest.DefaultHalvings+1)
-	require.Equal(t, []float64{1, 0.5, 0.25}, gradest.InformationGain{Halvings: 2}.Scales())
+	require.NoError(t, gradest.InformationGain{Epsilon: 0.005}.Validate())
+	require.Len(t, gradest.InformationGain{Epsilon: 0.005}.Scales(), gradest.DefaultHalvings+1)
+	require.Equal(t, []float64{1, 0.5, 0.25}, gradest.InformationGain{Epsilon: 1, Halvings: 2}.Scales())
 	for _, c := range []gradest.InformationGain{
-		{Epsilon: -1}, {Epsilon: math.NaN()}, {Epsilon: math.Inf(1)}, {Halvings: -1}, {Halvings: 1001},
+		{}, {Epsilon: -1}, {Epsilon: math.NaN()}, {Epsilon: math.Inf(1)}, {Epsilon: 1, Halvings: -1}, {Epsilon: 1, Halvings: 1001},
 	} {
 		require.Error(t, c.Validate())
 	}
-	_, err := graph.ExecOnce(testkit.Backend(t), gradest.InformationGain{}.Categorical, []float64{1, 2}, []float64{1})
+	_, err := graph.ExecOnce(testkit.Backend(t), gradest.InformationGain{Epsilon: 0.005}.Categorical, []float64{1, 2}, []float64{1})
 	require.ErrorContains(t, err, "want step of length 2")
 	_, err = context.ExecOnce(testkit.Backend(t), context.New(), func(ctx *context.Context, g *graph.Graph) *graph.Node {
-		return gradest.InformationGain{}.Network([]*context.Variable{bitsVariable(ctx)}, nil, func() *graph.Node {
+		return gradest.InformationGain{Epsilon: 0.005}.Network([]*context.Variable{bitsVariable(ctx)}, nil, func() *graph.Node {
 			return graph.Zeros(g, shapes.Make(dtypes.Float64, 1))
 		})
 	})

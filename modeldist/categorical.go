@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/space"
 )
 
@@ -60,6 +61,9 @@ func NewCategorical(cards []int, cfg CategoricalConfig) (*Categorical, error) {
 	count, ok := space.CountCodes(cards)
 	if !ok || count > limit {
 		return nil, tooLarge(count, ok, limit)
+	}
+	if err := memory.Check(fmt.Sprintf("modeldist: a table of %d models", count), 8*float64(count)); err != nil {
+		return nil, err
 	}
 	c := &Categorical{cards: slices.Clone(cards), initial: make([]float64, count)}
 	if cfg.LogPrior == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/space"
 )
 
@@ -77,7 +78,14 @@ func NewList(items, slots int, cfg ListConfig) (*List, error) {
 			*size.field = size.fallback
 		}
 	}
-	return &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}, nil
+	l := &List{items: items, slots: slots, active: min(cfg.Active, items), cfg: cfg}
+	hidden, embedding := float64(cfg.Hidden), float64(cfg.Embedding)
+	numbers := embedding*float64(l.active+items) + 2*hidden*(embedding+hidden) // of the weights
+	what := fmt.Sprintf("modeldist.NewList: a network of %d hidden units that embeds %d items in %d coordinates", cfg.Hidden, items, cfg.Embedding)
+	if err := memory.Check(what, numbers*float64(cfg.DType.Size())); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // hazards are the log odds of all items in one graph.

@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/gomlx/gomlx/pkg/ml/context"
 
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/surrogate"
@@ -92,6 +93,12 @@ func NewSurrogate(cards []int, cfg SurrogateConfig) (*Surrogate, error) {
 		cfg.Inducing = surrogate.DefaultInducing
 		if table.Count() > 1<<16 {
 			cfg.Inducing /= 2
+		}
+	}
+	if cfg.Belief == ProcessBelief { // a factor and a covariance of the inducing codes
+		inducing := float64(min(cfg.Inducing, table.Count()))
+		if err := memory.Check(fmt.Sprintf("modeldist: a surrogate with %d inducing codes", cfg.Inducing), 2*8*inducing*inducing); err != nil {
+			return nil, err
 		}
 	}
 	return &Surrogate{table: table, cfg: cfg, scratch: make([]float64, table.Count()), belief: newBelief(cards, cfg)}, nil

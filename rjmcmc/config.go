@@ -102,7 +102,8 @@ type Progress struct {
 	LogDensity float64
 }
 
-// Validate reports the first setting that makes no sense.
+// Validate reports the first setting that makes no sense, or needs more memory than the machine has
+// whatever the target.
 func (c Config) Validate() error {
 	switch {
 	case c.Chains < 0:
@@ -130,7 +131,7 @@ func (c Config) Validate() error {
 	if r.Iterations < r.Thin {
 		return fmt.Errorf("rjmcmc: %d iterations with Thin %d keep no draw", r.Iterations, r.Thin)
 	}
-	return nil
+	return r.checkSize(1, 1, false) // Run, which knows the space, asks again
 }
 
 // fits reports a start that is no model of the space, and weights that are not those of its items.

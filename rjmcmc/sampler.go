@@ -77,6 +77,10 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		cfg.Jumps = DefaultListJumps
 	}
 	cfg = cfg.withDefaults(dim)
+	_, quadratics := target.(QuadraticTarget)
+	if err := cfg.checkSize(len(cards), dim, quadratics); err != nil {
+		return nil, err
+	}
 	rows := cfg.Chains * cfg.Temperatures
 	d, err := newDensity(backend, target, rows, cfg.DType)
 	if err != nil {

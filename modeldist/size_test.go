@@ -1,0 +1,21 @@
+package modeldist_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/modeldist"
+)
+
+// Sizes that cannot be are refused before anything is made, and what they need is said.
+func TestSizesThatCannotBe(t *testing.T) {
+	_, err := modeldist.NewList(1000, 5, modeldist.ListConfig{Hidden: 1 << 30})
+	require.ErrorContains(t, err, "a network of 1073741824 hidden units that embeds 1000 items in 16 coordinates needs at least")
+	bits := slices.Repeat([]int{2}, 25)
+	_, err = modeldist.NewAutoregressive(bits, modeldist.AutoregressiveConfig{Hidden: 1 << 30})
+	require.ErrorContains(t, err, "1073741824 hidden units needs at least")
+	_, err = modeldist.NewSurrogate(bits, modeldist.SurrogateConfig{Limit: 1 << 30, Inducing: 1 << 25, Belief: modeldist.ProcessBelief})
+	require.ErrorContains(t, err, "a surrogate with 33554432 inducing codes needs at least")
+}

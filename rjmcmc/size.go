@@ -1,0 +1,30 @@
+package rjmcmc
+
+import (
+	"fmt"
+
+	"github.com/transdim/vti/internal/memory"
+)
+
+// checkSize refuses a run, defaults filled in, that needs more memory than the machine has, on a
+// space of so many sites and coordinates. quadratics says whether each row holds the approximation
+// of its model.
+func (c Config) checkSize(sites, dim int, quadratics bool) error {
+	const stream = 64 // bytes of a random stream, its source and the pointers to both
+	state := 4*float64(sites) + 9*float64(dim)
+	row := stream + 2*(state+24)
+	if quadratics {
+		row += 2 * 8 * float64(dim) * float64(dim+1)
+	}
+	chains := float64(c.Chains)
+	rows := chains * float64(c.Temperatures)
+	kept := chains * (state + 8) // bytes of the draws of an iteration
+	if c.Temperatures > 1 {
+		kept += 8 * rows
+	}
+	if err := memory.Check(fmt.Sprintf("rjmcmc: Chains %d with Temperatures %d", c.Chains, c.Temperatures), rows*row); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("rjmcmc: keeping every %d-th of Iterations %d of Chains %d", c.Thin, c.Iterations, c.Chains)
+	return memory.Check(what, float64(c.Iterations/c.Thin)*kept)
+}

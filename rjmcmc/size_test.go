@@ -1,0 +1,35 @@
+package rjmcmc
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// Sizes that cannot be are refused before anything is made, and what they need is said. Sizes of
+// large runs are not.
+func TestSizesThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		says string
+	}{
+		{Config{Chains: 1e12}, "Chains 1000000000000 with Temperatures 1 needs at least"},
+		{Config{Chains: 1e9, Temperatures: 1e9}, "Temperatures 1000000000 needs at least"},
+		{Config{Chains: 2, Iterations: 1e15}, "every 5-th of Iterations 1000000000000000 of Chains 2 needs at least"},
+	} {
+		assert.ErrorContains(t, c.cfg.Validate(), c.says)
+	}
+	assert.NoError(t, Config{Chains: 4096, Iterations: 20000, Temperatures: 8}.Validate())
+
+	// What one coordinate would leave room for, five do not.
+	l := correlatedLinear(t)
+	draws := int(memory.Total() / 30)
+	cfg := Config{Chains: 1, Iterations: draws, Thin: 1}
+	assert.NoError(t, cfg.Validate())
+	_, err := Run(context.Background(), testkit.Backend(t), l, cfg)
+	assert.ErrorContains(t, err, "needs at least")
+}
