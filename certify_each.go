@@ -35,6 +35,13 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 	if err := s.draw(ctx, allocation, false); err != nil {
 		return nil, err
 	}
+	certificate.update(s.tallies, logPrior)
+	if allocation, err = s.propose(ctx, certificate.Models, logPrior); err != nil {
+		return nil, err
+	}
+	if err := s.draw(ctx, allocation, false); err != nil {
+		return nil, err
+	}
 	spread := certificate.update(s.tallies, logPrior)
 	for range rounds {
 		certificate.allocate(spread, allocation, cfg.Draws/rounds)
@@ -149,7 +156,8 @@ func insertBest(best []ModelEstimate, model ModelEstimate, limit int) []ModelEst
 // from the mixture that draws model m with probability n_m / N, so their joint weights are p(m) w /
 // (n_m / N). KHat is not that of the joint weights: of a mixture of many well-behaved tails a
 // generalised Pareto fit makes a heavy one. It is the k̂ that is exceeded by models of a tenth of
-// the probability only.
+// the probability only; a model whose weights are not reliable counts by an upper bound of its
+// evidence, if there is one, since its estimate may have missed most of it.
 func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 	joint := make([]float64, 0, c.Draws)
 	for i, own := range tallies {
@@ -167,7 +175,11 @@ func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 	exceeding := 0.0
 	for _, i := range order {
 		c.KHat = c.Models[i].KHat
-		if exceeding += c.Models[i].Certified; exceeding > verdict.BadMass {
+		share := c.Models[i].Certified
+		if c.KHat > psis.Reliable {
+			share = math.Max(share, math.Exp(logPrior[i]+tallies[i].logBound-c.LogEvidence))
+		}
+		if exceeding += share; exceeding > verdict.BadMass {
 			break
 		}
 	}

@@ -81,9 +81,10 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 		if err != nil {
 			return nil, err
 		}
+		weights := wideReference.logWeights(draws)
 		for i, code := range codes {
 			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logPrior[i] - logReference[i] + wideReference.logWeight(draws, i)
+			logWeight := logPrior[i] - logReference[i] + weights[i]
 			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
 				certificate.NonFinite++
 				logWeight = math.Inf(-1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -166,6 +167,29 @@ func (e *evaluator) push(codes []int32, z []float64) (pushed, error) {
 		logJoint: tensors.MustCopyFlatData[float64](outputs[2]),
 		squares:  tensors.MustCopyFlatData[float64](outputs[3]),
 		active:   tensors.MustCopyFlatData[float64](outputs[4]),
+	}, nil
+}
+
+// pull is push for given parameters theta [B*D]: it maps them back to the reference. Both densities
+// and the squares are those at theta.
+func (e *evaluator) pull(codes []int32, theta []float64) (pushed, error) {
+	batch, sites, dim := e.sizes()
+	outputs, err := e.run("pull", func(ctx *Context, codes, theta *Node) []*Node {
+		mask := e.target.Space().Mask(codes)
+		z, logDet := e.flowOf(codes, mask, dtypes.Float64).ToBase(ctx.In(flowScope), mask, e.features(codes), theta)
+		z = toFloat64(z)
+		used := ConvertDType(mask, dtypes.Float64)
+		return []*Node{logConditional(mask, z, logDet), e.target.LogJoint(codes, mask, theta), ReduceSum(Mul(used, Square(z)), -1), ReduceSum(used, -1)}
+	}, tensors.FromFlatDataAndDimensions(codes, batch, sites), tensors.FromFlatDataAndDimensions(theta, batch, dim))
+	if err != nil {
+		return pushed{}, err
+	}
+	return pushed{
+		theta:    slices.Clone(theta),
+		logQ:     tensors.MustCopyFlatData[float64](outputs[0]),
+		logJoint: tensors.MustCopyFlatData[float64](outputs[1]),
+		squares:  tensors.MustCopyFlatData[float64](outputs[2]),
+		active:   tensors.MustCopyFlatData[float64](outputs[3]),
 	}, nil
 }
 

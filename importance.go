@@ -42,7 +42,12 @@ type tally struct {
 	// were kept.
 	one      storedDraw
 	logTotal float64
+	// logBound is an upper bound of the log evidence that does not come from weights; −Inf for none.
+	logBound float64
 }
+
+// newTally starts without draws.
+func newTally() tally { return tally{logTotal: math.Inf(-1), logBound: math.Inf(-1)} }
 
 // storedDraw is a draw that is kept for the weighted sample.
 type storedDraw struct {
@@ -101,7 +106,8 @@ type importanceSampler struct {
 	random      *rand.Rand
 	choices     *rand.Rand // of the models' one draw
 	reference   reference
-	annealed    bool // move the draws by annealing
+	proposals   []*laplaceProposal // by model, beside the flow; nil: none
+	annealed    bool               // move the draws by annealing
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -114,7 +120,7 @@ func newImportanceSampler(e *evaluator, codes [][]int32, name string) *importanc
 		random: e.random(name), choices: e.random(name + "/one"),
 	}
 	for i := range s.tallies {
-		s.tallies[i].logTotal = math.Inf(-1)
+		s.tallies[i] = newTally()
 	}
 	return s
 }
@@ -124,7 +130,7 @@ func (s *importanceSampler) annealInstead(ctx context.Context, allocation []int)
 	for i, draws := range allocation {
 		s.total += draws
 		if draws > 0 {
-			s.tallies[i] = tally{logTotal: math.Inf(-1)}
+			s.tallies[i] = newTally()
 		}
 	}
 	s.annealed, s.reference = true, farReference
@@ -157,53 +163,107 @@ func confirmed(plain, annealed []float64) bool {
 }
 
 // draw adds allocation[i] draws of model i with their log weights log η(θ | m) − log r(θ | m), and
-// keeps the draws if store is set.
+// keeps the draws if store is set. Where a model has a proposal beside the flow, half of its draws
+// come from that, and r is the mixture of both.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
-	batch, sites, dim := s.evaluator.sizes()
-	codes, z := make([]int32, batch*sites), make([]float64, batch*dim)
-	owner := make([]int, 0, batch)
-	flush := func() error {
-		if len(owner) == 0 {
-			return nil
+	_, sites, dim := s.evaluator.sizes()
+	fromFlow := s.newRows(store, s.evaluate)
+	proposed := s.newRows(store, func(codes []int32, theta []float64) (pushed, []float64, error) {
+		draws, err := s.evaluator.pull(codes, theta)
+		return draws, s.reference.logWeights(draws), err
+	})
+	for model, draws := range allocation {
+		if s.proposal(model) != nil {
+			draws += draws % proposalShare // the mixture has equal parts
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("certification stopped after %d draws: %w", s.done, err)
-		}
-		draws, logWeights, err := s.evaluate(codes, z)
-		if err != nil {
-			return err
-		}
-		for row, model := range owner {
-			draw := storedDraw{
-				theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
-				logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeights[row],
+		for k := range draws {
+			rows := fromFlow
+			if s.proposal(model) != nil && k%proposalShare == 1 {
+				rows = proposed
 			}
-			if math.IsNaN(draw.logWeight) || math.IsInf(draw.logWeight, 1) {
-				s.nonFinite++
-				draw.logWeight = math.Inf(-1)
+			row := len(rows.owner)
+			copy(rows.codes[row*sites:], s.codes[model])
+			if x := rows.x[row*dim : (row+1)*dim]; rows == proposed {
+				s.proposals[model].draw(s.random, x)
+			} else {
+				s.reference.draw(s.random, x)
 			}
-			s.tallies[model].add(draw, s.choices.Float64(), store)
+			if err := rows.add(ctx, model); err != nil {
+				return err
+			}
 		}
-		s.done += len(owner)
-		if s.progress != nil {
-			s.progress(s.done, s.total)
-		}
-		owner = owner[:0]
+	}
+	if err := fromFlow.flush(ctx); err != nil {
+		return err
+	}
+	return proposed.flush(ctx)
+}
+
+// proposal is that of a model beside the flow, or nil.
+func (s *importanceSampler) proposal(model int) *laplaceProposal {
+	if s.proposals == nil {
 		return nil
 	}
-	for model, draws := range allocation {
-		for range draws {
-			row := len(owner)
-			copy(codes[row*sites:], s.codes[model])
-			s.reference.draw(s.random, z[row*dim:(row+1)*dim])
-			if owner = append(owner, model); len(owner) == batch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
+	return s.proposals[model]
+}
+
+// batchRows collects rows of models until a batch is full, which it evaluates.
+type batchRows struct {
+	sampler  *importanceSampler
+	store    bool
+	evaluate func(codes []int32, x []float64) (draws pushed, logWeights []float64, err error)
+	codes    []int32   // [B*S]
+	x        []float64 // reference draws or parameters [B*D]
+	owner    []int     // the model of each row
+}
+
+func (s *importanceSampler) newRows(store bool, evaluate func([]int32, []float64) (pushed, []float64, error)) *batchRows {
+	batch, sites, dim := s.evaluator.sizes()
+	return &batchRows{sampler: s, store: store, evaluate: evaluate, codes: make([]int32, batch*sites), x: make([]float64, batch*dim), owner: make([]int, 0, batch)}
+}
+
+// add counts the row that was written for model.
+func (b *batchRows) add(ctx context.Context, model int) error {
+	if b.owner = append(b.owner, model); len(b.owner) < cap(b.owner) {
+		return nil
 	}
-	return flush()
+	return b.flush(ctx)
+}
+
+// flush evaluates the rows so far and gives them to the tallies.
+func (b *batchRows) flush(ctx context.Context) error {
+	if len(b.owner) == 0 {
+		return nil
+	}
+	s := b.sampler
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("certification stopped after %d draws: %w", s.done, err)
+	}
+	draws, logWeights, err := b.evaluate(b.codes, b.x)
+	if err != nil {
+		return err
+	}
+	_, _, dim := s.evaluator.sizes()
+	for row, model := range b.owner {
+		draw := storedDraw{
+			theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
+			logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeights[row],
+		}
+		if proposal := s.proposal(model); proposal != nil && !s.annealed && finite(draw.logWeight) {
+			draw.logWeight = mixtureWeight(draw.logJoint, draw.logJoint-draw.logWeight, proposal.logDensity(draw.theta))
+		}
+		if math.IsNaN(draw.logWeight) || math.IsInf(draw.logWeight, 1) {
+			s.nonFinite++
+			draw.logWeight = math.Inf(-1)
+		}
+		s.tallies[model].add(draw, s.choices.Float64(), b.store)
+	}
+	s.done += len(b.owner)
+	if s.progress != nil {
+		s.progress(s.done, s.total)
+	}
+	b.owner = b.owner[:0]
+	return nil
 }
 
 // evaluate returns the draws that come from one batch of reference draws z, which annealing
@@ -212,10 +272,7 @@ func (s *importanceSampler) evaluate(codes []int32, z []float64) (draws pushed, 
 	if draws, err = s.evaluator.push(codes, z); err != nil {
 		return pushed{}, nil, err
 	}
-	logWeights = make([]float64, len(draws.logQ))
-	for row := range logWeights {
-		logWeights[row] = s.reference.logWeight(draws, row)
-	}
+	logWeights = s.reference.logWeights(draws)
 	if !s.annealed {
 		return draws, logWeights, nil
 	}

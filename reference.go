@@ -50,10 +50,14 @@ func (r reference) logRatio(squares float64, active int) float64 {
 	return logsum.Of(terms)
 }
 
-// logWeight is log η(θ | m) − log r(θ | m) of a row of draws whose z came from this reference, r
-// being the density of θ then.
-func (r reference) logWeight(draws pushed, row int) float64 {
-	return draws.logJoint[row] - draws.logQ[row] - r.logRatio(draws.squares[row], int(draws.active[row]))
+// logWeights are log η(θ | m) − log r(θ | m) of draws, r being the density of θ when its z comes from
+// this reference.
+func (r reference) logWeights(draws pushed) []float64 {
+	logWeights := make([]float64, len(draws.logQ))
+	for i := range logWeights {
+		logWeights[i] = draws.logJoint[i] - draws.logQ[i] - r.logRatio(draws.squares[i], int(draws.active[i]))
+	}
+	return logWeights
 }
 
 // logDensity is the log density over active coordinates as a graph: used [B,D] is the mask as

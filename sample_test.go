@@ -2,6 +2,7 @@ package vti_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,5 +92,28 @@ func TestSampleOfChains(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, certificate.Sample.Group, "weights should not have been good enough")
 	require.Equal(t, vti.Doubtful, certificate.Verdict, "chains alone do not earn trust")
+	requireExactMoments(t, target, certificate.Sample)
+}
+
+// A flow that is far too narrow and off by several standard deviations does no harm where every
+// model has a mode: weights of Laplace proposals are mixed in. Eight evidences at 4.5 standard
+// errors: a false alarm in 18,000.
+func TestProposalsReplaceAPoorFlow(t *testing.T) {
+	target := newConjugate(30, 3)
+	logEvidence, probability := target.posterior()
+	posterior := poorPosterior(t, target, 4, 4)
+	certificate, err := posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	for _, model := range certificate.Models {
+		index := 0
+		for i, code := range space.All(target.space.Cards()) {
+			if slices.Equal(code, model.Code) {
+				index = i
+			}
+		}
+		require.InDelta(t, logEvidence[index], model.LogEvidence, 4.5*model.LogEvidenceSE)
+		require.InDelta(t, probability[index], model.Certified, 4.5*model.SE+1e-4)
+	}
 	requireExactMoments(t, target, certificate.Sample)
 }
