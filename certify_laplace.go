@@ -17,8 +17,8 @@ const (
 	// its tails are heavier than those of any posterior with a proper normal prior, and enough that
 	// little is lost in some tens of dimensions. Chosen by hand, not tuned.
 	proposalDegrees = 5
-	// proposalShare is the part of a model's draws that come from its Laplace proposal. Neither part
-	// can make the weights more than twice as large as the other alone would.
+	// proposalShare is the part of a model's draws that come from its Laplace proposal. Neither
+	// part can make the weights more than twice as large as the other alone would.
 	proposalShare = 2
 	// mostProposals bounds the models that get one, each of which takes a dozen Hessians.
 	mostProposals = 512

@@ -57,7 +57,7 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 // The flow starts as the normal approximation of every model, which is exact here: evidences are
 // right before any training, while q(m) is still the prior. A flow that starts elsewhere must be
 // refused, not believed.
-func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
+func TestUntrainedPosteriorIsExactOrCorrected(t *testing.T) {
 	const draws = 1 << 14
 	target := newConjugate(40, 3)
 	logEvidence, probability := target.posterior()
@@ -95,6 +95,14 @@ func TestUntrainedPosteriorIsExactOrRefused(t *testing.T) {
 	require.NoError(t, err)
 	certificate, err = posterior.CertifyByWeights(t.Context(), vti.CertifyConfig{Draws: draws})
 	require.NoError(t, err)
-	require.Equal(t, vti.Failed, certificate.Verdict)
+	// a hundred standard deviations off: only the Laplace proposals know where the posterior is
+	require.Equal(t, vti.Trusted, certificate.Verdict, certificate.Reasons)
+	for _, model := range certificate.Models {
+		index := space.Encode(target.space.Cards(), model.Code)
+		require.InDelta(t, logEvidence[index], model.LogEvidence, 5*model.LogEvidenceSE+1e-5, "model %v", model.Code)
+	}
+	certificate, err = posterior.CertifyJointlyByWeights(t.Context(), vti.CertifyConfig{Draws: draws})
+	require.NoError(t, err)
+	require.Equal(t, vti.Failed, certificate.Verdict, "joint weights have no proposals")
 	require.NotEmpty(t, certificate.Reasons)
 }

@@ -35,6 +35,11 @@ func (p *Posterior) CertifyByWeights(ctx context.Context, cfg CertifyConfig) (*C
 	return certifyEach(ctx, p.evaluator, cfg.withDefaults())
 }
 
+// CertifyJointlyByWeights weighs models drawn from q(m), without the help of chains.
+func (p *Posterior) CertifyJointlyByWeights(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	return certifyJointly(ctx, p.evaluator, cfg.withDefaults())
+}
+
 // MoveReference takes Hamiltonian steps at a fixed power β of the ratio from reference draws z
 // [B*D] of one model, which it changes. name is that of the random streams.
 func (p *Posterior) MoveReference(name string, code []int32, z []float64, beta float64, steps int) error {
