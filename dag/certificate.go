@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/verdict"
@@ -41,7 +43,29 @@ type Certificate struct {
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
 
+	// Unclear names columns of few whole numbers that were taken as continuous and may be categories.
+	Unclear []string `json:"unclear_columns,omitempty"`
+
 	Reasons []string `json:"reasons,omitempty"`
+}
+
+// judgeColumns lowers the verdict where it is not known what a column is.
+func (p *Problem) judgeColumns(c *Certificate) {
+	if len(p.Data.Unclear) == 0 {
+		return
+	}
+	j := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+	j.Lower(verdict.Doubtful, "%s: whole numbers with at most %d values, taken as continuous. Say what they are: --discrete takes columns as categories, --continuous as numbers",
+		strings.Join(quoted(p.Data.Unclear), ", "), mostCodes)
+	c.judged(j)
+	c.Unclear = p.Data.Unclear
+}
+
+func quoted(names []string) (list []string) {
+	for _, name := range names {
+		list = append(list, strconv.Quote(name))
+	}
+	return list
 }
 
 // anEdge is what the standard errors of this package are errors of.

@@ -25,13 +25,19 @@ type closedForm interface {
 // closedForm prepares the families of a node. Those of networks are those of linear mechanisms in
 // their place, which are a first guess.
 func (p *Problem) closedForm(node int) closedForm {
+	switch p.Model.Mechanism {
+	case BGe:
+		return newBGeForm(p, node)
+	case Categorical:
+		return newBDeuForm(p.Data, node, p.Model.ImaginarySampleSize)
+	}
 	return linearForm{newLinearStats(p.Data, node), p.layout(), p.Model.PriorSD}
 }
 
 // checkClosedForm fails unless families have a closed form.
 func (p *Problem) checkClosedForm() error {
 	if !p.Model.Mechanism.closed() {
-		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear", p.Model.Mechanism)
+		return fmt.Errorf("got %s mechanisms, want those whose evidences have a closed form: linear, bge, or those of categories", p.Model.Mechanism)
 	}
 	return nil
 }

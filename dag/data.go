@@ -67,6 +67,10 @@ type DataOptions struct {
 	// Intervened names a column with the node that was set from outside in each row, by its name;
 	// several are separated by semicolons, and empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
+	// Discrete names columns of numbers that are categories, as columns of text are anyhow;
+	// Continuous those of few whole numbers that are none. [EveryNode] stands for all.
+	Discrete   []string `json:"discrete,omitempty"`
+	Continuous []string `json:"continuous,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
 	Scaling Scaling `json:"scaling"`
@@ -80,8 +84,13 @@ type Data struct {
 	Path, Fingerprint string
 	// Names are the nodes, in the order of the table.
 	Names []string
-	// X are the values on the working scale [n,N].
+	// X are the values on the working scale [n,N]; of categories their places among the levels.
 	X *mat.Dense
+	// Levels are the values of categories, by node; nil of numbers.
+	Levels [][]string
+	// Unclear names columns that were taken as numbers and may be codes of categories: few different
+	// whole numbers, of which nobody has said what they are.
+	Unclear []string
 	// Counted tells whether row r says anything of node j: not where it was set from outside
 	// [n][N]; nil when all do.
 	Counted [][]bool
@@ -145,16 +154,14 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, fmt.Errorf("%s: expected at least %d rows, found %d", t.Path, leastRows, t.Rows())
 	}
 	d.Places, d.PlaceUnit = t.Places()
-	d.X = mat.NewDense(t.Rows(), len(names), nil)
-	for j, name := range names {
-		values, err := numbers(t, name, options.Log)
-		if err != nil {
-			return nil, err
-		}
-		d.X.SetCol(j, values)
+	if err := d.fillColumns(t, options); err != nil {
+		return nil, err
 	}
 	if err := d.readInterventions(t, options.Intervened); err != nil {
 		return nil, err
+	}
+	if d.Discrete() {
+		return d, nil
 	}
 	if err := d.scale(options.Scaling); err != nil {
 		return nil, err
@@ -167,9 +174,6 @@ func numbers(t *table.Table, name string, log bool) ([]float64, error) {
 	c, err := t.Lookup(name)
 	if err != nil {
 		return nil, err
-	}
-	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: column %q: expected numbers, found text (%q in %s); --exclude leaves it out", t.Path, name, c.Text(0), t.Place(0))
 	}
 	values := slices.Clone(c.Values)
 	if log {

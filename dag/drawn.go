@@ -109,6 +109,9 @@ func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 // describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
 // random is that of source.
 func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
+	if p.Model.Mechanism == Categorical { // tables of probabilities have no slopes and no residuals
+		return p.writeDraws(dir, *result.Seed, d)
+	}
 	var err error
 	if result.Parameters, err = p.effects(ctx, posterior, source, random); err != nil {
 		return err
@@ -200,6 +203,9 @@ func (p *Problem) drawColumns(edges []dgraph.Edge) (columns []drawColumn) {
 		columns = append(columns, drawColumn{name: name, node: node, at: at, unit: 1})
 	}
 	for _, e := range edges {
+		if l.mechanism == Categorical {
+			break
+		}
 		name := names[e.From] + "->" + names[e.To]
 		if l.mechanism == Linear {
 			columns = append(columns, drawColumn{name: name, node: e.To, at: e.From, unit: p.Data.Scale[e.To] / p.Data.Scale[e.From]})
@@ -210,6 +216,9 @@ func (p *Problem) drawColumns(edges []dgraph.Edge) (columns []drawColumn) {
 		}
 	}
 	for j, name := range names {
+		if l.mechanism == Categorical {
+			break
+		}
 		if l.mechanism == MLP {
 			for h := range l.hidden {
 				if l.bias {

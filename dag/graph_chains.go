@@ -217,7 +217,7 @@ func (s *sampledGraphs) visits() [][]float64 {
 func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary) {
 	worst = rjmcmc.Summarise(s.scores)
 	worst.MCSE = 0
-	if worst.SD == 0 { // every chain is in the same graph all the time
+	if worst.SD == 0 || s.oneScore() {
 		worst.RHat, worst.ESS = 1, float64(len(s.graphs)*keptGraphs)
 	}
 	edges = make([][]rjmcmc.Summary, s.nodes)
@@ -251,6 +251,22 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 		}
 	}
 	return edges, worst
+}
+
+// oneScore reports whether all but a few draws have the same score: those of one graph, or of one
+// equivalence class where all its members have the same. A handful of other visits tells nothing of
+// autocorrelation, and the rounding of equal scores neither.
+func (s *sampledGraphs) oneScore() bool {
+	const digits = 1e-8
+	counts, most, total := map[float64]int{}, 0, 0
+	for _, chain := range s.scores {
+		for _, score := range chain {
+			rounded := math.Round(score / digits)
+			counts[rounded]++
+			most, total = max(most, counts[rounded]), total+1
+		}
+	}
+	return float64(most) > (1-rareEdge)*float64(total)
 }
 
 // rareEdge is the probability from which on an edge has a say in the diagnostics; chosen by hand.

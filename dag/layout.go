@@ -12,6 +12,9 @@ import (
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
 //
+// Mechanisms by BGe have the coordinates of Linear. Categories have none: their tables of
+// probabilities are integrated out.
+//
 // Coordinates of nodes that are no parents are not in use, and those of a node without parents all
 // but log σ (F.1). Without bias b1 and b2 are not there, with known noise log σ is not.
 type layout struct {
@@ -23,11 +26,18 @@ type layout struct {
 }
 
 func (p *Problem) layout() layout {
-	return layout{p.Data.Nodes(), p.Model.Mechanism, p.Model.Hidden, !p.Model.NoBias, p.Model.Sigma}
+	mechanism := p.Model.Mechanism
+	if mechanism == BGe {
+		mechanism = Linear // with another prior
+	}
+	return layout{p.Data.Nodes(), mechanism, p.Model.Hidden, !p.Model.NoBias, p.Model.Sigma}
 }
 
 // dim is D.
 func (l layout) dim() int {
+	if l.mechanism == Categorical {
+		return 0
+	}
 	dim := l.weights()
 	if l.sigma == 0 {
 		dim++

@@ -16,12 +16,18 @@ const (
 	Linear Mechanism = iota
 	// MLP is x_j = W2 relu(W1 x + b1) + b2 + noise, with one hidden layer (paper, appendix F).
 	MLP
+	// BGe is Linear with the prior that gives all graphs of an equivalence class the same evidence,
+	// and with an intercept and a noise scale of every node.
+	BGe
+	// Categorical is a table of probabilities for each combination of values of the parents. It is
+	// what discrete data have.
+	Categorical
 )
 
 // closed reports whether the evidences of families have a closed form.
 func (m Mechanism) closed() bool { return m != MLP }
 
-var mechanismNames = [...]string{"linear", "mlp"}
+var mechanismNames = [...]string{"linear", "mlp", "bge", "categorical"}
 
 // String returns the name that [ParseMechanism] reads.
 func (m Mechanism) String() string {
@@ -31,14 +37,14 @@ func (m Mechanism) String() string {
 	return mechanismNames[m]
 }
 
-// ParseMechanism reads linear or mlp.
+// ParseMechanism reads linear, mlp, bge or categorical.
 func ParseMechanism(s string) (Mechanism, error) {
 	for m, name := range mechanismNames {
 		if s == name {
 			return Mechanism(m), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown mechanism %q; expected linear or mlp", s)
+	return 0, fmt.Errorf("unknown mechanism %q; expected linear, mlp, bge or categorical", s)
 }
 
 // MarshalText writes the name.
@@ -70,6 +76,9 @@ type ModelOptions struct {
 	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many
 	// parents per node; 0: use EdgePenalty.
 	ExpectedDegree float64 `json:"expected_degree"`
+	// ImaginarySampleSize is α of categories: as if so many rows had been seen before, spread evenly
+	// over all combinations of values; 0 stands for 1.
+	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
 	// Orders makes the prior uniform over orders and edges along them, as in the paper.
 	Orders bool `json:"orders"`
 }
@@ -81,6 +90,9 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	if o.PriorSD == 0 {
 		o.PriorSD = 1
 	}
+	if o.ImaginarySampleSize == 0 {
+		o.ImaginarySampleSize = 1
+	}
 	return o
 }
 
@@ -88,8 +100,14 @@ func (o ModelOptions) withDefaults() ModelOptions {
 func (o ModelOptions) Validate() error {
 	o = o.withDefaults()
 	switch {
-	case o.Mechanism != Linear && o.Mechanism != MLP:
-		return fmt.Errorf("mechanism: %v is none", o.Mechanism)
+	case o.Mechanism < 0 || int(o.Mechanism) >= len(mechanismNames):
+		return fmt.Errorf("unknown mechanism %v", o.Mechanism)
+	case o.Mechanism == BGe && o.Sigma != 0:
+		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
+	case o.Mechanism == BGe && o.PriorSD != 1:
+		return fmt.Errorf("prior-sd: got %g, want none with bge mechanisms, whose prior is given", o.PriorSD)
+	case !(o.ImaginarySampleSize > 0) || math.IsInf(o.ImaginarySampleSize, 1):
+		return fmt.Errorf("imaginary-sample-size: got %g, want a positive number", o.ImaginarySampleSize)
 	case o.Hidden < 1:
 		return fmt.Errorf("hidden: expected at least 1, found %d", o.Hidden)
 	case !(o.Sigma >= 0) || math.IsInf(o.Sigma, 1):
@@ -137,11 +155,18 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		return nil, err
 	}
 	model = model.withDefaults()
+	switch {
+	case data.Discrete() && model.Mechanism == Linear:
+		model.Mechanism = Categorical
+	case data.Discrete() != (model.Mechanism == Categorical):
+		kind := map[bool]string{true: "discrete", false: "continuous"}[data.Discrete()]
+		return nil, fmt.Errorf("%s: got %s mechanisms for %s columns: categorical mechanisms go with discrete columns, and the others with continuous ones", data.Path, model.Mechanism, kind)
+	}
 	structure, err := data.NewStructure(constraints)
 	if err != nil {
 		return nil, err
 	}
-	if model.Sigma == 0 {
+	if model.Mechanism != Categorical && model.Sigma == 0 {
 		if err := data.checkNoise(); err != nil {
 			return nil, err
 		}
@@ -254,6 +279,8 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 		return ClosedForm, nil
 	case e == ClosedForm:
 		return e, p.checkClosedForm()
+	case e == Flow && p.Model.Mechanism != Linear:
+		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
 	case e == Particles && p.Model.Mechanism != MLP:
 		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
 	}
@@ -306,7 +333,16 @@ func (p *Problem) LogJacobian() (sum float64) {
 // Priors describes mechanisms and priors in a line each.
 func (p *Problem) Priors() []string {
 	m := p.Model
+	if m.Mechanism == Categorical {
+		return p.withGraphPrior([]string{
+			"columns: categories",
+			fmt.Sprintf("probabilities of each given its parents: Dirichlet, imaginary sample size %g spread evenly (BDeu)", m.ImaginarySampleSize),
+		})
+	}
 	mechanism := "linear mechanisms without intercept"
+	if p.Data.Centers != nil {
+		mechanism = "linear mechanisms, columns centred for each node over the rows in which it was not set from outside"
+	}
 	if m.Mechanism == MLP {
 		mechanism = fmt.Sprintf("mechanisms with %d hidden ReLU units", m.Hidden)
 		if m.NoBias {
@@ -317,6 +353,24 @@ func (p *Problem) Priors() []string {
 	if m.Sigma > 0 {
 		noise = fmt.Sprintf("noise: σ = %g for all nodes, known (working scale)", m.Sigma)
 	}
+	if m.Mechanism == BGe {
+		mechanism, noise = "linear mechanisms with intercept", "weights and noise: normal-Wishart, the same for all graphs of a class (BGe)"
+	}
+	lines := []string{
+		"columns: " + map[Scaling]string{
+			Standardize: "centred, each divided by its standard deviation", GlobalScale: "centred, all divided by one scale",
+			Center: "centred", Unscaled: "as they are",
+		}[p.Data.Scaling],
+		mechanism, noise,
+	}
+	if m.Mechanism != BGe {
+		lines[1] += fmt.Sprintf(", weights ~ N(0, %g²)", m.PriorSD)
+	}
+	return p.withGraphPrior(lines)
+}
+
+// withGraphPrior adds the prior over graphs and the constraints.
+func (p *Problem) withGraphPrior(lines []string) []string {
 	graphs := "graphs: uniform"
 	if p.Structure.EdgePenalty != 0 {
 		graphs = fmt.Sprintf("graphs: exp(%s edges)", strings.Replace(fmt.Sprintf("%+.4g", -p.Structure.EdgePenalty), "-", "−", 1))
@@ -326,15 +380,7 @@ func (p *Problem) Priors() []string {
 	} else {
 		graphs += " over acyclic graphs, each counted once"
 	}
-	lines := []string{
-		"columns: " + map[Scaling]string{
-			Standardize: "centred, each divided by its standard deviation", GlobalScale: "centred, all divided by one scale",
-			Center: "centred", Unscaled: "as they are",
-		}[p.Data.Scaling],
-		mechanism + fmt.Sprintf(", weights ~ N(0, %g²)", m.PriorSD),
-		noise,
-		graphs,
-	}
+	lines = append(lines, graphs)
 	if constraints := p.Constraints.String(); constraints != "" {
 		lines = append(lines, "of them only those that keep to: "+constraints)
 	}

@@ -131,6 +131,7 @@ func (p *Problem) fill(ctx gocontext.Context, r *Result, posterior *Posterior, d
 // event with its standard error.
 func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, edgeErrors [][]float64, draws []Draw,
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) (err error) {
+	p.judgeColumns(r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Constraints = p.Constraints.String()
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(draws))

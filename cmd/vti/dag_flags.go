@@ -20,6 +20,7 @@ type dagModelFlags struct {
 
 	sigma           scale
 	priorSD, degree positive
+	sampleSize      positive
 }
 
 // missingPolicy is what to do with rows that miss a cell.
@@ -41,6 +42,8 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 	f.na = "refuse"
 	flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
 	flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
+	flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "columns of numbers that are categories, as columns of text are anyhow, separated by commas; all for every column")
+	flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few whole numbers that are measurements and no categories, separated by commas; all for every column")
 	flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
 	flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
 		"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
@@ -52,13 +55,14 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 	flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
 
 	if networks {
-		flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear, or mlp with one hidden layer of ReLU units")
+		flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear; bge, linear with the same evidence for all graphs of an equivalence class; or mlp, networks with one hidden layer of ReLU units. Categories have tables of probabilities")
 		flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 		flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
-		completeWith(cmd, "sem", "linear", "mlp")
+		completeWith(cmd, "sem", "linear", "bge", "mlp")
 	}
 	flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can tell directions (default unknown)")
 	flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
+	flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
 	flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")
 	flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, cycles aside")
 	flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior uniform over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
@@ -72,7 +76,8 @@ func (f *dagModelFlags) fill(record *dag.Record) error {
 	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
 	record.Columns.DropMissing = f.na == "drop"
 	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
-	if record.Model.Mechanism == dag.Linear && (f.model.Hidden != 0 || f.model.NoBias) {
+	record.Model.ImaginarySampleSize = float64(f.sampleSize)
+	if record.Model.Mechanism != dag.MLP && (f.model.Hidden != 0 || f.model.NoBias) {
 		return fmt.Errorf("--hidden and --no-bias are for --sem mlp")
 	}
 	if f.tiers != "" {

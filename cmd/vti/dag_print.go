@@ -31,6 +31,8 @@ func printDag(w io.Writer, r *dag.Result) {
 		text, byParticles := dagVerdictText[c.Verdict], c.Islands > 0
 		if c.Verdict != vti.Trusted {
 			switch {
+			case len(c.Unclear) > 0 && len(c.Reasons) == 1:
+				text = "the computation holds, but it may be of another model than these columns ask for."
 			case byParticles:
 				text = "the evidences are not known well enough: try more --islands."
 			case c.Chains > 0 && r.Command == "dag":
@@ -92,19 +94,29 @@ func printEdges(w io.Writer, r *dag.Result) {
 	for _, p := range r.Parameters {
 		effects[[2]string{p.From, p.To}] = p
 	}
-	fmt.Fprintln(w, "Edges: probability of each direction and of none; effect on the scale of the table, given the first direction")
+	heading := "Edges: probability of each direction and of none"
+	if len(effects) > 0 {
+		heading += "; effect on the scale of the table, given the first direction"
+	}
+	fmt.Fprintln(w, heading)
 	fmt.Fprintln(w, "Class: the share of equivalence classes in which the first direction, the other, or neither is compelled by the data")
 	if r.Constraints != "" {
 		fmt.Fprintln(w, "       alone: classes know nothing of the constraints, which may decide a direction all the same")
 	}
 	table := &grid{}
-	table.add("", "a → b", "b → a", "none", "effect", "<95% interval", "class a → b", "b → a", "a − b")
+	row := func(joined, effect []string, class ...string) {
+		if len(effects) > 0 {
+			joined = append(joined, effect...)
+		}
+		table.add(append(joined, class...)...)
+	}
+	row([]string{"", "a → b", "b → a", "none"}, []string{"effect", "<95% interval"}, "class a → b", "b → a", "a − b")
 	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })
 	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
 	for _, e := range edges {
 		p := effects[[2]string{e.From, e.To}]
-		table.add(e.From+" → "+e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbReverse, &e.ProbReverseSE, 3), fmt.Sprintf("%.3f", float64(e.ProbNone)),
-			short(p.Mean), interval(p.Q025, p.Q975),
+		row([]string{e.From + " → " + e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbReverse, &e.ProbReverseSE, 3), fmt.Sprintf("%.3f", float64(e.ProbNone))},
+			[]string{short(p.Mean), interval(p.Q025, p.Q975)},
 			fmt.Sprintf("%.3f", float64(e.ClassForward)), fmt.Sprintf("%.3f", float64(e.ClassReverse)), fmt.Sprintf("%.3f", float64(e.ClassUndirected)))
 	}
 	table.print(w)

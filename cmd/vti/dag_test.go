@@ -183,7 +183,7 @@ func TestDagBadInput(t *testing.T) {
 		"two priors of edges":    {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
 		"too many parents":       {"dag data.csv --expected-degree 3", "less than 1 parents per node"},
 		"hidden without mlp":     {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
-		"unknown mechanism":      {"dag data.csv --sem cubic", "expected linear or mlp"},
+		"unknown mechanism":      {"dag data.csv --sem cubic", "expected linear, mlp, bge or categorical"},
 		"unknown scale":          {"dag data.csv --scale zscore", "expected standardize, global, center or none"},
 		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
 		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},

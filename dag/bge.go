@@ -1,0 +1,175 @@
+package dag
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// bgeForm is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score
+// (Geiger and Heckerman 2002, as corrected by Kuipers, Moffa and Heckerman 2014): all graphs of an
+// equivalence class have the same evidence. All nodes together have the mean μ ~ N(0, Σ/α_μ) and the
+// precision Σ⁻¹ ~ W(α_w, T⁻¹), with α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ (α_w − N − 1) /
+// (α_μ + 1).
+//
+// For a node j with k parents this is a regression with intercept: with S = α_w − N + k + 1,
+//
+//	σ² ~ IG(S/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
+type bgeForm struct {
+	node, rows int
+	layout     layout
+	// root is upper triangular with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ over the rows
+	// that count for the node: its columns have the digits of the table.
+	root *mat.Dense
+	// data is the same without T
+	data *mat.Dense
+}
+
+// Parameters of the prior.
+const (
+	bgeMeanWeight = 1.0                                                   // α_μ
+	bgeExcess     = bgeMeanWeight + 1                                     // α_w − N
+	bgeScale      = bgeMeanWeight * (bgeExcess - 1) / (bgeMeanWeight + 1) // t
+)
+
+func newBGeForm(p *Problem, node int) *bgeForm {
+	d, nodes := p.Data, p.Data.Nodes()
+	means, rows := make([]float64, nodes), [][]float64(nil)
+	for row := range d.Rows() {
+		if d.counts(row, node) {
+			rows = append(rows, d.X.RawRowView(row))
+			floats.Add(means, d.X.RawRowView(row))
+		}
+	}
+	n := float64(len(rows))
+	floats.Scale(1/n, means)
+	stacked := make([][]float64, nodes) // by columns: the data, their mean, and the prior
+	for j := range stacked {
+		for _, row := range rows {
+			stacked[j] = append(stacked[j], row[j]-means[j])
+		}
+		stacked[j] = append(stacked[j], math.Sqrt(n*bgeMeanWeight/(n+bgeMeanWeight))*means[j])
+		prior := make([]float64, nodes)
+		prior[j] = math.Sqrt(bgeScale)
+		stacked[j] = append(stacked[j], prior...)
+	}
+	b := &bgeForm{node: node, rows: len(rows), layout: p.layout()}
+	b.data = rootOf(stacked, len(rows)+1)
+	b.root = rootOf(stacked, len(rows)+1+nodes)
+	return b
+}
+
+// rootOf is R of the first rows of some columns, [N,N] upper triangular.
+func rootOf(columns [][]float64, rows int) *mat.Dense {
+	nodes := len(columns)
+	own := make([][]float64, nodes)
+	for j, column := range columns {
+		own[j] = append(append([]float64(nil), column[:rows]...), make([]float64, nodes)...)
+	}
+	triangulate(own)
+	root := mat.NewDense(nodes, nodes, nil)
+	for j, column := range own {
+		root.SetCol(j, column[:nodes])
+	}
+	return root
+}
+
+// regression is the triangular root of the parents by columns [k][k], the node along it [k], and
+// the root of the squares that it leaves.
+func (b *bgeForm) regression(of []int) (left [][]float64, right []float64, rest float64) {
+	columns := make([][]float64, 0, len(of)+1)
+	for _, i := range append(append([]int(nil), of...), b.node) {
+		columns = append(columns, mat.Col(nil, i, b.root))
+	}
+	triangulate(columns)
+	return columns[:len(of)], columns[len(of)][:len(of)], math.Abs(columns[len(of)][len(of)])
+}
+
+// degrees is S of a family with k parents.
+func (b *bgeForm) degrees(parents int) float64 { return bgeExcess + float64(parents) + 1 }
+
+func (b *bgeForm) logEvidence(parents dgraph.Set) float64 {
+	of := parents.List()
+	left, _, rest := b.regression(of)
+	n, s, k := float64(b.rows), b.degrees(len(of)), float64(len(of))
+	after, _ := math.Lgamma((n + s) / 2)
+	before, _ := math.Lgamma(s / 2)
+	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi)
+	sum += (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest)
+	for a, column := range left {
+		sum -= math.Log(math.Abs(column[a]))
+	}
+	return sum
+}
+
+// bic is that of a least-squares regression with intercept.
+func (b *bgeForm) bic(parents dgraph.Set) float64 {
+	of := parents.List()
+	columns := make([][]float64, 0, len(of)+1)
+	for _, i := range append(of, b.node) {
+		columns = append(columns, mat.Col(nil, i, b.data))
+	}
+	triangulate(columns)
+	n := float64(b.rows)
+	column := columns[len(columns)-1]
+	squares := math.Max(square(column[len(columns)-1]), 1e-12*floats.Dot(column, column))
+	return -n/2*(math.Log(squares/n)+1+2*halfLog2Pi) - float64(len(columns)-1)*math.Log(n)/2
+}
+
+// posterior draws σ² from its inverse gamma distribution and the weights given it.
+func (b *bgeForm) posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
+	of := parents.List()
+	left, right, rest := b.regression(of)
+	degrees := float64(b.rows) + b.degrees(len(of))
+	return func(random *rand.Rand) []float64 {
+		theta := make([]float64, b.layout.dim())
+		sigma := rest / math.Sqrt(chiSquared(random, degrees))
+		theta[b.layout.weights()] = math.Log(sigma)
+		weights := make([]float64, len(of)) // R w = right + σ e
+		for a := len(of) - 1; a >= 0; a-- {
+			value := right[a] + sigma*random.NormFloat64()
+			for c := a + 1; c < len(of); c++ {
+				value -= left[c][a] * weights[c]
+			}
+			weights[a] = value / left[a][a]
+			theta[of[a]] = weights[a]
+		}
+		return theta
+	}
+}
+
+// chiSquared draws from the χ² distribution, by Marsaglia and Tsang (2000).
+func chiSquared(random *rand.Rand, degrees float64) float64 {
+	d := degrees/2 - 1.0/3
+	for {
+		x := random.NormFloat64()
+		v := 1 + x/math.Sqrt(9*d)
+		if v <= 0 {
+			continue
+		}
+		v *= v * v
+		if math.Log(1-random.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return 2 * d * v
+		}
+	}
+}
+
+// logJoint has the intercept integrated out; θ has log σ.
+func (b *bgeForm) logJoint(parents dgraph.Set, theta []float64) float64 {
+	logSigma := theta[b.layout.weights()]
+	precision, n, s := math.Exp(-2*logSigma), float64(b.rows), b.degrees(parents.Len())
+	residual := mat.Col(nil, b.node, b.data)
+	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 - n*(logSigma+halfLog2Pi)
+	for i := range parents.Nodes() {
+		floats.AddScaled(residual, -theta[i], mat.Col(nil, i, b.data))
+		sum += math.Log(bgeScale)/2 - logSigma - halfLog2Pi - bgeScale*precision*square(theta[i])/2
+	}
+	sum -= floats.Dot(residual, residual) * precision / 2
+	gamma, _ := math.Lgamma(s / 2)
+	// p(log σ) = 2 σ² p(σ²)
+	return sum + math.Ln2 + s/2*math.Log(bgeScale/2) - gamma - s*logSigma - bgeScale*precision/2
+}

@@ -1,0 +1,159 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/table"
+)
+
+// EveryNode in the place of names stands for all nodes, in tables without a column of that name.
+const EveryNode = "all"
+
+// mostCodes is the largest number of different whole numbers in a column that may be codes of
+// categories. Chosen by hand: rating scales have up to 10 steps.
+const mostCodes = 10
+
+// mostLevels bounds the levels of a category, so that a column of measurements is not taken for one
+// by accident. Chosen by hand.
+const mostLevels = 256
+
+// fillColumns reads the nodes of a table: numbers, or the codes of categories if all nodes are.
+func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
+	columns := make([]*table.Column, len(d.Names))
+	for j, name := range d.Names {
+		var err error
+		if columns[j], err = t.Lookup(name); err != nil {
+			return err
+		}
+	}
+	discrete, err := d.named(options.Discrete)
+	if err != nil {
+		return err
+	}
+	continuous, err := d.named(options.Continuous)
+	if err != nil {
+		return err
+	}
+	var categories, numbers, unclear []string
+	for j, c := range columns {
+		switch {
+		case discrete[j] && continuous[j]:
+			return fmt.Errorf("column %q is named as discrete and as continuous: it can be one", c.Name)
+		case discrete[j] || c.Kind == table.Factor:
+			categories = append(categories, c.Name)
+			continue
+		case !continuous[j] && !options.Log && maybeCodes(c):
+			unclear = append(unclear, c.Name)
+		}
+		numbers = append(numbers, c.Name)
+	}
+	switch {
+	case len(categories) == 0:
+		d.Unclear = unclear
+		return d.fillNumbers(t, options.Log)
+	case options.Log:
+		return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
+	case len(numbers) > 0:
+		hint := ""
+		if len(unclear) == len(numbers) {
+			hint = fmt.Sprintf("; %q hold few whole numbers, which may be categories: name them as discrete (%q for all)", unclear, EveryNode)
+		}
+		return fmt.Errorf("%s: column %q is discrete%s and column %q continuous: got both in one table, want one kind%s. Exclude the columns of one kind, or cut the continuous ones into classes beforehand",
+			t.Path, categories[0], textIn(t, categories[0]), numbers[0], hint)
+	}
+	return d.fillCategories(columns, t)
+}
+
+// textIn says where a column that holds text has its first cell that is no number.
+func textIn(t *table.Table, name string) string {
+	c, err := t.Lookup(name)
+	if err != nil || c.Kind != table.Factor {
+		return ""
+	}
+	for row := range t.Rows() {
+		if _, err := strconv.ParseFloat(c.Text(row), 64); err != nil {
+			return fmt.Sprintf(" (text: %q in %s)", c.Text(row), t.Place(row))
+		}
+	}
+	return ""
+}
+
+// named marks the nodes that are named [N].
+func (d *Data) named(names []string) ([]bool, error) {
+	marks := make([]bool, len(d.Names))
+	for _, name := range names {
+		j := slices.Index(d.Names, name)
+		if j < 0 && name == EveryNode {
+			return slices.Repeat([]bool{true}, len(d.Names)), nil
+		}
+		if j < 0 {
+			_, err := d.node(name)
+			return nil, err
+		}
+		marks[j] = true
+	}
+	return marks, nil
+}
+
+// maybeCodes reports whether a column of numbers may hold the codes of categories: few different
+// whole numbers, some of them repeated.
+func maybeCodes(c *table.Column) bool {
+	different := map[float64]bool{}
+	for _, x := range c.Values {
+		if different[x] = true; x != math.Trunc(x) || len(different) > mostCodes {
+			return false
+		}
+	}
+	return len(different) < len(c.Values)
+}
+
+// fillNumbers reads X, or the logarithms of it.
+func (d *Data) fillNumbers(t *table.Table, log bool) error {
+	d.X = mat.NewDense(t.Rows(), len(d.Names), nil)
+	for j, name := range d.Names {
+		values, err := numbers(t, name, log)
+		if err != nil {
+			return err
+		}
+		d.X.SetCol(j, values)
+	}
+	return nil
+}
+
+// fillCategories reads Levels and the places of the values among them.
+func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
+	d.X = mat.NewDense(t.Rows(), len(columns), nil)
+	d.Scaling, d.Shift, d.Scale = Unscaled, make([]float64, len(columns)), slices.Repeat([]float64{1}, len(columns))
+	for j, c := range columns {
+		if c.Kind == table.Numeric {
+			c = c.AsFactor()
+		}
+		used := make([]int, len(c.Levels)) // from 1; levels of rows that were left out have none
+		var levels []string
+		for _, code := range slices.Sorted(slices.Values(c.Codes)) {
+			if used[code] == 0 {
+				levels = append(levels, c.Levels[code])
+				used[code] = len(levels)
+			}
+		}
+		switch {
+		case len(levels) < 2:
+			return fmt.Errorf("%s: column %q is constant (%s): it tells nothing of the other nodes; exclude it", t.Path, c.Name, levels[0])
+		case len(levels) > mostLevels:
+			return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category; exclude it", t.Path, c.Name, len(levels), mostLevels)
+		}
+		d.Levels = append(d.Levels, levels)
+		for row, code := range c.Codes {
+			d.X.Set(row, j, float64(used[code]-1))
+		}
+	}
+	return nil
+}
+
+// Discrete reports whether the nodes are categories.
+func (d *Data) Discrete() bool { return d.Levels != nil }
