@@ -15,9 +15,9 @@ const module = "github.com/transdim/vti"
 // its own or a higher one.
 var layers = map[string]float64{
 	"cmd/vti":                      6,
-	"cmd/vti/internal/devicecheck": 5,
-	"run":                          3.5,
-	"varsel":                       4, "dag": 4, "hbm": 4, "hbm/regression": 4,
+	"cmd/vti/internal/devicecheck": 5, "calibrate": 5,
+	"run":    3.5,
+	"varsel": 4, "dag": 4, "hbm": 4, "hbm/regression": 4,
 	"dag/graph": 3, "hbm/formula": 3,
 	"":       3,
 	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,

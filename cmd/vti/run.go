@@ -81,6 +81,6 @@ one, with the parameters averaged over models, and tells whether its own answer 
 		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	root.SetVersionTemplate(versionText())
-	root.AddCommand(a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddCommand(a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand(), a.devicesCommand(), a.versionCommand())
 	return root
 }

@@ -1,0 +1,34 @@
+// Package calibrate measures whether the answers of vti are right, by giving it problems whose
+// answer is known.
+//
+// A replicate is a problem drawn from a seed, run through the same code as the command, and
+// compared in two ways:
+//
+//   - With the truth that it was drawn from. Models, parameters and data come from the prior of the
+//     very problem, so over many replicates the rank of a true parameter among posterior draws is
+//     uniform (Talts et al. 2018), and of the events with a stated probability p a share of p
+//     happens.
+//   - With the exact posterior, where that can be computed independently: Gaussian regressions and
+//     linear graphs by sums over models and a quadrature over the noise scale, robust regressions of
+//     few rows by a sum over which rows are outliers, others of up to three parameters by
+//     quadrature.
+//
+// Problems are also drawn from a generator of nasty tables, which have no prior; then only the
+// exact posterior counts. A run whose verdict is trusted and whose numbers are wrong is listed with
+// the command that repeats it.
+//
+// # Files
+//
+//	study.go            many replicates, one line of results.jsonl each; a study that was stopped goes on
+//	replicate.go        one replicate, and when an answer is wrong
+//	summary.go          what the replicates say together
+//	uniformity.go       ranks, and simultaneous bands for their distribution
+//	reliability.go      stated probabilities against frequencies
+//	figure.go           the picture
+//	posterior.go        an exact posterior over models, from those of each
+//	gaussian.go         exact posteriors of Gaussian regressions
+//	robust.go           exact posteriors of robust regressions of few rows
+//	quadrature.go       exact posteriors of regressions with few parameters
+//	varsel.go           replicates of vti varsel
+//	varsel_hard.go      nasty tables for it
+package calibrate

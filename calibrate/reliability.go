@@ -1,0 +1,101 @@
+package calibrate
+
+import (
+	"math"
+	"slices"
+)
+
+// Reliability compares stated probabilities with how often what they are of happened.
+type Reliability struct {
+	Kind string `json:"kind"`
+	// Count is the number of events.
+	Count int `json:"count"`
+	// Bins are tenths of [0, 1] that hold events.
+	Bins []ReliabilityBin `json:"bins"`
+	// ExpectedError is the expected calibration error: the mean over events of the distance between
+	// stated probability and frequency of its bin. Noise is what it would be on average if every
+	// probability were right.
+	ExpectedError float64 `json:"expected_calibration_error"`
+	Noise         float64 `json:"noise"`
+	// Crossed reports whether a frequency lies outside of its band.
+	Crossed bool `json:"crossed"`
+}
+
+// ReliabilityBin are the events with a probability in some range.
+type ReliabilityBin struct {
+	Count int `json:"count"`
+	// Stated is the mean probability, Happened the share that happened, which lies between Lower
+	// and Upper in all bins together with probability 95 percent or more if the probabilities are
+	// right.
+	Stated   float64 `json:"stated"`
+	Happened float64 `json:"happened"`
+	Lower    float64 `json:"lower"`
+	Upper    float64 `json:"upper"`
+}
+
+// NewReliability compares the events of a kind. Events of one replicate depend on each other, so
+// bands are somewhat too narrow for probabilities of exclusive models.
+func NewReliability(kind string, events []Event) *Reliability {
+	const parts = 10
+	r := &Reliability{Kind: kind, Count: len(events)}
+	var lists [parts][]Event
+	for _, e := range events {
+		at := min(parts-1, int(float64(e.Probability)*parts))
+		lists[at] = append(lists[at], e)
+	}
+	for _, list := range lists {
+		if len(list) == 0 {
+			continue
+		}
+		bin := ReliabilityBin{Count: len(list)}
+		n := float64(len(list))
+		probabilities := make([]float64, len(list))
+		for i, e := range list {
+			probabilities[i] = float64(e.Probability)
+			bin.Stated += probabilities[i] / n
+			if e.True {
+				bin.Happened += 1 / n
+			}
+		}
+		low, high, noise := poissonBinomial(probabilities, (1-BandLevel)/parts)
+		bin.Lower, bin.Upper = low/n, high/n
+		const rounding = 1e-12
+		r.Crossed = r.Crossed || bin.Happened < bin.Lower-rounding || bin.Happened > bin.Upper+rounding
+		r.ExpectedError += n / float64(len(events)) * math.Abs(bin.Stated-bin.Happened)
+		r.Noise += noise / float64(len(events))
+		r.Bins = append(r.Bins, bin)
+	}
+	return r
+}
+
+// poissonBinomial returns an interval of the number of events with the given probabilities that has
+// probability 1 − level or more, and the mean distance of that number from its mean.
+func poissonBinomial(probabilities []float64, level float64) (low, high, distance float64) {
+	mass := []float64{1}
+	mean := 0.0
+	for _, p := range probabilities {
+		mean += p
+		next := make([]float64, len(mass)+1)
+		for k, m := range mass {
+			next[k] += m * (1 - p)
+			next[k+1] += m * p
+		}
+		mass = next
+	}
+	sum := 0.0
+	low, high = 0, float64(len(probabilities))
+	for k, m := range mass {
+		distance += m * math.Abs(float64(k)-mean)
+		if sum+m <= level/2 {
+			low = float64(k + 1)
+		}
+		sum += m
+	}
+	sum = 0
+	for k := range slices.Backward(mass) {
+		if sum += mass[k]; sum <= level/2 {
+			high = float64(k - 1)
+		}
+	}
+	return low, high, distance
+}

@@ -1,0 +1,112 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/transdim/vti/internal/report"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
+// Replicate is one problem with its answer, compared with what is known of it.
+type Replicate struct {
+	Number int    `json:"number"`
+	Seed   uint64 `json:"seed"`
+	// About describes the problem in a few words.
+	About string `json:"about"`
+	// Verdict is that of the answer: trusted, doubtful, failed, or refused where the command did
+	// not accept the table; Error says why there is no answer.
+	Verdict string `json:"verdict"`
+	Error   string `json:"error,omitempty"`
+	Reasons string `json:"reasons,omitempty"`
+	// Ranks are the places of true parameters in their posterior, from 0 to 1.
+	Ranks []Rank `json:"ranks,omitempty"`
+	// Events are stated probabilities with what happened.
+	Events []Event `json:"events,omitempty"`
+	// Comparisons are stated numbers with exact ones.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	// Command repeats the run, from the directory of the study.
+	Command string  `json:"command,omitempty"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Words for a verdict that no certificate gives.
+const (
+	refused = "refused" // the command did not accept the table
+	broken  = "error"   // it stopped with an error
+	trusted = "trusted"
+)
+
+// Rank is the share of posterior draws below the true value of a parameter of some kind.
+type Rank struct {
+	Kind  string  `json:"kind"`
+	Value float64 `json:"value"`
+}
+
+// Event is a statement with its posterior probability, and whether it was true.
+type Event struct {
+	Kind        string `json:"kind"`
+	Probability Number `json:"probability"`
+	True        bool   `json:"true"`
+}
+
+// Quantity says what is compared, and so how far off it may be.
+type Quantity string
+
+// The quantities.
+const (
+	// Inclusion is the probability of a predictor or of an edge.
+	Inclusion Quantity = "inclusion"
+	// Mean is a posterior mean in posterior standard deviations.
+	Mean Quantity = "mean"
+	// SD is the logarithm of a posterior standard deviation.
+	SD Quantity = "log sd"
+	// Evidence is a log evidence in nats.
+	Evidence Quantity = "log evidence"
+)
+
+// tolerance is how far off a number may be whatever its standard error.
+var tolerance = map[Quantity]float64{Inclusion: 0.01, Mean: 0.01, SD: math.Log(1.1), Evidence: 0.05}
+
+// wrongErrors is the number of stated standard errors beyond which a trusted number is wrong.
+const wrongErrors = 4
+
+// Comparison is a stated number with its standard error, and the exact one.
+type Comparison struct {
+	Quantity Quantity `json:"quantity"`
+	Of       string   `json:"of,omitempty"`
+	Stated   Number   `json:"stated"`
+	SE       Number   `json:"se"`
+	Exact    Number   `json:"exact"`
+}
+
+// Error is stated minus exact.
+func (c Comparison) Error() float64 { return float64(c.Stated - c.Exact) }
+
+// Wrong reports whether the number is off by more than its standard error and the tolerance of its
+// quantity allow. A number that is not stated is not wrong.
+func (c Comparison) Wrong() bool {
+	off := math.Abs(c.Error())
+	return off > tolerance[c.Quantity] && !(off <= wrongErrors*float64(c.SE))
+}
+
+// String is the comparison in a few words.
+func (c Comparison) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s: %.4f ± %.4f, exactly %.4f", c.Quantity, c.Of, float64(c.Stated), float64(c.SE), float64(c.Exact)))
+}
+
+// Wrong lists the comparisons of a trusted answer that are wrong.
+func (r *Replicate) Wrong() (wrong []Comparison) {
+	if r.Verdict != trusted {
+		return nil
+	}
+	for _, c := range r.Comparisons {
+		if c.Wrong() {
+			wrong = append(wrong, c)
+		}
+	}
+	return wrong
+}

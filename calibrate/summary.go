@@ -1,0 +1,124 @@
+package calibrate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Summary is what the replicates of a study say together.
+type Summary struct {
+	Study      string `json:"study"`
+	Seed       uint64 `json:"seed"`
+	Replicates int    `json:"replicates"`
+	// Verdicts counts replicates by verdict.
+	Verdicts map[string]int `json:"verdicts"`
+	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
+	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
+	Reliability []*Reliability `json:"reliability,omitempty"`
+	// Scores compare trusted numbers with exact ones, by quantity.
+	Scores []Score `json:"scores,omitempty"`
+	// Compared counts the trusted answers that were compared with exact ones.
+	Compared int `json:"compared"`
+	// Wrong are the replicates with a trusted and wrong answer.
+	Wrong []Wrong `json:"trusted_and_wrong"`
+}
+
+// Score is how far trusted numbers of one quantity are from exact ones.
+type Score struct {
+	Quantity Quantity `json:"quantity"`
+	Count    int      `json:"count"`
+	// SD is the standard deviation of (stated − exact)/SE over numbers that are not exact by their
+	// own account, and Largest the largest absolute value; they should be 1 and about 4.
+	SD      Number `json:"z_sd"`
+	Largest Number `json:"z_largest"`
+	// Error is the largest absolute difference.
+	Error Number `json:"largest_error"`
+}
+
+// Wrong is a replicate with a trusted and wrong answer.
+type Wrong struct {
+	Number int    `json:"number"`
+	About  string `json:"about"`
+	// What lists what is wrong, worst first, and Command repeats the run from the study's directory.
+	What    []string `json:"what"`
+	Command string   `json:"command"`
+}
+
+// Summarize sums replicates up.
+func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
+	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, Wrong: []Wrong{}}
+	ranks, events, compared := map[string][]float64{}, map[string][]Event{}, map[Quantity][]Comparison{}
+	for _, r := range replicates {
+		s.Verdicts[r.Verdict]++
+		for _, rank := range r.Ranks {
+			ranks[rank.Kind] = append(ranks[rank.Kind], rank.Value)
+		}
+		for _, e := range r.Events {
+			events[e.Kind] = append(events[e.Kind], e)
+		}
+		if r.Verdict != trusted {
+			continue
+		}
+		if len(r.Comparisons) > 0 {
+			s.Compared++
+		}
+		for _, c := range r.Comparisons {
+			if !math.IsNaN(c.Error()) {
+				compared[c.Quantity] = append(compared[c.Quantity], c)
+			}
+		}
+		if wrong := r.Wrong(); len(wrong) > 0 {
+			slices.SortStableFunc(wrong, func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
+			one := Wrong{Number: r.Number, About: r.About, Command: r.Command}
+			for _, c := range wrong {
+				one.What = append(one.What, c.String())
+			}
+			s.Wrong = append(s.Wrong, one)
+		}
+	}
+	for _, kind := range sortedKeys(ranks) {
+		s.Uniformity = append(s.Uniformity, NewUniformity(kind, ranks[kind]))
+	}
+	for _, kind := range sortedKeys(events) {
+		s.Reliability = append(s.Reliability, NewReliability(kind, events[kind]))
+	}
+	for _, quantity := range []Quantity{Inclusion, Mean, SD, Evidence} {
+		if list := compared[quantity]; len(list) > 0 {
+			s.Scores = append(s.Scores, newScore(quantity, list))
+		}
+	}
+	return s
+}
+
+// negligibleSE is the standard error below which a number is exact by its own account.
+const negligibleSE = 1e-9
+
+func newScore(quantity Quantity, list []Comparison) Score {
+	score := Score{Quantity: quantity, Count: len(list), SD: Number(math.NaN()), Largest: Number(math.NaN())}
+	var scores []float64
+	for _, c := range list {
+		score.Error = max(score.Error, Number(math.Abs(c.Error())))
+		if se := float64(c.SE); se > negligibleSE && !math.IsInf(se, 1) {
+			scores = append(scores, c.Error()/se)
+		}
+	}
+	if len(scores) > 1 {
+		score.SD = Number(stat.StdDev(scores, nil))
+		sort.Float64s(scores)
+		score.Largest = Number(math.Max(-scores[0], scores[len(scores)-1]))
+	}
+	return score
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

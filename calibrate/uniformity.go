@@ -1,0 +1,122 @@
+package calibrate
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// Uniformity compares ranks with the uniform distribution.
+type Uniformity struct {
+	Kind string `json:"kind"`
+	// Count is the number of ranks.
+	Count int `json:"count"`
+	// Histogram counts ranks in equal parts of [0, 1].
+	Histogram []int `json:"histogram"`
+	// Levels are points of [0, 1], and Difference the empirical distribution function less the
+	// level at each.
+	Levels     []float64 `json:"levels"`
+	Difference []float64 `json:"difference"`
+	// Lower and Upper are the band that a sample of uniform ranks leaves nowhere with probability
+	// [BandLevel].
+	Lower []float64 `json:"lower"`
+	Upper []float64 `json:"upper"`
+	// Crossed reports whether the difference leaves the band.
+	Crossed bool `json:"crossed"`
+}
+
+// BandLevel is the probability that a uniform sample stays within the band at all levels.
+const BandLevel = 0.95
+
+// Sizes of what is shown: chosen by hand.
+const (
+	bins           = 20
+	bandLevels     = 100
+	bandSimulation = 4000 // simulated samples, from which the band is known to 0.4 percent of its level
+)
+
+// NewUniformity compares the ranks of a kind, each in [0, 1].
+func NewUniformity(kind string, ranks []float64) *Uniformity {
+	u := &Uniformity{Kind: kind, Count: len(ranks), Histogram: make([]int, bins)}
+	sorted := slices.Clone(ranks)
+	slices.Sort(sorted)
+	for _, r := range sorted {
+		u.Histogram[min(bins-1, int(r*bins))]++
+	}
+	n := float64(len(ranks))
+	lower, upper := band(len(ranks))
+	for k := range bandLevels - 1 {
+		level := float64(k+1) / bandLevels
+		below, _ := slices.BinarySearchFunc(sorted, level, func(r, level float64) int {
+			if r <= level {
+				return -1
+			}
+			return 1
+		})
+		difference := float64(below)/n - level
+		u.Levels, u.Difference = append(u.Levels, level), append(u.Difference, difference)
+		u.Lower, u.Upper = append(u.Lower, lower[k]/n-level), append(u.Upper, upper[k]/n-level)
+		u.Crossed = u.Crossed || float64(below) < lower[k] || float64(below) > upper[k]
+	}
+	return u
+}
+
+// bands are known by sample size.
+var bands sync.Map
+
+// band returns counts lower[k] ≤ #{ranks ≤ (k+1)/bandLevels} ≤ upper[k] that hold together with
+// probability BandLevel. The pointwise level of the binomial intervals is found by simulation
+// (Säilynoja, Bürkner and Vehtari 2022, algorithm 2).
+func band(n int) (lower, upper []float64) {
+	if known, ok := bands.Load(n); ok {
+		pair := known.([2][]float64)
+		return pair[0], pair[1]
+	}
+	random := rand.New(rand.NewPCG(uint64(n), 1)) // the same band for the same n
+	points := bandLevels - 1
+	tails := make([][]float64, points) // the binomial distribution function at each count
+	for k := range points {
+		tails[k] = binomialCDF(n, float64(k+1)/bandLevels)
+	}
+	extremes := make([]float64, bandSimulation)
+	counts := make([]int, bandLevels)
+	for s := range extremes {
+		clear(counts)
+		for range n {
+			counts[random.IntN(bandLevels)]++
+		}
+		least, below := 1.0, 0
+		for k := range points {
+			below += counts[k]
+			least = min(least, 2*tails[k][below+1], 2*(1-tails[k][below]))
+		}
+		extremes[s] = least
+	}
+	slices.Sort(extremes)
+	gamma := extremes[int(float64(bandSimulation)*(1-BandLevel))]
+	for k := range points {
+		low, high := 0, n
+		for tails[k][low+1]*2 < gamma {
+			low++
+		}
+		for (1-tails[k][high])*2 < gamma {
+			high--
+		}
+		lower, upper = append(lower, float64(low)), append(upper, float64(high))
+	}
+	bands.Store(n, [2][]float64{lower, upper})
+	return lower, upper
+}
+
+// binomialCDF returns Pr(X < k) for k from 0 to n+1, X ~ Binomial(n, p).
+func binomialCDF(n int, p float64) []float64 {
+	out := make([]float64, n+2)
+	lgN, _ := math.Lgamma(float64(n) + 1)
+	for k := range n + 1 {
+		a, _ := math.Lgamma(float64(k) + 1)
+		b, _ := math.Lgamma(float64(n-k) + 1)
+		out[k+1] = min(1, out[k]+math.Exp(lgN-a-b+float64(k)*math.Log(p)+float64(n-k)*math.Log1p(-p)))
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+)
+
+// The priors of vti varsel that no option sets, written down again so that an error in the program
+// is not repeated here.
+const (
+	interceptSD = 10 // of the intercept, in units of the response's sd or of the link
+	logScaleSD  = 2  // of log σ about the log sd of the response
+)
+
+// largestTruth is the largest number of predictors whose subsets are summed over.
+const largestTruth = 12
+
+// problem is a table with what the command is asked about it.
+type problem struct {
+	about  string
+	csv    []byte
+	record varsel.Record
+	flags  []string // that ask for it
+}
+
+// answerVarsel runs the command on a problem and compares with the exact posterior where there is
+// one. A wrong answer leaves its table in dir.
+func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string) (*Replicate, error) {
+	started := time.Now()
+	p.record.Seed = seed
+	r := &Replicate{About: p.about}
+	defer func() { r.Seconds = time.Since(started).Seconds() }()
+	data, err := table.Parse("table.csv", p.csv)
+	if err != nil {
+		return nil, err // the generator's mistake
+	}
+	design, err := varsel.NewDesign(data, p.record.Design)
+	if err != nil {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	p.record.Model = p.record.Model.ForMany(len(design.Predictors), false, false)
+	target, err := varsel.NewProblem(design, p.record.Model)
+	if err != nil {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	work := filepath.Join(dir, "run")
+	if err := os.RemoveAll(work); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	fit, err := p.record.FitConfig(target)
+	if err != nil {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{Fit: fit, Dir: work})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	name := fmt.Sprintf("table-%d.csv", seed)
+	r.Command = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", name, p.record.Design.Target, strings.Join(p.flags, " "), seed)
+	if err != nil {
+		r.Verdict, r.Error = broken, err.Error()
+		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+	}
+	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	exact, err := exactVarsel(target)
+	if err != nil {
+		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
+		return r, nil
+	}
+	r.Comparisons = compareVarsel(target, result, exact)
+	if len(r.Wrong()) > 0 {
+		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+	}
+	return r, nil
+}
+
+// exactVarsel is the exact posterior of a problem, where there is one.
+func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
+	design, model := p.Design, p.Model
+	groups := len(design.Predictors)
+	if groups > largestTruth {
+		return nil, errors.New("too many predictors")
+	}
+	own := &regressionProblem{
+		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
+		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
+		logPrior: model.Prior.LogProbs(groups),
+	}
+	spread := 1.0
+	if design.Likelihood.Continuous() {
+		if sd := stat.StdDev(design.Y, nil); sd > 0 {
+			spread = sd
+		}
+	}
+	if j := design.Intercept; j >= 0 {
+		own.priorSD[j] = interceptSD * spread
+		if design.Likelihood.Continuous() {
+			own.priorMean[j] = stat.Mean(design.Y, nil)
+		}
+	}
+	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
+	switch model.Likelihood {
+	case likelihood.GaussianKind:
+		own.sigma = model.Sigma / design.Scaling.YSD
+		return own.solve(own.gaussian)
+	case likelihood.RobustKind:
+		if model.UnknownSigma1 {
+			return nil, errors.New("robust with an unknown scale")
+		}
+		own.sigma = model.Sigma1 / design.Scaling.YSD
+		return own.solve(own.robust(model.Outlier, model.Sigma2/model.Sigma1))
+	case likelihood.LogisticKind:
+		return own.solve(own.quadrature(logisticRow))
+	case likelihood.PoissonKind:
+		return own.solve(own.quadrature(poissonRow))
+	}
+	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
+}
+
+// rareTruth is the least exact probability of a predictor whose coefficient given that it is in is
+// compared: of rarer ones too few draws are left.
+const rareTruth = 0.05
+
+// compareVarsel compares an answer with the exact posterior, in the units of the table.
+func compareVarsel(p *varsel.Problem, result *varsel.Result, exact *exactPosterior) (list []Comparison) {
+	design := p.Design
+	add := func(quantity Quantity, of string, stated, se, exact float64) {
+		list = append(list, Comparison{quantity, of, Number(stated), Number(se), Number(exact)})
+	}
+	if result.LogEvidence != nil {
+		add(Evidence, "", float64(*result.LogEvidence), float64(*result.LogEvidSE), exact.logEvidence+design.LogJacobian())
+	}
+	for g, predictor := range result.Inclusion {
+		add(Inclusion, predictor.Name, float64(predictor.Certified), float64(predictor.SE), exact.inclusion[g])
+	}
+	ess := float64(result.Certificate.ESS)
+	in := make([]float64, design.Dim()+1) // exact probability of each coordinate
+	for _, j := range design.Always {
+		in[j] = 1
+	}
+	in[design.Dim()] = 1
+	for g, predictor := range design.Predictors {
+		for _, j := range predictor.Coordinates {
+			in[j] = exact.inclusion[g]
+		}
+	}
+	for _, c := range result.Coefficients {
+		j := slices.Index(design.Names, c.Name)
+		slope := design.Scaling.YSD
+		switch {
+		case j == design.Scaling.Level && j >= 0:
+			continue // moves with the other coefficients
+		case j >= 0:
+			slope /= design.Scaling.SD[j]
+		case p.UnknownScale():
+			j = design.Dim()
+		default:
+			continue
+		}
+		if in[j] < rareTruth {
+			continue
+		}
+		// standard errors of independent draws, as many as are effective
+		effective := ess * in[j]
+		add(Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], 1/math.Sqrt(effective), exact.meanIn[j]/exact.sdIn[j])
+		add(SD, c.Name, math.Log(float64(c.SDGivenIn)/slope), 1/math.Sqrt(2*effective), math.Log(exact.sdIn[j]))
+	}
+	return list
+}

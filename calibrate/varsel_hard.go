@@ -1,0 +1,218 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel"
+)
+
+// HardVarsel draws nasty tables for vti varsel: of two rows and more, with more predictors than
+// rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
+// 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
+// almost zero.
+type HardVarsel struct {
+	// Device computes.
+	Device *gpu.Device
+	// Record is what is asked for beside the table, the likelihood and the prior over models.
+	Record varsel.Record
+}
+
+// Name implements [Source].
+func (HardVarsel) Name() string { return "varsel, hard" }
+
+// Replicate implements [Source].
+func (h HardVarsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	return answerVarsel(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir)
+}
+
+// hardColumn is a predictor of a nasty table: numbers, or the texts of a factor.
+type hardColumn struct {
+	kind   string
+	values []float64
+	levels []string
+	effect []float64 // what it adds to the linear predictor, before the effect's size
+}
+
+// draw draws a table and what is asked about it.
+func (h HardVarsel) draw(random *rand.Rand) *problem {
+	p := &problem{record: h.Record}
+	p.record.Design.Target = "y"
+	model := &p.record.Model
+	sizes, most := []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
+	switch u := random.Float64(); {
+	case u < 0.45:
+		model.Likelihood = likelihood.GaussianKind
+	case u < 0.65:
+		model.Likelihood, sizes, most = likelihood.RobustKind, []int{3, 4, 5, 6, 8, 10, 12}, 4
+	case u < 0.82:
+		model.Likelihood, sizes, most = likelihood.LogisticKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
+	default:
+		model.Likelihood, sizes, most = likelihood.PoissonKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
+	}
+	n := sizes[random.IntN(len(sizes))]
+	columns := make([]*hardColumn, 1+random.IntN(most))
+	var kinds []string
+	for j := range columns {
+		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind, random)
+		kinds = append(kinds, columns[j].kind)
+	}
+	eta := make([]float64, n)
+	size := math.Pow(10, uniform(random, -1, 1))
+	for _, c := range columns {
+		if random.Float64() < 0.5 {
+			b := size * random.NormFloat64()
+			for i := range eta {
+				eta[i] += b * c.effect[i]
+			}
+		}
+	}
+	y, how := drawResponse(model.Likelihood, eta, random)
+	p.record.Design.Likelihood = model.Likelihood
+	p.flags = []string{"--likelihood " + model.Likelihood.String()}
+	switch random.IntN(4) {
+	case 0:
+		model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1}
+		p.flags = append(p.flags, "--model-prior bernoulli:0.1")
+	case 1:
+		model.Prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1}
+		p.flags = append(p.flags, "--model-prior betabinomial:1,1")
+	default:
+		p.flags = append(p.flags, "--model-prior uniform")
+	}
+	p.about = fmt.Sprintf("%s, %d rows, %s; %s", model.Likelihood, n, strings.Join(kinds, " "), how)
+	p.csv = hardCSV(columns, y)
+	return p
+}
+
+func uniform(random *rand.Rand, low, high float64) float64 {
+	return low + (high-low)*random.Float64()
+}
+
+// drawColumn draws a predictor, which may depend on earlier ones.
+func drawColumn(n int, before []*hardColumn, factors bool, random *rand.Rand) *hardColumn {
+	c := &hardColumn{values: make([]float64, n), effect: make([]float64, n)}
+	for i := range c.values {
+		c.values[i] = random.NormFloat64()
+	}
+	switch u := random.Float64(); {
+	case u < 0.25 && len(before) > 0 && before[len(before)-1].levels == nil:
+		distance := math.Pow(10, uniform(random, -9, -0.3))
+		c.kind = fmt.Sprintf("copy±%.0e", distance)
+		for i, v := range before[len(before)-1].effect {
+			c.values[i] = v + distance*c.values[i]
+		}
+	case u < 0.35:
+		c.kind = "heavy"
+		for i := range c.values {
+			c.values[i] /= math.Sqrt(random.ExpFloat64())
+		}
+	case u < 0.45 && n > 3:
+		c.kind = "rare"
+		clear(c.values)
+		for range 1 + random.IntN(2) {
+			c.values[random.IntN(n)] = 1
+		}
+	case u < 0.6 && factors && n > 4 && n <= 24:
+		levels := 2 + random.IntN(n-3)
+		c.kind = fmt.Sprintf("factor:%d", levels)
+		effects := make([]float64, levels)
+		for l := range effects {
+			effects[l] = random.NormFloat64()
+		}
+		for i := range n {
+			l := random.IntN(levels)
+			c.levels = append(c.levels, fmt.Sprintf("l%d", l))
+			c.effect[i] = effects[l]
+		}
+		return c
+	default:
+		c.kind = "normal"
+	}
+	copy(c.effect, c.values)
+	if random.Float64() < 0.3 {
+		scale := math.Pow(10, uniform(random, -12, 12))
+		shift := scale * random.NormFloat64() * math.Pow(10, uniform(random, 0, 5))
+		c.kind += fmt.Sprintf("×%.0e", scale)
+		for i := range c.values {
+			c.values[i] = shift + scale*c.values[i]
+		}
+	}
+	return c
+}
+
+// drawResponse draws responses around a linear predictor, and says how.
+func drawResponse(kind likelihood.Kind, eta []float64, random *rand.Rand) (y []float64, how string) {
+	y = make([]float64, len(eta))
+	switch kind {
+	case likelihood.LogisticKind:
+		level := []float64{0, 0, -3, 4}[random.IntN(4)]
+		steep := math.Pow(10, uniform(random, -0.5, 2))
+		how = fmt.Sprintf("level %g, steep %.1g", level, steep)
+		for i := range y {
+			if random.Float64() < 1/(1+math.Exp(-level-steep*eta[i])) {
+				y[i] = 1
+			}
+		}
+	case likelihood.PoissonKind:
+		level := uniform(random, -3, 20)
+		how = fmt.Sprintf("log rate %.1f", level)
+		for i := range y {
+			y[i] = distuv.Poisson{Lambda: math.Exp(math.Min(level+eta[i], 21)), Src: random}.Rand()
+		}
+	default:
+		noise := math.Pow(10, uniform(random, -3, 1))
+		scale := 1.0
+		if kind == likelihood.GaussianKind {
+			noise = math.Pow(10, uniform(random, -8, 1))
+			if random.Float64() < 0.4 {
+				scale = math.Pow(10, uniform(random, -12, 12))
+			}
+		} else {
+			scale = math.Pow(10, uniform(random, -1, 2)) // its noise has sd 1 in the bulk
+		}
+		how = fmt.Sprintf("noise %.0e", noise)
+		shift := random.NormFloat64() * math.Pow(10, uniform(random, 0, 4))
+		for i := range y {
+			y[i] = eta[i] + noise*random.NormFloat64()
+		}
+		if random.Float64() < 0.25 {
+			how += ", outlier"
+			y[random.IntN(len(y))] += math.Pow(10, uniform(random, 0.5, 4)) * random.NormFloat64()
+		}
+		how += fmt.Sprintf(", scale %.0e", scale)
+		for i := range y {
+			y[i] = scale * (y[i] + shift)
+		}
+	}
+	return y, how
+}
+
+// hardCSV writes a table with every digit.
+func hardCSV(columns []*hardColumn, y []float64) []byte {
+	var text strings.Builder
+	for j := range columns {
+		fmt.Fprintf(&text, "x%d,", j+1)
+	}
+	text.WriteString("y\n")
+	for i := range y {
+		for _, c := range columns {
+			if c.levels != nil {
+				text.WriteString(c.levels[i] + ",")
+			} else {
+				text.WriteString(strconv.FormatFloat(c.values[i], 'g', -1, 64) + ",")
+			}
+		}
+		text.WriteString(strconv.FormatFloat(y[i], 'g', -1, 64) + "\n")
+	}
+	return []byte(text.String())
+}
