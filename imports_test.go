@@ -1,8 +1,12 @@
 package vti_test
 
 import (
+	"maps"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,10 +22,9 @@ var layers = map[string]float64{
 	"cmd/vti/internal/devicecheck": 5, "calibrate": 5,
 	"run":    3.5,
 	"varsel": 4, "dag": 4, "hbm": 4, "hbm/regression": 4,
-	"dag/graph": 3, "hbm/formula": 3,
-	"":       3,
+	"": 3, "dag/graph": 3,
 	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,
-	"compare": 1, "likelihood": 1, "modelcheck": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
+	"compare": 1, "hbm/formula": 1, "likelihood": 1, "modelcheck": 1, "space": 1, "surrogate": 1, "gradest": 1, "gpu": 1,
 	"simd": 0, "table": 0,
 }
 
@@ -31,6 +34,7 @@ var allowed = map[string][]string{
 	"simd":                {"internal/kernel"},
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
+	"internal/integrate":  {"internal/logsum"},
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile", "table"},
 	"internal/verdict":    {"internal/psis"},
@@ -45,7 +49,7 @@ func layerOf(path string) (layer float64, known bool) {
 	return layer, known
 }
 
-// violation tells what is wrong with an import, or is empty.
+// violation says what is wrong with an import, or is empty.
 func violation(from, to string) string {
 	fromLayer, known := layerOf(from)
 	if !known {
@@ -85,6 +89,27 @@ func TestImportsPointDownward(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 20, "the list of imports is too short to be right")
+}
+
+// CONTRIBUTING.md has the same table, for readers.
+func TestContributingListsThePackages(t *testing.T) {
+	page, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	listed := map[string]float64{}
+	layer := 0.0
+	for _, row := range regexp.MustCompile("(?m)^\\| ?([0-9½]*) \\| `([a-z/]+)`").FindAllStringSubmatch(string(page), -1) {
+		if text := strings.Replace(row[1], "½", ".5", 1); text != "" {
+			layer, err = strconv.ParseFloat(text, 64)
+			require.NoError(t, err)
+		}
+		if row[2] == "vti" {
+			row[2] = ""
+		}
+		listed[row[2]] = layer
+	}
+	want := maps.Clone(layers)
+	maps.DeleteFunc(want, func(path string, _ float64) bool { return strings.Contains(path, "/internal/") })
+	require.Equal(t, want, listed)
 }
 
 func TestViolationIsFound(t *testing.T) {
