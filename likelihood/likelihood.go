@@ -48,15 +48,19 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // LogDensity is Σ_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
 // [n], eta [B, n], logScale [B, 1] or nil -> [B].
 func LogDensity(l Likelihood, y []float64, eta, logScale *Node) *Node {
-	var constant float64
-	for _, v := range y {
-		constant += l.LogConstant(v)
-	}
 	values := ConvertDType(Reshape(Const(eta.Graph(), y), 1, len(y)), eta.DType())
-	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), constant)
+	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), LogConstants(l, y))
 }
 
-// LogDensityAt is the same on the host for one η [n] and σ.
+// LogConstants is Σ_i LogConstant(y_i).
+func LogConstants(l Row, y []float64) (sum float64) {
+	for _, v := range y {
+		sum += l.LogConstant(v)
+	}
+	return sum
+}
+
+// LogDensityAt is LogDensity on the host, for one η [n] and σ.
 func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
 	for i, v := range y {
 		sum += l.LogKernelAt(v, eta[i], scale) + l.LogConstant(v)

@@ -19,7 +19,23 @@ type exactBits struct{ *Target }
 // exactSlots is a Gaussian SlotTarget.
 type exactSlots struct{ *SlotTarget }
 
+// anchoredBits is a Target with an approximation of each model, and anchoredExactBits a Gaussian
+// one.
+type (
+	anchoredBits struct {
+		*Target
+		*modelAnchors
+	}
+	anchoredExactBits struct {
+		exactBits
+		*modelAnchors
+	}
+)
+
 var (
+	_ vti.QuadraticTarget = anchoredBits{}
+	_ vti.QuadraticTarget = anchoredExactBits{}
+	_ vti.ExactTarget     = anchoredExactBits{}
 	_ vti.ExactTarget     = exactBits{}
 	_ vti.ExactTarget     = exactSlots{}
 	_ vti.QuadraticTarget = exactSlots{}

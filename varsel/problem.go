@@ -3,6 +3,7 @@ package varsel
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -122,19 +123,30 @@ type Problem struct {
 	// Slots is the same posterior with models as lists of members; nil where they are written as
 	// bits.
 	Slots *SlotTarget
+
+	// anchors finds those of Target when they are first needed; nil where there are none.
+	anchors func() *modelAnchors
 }
 
 // Posterior is the target to work on: Slots if there is one, else Target. Where the response is
-// normal given its noise scale it is a vti.ExactTarget too.
+// normal given its noise scale it is a vti.ExactTarget too, and where models have approximations of
+// their own (modelAnchors, lists) a vti.QuadraticTarget.
 func (p *Problem) Posterior() vti.Target {
 	exact := p.Model.Likelihood.Conjugate()
-	switch {
-	case p.Slots != nil && exact:
-		return exactSlots{p.Slots}
-	case p.Slots != nil:
+	if p.Slots != nil {
+		if exact {
+			return exactSlots{p.Slots}
+		}
 		return p.Slots
+	}
+	anchors := p.anchors()
+	switch {
+	case exact && anchors != nil:
+		return anchoredExactBits{exactBits{p.Target}, anchors}
 	case exact:
 		return exactBits{p.Target}
+	case anchors != nil:
+		return anchoredBits{p.Target, anchors}
 	}
 	return p.Target
 }
@@ -151,7 +163,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
 		return nil, err
 	}
-	t := &Target{x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
+	t := &Target{kind: model.Likelihood, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
 	t.mean, t.sd = coefficientPrior(design, model)
 	spread := 1.0
 	if design.Likelihood.Continuous() {
@@ -180,7 +192,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
 		return nil, err
 	}
-	problem := &Problem{Design: design, Model: model, Target: t}
+	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) })}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: expected --codes bits, or --heredity none", model.Heredity)
 	}

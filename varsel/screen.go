@@ -315,25 +315,11 @@ func (f *screenFit) evidence(columns []int, cross, solved *mat.Dense, theta *mat
 }
 
 // scaleMode is the mode of log σ given the linear predictors, and the curvature of the log density
-// there, by Newton's method on differences.
+// there.
 func (f *screenFit) scaleMode(eta []float64) (logScale, precision float64) {
 	t := f.target
-	const h = 1e-3
 	mean, sd := t.mean[t.scale], t.sd[t.scale]
-	density := func(x float64) float64 {
+	return peak(func(x float64) float64 {
 		return t.responses.logDensityAt(eta, math.Exp(x)) - (x-mean)*(x-mean)/(2*sd*sd)
-	}
-	logScale = f.logScale
-	for range 100 {
-		here, above, below := density(logScale), density(logScale+h), density(logScale-h)
-		slope := (above - below) / (2 * h)
-		precision = -(above - 2*here + below) / (h * h)
-		// at most 1: far away the curvature may be negative
-		step := slope / math.Max(precision, math.Abs(slope))
-		logScale += step
-		if math.Abs(step) < 1e-9 || slope == 0 {
-			break
-		}
-	}
-	return logScale, math.Max(precision, 1/(sd*sd))
+	}, f.logScale, 1/(sd*sd))
 }

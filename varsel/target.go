@@ -6,6 +6,7 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -18,6 +19,7 @@ type Target struct {
 	space     *space.Subsets
 	x         *mat.Dense // [n, D]; the column of log σ is zero
 	offset    []float64  // [n] or nil
+	kind      likelihood.Kind
 	responses responses
 	scale     int     // coordinate of log σ, or −1
 	logScale  float64 // log σ when it is known

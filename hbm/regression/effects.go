@@ -255,7 +255,11 @@ func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][
 // drawEffects draws u of a level of the inner grouping given everything else, and returns the
 // covariance of u at its mode.
 func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, sigma float64, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
-	q, row := len(factor), r.rowDensity()
+	q, row := len(factor), r.rowLikelihood()
+	newton := row.NewtonAt
+	if r.Frame.Response.Continuous() { // as Newton is in graphs
+		newton = row.BoundAt
+	}
 	effects := mat.NewDense(len(rows), q, nil) // of unit u on each row
 	for k, i := range rows {
 		for c := range q {
@@ -276,7 +280,7 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			for c := range q {
 				at += effects.At(k, c) * u[c]
 			}
-			sum += row.logAt(r.y[i], at, sigma)
+			sum += row.LogKernelAt(r.y[i], at, sigma)
 		}
 		return sum
 	}
@@ -297,7 +301,7 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			for c := range q {
 				at += effects.At(k, c) * mode[c]
 			}
-			first, second := row.workingAt(r.y[i], at, sigma)
+			first, second := newton(r.y[i], at, sigma)
 			for a := range q {
 				slope.SetVec(a, slope.AtVec(a)+first*effects.At(k, a))
 				for b := range a + 1 {

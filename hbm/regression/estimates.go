@@ -82,15 +82,9 @@ func (p *PlateModel) estimatesOf(t *simulatedTable, kept []int) []float64 {
 // linearised is a response about on the scale of the linear predictor, less its offset.
 func (r *Regression) linearised(y, offset []float64) []float64 {
 	out := make([]float64, len(y))
+	link := r.Frame.Response.Link()
 	for i := range y {
-		switch r.Frame.Response {
-		case PoissonResponse:
-			out[i] = math.Log(y[i] + 0.5)
-		case LogisticResponse:
-			out[i] = 4 * (y[i] - 0.5)
-		default:
-			out[i] = y[i]
-		}
+		out[i] = link.Linear(y[i])
 		if offset != nil {
 			out[i] -= offset[i]
 		}

@@ -3,56 +3,36 @@ package regression
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
 // ResponseKind is the distribution of a response given its linear predictor η.
-type ResponseKind int
+type ResponseKind = likelihood.Kind
 
-// The kinds of responses.
+// The kinds of responses of regressions.
 const (
-	GaussianResponse ResponseKind = iota // N(η, σ²)
-	StudentResponse                      // η + σ t_ν
-	LogisticResponse                     // Bernoulli(1 / (1 + exp −η))
-	PoissonResponse                      // Poisson(exp η)
+	GaussianResponse = likelihood.GaussianKind // N(η, σ²)
+	StudentResponse  = likelihood.StudentKind  // η + σ t_ν
+	LogisticResponse = likelihood.LogisticKind // Bernoulli(1 / (1 + exp −η))
+	PoissonResponse  = likelihood.PoissonKind  // Poisson(exp η)
 )
 
-var responseNames = [...]string{"gaussian", "student", "logistic", "poisson"}
-
-// String returns the name on the command line.
-func (k ResponseKind) String() string {
-	if k < 0 || int(k) >= len(responseNames) {
-		return fmt.Sprintf("ResponseKind(%d)", int(k))
-	}
-	return responseNames[k]
-}
-
-// ParseResponseKind reads what String writes.
+// ParseResponseKind reads the name of a kind of response.
 func ParseResponseKind(s string) (ResponseKind, error) {
-	if at := slices.Index(responseNames[:], s); at >= 0 {
-		return ResponseKind(at), nil
+	for _, kind := range []ResponseKind{GaussianResponse, StudentResponse, LogisticResponse, PoissonResponse} {
+		if s == kind.String() {
+			return kind, nil
+		}
 	}
 	return 0, fmt.Errorf("unknown likelihood %q; expected gaussian, student, logistic or poisson", s)
 }
-
-// MarshalText writes the name.
-func (k ResponseKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (k *ResponseKind) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseResponseKind(string(text))
-	return err
-}
-
-// Continuous tells whether the response is a real number with a noise scale.
-func (k ResponseKind) Continuous() bool { return k == GaussianResponse || k == StudentResponse }
 
 // FrameOptions says how a table is used.
 type FrameOptions struct {
@@ -261,33 +241,14 @@ func (f *Frame) response(t *table.Table) error {
 	if err != nil {
 		return err
 	}
-	if column.Kind == table.Factor && f.Response == LogisticResponse && v.Transform == formula.AsIs {
-		if len(column.Levels) > 2 {
-			return fmt.Errorf("%s: response %q: a logistic likelihood expects 0 and 1 or two labels, found %d labels", t.Path, v, len(column.Levels))
-		}
-		f.Labels = column.Levels
-		for _, code := range column.Codes {
-			f.Y = append(f.Y, float64(code))
-		}
-	} else if f.Y, err = numericValues(t, v); err != nil {
+	if v.Transform == formula.AsIs && (column.Kind == table.Factor || f.Response == LogisticResponse) {
+		f.Y, f.Labels, err = likelihood.Read(t, "response", column, f.Response)
 		return err
 	}
-	for row, y := range f.Y {
-		expected := ""
-		switch {
-		case f.Response == LogisticResponse && y != 0 && y != 1:
-			expected = "0 or 1"
-		case f.Response == PoissonResponse && (y < 0 || y != math.Trunc(y)):
-			expected = "a count (0, 1, 2, …)"
-		}
-		if expected != "" {
-			return fmt.Errorf("%s: %s: response %q: a %s likelihood expects %s, found %v", t.Path, t.Place(row), v, f.Response, expected, y)
-		}
+	if f.Y, err = numericValues(t, v); err != nil {
+		return err
 	}
-	if slices.Min(f.Y) == slices.Max(f.Y) {
-		return fmt.Errorf("%s: response %q is %s in every row, so there is nothing to explain", t.Path, v, column.Text(0))
-	}
-	return nil
+	return likelihood.Check(t, fmt.Sprintf("response %q", v), f.Y, f.Response)
 }
 
 // standardErrors reads a column of positive numbers.

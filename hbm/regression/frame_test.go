@@ -116,7 +116,7 @@ func TestFrameBadInput(t *testing.T) {
 		"not a count":       {"y,g\n1,a\n2.5,b\n4,a\n", FrameOptions{Formula: "y ~ (1|g)", Response: PoissonResponse}, `line 3: response "y": a poisson likelihood expects a count (0, 1, 2, …), found 2.5`},
 		"not 0 or 1":        {crossed, FrameOptions{Formula: "y ~ x", Response: LogisticResponse}, `line 3: response "y": a logistic likelihood expects 0 or 1, found 2`},
 		"three labels":      {crossed, FrameOptions{Formula: "f ~ x", Response: LogisticResponse}, "two labels, found 3 labels"},
-		"text response":     {crossed, FrameOptions{Formula: "f ~ x"}, `column "f": expected numbers, found text ("a" in line 2)`},
+		"text response":     {crossed, FrameOptions{Formula: "f ~ x"}, `line 2: response "f": a gaussian likelihood expects numbers, found text "a"`},
 		"constant response": {"y,a\n1,1\n1,2\n", FrameOptions{Formula: "y ~ a"}, `response "y" is 1 in every row`},
 		"constant column":   {"y,a\n1,1\n2,1\n", FrameOptions{Formula: "y ~ a"}, "a is constant (1 in every row)"},
 		"constant slope":    {"y,a,g\n1,1,u\n2,1,u\n2,1,v\n3,1,v\n", FrameOptions{Formula: "y ~ (a|g)"}, "varying by g: a is constant"},
@@ -165,6 +165,6 @@ func TestResponseKind(t *testing.T) {
 	}
 	_, err := ParseResponseKind("normal")
 	require.ErrorContains(t, err, "expected gaussian, student, logistic or poisson")
-	assert.Equal(t, "ResponseKind(9)", ResponseKind(9).String())
+	assert.Equal(t, "likelihood.Kind(9)", ResponseKind(9).String())
 	assert.Equal(t, "Transform(9)", formula.Transform(9).String())
 }

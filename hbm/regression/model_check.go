@@ -64,13 +64,13 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: mat.Col(nil, j, r.Frame.X), Indicator: strings.Contains(c.Name, "=")})
 		}
 	}
-	random, row := stream.Rand(seed, "model check"), r.rowDensity()
+	random, row := stream.Rand(seed, "model check"), r.rowLikelihood()
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		at := d % len(kept.eta)
 		sigma := kept.sigma[at]
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
-			replicate[k] = r.inTable(i, row.draw(eta, sigma, random))
+			replicate[k] = r.inTable(i, row.Draw(eta, sigma, random))
 			switch in.Kind {
 			case modelcheck.Binary:
 				mean[k] = 1 / (1 + math.Exp(-eta))

@@ -6,6 +6,8 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
 )
 
 // quadratureRows integrates the effects of the inner grouping out by adaptive Gauss-Hermite rules:
@@ -13,7 +15,7 @@ import (
 // are found anew for every draw, and no gradient passes through them: the integral does not depend
 // on where they are.
 type quadratureRows struct {
-	row    rowDensity
+	row    likelihood.Likelihood
 	y      []float64
 	offset []float64  // or nil
 	v      *mat.Dense // [n, W] or nil
@@ -34,7 +36,7 @@ const (
 )
 
 // newQuadratureRows takes rules of nodes(q) nodes for each of q effects.
-func newQuadratureRows(row rowDensity, r *Regression, nodes []int) *quadratureRows {
+func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes []int) *quadratureRows {
 	l := &quadratureRows{row: row, y: r.y, offset: r.offset, v: r.wide()}
 	if r.inner == nil {
 		return l
@@ -89,9 +91,9 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 		base = Add(base, vector(like, l.offset))
 	}
 	y := vector(like, l.y)
-	normaliser := l.row.normaliser(l.y)
+	normaliser := likelihood.LogConstants(l.row, l.y)
 	if factor == nil {
-		return AddScalar(ReduceSum(l.row.log(y, base, logNoise), -1), normaliser)
+		return AddScalar(ReduceSum(l.row.LogKernel(y, base, logNoise), -1), normaliser)
 	}
 	q := len(factor)
 	effects := make([]*Node, q) // of unit effects on each row [B, n]
@@ -129,7 +131,7 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 			u[a] = StopGradient(Add(u[a], mode[a]))
 			prior = Add(prior, MulScalar(Square(u[a]), -0.5))
 		}
-		terms[k] = AddScalar(Add(perLevel(l.row.log(y, predictor(base, effects, u), logNoise)), prior), l.weight[k])
+		terms[k] = AddScalar(Add(perLevel(l.row.LogKernel(y, predictor(base, effects, u), logNoise)), prior), l.weight[k])
 		if largest == nil {
 			largest = StopGradient(terms[k])
 		} else {
@@ -155,7 +157,7 @@ func (l *quadratureRows) modes(base *Node, effects []*Node, y, logNoise *Node, p
 		u[c] = ZerosLike(perLevel(Mul(effects[c], ZerosLike(base))))
 	}
 	for step := 0; ; step++ {
-		slope, curvature := l.row.working(y, predictor(base, effects, u), logNoise)
+		slope, curvature := l.row.Newton(y, predictor(base, effects, u), logNoise)
 		hessian, gradient := make([][]*Node, q), make([]*Node, q)
 		for a := range q {
 			gradient[a] = Sub(perLevel(Mul(effects[a], slope)), u[a])

@@ -16,6 +16,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
 )
 
 const counts18 = `y,b,x,g,h
@@ -35,11 +36,11 @@ const counts18 = `y,b,x,g,h
 // gridLogDensity is log p(y | θ) of a response, the effects of the inner grouping summed over a
 // grid.
 func gridLogDensity(r *Regression, theta []float64) float64 {
-	row, mask, sigma := r.rowDensity(), r.space.masks[0], r.noiseAt(theta)
+	row, mask, sigma := r.rowLikelihood(), r.space.masks[0], r.noiseAt(theta)
 	factor := r.factorAt(r.inner, mask, theta)
 	q := len(factor)
 	base := r.predictorAt(mask, theta)
-	total := row.normaliser(r.y)
+	total := likelihood.LogConstants(row, r.y)
 	step, reach := 0.03, 14.0
 	if q > 1 {
 		step, reach = 0.1, 8
@@ -68,7 +69,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 						eta += r.inner.z.At(i, a) * factor[a][c] * u[c]
 					}
 				}
-				value += row.logAt(r.y[i], eta, sigma)
+				value += row.LogKernelAt(r.y[i], eta, sigma)
 			}
 			values = append(values, value)
 		}
@@ -149,58 +150,8 @@ func TestQuadratureOfGaussianRows(t *testing.T) {
 		}
 		codes := [][]int32{{0}, {0}, {0}}
 		want := logJoints(t, r.Target(), codes, theta)
-		r.likelihood = newQuadratureRows(gaussianRow{}, r, quadratureNodes)
+		r.likelihood = newQuadratureRows(likelihood.New(GaussianResponse, likelihood.Shape{}), r, quadratureNodes)
 		assert.InDeltaSlice(t, want, logJoints(t, r.Target(), codes, theta), 1e-8, formula)
-	}
-}
-
-// Slopes and curvatures are derivatives; graph and host agree; the log density integrates to one.
-func TestRowDensities(t *testing.T) {
-	for name, test := range map[string]struct {
-		row  rowDensity
-		y    float64
-		tail bool
-	}{"poisson": {poissonRow{}, 3, false}, "logistic": {logisticRow{}, 1, false}, "student": {studentRow{4}, 0.7, true}, "gaussian": {gaussianRow{}, 0.7, false}} {
-		t.Run(name, func(t *testing.T) {
-			const eta, sigma = 0.4, 0.8
-			f := func(eta float64) float64 { return test.row.logAt(test.y, eta, sigma) }
-			slope, curvature := test.row.workingAt(test.y, eta, sigma)
-			assert.InDelta(t, fd.Derivative(f, eta, &fd.Settings{Formula: fd.Central}), slope, 1e-6)
-			if !test.tail {
-				assert.InDelta(t, -fd.Derivative(f, eta, &fd.Settings{Formula: fd.Central2nd}), curvature, 1e-4)
-			}
-			exec, err := NewExec(testkit.Backend(t), func(y *Node) []*Node {
-				eta, noise := AddScalar(ZerosLike(y), eta), AddScalar(ZerosLike(y), math.Log(sigma))
-				slope, curvature := test.row.working(y, eta, noise)
-				return []*Node{test.row.log(y, eta, noise), slope, curvature}
-			})
-			require.NoError(t, err)
-			out, err := exec.Exec([][]float64{{test.y}})
-			require.NoError(t, err)
-			for i, want := range []float64{f(eta), slope, curvature} {
-				assert.InDelta(t, want, tensors.MustCopyFlatData[float64](out[i])[0], 1e-12)
-			}
-			total, random, mean := 0.0, stream.Rand(7, name), 0.0
-			const draws = 20000
-			if name == "student" || name == "gaussian" {
-				for y := -400.0; y < 400; y += 0.01 {
-					total += 0.01 * math.Exp(test.row.logAt(y, eta, sigma)+test.row.normaliser([]float64{y}))
-				}
-			} else {
-				for y := range 200 {
-					if y < 2 || name == "poisson" {
-						total += math.Exp(test.row.logAt(float64(y), eta, sigma) + test.row.normaliser([]float64{float64(y)}))
-					}
-				}
-			}
-			assert.InDelta(t, 1, total, 1e-5)
-			for range draws {
-				mean += test.row.draw(eta, sigma, random) / draws
-			}
-			want := map[string]float64{"poisson": math.Exp(eta), "logistic": 1 / (1 + math.Exp(-eta)), "student": eta, "gaussian": eta}[name]
-			// no sd is above 1.3: false alarms below 1e-6
-			assert.InDelta(t, want, mean, 5*1.3/math.Sqrt(draws))
-		})
 	}
 }
 

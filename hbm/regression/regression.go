@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/likelihood"
 )
 
 // logNoiseSD is the prior standard deviation of log σ, whose mean is log sd(y).
@@ -106,20 +107,12 @@ func (r *Regression) newLikelihood() groupedLikelihood {
 	if r.Frame.Response == GaussianResponse {
 		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
 	}
-	return newQuadratureRows(r.rowDensity(), r, quadratureNodes)
+	return newQuadratureRows(r.rowLikelihood(), r, quadratureNodes)
 }
 
-// rowDensity is the density of a row of a response that is not gaussian.
-func (r *Regression) rowDensity() rowDensity {
-	switch r.Frame.Response {
-	case PoissonResponse:
-		return poissonRow{}
-	case LogisticResponse:
-		return logisticRow{}
-	case StudentResponse:
-		return studentRow{r.Options.Degrees}
-	}
-	return gaussianRow{}
+// rowLikelihood is the likelihood of a row.
+func (r *Regression) rowLikelihood() likelihood.Likelihood {
+	return likelihood.New(r.Frame.Response, likelihood.Shape{Degrees: r.Options.Degrees})
 }
 
 // scale brings the data to the working scale.

@@ -18,6 +18,7 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 )
 
@@ -147,7 +148,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	for u := -6.0; u < 6; u += 0.01 {
 		logDensity := -u * u / 2
 		for _, i := range rows {
-			logDensity += poissonRow{}.logAt(r.y[i], eta[i]+factor[0][0]*u, 1)
+			logDensity += likelihood.New(PoissonResponse, likelihood.Shape{}).LogKernelAt(r.y[i], eta[i]+factor[0][0]*u, 1)
 		}
 		mass += math.Exp(logDensity)
 		first += u * math.Exp(logDensity)

@@ -1,0 +1,156 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/table"
+)
+
+// smallProblem has few rows, strong effects, and a response that suits the likelihood; counts are
+// near a million.
+func smallProblem(t *testing.T, kind likelihood.Kind, rows int, model ModelOptions) *Problem {
+	t.Helper()
+	source := correlatedColumns(rows, 3)
+	random := stream.Rand(2, "responses")
+	l := likelihood.New(kind, likelihood.Shape{})
+	y := make([]float64, rows)
+	for i, signal := range source[0] {
+		eta := signal
+		if kind == likelihood.PoissonKind {
+			eta = 13.8 + 0.3*signal
+		}
+		y[i] = l.Draw(eta, 0.05, random)
+	}
+	columns := []*table.Column{table.Numbers("y", y)}
+	for j, column := range source[1:] {
+		columns = append(columns, table.Numbers(fmt.Sprintf("x%d", j+1), column))
+	}
+	data, err := table.New(kind.String(), columns...)
+	require.NoError(t, err)
+	design, err := NewDesign(data, DesignOptions{Target: "y", Likelihood: kind})
+	require.NoError(t, err)
+	model.Likelihood = kind
+	problem, err := NewProblem(design, model)
+	require.NoError(t, err)
+	return problem
+}
+
+// approximation returns the mode and the precision of the model with an index, and its active
+// coordinates.
+func (a *modelAnchors) approximation(t *testing.T, target *Target, index int, code []int32) (mode *mat.VecDense, precision *mat.SymDense, active []int) {
+	t.Helper()
+	for j, on := range target.space.MaskRow(code, nil) {
+		if on {
+			active = append(active, j)
+		}
+	}
+	precision = mat.NewSymDense(len(active), nil)
+	linear := mat.NewVecDense(len(active), nil)
+	for i, j := range active {
+		linear.SetVec(i, a.linear[index*a.dim+j])
+		for k, l := range active {
+			precision.SetSym(i, k, a.precision[(index*a.dim+j)*a.dim+l])
+		}
+	}
+	var cholesky mat.Cholesky
+	require.True(t, cholesky.Factorize(precision))
+	mode = mat.NewVecDense(len(active), nil)
+	require.NoError(t, cholesky.SolveVecTo(mode, linear))
+	return mode, precision, active
+}
+
+// Without a noise scale the approximation of every model is the quadratic at its mode, as found by
+// differences of the density.
+func TestAnchorsAreTheModesOfCounts(t *testing.T) {
+	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind} {
+		problem := smallProblem(t, kind, 12, ModelOptions{})
+		anchors := problem.anchors()
+		require.NotNil(t, anchors)
+		var codes [][]int32
+		for _, code := range space.All(problem.Target.space.Cards()) {
+			codes = append(codes, append([]int32(nil), code...))
+		}
+		start := make([]float64, problem.Target.space.Dim())
+		if kind == likelihood.PoissonKind {
+			start[0] = 13.8
+		}
+		found, err := vti.Laplace(t.Context(), openDevice(t), problem.Target, codes, start)
+		require.NoError(t, err)
+		other := &modelAnchors{dim: anchors.dim}
+		for _, one := range found {
+			other.precision, other.linear = append(other.precision, one.Precision...), append(other.linear, one.Linear...)
+		}
+		for i, code := range codes {
+			mode, precision, active := anchors.approximation(t, problem.Target, i, code)
+			want, wantPrecision, _ := other.approximation(t, problem.Target, i, code)
+			for a := range active {
+				require.InDelta(t, want.AtVec(a), mode.AtVec(a), 0.01/math.Sqrt(precision.At(a, a)), "%v %v", kind, code)
+				require.InEpsilon(t, wantPrecision.At(a, a), precision.At(a, a), 0.01, "%v %v", kind, code)
+			}
+		}
+	}
+}
+
+// With unknown noise every model has its own scale: the mode of log σ is within a standard
+// deviation of its posterior mean, and its precision within a factor of two, for few rows and for
+// many.
+func TestAnchorsHaveTheScaleOfTheirModel(t *testing.T) {
+	for _, rows := range []int{4, 5, 8, 40} {
+		problem := smallProblem(t, likelihood.GaussianKind, rows, ModelOptions{})
+		target := problem.Target
+		for index, code := range space.All(target.space.Cards()) {
+			mode, precision, active := problem.anchors().approximation(t, target, index, code)
+			at := len(active) - 1
+			require.Equal(t, target.scale, active[at])
+			model, err := target.conjugate(target.active(code))
+			require.NoError(t, err)
+			posterior, err := newScalePosterior(model, target.mean[target.scale], target.sd[target.scale])
+			require.NoError(t, err)
+			var mean, square float64
+			for i, x := range posterior.points {
+				mass := math.Exp(posterior.values[i]-posterior.logEvidence) * posterior.step
+				mean, square = mean+mass*x, square+mass*x*x
+			}
+			sd := math.Sqrt(square - mean*mean)
+			require.InDelta(t, mean, mode.AtVec(at), sd, "%d rows, model %v", rows, code)
+			require.InDelta(t, 0, math.Log(precision.At(at, at)*sd*sd), math.Log(2)*2, "%d rows, model %v", rows, code)
+		}
+	}
+}
+
+// Targets without need of anchors, or with too many models, have none.
+func TestAnchorsWhereTheyHelp(t *testing.T) {
+	require.Nil(t, smallProblem(t, likelihood.GaussianKind, 10, ModelOptions{Sigma: 1}).anchors())
+	require.Nil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).anchors())
+	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).anchors())
+	require.NotNil(t, smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).anchors())
+	require.Nil(t, wideProblem(t, 13, Prior{}).anchors())
+}
+
+// Small tables, strong effects: evidences by weights of draws from the anchors, hardly trained,
+// have errors of a few thousandths, for every likelihood that is not closed.
+func TestAnchorsMakeWeightsReliable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains")
+	}
+	for _, kind := range []likelihood.Kind{likelihood.PoissonKind, likelihood.LogisticKind, likelihood.StudentKind} {
+		problem := smallProblem(t, kind, 8, ModelOptions{})
+		fit := smallFit()
+		fit.Steps = 60
+		posterior, err := vti.Fit(t.Context(), openDevice(t), problem.Posterior(), fit)
+		require.NoError(t, err)
+		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 14})
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, certificate.Verdict, "%v: %v", kind, certificate.Reasons)
+		require.Less(t, certificate.LogEvidenceSE, 0.02, "%v", kind)
+	}
+}
