@@ -35,6 +35,9 @@ func evenAllocation(logPrior []float64) []int {
 // tally is what an importance sampler knows of one model.
 type tally struct {
 	logWeights []float64
+	// components are the control variates of each draw, one after the other; none where a draw did
+	// not come from the reference alone.
+	components []float64
 	changed    bool         // since the last estimate
 	stored     []storedDraw // the draws that were kept, all of a call of draw or none
 	// one is a draw chosen among all of the model in proportion to weight, and logTotal the log of
@@ -78,8 +81,8 @@ func (t *tally) estimate(model *ModelEstimate) {
 		return
 	}
 	smoothed := psis.Smooth(t.logWeights)
-	model.LogEvidence, model.LogEvidenceSE, model.KHat = smoothed.LogMean, smoothed.LogMeanSE, smoothed.K
-	model.Draws, t.changed = len(t.logWeights), false
+	model.LogEvidence, model.LogEvidenceSE = controlledMean(t.logWeights, smoothed, t.components)
+	model.KHat, model.Draws, t.changed = smoothed.K, len(t.logWeights), false
 }
 
 // representatives are the draws that stand for the model in the weighted sample, with their
@@ -257,6 +260,10 @@ func (b *batchRows) flush(ctx context.Context) error {
 			draw.logWeight = math.Inf(-1)
 		}
 		s.tallies[model].add(draw, s.choices.Float64(), b.store)
+		if s.proposal(model) == nil && !s.annealed {
+			own := &s.tallies[model]
+			own.components = append(own.components, s.reference.components(draws.squares[row], int(draws.active[row]))...)
+		}
 	}
 	s.done += len(b.owner)
 	if s.progress != nil {
