@@ -292,25 +292,31 @@ func (d *Data) center() error {
 	if d.Counted == nil {
 		return nil
 	}
-	rows, nodes := d.X.Dims()
-	centers := make([][]float64, nodes)
-	for j := range nodes {
-		centers[j] = make([]float64, nodes)
-		count := float64(d.rowsOf(j))
-		for row := range rows {
-			if d.counts(row, j) {
-				floats.AddScaled(centers[j], 1/count, d.X.RawRowView(row))
-			}
-		}
+	for j := range d.Nodes() {
 		own := d.ownColumn(j)
 		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
 			return fmt.Errorf("%s: column %q is constant in the %d rows where it is not set from outside: nothing in them tells of its parents; --exclude leaves it out", d.Path, d.Names[j], len(own))
 		}
 	}
 	if d.Scaling != Unscaled {
-		d.Centers = centers
+		d.Centers = d.means()
 	}
 	return nil
+}
+
+// means are those of all columns over the rows that count for a node, by node [N][N].
+func (d *Data) means() [][]float64 {
+	means := make([][]float64, d.Nodes())
+	for j := range means {
+		means[j] = make([]float64, d.Nodes())
+		count := float64(d.rowsOf(j))
+		for row := range d.Rows() {
+			if d.counts(row, j) {
+				floats.AddScaled(means[j], 1/count, d.X.RawRowView(row))
+			}
+		}
+	}
+	return means
 }
 
 // ownColumn is the column of a node in the rows that count for it.

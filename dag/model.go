@@ -144,6 +144,8 @@ type Problem struct {
 	Structure dgraph.Structure
 	// Constraints are what Structure was made of.
 	Constraints Constraints
+	// centers of all columns, by node: what an intercept takes off; nil for none [N][N]
+	centers [][]float64
 	// Families are those that the structure allows, in the order of its scores; nil when they are
 	// too many to list.
 	Families []dgraph.Family
@@ -175,7 +177,10 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		return nil, err
 	}
 	structure.Orders = model.Orders
-	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints}
+	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints, centers: data.Centers}
+	if model.Mechanism == BGe {
+		p.centers = data.means()
+	}
 	if structure.Nodes <= structure.ExactLimit() && structure.CountFamilies() <= maxFamilies {
 		p.Families = structure.Families()
 	}

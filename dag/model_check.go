@@ -43,7 +43,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 	}
 	families := make([]func() int, nodes)
 	means := make([][]float64, nodes)
-	sigmas := make([]float64, nodes)
+	sigmas, scratch := make([]float64, nodes), make([]float64, nodes)
 	for j, name := range p.Data.Names {
 		in.Columns = append(in.Columns, modelcheck.Column{Name: name, Values: p.Data.inUnits(j)})
 		for _, row := range rows {
@@ -60,7 +60,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 			theta := source(families[node]())
 			sigmas[node] = math.Exp(l.logSigma(theta)) * p.Data.Scale[node]
 			for k, row := range in.Counted[node] {
-				means[node][k] = l.mean(theta, p.Data.X.RawRowView(row))*p.Data.Scale[node] + p.Data.Shift[node]
+				means[node][k] = p.mean(node, row, theta, scratch)*p.Data.Scale[node] + p.Data.Shift[node]
 			}
 		}
 		copy(mean, means[node])
@@ -91,12 +91,12 @@ func (d *Data) inUnits(j int) []float64 {
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails: "a transform of the column, or --log for all columns if they are positive",
-		Counts:     "a model for categories or counts, which vti dag does not have; or --exclude",
-		TwoValues:  "a model for binary nodes, which vti dag does not have; or --exclude",
+		Counts:     "--discrete, if all columns can be taken as categories; or --exclude",
+		TwoValues:  "--discrete, if all columns can be taken as categories; or --exclude",
 		Curvature:  "--sem mlp, or a transform of the column",
 		Dependence: "a column for time or place; rows that depend on each other count as too many",
 	}
-	if p.Model.Mechanism != Linear {
+	if p.Model.Mechanism == MLP {
 		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
 	}
 	return remedies

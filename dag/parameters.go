@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
@@ -152,6 +154,18 @@ func (p *Problem) slope(theta []float64, e dgraph.Edge) (slope float64) {
 	return slope
 }
 
+// mean is the value that the mechanism of a node gives it in a row, on the working scale. An
+// intercept is at its estimate. scratch is [N].
+func (p *Problem) mean(node, row int, theta, scratch []float64) float64 {
+	copy(scratch, p.Data.X.RawRowView(row))
+	intercept := 0.0
+	if p.centers != nil {
+		floats.Sub(scratch, p.centers[node])
+		intercept = p.centers[node][node]
+	}
+	return intercept + p.layout().mean(theta, scratch)
+}
+
 // NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them:
 // independent standard normals. Each number is the posterior predictive probability of a statistic
 // at least as large as that of the data; near 0 or 1 the model does not fit.
@@ -184,8 +198,7 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			var own moments
 			for row := range p.Data.Rows() {
 				if p.Data.counts(row, j) {
-					p.Data.rowFor(j, row, values)
-					own.add((values[j] - l.mean(theta, values)) / sigma)
+					own.add((p.Data.X.At(row, j) - p.mean(j, row, theta, values)) / sigma)
 				}
 			}
 			for _, other := range replicated {
