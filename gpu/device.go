@@ -10,7 +10,7 @@ import (
 	_ "github.com/transdim/vti/simd"             // registers "simd"
 )
 
-// Environment variables that stand in for options that are not given.
+// Environment variables that set the options that are not given.
 const (
 	KindVariable   = "VTI_DEVICE"      // what Auto means
 	PluginVariable = "VTI_PJRT_PLUGIN" // the plugin file of an XLA kind
@@ -38,9 +38,9 @@ type Device struct {
 // Open starts the backend of the given kind. Auto honours the environment variable VTI_DEVICE.
 func Open(kind Kind) (*Device, error) { return OpenWith(Options{Kind: kind}) }
 
-// OpenWith starts a backend. Auto honours VTI_DEVICE; without it, it takes CUDA if a plugin and a
-// card answer, and CPU otherwise. Nothing is ever downloaded. An XLA kind fails at once, saying
-// where it looked, if its plugin is not there.
+// OpenWith starts a backend. Auto takes the kind in VTI_DEVICE; without that, CUDA if a plugin and
+// a card are found, and CPU otherwise. Nothing is ever downloaded. An XLA kind fails at once,
+// saying where it looked, if its plugin is not there.
 func OpenWith(options Options) (*Device, error) {
 	kind := options.Kind
 	if kind == Auto {
@@ -86,7 +86,7 @@ func openXLA(kind Kind, file string) (*Device, error) {
 		return nil, fmt.Errorf("device %v: %w", kind, err)
 	}
 	if kind == CUDA && !cardPresent() {
-		return nil, fmt.Errorf("device %v: plugin %s is there, but no NVIDIA card: found no %s", kind, plugin, cardPattern)
+		return nil, fmt.Errorf("device %v: found plugin %s but no NVIDIA card: no file %s", kind, plugin, cardPattern)
 	}
 	backend, err := newXLA(kind, plugin)
 	if err != nil {
@@ -104,13 +104,13 @@ func openXLA(kind Kind, file string) (*Device, error) {
 // Backend is the GoMLX backend that compiles and runs graphs on the device.
 func (d *Device) Backend() backends.Backend { return d.backend }
 
-// With is the same device with its graphs run by another backend, usually one that stands in front
-// of d's own and watches or changes what passes. Closing either closes its own backend only.
+// With is the same device with its graphs run by another backend, usually one that wraps d's own.
+// Closing either closes its own backend only.
 func (d *Device) With(backend backends.Backend) *Device {
 	return &Device{kind: d.kind, backend: backend, plugin: d.plugin}
 }
 
-// Kind tells which kind was opened (never Auto).
+// Kind reports which kind was opened (never Auto).
 func (d *Device) Kind() Kind { return d.kind }
 
 // Plugin is the file of the PJRT plugin behind an XLA kind, "" for the others.

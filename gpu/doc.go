@@ -1,5 +1,5 @@
 // Package gpu decides where graphs run. It is the only package of the module that names a GoMLX
-// backend: every other package receives a *Device and never asks what is behind it.
+// backend: every other package receives a *Device, whatever its backend.
 //
 //	device, err := gpu.Open(gpu.Auto)
 //	if err != nil { … }

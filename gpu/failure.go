@@ -11,12 +11,11 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Failure is what goes wrong with an open device: it has not enough memory, or does not answer any
-// more.
+// Failure is an error of an open device: it is out of memory, or no longer responds.
 type Failure struct {
 	// Device is its name, as Device.String gives it.
 	Device string
-	// OutOfMemory tells whether memory is what is missing.
+	// OutOfMemory reports whether the device has too little memory.
 	OutOfMemory bool
 	// Held are the bytes of data and variables that the computation needs however small its batch
 	// is, Asked those that could not be had, and Memory those of the card. 0 where not known.
@@ -52,11 +51,11 @@ func (f *Failure) Error() string {
 // Unwrap returns the backend's own error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// tooLarge tells whether the computation does not fit, whatever its batch.
+// tooLarge reports whether the computation does not fit, whatever its batch.
 func (f *Failure) tooLarge() bool { return f.Memory > 0 && f.Held > f.Memory }
 
-// usable is the share of a card's memory that XLA takes for itself when it starts, and the most
-// that a computation can have.
+// usable is the share of a card's memory that XLA allocates when it starts, by default, and the
+// most that a computation can have.
 const usable = 0.75
 
 // Fits estimates the largest batch, a power of two, that fits where the given one did not: the
@@ -85,8 +84,8 @@ var (
 	asked    = regexp.MustCompile(`(?i)allocat(?:e|ing) ([0-9.]+) ?([KMGT]i?B|bytes|B)`)
 )
 
-// understand turns an error of a backend into a Failure.
-func understand(err error, device string, held, memory uint64) *Failure {
+// asFailure turns an error of a backend into a Failure.
+func asFailure(err error, device string, held, memory uint64) *Failure {
 	f := &Failure{Device: device, Err: err}
 	text := err.Error()
 	if !noMemory.MatchString(text) {

@@ -24,14 +24,14 @@ func TestUnderstand(t *testing.T) {
 		"UNAVAILABLE: the device was reset":                                                              {false, 0},
 	} {
 		cause := errors.New(text)
-		f := understand(cause, "xla:cuda", 7, 80*gib)
+		f := asFailure(cause, "xla:cuda", 7, 80*gib)
 		require.ErrorIs(t, f, cause)
 		require.Equal(t, want.memory, f.OutOfMemory, text)
 		require.Equal(t, want.asked, f.Asked, text)
 		require.ErrorContains(t, f, "device xla:cuda: ")
 		require.ErrorContains(t, f, text)
 	}
-	f := understand(errors.New("Out of memory while trying to allocate 68719476736 bytes."), "xla:cuda", 3*gib, 80*gib)
+	f := asFailure(errors.New("Out of memory while trying to allocate 68719476736 bytes."), "xla:cuda", 3*gib, 80*gib)
 	require.ErrorContains(t, f, "out of memory asking for 64 GiB, the card has 80 GiB, data and variables take 3 GiB")
 }
 

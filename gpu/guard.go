@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// guard stands in front of a backend with a memory of its own. It refuses computations whose data
-// and variables alone are larger than that memory, before anything is sent, and turns what the
-// backend says of trouble into a Failure.
+// guard wraps a backend with a memory of its own. It refuses computations whose data and variables
+// alone are larger than that memory, before anything is sent, and turns errors of the backend into
+// a Failure.
 type guard struct {
 	backends.Backend
 	device string // for messages
@@ -22,7 +22,7 @@ func (g *guard) failure(err error, held uint64) error {
 	if err == nil {
 		return nil
 	}
-	return understand(err, g.device, held, g.memory)
+	return asFailure(err, g.device, held, g.memory)
 }
 
 // room refuses what is larger than the card.

@@ -9,7 +9,7 @@ import (
 type Kind int
 
 const (
-	// Auto takes the fastest device there is: CUDA where a plugin and a card answer, else CPU.
+	// Auto takes CUDA where a plugin and a card are found, else CPU.
 	Auto Kind = iota
 	// CPU is this project's own compiled and vectorised backend.
 	CPU
@@ -52,7 +52,7 @@ func ParseKind(name string) (Kind, error) {
 	}
 	names := KindNames()
 	last := len(names) - 1
-	return Auto, fmt.Errorf("unknown device %q: expected %s or %s", name, strings.Join(names[:last], ", "), names[last])
+	return Auto, fmt.Errorf("unknown device %q: want %s or %s", name, strings.Join(names[:last], ", "), names[last])
 }
 
 // platform is the PJRT name of the platform behind an XLA kind, "" for the others.

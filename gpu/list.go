@@ -12,11 +12,11 @@ import (
 // Listing is what is known of a kind of device on this machine.
 type Listing struct {
 	Kind Kind
-	// Available tells whether Open succeeds.
+	// Available reports whether Open succeeds.
 	Available bool
 	// Description is the backend's own, its plugin included; or why the device cannot be opened.
 	Description string
-	// Units are the processors or cards behind it, one line each.
+	// Units are its processors or cards, one line each.
 	Units []string
 }
 
@@ -25,14 +25,14 @@ func List(plugin string) []Listing {
 	var list []Listing
 	for _, kind := range kinds {
 		if kind != Auto {
-			list = append(list, look(Options{Kind: kind, Plugin: plugin}))
+			list = append(list, describe(Options{Kind: kind, Plugin: plugin}))
 		}
 	}
 	return list
 }
 
-// look opens a device to describe it, and closes it again.
-func look(options Options) Listing {
+// describe opens a device to describe it, and closes it again.
+func describe(options Options) Listing {
 	device, err := OpenWith(options)
 	if err != nil {
 		return Listing{Kind: options.Kind, Description: err.Error()}

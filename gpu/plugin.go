@@ -101,7 +101,7 @@ func cudaData(plugin string) string {
 	return ""
 }
 
-// cardPresent tells whether the system has an NVIDIA card.
+// cardPresent reports whether the system has an NVIDIA card.
 func cardPresent() bool {
 	cards, _ := filepath.Glob(cardPattern) // the only error is a bad pattern
 	return len(cards) > 0

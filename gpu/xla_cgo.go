@@ -15,7 +15,7 @@ typedef struct {
 	struct { size_t struct_size; void *extension_start; int major; int minor; } version;
 } pjrt_head;
 
-// plugin_version reads the version of the interface that a plugin speaks. It returns NULL, or what
+// plugin_version reads the version of the interface that a plugin implements. It returns NULL, or what
 // went wrong.
 static const char *plugin_version(const char *path, int *major, int *minor) {
 	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -57,8 +57,8 @@ const (
 
 func xlaBuiltIn() error { return nil }
 
-// checkPlugin loads a plugin and fails if it is none, or speaks a version of the interface that is
-// too old.
+// checkPlugin loads a plugin and fails if the file is not a plugin, or if its version of the
+// interface is too old.
 func checkPlugin(path string) error {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -67,7 +67,7 @@ func checkPlugin(path string) error {
 		return fmt.Errorf("plugin %s cannot be used: %s", path, C.GoString(problem))
 	}
 	if major != pjrtMajor || minor < pjrtMinor {
-		return fmt.Errorf("plugin %s speaks version %d.%d of the PJRT C interface; expected %d.%d or a later minor version: take a newer plugin",
+		return fmt.Errorf("plugin %s: got version %d.%d of the PJRT C interface, want %d.%d or a later minor version: install a newer plugin",
 			path, int(major), int(minor), pjrtMajor, pjrtMinor)
 	}
 	return nil
@@ -76,13 +76,13 @@ func checkPlugin(path string) error {
 // newXLA starts the backend of a plugin that checkPlugin accepts.
 func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	xla.EnableAutoInstall(false)
-	// go-xla's look at the driver, meant as a warning, overwrites XLA_FLAGS with a folder of its
+	// go-xla's check of the driver, meant as a warning, overwrites XLA_FLAGS with a folder of its
 	// author's.
 	if err := os.Setenv("GOPJRT_CUDA_CHECKS", "0"); err != nil {
 		return nil, err
 	}
 	// Left to itself XLA rounds the factors of Float32 products to 10 bits on a card (TF32). That
-	// is an error of 1e-3 in log densities, which importance weights do not bear. NVIDIA's
+	// is an error of 1e-3 in log densities, too large for importance weights. NVIDIA's
 	// libraries read this variable.
 	if _, set := os.LookupEnv(tf32Variable); !set && kind == CUDA {
 		if err := os.Setenv(tf32Variable, "0"); err != nil {
@@ -104,7 +104,7 @@ func newXLA(kind Kind, plugin string) (backends.Backend, error) {
 	}
 	if backend.NumDevices() == 0 {
 		backend.Finalize()
-		return nil, errors.New("it answers, but knows no device")
+		return nil, errors.New("the plugin loaded but reports no devices")
 	}
 	return backend, nil
 }

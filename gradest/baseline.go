@@ -21,7 +21,8 @@ func LeaveOneOut(loss *graph.Node) *graph.Node {
 	return graph.Div(graph.Sub(graph.ReduceAllSum(kept), kept), graph.MaxScalar(others, 1))
 }
 
-// DefaultDecay is the decay of a [RunningMean] unless told otherwise: a memory of about ten steps.
+// DefaultDecay is the decay of a [RunningMean] by default: a memory of about ten steps. Chosen by
+// hand, not tuned.
 const DefaultDecay = 0.9
 
 // RunningMean is the exponential moving average of past losses as a baseline (appendix D.1). It

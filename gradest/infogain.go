@@ -51,7 +51,7 @@ func powersOfHalf(n int) []float64 {
 	return powers
 }
 
-// maxBlock is how many candidate logits Categorical holds at once.
+// maxBlock is how many candidate logits Categorical holds at once: 8 MiB in float64.
 const maxBlock = 1 << 20
 
 // Categorical returns the fraction of step to take for the distribution with the given logits, from
@@ -138,7 +138,8 @@ func LargestStep(entropy, candidates, epsilon *graph.Node) *graph.Node {
 	return graph.StopGradient(graph.ReduceAllMax(graph.Where(pass, scales, graph.ZerosLike(scales))))
 }
 
-// mostUnseen is the largest factor by which the mean weight of a sample may be off.
+// mostUnseen is the largest factor by which the mean weight of a sample may be off; chosen by hand,
+// not tuned.
 const mostUnseen = 1.05
 
 // ImportanceEntropy estimates the entropy of a distribution q' from models drawn from q (eq. 54 to
@@ -149,8 +150,8 @@ const mostUnseen = 1.05
 // its size, which eq. 56 with weights divided by N does not have; at q' = q both are the same.
 //
 // The result is NaN when the mean weight, whose expectation is 1, is off by more than a factor
-// 1.05: then q' puts mass where the sample cannot see it, and entropy that no estimate from the
-// sample can tell of.
+// 1.05: then q' puts mass outside of the sample, and no estimate from the sample can know the
+// entropy there.
 func ImportanceEntropy(logQ, logQNew *graph.Node) *graph.Node {
 	const where = "gradest.ImportanceEntropy"
 	assertVector(where, "logQ", logQ)

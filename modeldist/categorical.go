@@ -14,7 +14,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// DefaultLimit is the largest number of models a [Categorical] holds unless told otherwise.
+// DefaultLimit is the largest number of models a [Categorical] holds by default: 32 MiB of logits,
+// gradient and optimiser state.
 const DefaultLimit = 1 << 20
 
 // CategoricalConfig configures [NewCategorical]. The zero value starts from the uniform

@@ -45,7 +45,7 @@ func (c Parents) Allowed(codes *graph.Node, site int) *graph.Node {
 	}
 	needed := len(columns)
 	if needed == 0 {
-		columns = []int32{0} // whatever it is, it is enough
+		columns = []int32{0} // any column will do: zero parents are needed
 	} else if c.Any {
 		needed = 1
 	}

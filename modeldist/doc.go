@@ -13,8 +13,8 @@
 //	logQ      log q   log probability of each model, in nats         [B] float
 //	uniforms          independent numbers in [0, 1) to sample from   [B, S] float64
 //
-// Sampling is a deterministic function of the uniforms: where they come from, and so what is
-// reproducible, is the caller's choice. Distributions keep their parameters as variables below the
+// Sampling is a deterministic function of the uniforms: the caller chooses where they come from,
+// and so what is reproducible. Distributions keep their parameters as variables below the
 // scope of the context they are given, so the same context must be used throughout.
 //
 //	q, err := modeldist.NewCategorical(s.Cards(), modeldist.CategoricalConfig{LogPrior: logPrior})

@@ -149,8 +149,8 @@ func (h *hazards) embedded(items *graph.Node) *graph.Node {
 	return graph.Where(graph.BroadcastToShape(graph.InsertAxes(member, -1), rows.Shape()), rows, graph.ZerosLike(rows))
 }
 
-// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is no ascending
-// list.
+// LogProb returns log q of codes [B, k] int32 -> [B] float64, −Inf for a code that is not an
+// ascending list.
 func (l *List) LogProb(ctx *context.Context, codes *graph.Node) *graph.Node {
 	space.AssertCodes("modeldist.List.LogProb", codes, l.slots)
 	g := codes.Graph()

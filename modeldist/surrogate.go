@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/surrogate"
 )
 
-// DefaultBeta is the weight β of the standard deviation in the upper confidence bound unless told
-// otherwise, that of the paper's experiments.
+// DefaultBeta is the default weight β of the standard deviation in the upper confidence bound, that
+// of the paper's experiments.
 const DefaultBeta = 2
 
 // Belief says which belief about the models a [Surrogate] holds.
@@ -25,13 +25,14 @@ const (
 	// AutoBelief is the diagonal one up to 4,096 models, which a few batches see all of, and the
 	// process beyond.
 	AutoBelief Belief = iota
-	// DiagonalBelief takes every model by itself (surrogate.Diagonal).
+	// DiagonalBelief treats every model separately (surrogate.Diagonal).
 	DiagonalBelief
 	// ProcessBelief is a Gaussian process over codes (surrogate.Process).
 	ProcessBelief
 )
 
-// mostDiagonal is the largest number of models that AutoBelief takes one by one.
+// mostDiagonal is the largest number of models that AutoBelief treats separately; chosen by hand,
+// not tuned.
 const mostDiagonal = 1 << 12
 
 // SurrogateConfig configures [NewSurrogate]. The zero value starts from the uniform distribution.
@@ -122,7 +123,7 @@ func (s *Surrogate) String() string {
 // Cards returns the outcome counts of the sites. Callers must not change it.
 func (s *Surrogate) Cards() []int { return s.table.Cards() }
 
-// Belief returns what is believed of the models. Callers must not change it.
+// Belief returns the belief about the models. Callers must not change it.
 func (s *Surrogate) Belief() surrogate.Belief { return s.belief }
 
 // LogProb returns log q of each code: codes [B, S] int32 -> [B] float64, -Inf for excluded models.
@@ -182,7 +183,7 @@ func (s *Surrogate) Learn(ctx *context.Context, codes []int32, rewards []float64
 	return s.write(ctx, surrogate.Utilities(s.belief, s.cfg.Utility, s.cfg.Beta, random, s.scratch))
 }
 
-// due tells whether utilities are read after this batch.
+// due reports whether utilities are read after this batch.
 func (s *Surrogate) due(batch int) bool {
 	if _, ok := s.belief.(*surrogate.Diagonal); ok {
 		return true
@@ -200,7 +201,7 @@ func (s *Surrogate) write(ctx *context.Context, utilities []float64) error {
 	return s.variable(ctx).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
 }
 
-// Settle sets q(m) ∝ p(m) exp μ(m), what is believed without the bonus for exploring. It is the
+// Settle sets q(m) ∝ p(m) exp μ(m), the expected utility without the bonus for exploring. It is the
 // distribution to report; the next Learn goes on as if it had not been called. Before anything was
 // learned it changes nothing.
 func (s *Surrogate) Settle(ctx *context.Context) error {
@@ -224,7 +225,7 @@ func (s *Surrogate) Store(ctx *context.Context) error {
 	return variable.SetValue(tensors.FromFlatDataAndDimensions(state, len(state)))
 }
 
-// Begin forgets what was learned, and takes from ctx what Store wrote there, if anything. Call it
+// Begin discards what was learned, and takes from ctx what Store wrote there, if anything. Call it
 // before the first Learn.
 func (s *Surrogate) Begin(ctx *context.Context) error {
 	s.belief, s.batches = newBelief(s.Cards(), s.cfg), 0

@@ -11,7 +11,7 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Defaults of Config.
+// Defaults of Config, chosen by hand, not tuned.
 const (
 	DefaultChains     = 128
 	DefaultBurnIn     = 1000
@@ -37,8 +37,8 @@ type Config struct {
 	BurnIn int
 	// Iterations is the number of iterations after burn-in; 0 means DefaultIterations.
 	Iterations int
-	// Thin keeps every Thin-th iteration; 0 means DefaultThin. Draws take about (13 D + 4 S) bytes
-	// each.
+	// Thin is the thinning: every Thin-th iteration is kept; 0 means DefaultThin. Draws take about
+	// (13 D + 4 S) bytes each.
 	Thin int
 
 	// Jumps, Swaps, Walks and Joints are the moves of each kind in one iteration. 0 means the
@@ -57,7 +57,7 @@ type Config struct {
 
 	// Temperatures is the number of copies of each chain, of which the first samples the posterior
 	// and the others flatter densities, down to the prior of models (tempering.go): neighbours
-	// exchange their states, so that a chain comes from one mode to another. 0 means 1, no
+	// exchange their states, so that chains move between modes. 0 means 1, no
 	// tempering. Time and memory grow in proportion.
 	Temperatures int
 
@@ -73,8 +73,8 @@ type Config struct {
 	// before Run reports an error; 0 means 0.01. Such proposals are rejected and counted in any
 	// case.
 	MaxNonFinite float64
-	// Enough, when not nil, is asked about the draws so far each time another sixteenth of
-	// Iterations is done, and ends the run with true.
+	// Enough, when not nil, is called with the draws so far each time another sixteenth of
+	// Iterations is done; true ends the run.
 	Enough func(*Result) bool
 	// Progress, when not nil, is called after every iteration from the goroutine of Run.
 	Progress func(Progress)
@@ -131,7 +131,7 @@ func (c Config) Validate() error {
 	if r.Iterations < r.Thin {
 		return fmt.Errorf("rjmcmc: %d iterations with Thin %d keep no draw", r.Iterations, r.Thin)
 	}
-	return r.checkSize(1, 1, false) // Run, which knows the space, asks again
+	return r.checkSize(1, 1, false) // Run checks again with the space
 }
 
 // fits reports a start that is no model of the space, and weights that are not those of its items.
@@ -148,14 +148,14 @@ func (c Config) fits(sp space.Space) error {
 			}
 		}
 		if isList && !lists.Valid(code) {
-			return fmt.Errorf("rjmcmc: Starts[%d] = %v is no ascending list of items below %d", i, code, lists.Items())
+			return fmt.Errorf("rjmcmc: Starts[%d] = %v is not an ascending list of items below %d", i, code, lists.Items())
 		}
 	}
 	if c.Weights == nil {
 		return nil
 	}
 	if !isList {
-		return fmt.Errorf("rjmcmc: Weights are those of items, and the models of a %T are no lists of items", sp)
+		return fmt.Errorf("rjmcmc: Weights are those of items, and the models of a %T are not lists of items", sp)
 	}
 	if len(c.Weights) != lists.Items() {
 		return fmt.Errorf("rjmcmc: %d Weights for %d items", len(c.Weights), lists.Items())

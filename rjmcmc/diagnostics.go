@@ -11,7 +11,7 @@ type Summary struct {
 	Mean, SD float64
 	// MCSE is the Monte Carlo standard error of Mean, SD/√ESS of the mean. For an indicator it is
 	// bounded below: with n effective draws, as if both outcomes had been seen once more; and one
-	// that never changed, which tells nothing of its autocorrelation, gets √(p(1−p)/C) with p =
+	// that never changed, whose autocorrelation is unknown, gets √(p(1−p)/C) with p =
 	// ½/(C+1), as if each of the C chains were one draw. Any other quantity that never changed gets
 	// 0.
 	MCSE float64

@@ -19,7 +19,7 @@
 // A change of model keeps the coordinates R active, switches K off and J on. The values of J are
 // drawn afresh, always, from a normal density g(· | R), and those of K pay g of the value they had.
 // Keeping the old value of an inactive coordinate for its next birth, without that ratio, is not a
-// valid sampler. The kept coordinates give way by a linear map with Jacobian 1 ([Quadratic]),
+// valid sampler. The kept coordinates are shifted by a linear map with Jacobian 1 ([Quadratic]),
 // without which chains do not move between models of collinear predictors.
 //
 // During burn-in everything about the proposals adapts to the whole population of chains: g, the
@@ -30,12 +30,12 @@
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
 // space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
 // learns from the odds of earlier proposals (Config.Weights to begin with), and the ratio accounts
-// for that. The coordinates behind the place of a change shift along. A target that knows the
+// for that. The coordinates behind the place of a change shift along. A target with a
 // quadratic of each model ([QuadraticTarget]) gives births and kept coordinates; other targets on
 // lists get births from the pooled spread of each slot.
 //
 // Above MaxQuadraticDim coordinates kept ones stay put, and a chain can take very long to leave a
-// set of predictors that stand in for others: look at RHat and ESS before anything else.
+// set of predictors that stand in for others: check RHat and ESS before anything else.
 //
 //	here        paper  meaning                                     shape
 //	codes       m      outcomes of the sites                       [S] per draw

@@ -24,7 +24,7 @@ type list interface {
 
 var _ list = (*space.Lists)(nil)
 
-// label tells what coordinate j of a model stands for: the same coefficient has the same label in
+// label says what coordinate j of a model stands for: the same coefficient has the same label in
 // every model. Labels ascend with the coordinates in use. In spaces other than lists a coordinate
 // is its own label.
 func (s *sampler) label(code []int32, j int) int {
@@ -38,9 +38,10 @@ func (s *sampler) label(code []int32, j int) int {
 // Settings of the weights of items.
 const (
 	// uniformShare of new items is proposed uniformly, so that none is out of reach whatever the
-	// weights say.
+	// weights say. This and guessWeight are chosen by hand, not tuned.
 	uniformShare = 0.25
-	// guessWeight is what the weight of an item so far counts when it is renewed, in proposals.
+	// guessWeight is the weight of the previous estimate when the weight of an item is renewed, in
+	// proposals.
 	guessWeight = 1
 )
 
@@ -74,7 +75,7 @@ func newItemWeights(items int, weights []float64) *itemWeights {
 }
 
 // observe takes in a proposal from one list to another whose log posterior odds are logOdds.
-// Exchanges say nothing of one item alone.
+// Exchanges carry no information about one item alone.
 func (w *itemWeights) observe(from, to []int32, logOdds float64) {
 	longer, shorter := to, from
 	if len(from) > len(to) {

@@ -51,8 +51,8 @@ func newFit(dim int) *fit {
 	return f
 }
 
-// implausible is the change of log density above which a step says more about tails than about the
-// bulk.
+// implausible is the change of log density above which a step is about the tails and not about the
+// bulk of the posterior; chosen by hand.
 const implausible = 50
 
 // observe adds a step of coordinate i from theta by delta that changed the log density by change.
@@ -126,8 +126,8 @@ func (f *fit) solve(t *Tuning) *Quadratic {
 }
 
 // solve returns the coefficients of x, nil when there are too few steps. A ridge worth 1/n of a
-// step, n the number of steps that speak about a coefficient, holds those that the steps leave open
-// near 0 and hardly touches the others.
+// step, n the number of steps with information about a coefficient, holds coefficients without such
+// steps near 0 and hardly changes the others.
 func (r *regression) solve() []float64 {
 	const fewest = 10
 	if r.count[0] < fewest {

@@ -42,7 +42,7 @@ type sampler struct {
 	moved           []bool // whether the move in progress exists, per row
 	// whether the state is a starting point with values that no move has changed yet, per row
 	atStart []bool
-	// log probability of choosing the way back over that of the way forth, per row
+	// log probability of choosing the reverse change of model over that of this one, per row
 	logChoice []float64
 	// what the proposal densities add to the log acceptance ratio, per row
 	logRatio []float64
@@ -162,7 +162,7 @@ type rung struct {
 // rung of a row.
 func (s *sampler) rung(row int) *rung { return &s.rungs[row/s.cfg.Chains] }
 
-// chainsPerGoroutine is the least number of rows worth a goroutine.
+// chainsPerGoroutine is the least number of rows worth a goroutine; chosen by hand, not tuned.
 const chainsPerGoroutine = 32
 
 // eachRow calls f for every row, from several goroutines. What f does with a row must touch no

@@ -54,8 +54,8 @@ func (r *Result) unmoved() (draws int) {
 	return draws
 }
 
-// indicatorError is the standard error of the mean of an indicator. One that never changed tells
-// nothing of its autocorrelation, and counts as if each chain were one draw. Otherwise the error is
+// indicatorError is the standard error of the mean of an indicator. Where it never changed,
+// its autocorrelation is unknown, and each chain counts as one draw. Otherwise the error is
 // at least that of as many independent draws as the chains are worth, n, with one more of each
 // outcome, √(p̃(1−p̃)/n), p̃ = (n p + 1)/(n + 2): about 1/n where the event was seen once, a third
 // of the bound by the rule of three. Without it an event that came up too rarely by chance would

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Starting points.
+// Settings of starting points, chosen by hand, not tuned.
 const (
 	startTries = 100
 	// startSites is the number of sites up to which starts range from sparse to dense. In larger

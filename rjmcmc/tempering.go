@@ -19,7 +19,7 @@ import (
 // The β are placed in burn-in so that exchanges are refused equally often everywhere (Syed et al.
 // 2022).
 
-// ladder are the temperatures of a run, and what their exchanges tell.
+// ladder holds the temperatures of a run and counts of their exchanges.
 type ladder struct {
 	chains   int
 	beta     []float64 // [T]
@@ -33,11 +33,13 @@ type ladder struct {
 	roundTrips     int
 }
 
-// replica follows a state on its way through the ladder.
-// the posterior last, and is on the way back from the flattest density
-type replica struct{ left, returning bool }
+// replica follows a state through the ladder for the count of round trips.
+type replica struct {
+	left      bool // it has been at the posterior
+	returning bool // and then at the flattest density, from which it has not come back yet
+}
 
-// Settings of the ladder.
+// Settings of the ladder, chosen by hand, not tuned.
 const (
 	// widening is how much wider g is than what the posterior's chains show of a coordinate.
 	widening = 2
@@ -153,7 +155,7 @@ func (s *sampler) tiltRatio(cold, hot int) float64 {
 	return (s.ladder.of(cold) - s.ladder.of(hot)) * (s.state.tilt[hot] - s.state.tilt[cold])
 }
 
-// follow counts the states that came back.
+// follow counts the states that have come back to the posterior.
 func (l *ladder) follow() {
 	for c := range l.chains {
 		cold, hot := &l.replica[c], &l.replica[(len(l.beta)-1)*l.chains+c]
@@ -165,8 +167,9 @@ func (l *ladder) follow() {
 	}
 }
 
-// renew takes g from what the posterior's chains show, and places the temperatures by the refusals
-// since the last time: each pair is to have its share of their sum. All densities change.
+// renew sets g to the moments of the posterior's chains, widened, and places the temperatures so
+// that each pair of neighbours has the same share of the refusals since the last time. All
+// densities change.
 func (l *ladder) renew(posterior *Tuning) {
 	for j := range l.sd {
 		l.mean[j], l.sd[j] = posterior.BirthMean[j], widening*posterior.BirthSD[j]
@@ -193,7 +196,7 @@ func (l *ladder) renew(posterior *Tuning) {
 	l.restart()
 }
 
-// restart forgets what exchanges told.
+// restart clears the counts of exchanges.
 func (l *ladder) restart() {
 	clear(l.tried)
 	clear(l.refused)

@@ -17,7 +17,7 @@ import (
 // collinear nothing less moves between models.
 
 // marginal is the normal distribution of coordinates X switched on beside kept coordinates R, and
-// how R gives way to them. It depends on R and X alone.
+// how R is shifted by them. It depends on R and X alone.
 type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
 	mean   []float64 // [X]

@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// QuadraticTarget is a Target that knows a quadratic approximation of its log density in every
+// QuadraticTarget is a Target with a quadratic approximation of its log density in every
 // model,
 //
 //	log η(θ | m) ≈ c(m) + b(m)'θ_A − ½ θ_A' Λ(m) θ_A,
@@ -25,8 +25,8 @@ type QuadraticTarget interface {
 // A change of model under a QuadraticTarget goes through standard coordinates. With Λ = L L' over
 // the active coordinates in an order that puts the kept ones R first, u = L'(θ − Λ⁻¹b) is standard
 // normal under the approximation, and the last entries of u are a function of the last coordinates
-// alone. The move keeps u_R, forgets u_K of those that die, draws u_J' of those that are born, and
-// returns by the L' and b of the new model. Its Jacobian is |L|/|L'|. Where Λ_RR and b_R are the
+// alone. The move keeps u_R, drops u_K of those that die, draws u_J' of those that are born, and
+// maps back by the L' and b of the new model. Its Jacobian is |L|/|L'|. Where Λ_RR and b_R are the
 // same in both models this is the map of propagate.
 
 // standard is the approximation of one model over some of its coordinates, in their order.
@@ -87,8 +87,8 @@ func (st standard) fromStandard(x []float64) {
 
 // transport proposes the values of row c under the model and mask that the proposal already has,
 // given the coordinates of the change in w. It returns what it adds to the log acceptance ratio; ok
-// is false, with nothing done, where one of the two models has no approximation: so it is on the
-// way back.
+// is false, with nothing done, where one of the two models has no approximation: and so it is for
+// the reverse move.
 func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 	_, from, _ := s.state.row(c)
 	_, theta, _ := s.proposal.row(c)

@@ -20,7 +20,7 @@ type Tuning struct {
 	Quadratic *Quadratic
 }
 
-// Settings of the adaptation.
+// Settings of the adaptation, but for walkTarget chosen by hand, not tuned.
 const (
 	// optimal acceptance of a one-dimensional random walk (Roberts and Rosenthal 2001)
 	walkTarget = 0.44
@@ -28,7 +28,7 @@ const (
 	// are slow to die.
 	birthInflation = 1.2
 	priorDraws     = 5   // weight, in draws, of the previous value when a variance is renewed
-	momentEvery    = 4   // iterations between looks at the population's moments
+	momentEvery    = 4   // iterations between updates of the population's moments
 	firstWindow    = 24  // iteration of the first renewal; windows double from there
 	lastWindow     = .75 // share of burn-in after which only step sizes adapt
 )
@@ -106,11 +106,11 @@ func (r *rates) adjust(scale []float64, target func(index int) float64) {
 	}
 }
 
-// renews tells whether burn-in iteration t renews what is estimated.
+// renews reports whether burn-in iteration t renews what is estimated.
 func (a *adapter) renews(t int) bool { return t == a.next && t <= a.last }
 
-// endIteration looks at the chains after burn-in iteration t = 1, 2, …. It returns new weights of
-// the items of a list, or nil for no change.
+// endIteration learns from the chains after burn-in iteration t = 1, 2, …. It returns new weights
+// of the items of a list, or nil for no change.
 func (a *adapter) endIteration(t int, mask []bool, theta []float64) (weights []float64) {
 	a.walks.adjust(a.tuning.WalkScale, func(int) float64 { return walkTarget })
 	a.joints.adjust(a.tuning.JointScale, jointTarget)
@@ -149,7 +149,7 @@ func (a *adapter) renew() {
 	t := a.tuning
 	for j, n := range a.count {
 		if n == 0 {
-			continue // never active: nothing learnt
+			continue // never active: nothing learned
 		}
 		mean := a.sum[j] / n
 		variance := max(0, a.square[j]/n-mean*mean)

@@ -23,7 +23,7 @@ type Backend struct {
 	pool      *pool
 	memory    memory
 	finalized atomic.Bool
-	observe   func(*program) // tests look at compiled programs
+	observe   func(*program) // tests inspect compiled programs
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -79,7 +79,7 @@ func (b *Backend) Finalize() {
 	}
 }
 
-// IsFinalized tells whether Finalize was called.
+// IsFinalized reports whether Finalize was called.
 func (b *Backend) IsFinalized() bool { return b.finalized.Load() }
 
 // supportedDTypes lists the element types, all with a fixed size of 1, 2, 4 or 8 bytes.

@@ -203,12 +203,12 @@ func (b *Builder) Sqrt(x backends.Op) (backends.Op, error) { return b.unary(back
 // Tanh is tanh x, element-wise.
 func (b *Builder) Tanh(x backends.Op) (backends.Op, error) { return b.unary(backends.OpTypeTanh, x) }
 
-// IsFinite tells which elements are neither infinite nor NaN.
+// IsFinite reports which elements are neither infinite nor NaN.
 func (b *Builder) IsFinite(x backends.Op) (backends.Op, error) {
 	return b.predicate(backends.OpTypeIsFinite, x)
 }
 
-// IsNaN tells which elements are NaN.
+// IsNaN reports which elements are NaN.
 func (b *Builder) IsNaN(x backends.Op) (backends.Op, error) {
 	return b.predicate(backends.OpTypeIsNaN, x)
 }

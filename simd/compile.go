@@ -74,7 +74,7 @@ func reachable(nodes, outputs []*node) []*node {
 // of it.
 func (g *graph) output(n *node, taken map[*node]bool) *node {
 	if base, v := viewOf(n); base != n && v.dense(base.size()) && base.op != backends.OpTypeParameter && base.op != backends.OpTypeConstant && !taken[base] {
-		// the same elements in the same order: only the shape differs, which the executable knows
+		// the same elements in the same order: only the shape differs, which the executable keeps
 		n = base
 	}
 	if n.op == opView || n.op == backends.OpTypeParameter || n.op == backends.OpTypeConstant || taken[n] {

@@ -16,10 +16,11 @@
 // normalisation, 16-bit floats and collectives are missing: they return an error that names the
 // operation or the type when the graph is built.
 //
-// Every CPU that Go knows runs it. On amd64, assembly for AVX2 with FMA or for AVX-512 is chosen at
-// start-up; the environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice. The last
-// bits of results depend on the instruction set. They do not depend on the number of threads, nor
-// on what else runs: two executions of a graph on the same instruction set agree bit for bit.
+// It runs on every CPU that Go supports. On amd64, assembly for AVX2 with FMA or for AVX-512 is
+// chosen at start-up; the environment variable VTI_SIMD=portable, avx2 or avx512 lowers the choice.
+// The last bits of results depend on the instruction set. They do not depend on the number of
+// threads, nor on what else runs: two executions of a graph on the same instruction set agree bit
+// for bit.
 //
 // Execute may be called from many goroutines at once. Buffers are ordinary Go memory, shared with
 // the caller at no cost; donated buffers are overwritten by outputs where that is possible. An

@@ -5,10 +5,10 @@ import (
 )
 
 // maxFolded bounds the elements of a constant that the compiler computes, and so its time and
-// memory.
+// memory; chosen by hand.
 const maxFolded = 1 << 20
 
-// foldable tells whether a node depends on constants only and is small enough to be computed now.
+// foldable reports whether a node depends on constants only and is small enough to be computed now.
 func foldable(n *node) bool {
 	if len(n.inputs) == 0 || n.op == opView || n.size() > maxFolded {
 		return false

@@ -23,12 +23,12 @@ type unit struct {
 }
 
 // maxGroup bounds the operations of a group: beyond, its intermediate tiles would no longer share
-// the L1 cache.
+// the L1 cache. Chosen by hand from the size of that cache.
 const maxGroup = 160
 
 // maxGap bounds the difference of levels of groups that are joined, unless one feeds nothing but
 // the other. A group that spans many levels would delay what others need of it, and searches for
-// paths between groups would take long.
+// paths between groups would take long. Chosen by hand, not tuned.
 const maxGap = 16
 
 // fuser distributes the nodes of a graph over units. A node joins the groups of its operands
@@ -150,8 +150,8 @@ func (f *fuser) merge(a, b *unit) *unit {
 	return a
 }
 
-// compatible tells whether reductions of two groups agree on the length of rows. Rows too long for
-// a tile allow only one kind of reduction; see tile.go.
+// compatible reports whether reductions of two groups agree on the length of rows. Rows too long
+// for a tile allow only one kind of reduction; see tile.go.
 func compatible(a, b *unit) bool {
 	if a.size != b.size || a.cols != 0 && b.cols != 0 && a.cols != b.cols {
 		return false
@@ -166,7 +166,7 @@ func compatible(a, b *unit) bool {
 	return kinds != 1<<alongRows|1<<downColumns || max(a.cols, b.cols) <= maxTile
 }
 
-// adjacent tells whether what one group reads of the other are results in the same order. A
+// adjacent reports whether what one group reads of the other are results in the same order. A
 // broadcast or a reduction needs all of a group before the other can start.
 func (f *fuser) adjacent(a, b *unit) bool {
 	for _, pair := range [2][2]*unit{{a, b}, {b, a}} {
@@ -183,7 +183,7 @@ func (f *fuser) adjacent(a, b *unit) bool {
 	return true
 }
 
-// feedsOnly tells whether nothing but b needs a, and a, being of a lower level, does not need b:
+// feedsOnly reports whether nothing but b needs a, and a, being of a lower level, does not need b:
 // then they can be joined however far apart they are.
 func (f *fuser) feedsOnly(a, b *unit) bool {
 	if a.level >= b.level {
@@ -197,7 +197,7 @@ func (f *fuser) feedsOnly(a, b *unit) bool {
 	return true
 }
 
-// connected tells whether a needs b through something outside both.
+// connected reports whether a needs b through something outside both.
 func (f *fuser) connected(a, b *unit) bool {
 	f.search++
 	for _, u := range a.after {
@@ -208,7 +208,7 @@ func (f *fuser) connected(a, b *unit) bool {
 	return false
 }
 
-// reaches tells whether u needs the results of target.
+// reaches reports whether u needs the results of target.
 func (f *fuser) reaches(u, target *unit) bool {
 	if u == target {
 		return true

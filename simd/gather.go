@@ -115,7 +115,7 @@ func (x *indexed) position(indices unsafe.Pointer, i int, clamp bool) (p int, ok
 	return p, true
 }
 
-// isSimple tells whether neither windows nor the two views of the batch need to be walked.
+// isSimple reports whether neither windows nor the two views of the batch need to be walked.
 func (x *indexed) isSimple() bool {
 	inOrder := func(v view, stride int) bool {
 		return len(v.dims) == 0 || len(v.dims) == 1 && v.strides[0] == stride
@@ -147,7 +147,8 @@ func (l *lowering) lowerGather(n *node) {
 	l.emit(scheduled{step: s, reads: []*value{array, indices}, writes: []*value{out}})
 }
 
-// gatherWork is the number of elements, and index vectors counted as several, that a task copies.
+// gatherWork is the number of elements that a task copies, index vectors counted as several;
+// chosen by hand as copyWork is.
 const gatherWork = 1 << 14
 
 func (s *gatherStep) run(f *frame) { f.parallel(s, 0, (s.count+s.span-1)/s.span) }
@@ -178,7 +179,7 @@ func (s *gatherStep) task(f *frame, _, task, _ int) {
 	}
 }
 
-// run1 tells whether windows are single elements chosen by one index.
+// run1 reports whether windows are single elements chosen by one index.
 func (x *indexed) run1() bool { return x.run == 1 && x.depth == 1 }
 
 func gatherElements[T uint32 | uint64](out, array, indices unsafe.Pointer, first, end, stride, limit int) {

@@ -23,9 +23,9 @@ func (l *lowering) constantMask(n *node, permutation []int) []bool {
 	return nil
 }
 
-// zeroPattern tells which elements of factor, a constant of zeros and ones, are not 0, seen through
-// v. It returns nil for anything else, and when there are no zeros. Equal calls return the same
-// slice.
+// zeroPattern reports which elements of factor, a constant of zeros and ones, are not 0, seen
+// through v. It returns nil for anything else, and when there are no zeros. Equal calls return the
+// same slice.
 func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	constant, seen := viewOf(factor)
 	if constant.op != backends.OpTypeConstant || !constant.dtype.IsFloat() {
@@ -50,7 +50,7 @@ func (l *lowering) zeroPattern(factor *node, v view) []bool {
 	return mask
 }
 
-// maskOf tells which numbers are 1, if all others are 0 and there are some.
+// maskOf reports which numbers are 1, if all others are 0 and there are some.
 func maskOf[T float](x []T) []bool {
 	mask, zeros := make([]bool, len(x)), 0
 	for i, y := range x {

@@ -44,7 +44,7 @@ func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
 // spinTime is how long an idle helper, or a caller waiting for the last tasks, watches before it
 // sleeps: longer than the usual gap between two parallel passes of a graph, short against a
-// scheduler's time slice.
+// scheduler's time slice. Chosen by hand, not tuned.
 const spinTime = 50 * time.Microsecond
 
 func newPool(threads int) *pool {
@@ -142,7 +142,7 @@ func (j *job) leave() {
 	}
 }
 
-// spinChecks is the number of looks at a counter between two looks at the clock.
+// spinChecks is the number of reads of a counter between two readings of the clock; chosen by hand.
 const spinChecks = 64
 
 // help is the life of a helper.
@@ -157,7 +157,7 @@ func (p *pool) help(worker int) {
 	}
 }
 
-// watch looks for a job to join, for a short time.
+// watch waits for a job to join, for a short time.
 func (p *pool) watch() *job {
 	for start := time.Now(); ; {
 		for range spinChecks {
@@ -174,7 +174,7 @@ func (p *pool) watch() *job {
 	}
 }
 
-// join enters the oldest job that has room. It may fail when others look at the jobs at the same
+// join enters the oldest job that has room. It may fail when others search the jobs at the same
 // time.
 func (p *pool) join() *job {
 	if !p.mu.TryLock() {

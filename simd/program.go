@@ -53,7 +53,7 @@ const (
 type scheduled struct {
 	step
 	reads, writes []*value
-	reuse         []reuse // ways to write a result over an operand
+	reuse         []reuse // results that may be written over an operand
 }
 
 // reuse says that a step may write result in the memory of operand if nobody needs operand any
@@ -143,7 +143,7 @@ func (p *program) acquire() *frame {
 	return p.newFrame()
 }
 
-// release forgets the memory that belongs to inputs and outputs and makes the frame available.
+// release drops the memory that belongs to inputs and outputs and makes the frame available.
 func (p *program) release(f *frame) {
 	for _, v := range p.parameters {
 		if v != nil {

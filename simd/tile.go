@@ -37,7 +37,7 @@ const (
 	longColumns
 )
 
-// maxTile is the largest tile, in elements.
+// maxTile is the largest tile, in elements: 16 KiB of float64, half of an L1 cache. Chosen by hand.
 const maxTile = 2048
 
 // slot says where an operand of a tile is: at offset + start·scale bytes in the memory of a value,

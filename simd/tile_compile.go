@@ -209,7 +209,7 @@ func (c *tileCompiler) free(i int, n *node, chosen func(elem int) bool) {
 	}
 }
 
-// otherIsScalar tells whether the first operand of a binary operation was already taken as a
+// otherIsScalar reports whether the first operand of a binary operation was already taken as a
 // scalar: only one can be.
 func (c *tileCompiler) otherIsScalar(n *node, j int) bool {
 	if j == 0 || c.inGroup(n.inputs[0]) != nil {

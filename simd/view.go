@@ -36,13 +36,13 @@ func product(dims []int) int {
 
 func (v view) size() int { return product(v.dims) }
 
-// dense tells whether the view is all of a dense array of n elements in row-major order.
+// dense reports whether the view is all of a dense array of n elements in row-major order.
 func (v view) dense(n int) bool {
 	c := v.collapse()
 	return c.size() == n && c.offset == 0 && (n <= 1 || len(c.dims) == 1 && c.strides[0] == 1)
 }
 
-// uniform tells whether every element is the same memory location.
+// uniform reports whether every element is the same memory location.
 func (v view) uniform() bool {
 	for axis, d := range v.dims {
 		if d > 1 && v.strides[axis] != 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Featurer is a Space that describes its models to networks in a way of its own.
+// Featurer is a Space that has its own features of a model as input of networks.
 type Featurer interface {
 	Space
 	// FeatureDim returns C, the number of features.

@@ -102,7 +102,7 @@ func (l *Lists) Mask(codes *graph.Node) *graph.Node {
 			slots[j], places[j] = int32((j-l.fixed)/l.width), int32((j-l.fixed)%l.width)
 		}
 	}
-	// [B, k], gathered flat: the library takes no more axes of indices than the table has, and one.
+	// [B, k], gathered flat: GoMLX takes at most one axis of indices more than the table has.
 	used := graph.Reshape(graph.Gather(graph.Const(g, l.widths), graph.Reshape(codes, -1, 1)), codes.Shape().Dimensions...)
 	return graph.LessThan(graph.Const(g, [][]int32{places}), TakeColumns(used, slots))
 }
@@ -117,7 +117,7 @@ func (l *Lists) MaskRow(code []int32, dst []bool) []bool {
 	return dst
 }
 
-// Valid tells whether code names a model: its members ascend, and nothing follows the first "no
+// Valid reports whether code names a model: its members ascend, and nothing follows the first "no
 // more".
 func (l *Lists) Valid(code []int32) bool {
 	mustCode("space.Lists.Valid", l.cards, code)

@@ -194,7 +194,7 @@ func TestListsMoveIsReversible(t *testing.T) {
 	require.Len(t, reached, 26, "every model")
 }
 
-// leadsBack tries moves from code until one leads to the model before, and tells whether the
+// leadsBack tries moves from code until one leads to the model before, and reports whether the
 // coordinates are those before too. The rarest way back, an exchange, has probability 0.1/8.4/9 =
 // 0.0013, so that all of 20,000 tries fail once in 10^11.
 func leadsBack(l *space.Lists, random *rand.Rand, code []int32, z []float64, before []int32, beforeZ []float64) bool {

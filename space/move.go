@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Mover is a Space that knows small reversible changes of its models.
+// Mover is a Space with small reversible changes of its models.
 type Mover interface {
 	Space
 	// Move proposes another model in place of code (length S), and moves the reference draw z
 	// (length D) along: members that stay keep their coordinates of z, so that the map of z is a
-	// permutation. Coordinates that a model does not use hold draws too. It returns log of the
-	// probability of proposing the way back over that of the way forth; −Inf, with code and z
+	// permutation. Coordinates that a model does not use hold draws too. It returns the log of the
+	// probability of proposing the reverse change over that of this one; −Inf, with code and z
 	// unchanged, when the kind of move it picked is impossible here.
 	Move(random *rand.Rand, code []int32, z []float64) (logRatio float64)
 }
@@ -40,8 +40,8 @@ func Move(s Space, random *rand.Rand, code []int32, z []float64) (logRatio float
 	return 0
 }
 
-// exchange switches off a site that is on and on one that is off, both chosen uniformly. The way
-// back has the same probability.
+// exchange switches off a site that is on and on one that is off, both chosen uniformly. The
+// reverse has the same probability.
 func exchange(random *rand.Rand, code []int32) (logRatio float64) {
 	var on, off []int
 	for site, outcome := range code {

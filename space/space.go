@@ -18,7 +18,7 @@ type Space interface {
 	Mask(codes *graph.Node) *graph.Node
 }
 
-// RowMasker is a [Space] that can also tell the coordinates of one model without a graph.
+// RowMasker is a [Space] that can also return the coordinates of one model without a graph.
 type RowMasker interface {
 	Space
 	// MaskRow writes the coordinates that code (length S) uses into dst (length D) and returns it;

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Diagonal believes that expected rewards are independent normal variables, one for each model: a
-// Kalman filter per model, with the flow's movement as process noise. A batch costs O(M + B log B).
-// The first batch, whose models are drawn from p(m), gives the mean and the variance that unseen
-// models have.
+// Diagonal is the belief that expected rewards are independent normal variables, one for each
+// model: a Kalman filter per model, with the flow's movement as process noise. A batch costs O(M +
+// B log B). The first batch, whose models are drawn from p(m), gives the mean and the variance that
+// unseen models have.
 type Diagonal struct {
 	mean, variance []float64
 	noise          noise
@@ -85,7 +85,7 @@ func (d *Diagonal) State() []float64 {
 func (d *Diagonal) SetState(state []float64) error {
 	count := len(d.mean)
 	if len(state) != 2*count+4 {
-		return fmt.Errorf("surrogate: a diagonal belief about %d models has a state of %d numbers, found %d", count, 2*count+4, len(state))
+		return fmt.Errorf("surrogate: a diagonal belief about %d models has a state of %d numbers, got %d", count, 2*count+4, len(state))
 	}
 	copy(d.mean, state)
 	copy(d.variance, state[count:])

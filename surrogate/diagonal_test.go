@@ -99,7 +99,7 @@ func TestUtilityNames(t *testing.T) {
 		require.Equal(t, u, parsed)
 	}
 	_, err := ParseUtility("greedy")
-	require.ErrorContains(t, err, "expected ucb, thompson or mean")
+	require.ErrorContains(t, err, "want ucb, thompson or mean")
 }
 
 // A million batches leave beliefs of the size they had: the heap does not grow by more than a tenth

@@ -2,10 +2,11 @@
 // h] = −ℓ(m) (eq. 11), learned from the rewards of single draws while the flow, and so f itself,
 // keeps moving (paper section 3.1, appendix B).
 //
-// [Diagonal] believes in every model by itself, for spaces whose models are all drawn many times.
-// [Process] is a Gaussian process over codes, in which models share strength, for spaces where most
-// models are never drawn. Both learn their observation noise from their errors, and forget as fast
-// as the flow moves. [Utilities] turns a belief into what the next models are chosen by.
+// [Diagonal] holds a belief about each model by itself, for spaces whose models are all drawn many
+// times. [Process] is a Gaussian process over codes, in which models share strength, for spaces
+// where most models are never drawn. Both learn their observation noise from their errors, and
+// discount old rewards as fast as the flow moves. [Utilities] turns a belief into what the next
+// models are chosen by.
 //
 // Notation:
 //

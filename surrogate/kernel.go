@@ -40,8 +40,8 @@ func (k kernel) matrix(a, b [][]int32) *mat.Dense {
 	return out
 }
 
-// jitter is added to the diagonal of covariances between inducing codes, in units of s²: what
-// float64 needs to factor them.
+// jitter is added to the diagonal of covariances between inducing codes, in units of s²:
+// the square root of the precision of float64, with which they can be factored.
 const jitter = 1e-8
 
 // factor returns the lower Cholesky factor of the covariance of distinct codes.

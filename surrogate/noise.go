@@ -3,8 +3,8 @@ package surrogate
 import "math"
 
 const (
-	// leastNoise keeps observations of a target that the flow fits exactly from becoming certain,
-	// in nats².
+	// leastNoise is a lower bound, in nats², for targets that the flow fits exactly. This and the
+	// other numbers here are chosen by hand, not tuned.
 	leastNoise = 1e-6
 	// noiseMemory is the share of earlier batches in the estimate of the noise: a memory of about
 	// fifty.
@@ -39,10 +39,10 @@ func (n *noise) learn(groups []group, predict func(i int) (mean, variance float6
 	n.value = math.Max(n.moment/n.weight, leastNoise)
 }
 
-// guessed is how many draws the first guess of the noise counts for.
+// guessed is the weight of the first guess of the noise, in draws; chosen by hand, not tuned.
 const guessed = 4
 
-// start takes in a first batch, in which no prediction means anything: a guess, and draws of the
+// start takes in the first batch, which has no predictions: a guess, and the spread of draws of the
 // same model if there are any.
 func (n *noise) start(groups []group, spread float64) {
 	n.moment, n.weight = guessed*math.Min(1, spread), guessed

@@ -17,11 +17,11 @@ type lookup struct {
 	tail    *mat.Dense // [T, M_u]: covariances over the last sites by their index, s² included
 	weights []float64  // L⁻ᵀ E[w]
 	// R with R Rᵀ = L⁻ᵀ((1 + W) I − Cov[w])L⁻¹: σ² = (1 + W)s² − |Rᵀ k(c)|²; nil until a standard
-	// deviation is asked for
+	// deviation is needed
 	unknown *mat.Dense
 }
 
-// mostTail bounds the table of the last sites.
+// mostTail bounds the table of the last sites; chosen by hand, not tuned.
 const mostTail = 1 << 10
 
 // lookup returns the tables of the belief as it is, with those for standard deviations if wanted.
@@ -149,8 +149,8 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// Draw draws the rewards of the inducing codes jointly, and of every other code what they leave
-// open independently.
+// Draw draws the rewards of the inducing codes jointly, and those of all other codes given these,
+// independently of each other.
 func (p *Process) Draw(random *rand.Rand, dst []float64) {
 	// a stream for each chunk, whichever thread works on it
 	seeds := make([]uint64, (len(dst)+chunk-1)/chunk)
@@ -218,7 +218,7 @@ func (p *Process) stateSize() int {
 // SetState takes back what State returned.
 func (p *Process) SetState(state []float64) error {
 	if len(state) != p.stateSize() || !(state[7] >= 0 && int(state[7]) <= p.capacity) {
-		return fmt.Errorf("surrogate: a process over %d sites with up to %d inducing codes has a state of %d numbers, found %d", len(p.cards), p.capacity, p.stateSize(), len(state))
+		return fmt.Errorf("surrogate: a process over %d sites with up to %d inducing codes has a state of %d numbers, got %d", len(p.cards), p.capacity, p.stateSize(), len(state))
 	}
 	p.batches, p.constant, p.walk = state[0], state[1], state[2]
 	p.noise = noise{state[4], state[5], state[6]}
@@ -232,7 +232,7 @@ func (p *Process) SetState(state []float64) error {
 	for i := range count {
 		model := int(rest[4*i])
 		if model < 0 || model >= p.count {
-			return fmt.Errorf("surrogate: inducing code %d of a space of %d", model, p.count)
+			return fmt.Errorf("surrogate: got inducing code %d, want one of 0 to %d", model, p.count)
 		}
 		p.seen = append(p.seen, summary{model, rest[4*i+1], rest[4*i+2]})
 		p.codes = append(p.codes, p.decode(model))

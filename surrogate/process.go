@@ -11,13 +11,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultInducing is the largest number of inducing codes of a [Process] unless told otherwise.
+// DefaultInducing is the largest number of inducing codes of a [Process] by default; chosen by
+// hand, not tuned.
 const DefaultInducing = 256
 
-// relearnEvery is the largest number of batches between two choices of inducing codes and kernel.
+// relearnEvery is the largest number of batches between two choices of inducing codes and kernel;
+// chosen by hand, not tuned.
 const relearnEvery = 128
 
-// block is how many observations enter the posterior at once.
+// block is how many observations enter the posterior at once; chosen by hand, not tuned.
 const block = 64
 
 // Process is a Gaussian process over codes, f ~ GP(μ_0, (1 + W) k), with a product kernel over
@@ -120,7 +122,7 @@ func (p *Process) Observe(models []int, rewards []float64, movement float64) {
 	p.cached = nil
 }
 
-// fade takes in that expected rewards have moved.
+// fade adds the variance of a movement of the expected rewards.
 func (p *Process) fade(movement float64) {
 	if p.cov == nil {
 		return
@@ -212,8 +214,8 @@ func (p *Process) restart() {
 	}
 }
 
-// choose keeps at most so many of the candidates, ordered by model: half of them the best, on which
-// q(m) will rest, the other half spread over the rest, by rank.
+// choose keeps at most so many of the candidates, ordered by model: half of them the best, which
+// get most of q(m), the other half spread over the others, by rank.
 func choose(candidates []summary, most int) (chosen, left []summary) {
 	if len(candidates) > most {
 		slices.SortFunc(candidates, func(a, b summary) int {

@@ -7,11 +7,12 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// fitIterations bounds the search for a kernel; it starts where the last one ended.
+// fitIterations bounds the search for a kernel, which starts where the last one ended; chosen by
+// hand, not tuned.
 const fitIterations = 15
 
-// Weak normal priors on log r_s and log s², which keep a kernel where there is little to learn it
-// from.
+// Weak normal priors on log r_s and log s², for batches with little information about the kernel;
+// chosen by hand, not tuned.
 const (
 	relevanceCentre, relevanceSpread = -2.0, 1.5 // of log r_s: a site keeps 0.87 of the covariance
 	// of log s², about ten times the variance of the observations
@@ -84,7 +85,7 @@ func (f *marginal) at(x []float64) {
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(noisy) {
-		f.value = math.Inf(1) // no kernel to go to
+		f.value = math.Inf(1) // no kernel there
 		return
 	}
 	inverse := mat.NewSymDense(count, nil)

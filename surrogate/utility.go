@@ -36,7 +36,7 @@ func ParseUtility(s string) (Utility, error) {
 			return Utility(u), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown utility %q; expected ucb, thompson or mean", s)
+	return 0, fmt.Errorf("unknown utility %q: want ucb, thompson or mean", s)
 }
 
 // MarshalText writes the name.
@@ -48,7 +48,7 @@ func (u *Utility) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// chunk is how many models one thread predicts at a time.
+// chunk is how many models one thread predicts at a time; chosen by hand, not tuned.
 const chunk = 1 << 10
 
 // Utilities writes u(m) of every model into dst, in the order of their index, and returns it; a nil
@@ -66,7 +66,7 @@ func Utilities(b Belief, u Utility, beta float64, random *rand.Rand, dst []float
 		return dst
 	}
 	inChunks(len(dst), func(first, end int) {
-		var sd []float64 // nil: not asked for
+		var sd []float64 // nil: not needed
 		if u == UCB {
 			sd = make([]float64, end-first)
 		}

@@ -102,7 +102,7 @@ func Write(path string, format Format, d *Draws) error {
 	return w.Close()
 }
 
-// Read reads a file of either format, told apart by its first bytes.
+// Read reads a file of either format, which its first bytes distinguish.
 func Read(path string) (*Draws, error) {
 	file, err := os.Open(path)
 	if err != nil {

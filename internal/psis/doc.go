@@ -18,7 +18,7 @@
 //
 //	r := psis.Smooth(logWeights)
 //	if r.NonFinite > 0 || r.K > psis.Reliable {
-//		// do not trust
+//		// not reliable
 //	}
 //	logZ, se := r.LogMean, r.LogMeanSE
 package psis

@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// Reliable is the largest k̂ at which an estimate still deserves trust (Vehtari et al. 2024,
+// Reliable is the largest k̂ at which an estimate is reliable (Vehtari et al. 2024,
 // section 3.2.4).
 const Reliable = 0.7
 

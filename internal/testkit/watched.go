@@ -7,13 +7,13 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/shapes"
 )
 
-// Watched is a backend that stands in front of another, counts what passes, and can be told to
+// Watched is a backend that wraps another, counts what passes, and can be made to
 // fail. It keeps its buffers to itself, as a card does, even where the backend behind shares memory
 // with the host. Not for use by several goroutines.
 type Watched struct {
 	backends.Backend
-	// BeforeLaunch, if not nil, hears the name of every computation before it runs; its error is
-	// that of the launch.
+	// BeforeLaunch, if not nil, is called with the name of every computation before it runs; its
+	// error is that of the launch.
 	BeforeLaunch func(name string) error
 	// Launches counts executions, ToHost and ToDevice transfers, and BytesToHost the bytes of the
 	// former.
@@ -94,8 +94,8 @@ func (e *watchedExecutable) Execute(inputs []backends.Buffer, donate []bool, dev
 	return e.Executable.Execute(inputs, donate, device)
 }
 
-// IsTraining tells whether a name of Compiled or BeforeLaunch is that of training steps of package
-// vti.
+// IsTraining reports whether a name of Compiled or BeforeLaunch is that of training steps of
+// package vti.
 func IsTraining(name string) bool {
 	return strings.Contains(name, "stepGraph") || strings.Contains(name, "(*trainer).compile")
 }
