@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum"},
 	"internal/draws":      {"internal/atomicfile"},
-	"internal/rundir":     {"internal/atomicfile", "table"},
+	"internal/rundir":     {"internal/atomicfile"},
 	"internal/verdict":    {"internal/psis"},
 }
 

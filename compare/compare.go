@@ -60,15 +60,6 @@ type Interval struct {
 	High report.Number `json:"high"`
 }
 
-// SameTable fails if two runs analyse different tables.
-func SameTable(dirA string, a *rundir.Header, dirB string, b *rundir.Header) error {
-	if a.Fingerprint == b.Fingerprint {
-		return nil
-	}
-	return fmt.Errorf("%s and %s analyse different tables: %s (SHA-256 %.12s…) and %s (SHA-256 %.12s…)",
-		dirA, dirB, a.Data, a.Fingerprint, b.Data, b.Fingerprint)
-}
-
 // Differences lists the settings that differ between two structs of one type, by the names that
 // JSON gives them.
 func Differences(a, b any) ([]string, error) {
@@ -118,6 +109,17 @@ const (
 // ErrHoldsComparison says that a directory is taken: results are never overwritten.
 var ErrHoldsComparison = errors.New("already holds a comparison")
 
+// Refuse fails for a directory that already holds a comparison.
+func Refuse(dir string) error {
+	if rundir.Exists(filepath.Join(dir, File)) {
+		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, File)
+	}
+	return nil
+}
+
+// Files are the names of the files of a comparison, beside File and the tables of the application.
+func Files() []string { return []string{ModelsFile, figureName + ".svg", figureName + ".png"} }
+
 // Table is a CSV file.
 type Table struct {
 	Name string
@@ -128,9 +130,8 @@ type Table struct {
 // the tables and one of the models as CSV, and the probabilities of the models against each other
 // as SVG and PNG. A directory that already holds a comparison is refused.
 func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
-	path := filepath.Join(dir, File)
-	if rundir.Exists(path) {
-		return fmt.Errorf("%s %w (%s): choose another directory", dir, ErrHoldsComparison, File)
+	if err := Refuse(dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (c *Comparison) Write(dir string, whole any, tables ...Table) error {
 			return err
 		}
 	}
-	return rundir.WriteJSON(path, whole)
+	return rundir.WriteJSON(filepath.Join(dir, File), whole)
 }
 
 // Pairs is a table of pairs; first is the name of its first column.

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/compare"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // StoredRun is a finished run as its directory holds it.
@@ -39,7 +40,7 @@ type Comparison struct {
 // Compare sets two finished runs on the same table side by side. Runs on different tables, rows or
 // nodes are refused.
 func Compare(a, b *StoredRun) (*Comparison, error) {
-	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
 	}
 	x, y := a.Result.Data, b.Result.Data

@@ -20,6 +20,14 @@ const (
 	GraphFile  = "graph.dot"
 )
 
+// Files are the names of the files that a run writes beside those of every run.
+func Files() []string {
+	return []string{
+		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", "checks.csv",
+		GraphFile, "graph.svg", "graph.png", DrawsFile, AnchorsFile,
+	}
+}
+
 // write puts an answer into a run directory, if there is one: as JSON, tables, and pictures of the graph.
 func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {

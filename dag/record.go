@@ -7,7 +7,6 @@ import (
 	"github.com/transdim/vti/cosmic"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/run"
 )
 
@@ -36,7 +35,6 @@ type Record struct {
 	Thin             int           `json:"thin,omitempty"`
 	Temperatures     int           `json:"temperatures,omitempty"`
 	Seed             uint64        `json:"seed"`
-	Seconds          *Seconds      `json:"seconds,omitempty"`
 }
 
 // Write stores the record in a run directory.
@@ -62,12 +60,17 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	if err != nil || r.Truth == "" {
 		return problem, nil, err
 	}
-	adjacency, err := rundir.ReadTable(r.Truth, &r.TruthFingerprint)
+	adjacency, err := run.ReadTable(r.Truth, &r.TruthFingerprint)
 	if err != nil {
 		return nil, nil, err
 	}
 	truth, err := dgraph.ReadAdjacency(adjacency, data.Names)
 	return problem, truth, err
+}
+
+// Trains reports whether the run trains a flow, so that it can be resumed.
+func (r *Record) Trains() bool {
+	return r.Structure == Made || r.Structure == Exact && r.Evidence == Flow
 }
 
 // FitConfig is the training that the record asks for.

@@ -56,6 +56,9 @@ func startCodes(s dgraph.Structure, random *rand.Rand, count int) (codes [][]int
 // RunReversibleJump samples orders, edges and parameters of linear mechanisms together by
 // reversible-jump MCMC, without any use of the structure that the other methods rest on: a check of
 // them, for few nodes.
+//
+// When ctx is cancelled the state of the chains is stored in dir too; RunReversibleJump with
+// cfg.Resume set continues from it.
 func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, truth *dgraph.Graph, dir string) (*Result, error) {
 	clock := run.NewClock()
 	if err := problem.CheckReversibleJump(); err != nil {
@@ -67,6 +70,10 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	}
 	if len(cfg.Starts) == 0 {
 		cfg.Starts = startCodes(problem.Structure, stream.Rand(cfg.Seed, "starts"), max(cfg.Chains, rjmcmc.DefaultChains))
+	}
+	cfg, err := run.StartChains(dir, cfg)
+	if err != nil {
+		return nil, err
 	}
 	chains, err := rjmcmc.Run(ctx, device.Backend(), target, cfg)
 	if err != nil {

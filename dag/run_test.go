@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // A run of networks that is cancelled in training and resumed ends as one left in peace, to the
@@ -66,7 +67,7 @@ func TestRunResumes(t *testing.T) {
 	// The record brings back problem and truth, and notices a table that has changed.
 	path := filepath.Join(t.TempDir(), "data.csv")
 	require.NoError(t, os.WriteFile(path, []byte(csvOf([]string{"a", "b"}, [][]float64{{1, 2}, {2, 1}, {4, 4}})), 0o644))
-	record := &Record{Header: rundir.Header{Command: "dag", Data: path}, Model: ModelOptions{PriorSD: 2}, Constraints: Constraints{Forbid: []string{"a->b"}}}
+	record := &Record{Header: run.Header{Command: "dag", Data: path}, Model: ModelOptions{PriorSD: 2}, Constraints: Constraints{Forbid: []string{"a->b"}}}
 	first, _, err := record.Problem()
 	require.NoError(t, err)
 	require.NoError(t, record.Write(filepath.Dir(path)))

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/run"
 )
 
 // StoredRun is a finished run as its directory holds it.
@@ -53,7 +53,7 @@ func (r *StoredRun) readDraws() (*draws.Draws, error) {
 // comparable says why two runs cannot be compared: they answer different questions about the models
 // of different tables.
 func comparable(a, b *StoredRun) error {
-	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return err
 	}
 	if a.Record.Design.Target != b.Record.Design.Target {

@@ -12,6 +12,11 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
+// Files are the names of the files that a run writes beside those of every run.
+func Files() []string {
+	return []string{"inclusion.csv", "models.csv", "coefficients.csv", DrawsParquet, DrawsCSV}
+}
+
 // writeTables writes result.json and the tables of a result to a run directory, if there is one.
 func (r *Result) writeTables(dir string) error {
 	if dir == "" {

@@ -30,9 +30,8 @@ type Record struct {
 	Thin         int `json:"thin,omitempty"`
 	Temperatures int `json:"temperatures,omitempty"`
 	// models in which the chains start, in turn; see Problem.Start
-	Start   []string `json:"start,omitempty"`
-	Seed    uint64   `json:"seed"`
-	Seconds *Seconds `json:"seconds,omitempty"`
+	Start []string `json:"start,omitempty"`
+	Seed  uint64   `json:"seed"`
 }
 
 // Write stores the record in a run directory.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/cosmic"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 	"github.com/transdim/vti/table"
 )
 
@@ -45,7 +45,7 @@ func TestRecordRebuildsItsProblem(t *testing.T) {
 	data, err := table.ReadFile(path)
 	require.NoError(t, err)
 	record := &Record{
-		Header: rundir.Header{Command: "varsel", Data: path, Fingerprint: data.Fingerprint}, Design: DesignOptions{Target: "y", Exclude: []string{"x2"}},
+		Header: run.Header{Command: "varsel", Data: path, Fingerprint: data.Fingerprint}, Design: DesignOptions{Target: "y", Exclude: []string{"x2"}},
 		Model: ModelOptions{Sigma: 2.5}, Flow: cosmic.Config{Kind: cosmic.Spline}.WithDefaults(), Steps: 7, Batch: 9, Seed: 11,
 	}
 	require.NoError(t, record.Write(dir))

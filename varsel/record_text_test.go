@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/run"
 )
 
 func TestRecordKeepsEveryChoice(t *testing.T) {
 	dir := t.TempDir()
 	record := &Record{
-		Header: rundir.Header{Command: "varsel", Data: "data.csv", Fingerprint: "00"},
+		Header: run.Header{Command: "varsel", Data: "data.csv", Fingerprint: "00"},
 		Design: DesignOptions{
 			Target: "y", Likelihood: likelihood.PoissonKind, Always: []string{"a"}, Exclude: []string{"b"}, Factors: []string{"c"}, Offset: "o",
 			Groups: []PredictorGroup{{"g", []string{"d", "e"}}}, NoStandardize: true, NoIntercept: true, DropDegenerate: true, NA: DropNA,

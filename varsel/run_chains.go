@@ -23,10 +23,17 @@ const rareInclusion = 0.01
 // RunChains samples the problem by reversible-jump MCMC and writes tables and draws to dir. Chains
 // start spread over models, under heredity over models without interactions, unless cfg.Starts says
 // where.
+//
+// When ctx is cancelled the state of the chains is stored there too; RunChains with cfg.Resume set
+// continues from it.
 func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg rjmcmc.Config, dir string) (*Result, error) {
 	clock := run.NewClock()
 	if len(cfg.Starts) == 0 && problem.Target.heredity != nil {
 		cfg.Starts = problem.spreadStarts(cmp.Or(cfg.Chains, rjmcmc.DefaultChains), cfg.Seed)
+	}
+	cfg, err := run.StartChains(dir, cfg)
+	if err != nil {
+		return nil, err
 	}
 	chains, err := rjmcmc.Run(ctx, device.Backend(), problem.Posterior(), cfg)
 	if err != nil {

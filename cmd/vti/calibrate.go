@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/varsel"
 )
 
 // studyFlags are those of every study.
@@ -64,10 +65,11 @@ func (a *app) calibrateVarselCommand() *cobra.Command {
 			return errors.New("vti calibrate varsel: --hard is missing: other problems are not drawn yet")
 		}
 		f.output = study.output
-		record, err := f.record(cmd, nil)
+		described, err := f.describe(cmd.Flags(), "")
 		if err != nil {
 			return err
 		}
+		record := described.(*varsel.Record)
 		return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
 			return calibrate.HardVarsel{Device: device, Record: *record}
 		})

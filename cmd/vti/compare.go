@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -55,7 +56,7 @@ type comparison interface {
 func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) error {
 	kinds := make([]string, 2)
 	for k, dir := range []string{dirA, dirB} {
-		var header rundir.Header
+		var header runs.Header
 		if err := rundir.ReadRecord(dir, &header); err != nil {
 			return err
 		}
@@ -85,10 +86,14 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	dir, err := rundir.Make(out, "compare", time.Now())
+	if err := compare.Refuse(out); err != nil {
+		return err
+	}
+	dir, release, err := rundir.Claim(out, "compare", time.Now(), append(compare.Files(), "inclusion.csv", "edges.csv", "estimates.csv", "terms.csv"))
 	if err != nil {
 		return err
 	}
+	defer release()
 	if err := c.Write(dir); errors.Is(err, compare.ErrHoldsComparison) {
 		return err
 	} else if err != nil {

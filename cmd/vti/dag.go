@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 )
 
 // dagFlags are all flags of vti dag.
@@ -19,6 +21,27 @@ type dagFlags struct {
 	fit    dagFitFlags
 	output outputFlags
 	resume string
+}
+
+func (f *dagFlags) register(cmd *cobra.Command) {
+	f.model.register(cmd, true)
+	f.walks.register(cmd)
+	f.fit.register(cmd)
+	f.output.register(cmd, true)
+	registerResume(cmd, &f.resume)
+}
+
+// describe turns the command line into the record of a new run, whose methods are those asked for.
+func (f *dagFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+	record := &dag.Record{Header: runs.Header{Command: "dag", Version: vti.Version, Data: path}, Seed: f.output.seed}
+	if err := f.model.fill(record); err != nil {
+		return nil, err
+	}
+	if err := f.fit.fill(flags, record); err != nil {
+		return nil, err
+	}
+	f.walks.fill(record)
+	return record, nil
 }
 
 func (a *app) dagCommand() *cobra.Command {
@@ -51,8 +74,8 @@ the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
 the graph (graph.dot, graph.svg, graph.png), and of a run that trains a flow the state of training
-(posterior.vti), from which it goes on with --resume when it was stopped or killed. Runs by chains or
-particles train nothing: give their command again.`,
+(posterior.vti), from which it goes on with --resume when it was stopped or killed. Other runs train
+nothing: give their command again.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # networks: minutes, not seconds
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
@@ -63,184 +86,154 @@ particles train nothing: give their command again.`,
 			return a.dag(cmd, args, f)
 		},
 	}
-	f.model.register(cmd, true)
-	f.walks.register(cmd)
-	f.fit.register(cmd)
-	f.output.register(cmd, true)
-	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	f.register(cmd)
 	return cmd
 }
 
 // dag runs or resumes a discovery.
 func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if f.resume != "" {
-		j, err := a.resumedDiscovery(cmd, args, f)
-		if err != nil {
-			return err
-		}
-		defer j.device.Close()
-		return j.train(cmd.Context(), true, f.fit.fit.launch)
+		return a.resumeDag(cmd, args, f)
 	}
-	record := &dag.Record{Header: rundir.Header{Command: "dag", Version: vti.Version, Data: args[0]}, Seed: f.output.seed}
-	if err := f.model.fill(record); err != nil {
-		return err
-	}
-	if err := f.fit.fill(cmd.Flags(), record); err != nil {
-		return err
-	}
-	f.walks.fill(record)
-	j, err := a.newDagJob(record, f.output)
+	described, err := f.describe(cmd.Flags(), args[0])
 	if err != nil {
 		return err
 	}
-	if record.Structure, err = j.problem.Resolve(f.walks.method); err != nil {
+	record := described.(*dag.Record)
+	d, err := a.newDiscovery(record, cmd.Flags(), f.output)
+	if err != nil {
+		return err
+	}
+	if record.Structure, err = d.problem.Resolve(record.Structure); err != nil {
 		return err
 	}
 	if record.Structure == dag.Exact {
-		if record.Evidence, err = j.problem.ResolveEvidence(f.walks.evidence); err != nil {
+		if record.Evidence, err = d.problem.ResolveEvidence(record.Evidence); err != nil {
 			return err
 		}
 	}
 	if err := f.checkMethod(cmd.Flags(), record); err != nil {
 		return err
 	}
+	var t task
 	switch {
 	case record.Structure == dag.Chains:
-		return j.walk(cmd.Context())
-	case record.Evidence == dag.Particles:
-		return j.particles(cmd.Context())
-	case record.Evidence == dag.ClosedForm:
-		return j.sum(cmd.Context())
+		t, err = d.walk()
+	case record.Structure == dag.Exact && record.Evidence == dag.Particles:
+		t = d.particles()
+	case record.Structure == dag.Exact && record.Evidence == dag.ClosedForm:
+		t = d.sum("dag")
+	default:
+		record.Flow = record.Flow.WithDefaults() // what they are may change
+		t, err = d.training(f.fit.fit.launch)
 	}
-	record.Flow = record.Flow.WithDefaults() // what they are may change
-	if err := record.FitConfig(j.problem).Validate(); err != nil {
-		return err
-	}
-	if err := j.open(f.output.device); err != nil {
-		return err
-	}
-	defer j.device.Close()
-	if err := j.start("dag"); err != nil {
-		return err
-	}
-	return j.train(cmd.Context(), false, f.fit.fit.launch)
-}
-
-// train runs the discovery and prints the answer.
-func (j *dagJob) train(ctx context.Context, resume bool, stepsPerLaunch int) error {
-	j.printProblem()
-	shown := j.progress()
-	config := j.record.FitConfig(j.problem)
-	config.Resume, config.StepsPerLaunch = resume, stepsPerLaunch
-	config.LogEvery = reportEvery(config.Steps)
-	config.Progress = func(info vti.Info) {
-		shown.line(trainingLine(info, false), info.Step == info.Steps)
-	}
-	run := dag.Run
-	if j.record.Structure == dag.Made {
-		run = dag.RunMade
-	}
-	result, err := run(ctx, j.device, j.problem, dag.RunConfig{
-		Fit: config, Draws: j.record.Draws, Anneal: j.record.Anneal, Truth: j.truth, Dir: j.dir,
-		Status: func(text string) { shown.line(text, true) },
-	})
-	shown.end()
 	if err != nil {
-		return j.stopped(err, true)
+		return err
 	}
-	return j.finish(result)
+	return a.execute(cmd.Context(), &d.job, t)
 }
 
-// walk runs chains over graphs and prints the answer.
-func (j *dagJob) walk(ctx context.Context) error {
-	config := dag.ChainConfig{Chains: j.record.Chains, Rounds: j.record.Rounds, Candidates: j.record.Candidates, Seed: j.record.Seed}
+// resumeDag goes on with a discovery that trains.
+func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
+	record, err := dag.ReadRecord(f.resume)
+	if err != nil {
+		return err
+	}
+	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &dagFlags{} }); err != nil {
+		return err
+	}
+	if !record.Trains() {
+		return fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again, with another --out", f.resume)
+	}
+	if cmd.Flags().Changed("certify-draws") { // no part of training
+		record.Draws = f.fit.draws
+	}
+	d, err := a.discoveryOf(record, f.output)
+	if err != nil {
+		return err
+	}
+	d.resume = f.resume
+	t, err := d.training(f.fit.fit.launch)
+	if err != nil {
+		return err
+	}
+	return a.execute(cmd.Context(), &d.job, t)
+}
+
+// training is the task of a discovery that trains a flow.
+func (d *discovery) training(stepsPerLaunch int) (task, error) {
+	config := d.record.FitConfig(d.problem)
 	if err := config.Validate(); err != nil {
-		return err
+		return task{}, err
 	}
-	if err := j.start("dag"); err != nil {
-		return err
-	}
-	j.printProblem()
-	shown := j.progress()
-	result, err := dag.RunGraphChains(ctx, j.problem, dag.GraphChainsConfig{
-		Chains: config, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
-	})
-	shown.end()
-	if err != nil {
-		return j.stopped(err, false)
-	}
-	return j.finish(result)
-}
-
-// particles estimates evidences by particles and prints the answer.
-func (j *dagJob) particles(ctx context.Context) error {
-	if err := j.start("dag"); err != nil {
-		return err
-	}
-	j.printProblem()
-	shown := j.progress()
-	result, err := dag.RunParticles(ctx, j.problem, dag.ParticlesConfig{
-		Islands: j.record.Islands, Seed: j.record.Seed, Truth: j.truth, Dir: j.dir, Status: func(text string) { shown.line(text, false) },
-	})
-	shown.end()
-	if err != nil {
-		return j.stopped(err, false)
-	}
-	return j.finish(result)
-}
-
-// sum sums closed forms over all graphs and prints the answer.
-func (j *dagJob) sum(ctx context.Context) error {
-	if err := j.start(strings.ReplaceAll(j.record.Command, " ", "-")); err != nil {
-		return err
-	}
-	j.printProblem()
-	shown, pace := j.progress(), newPace()
-	result, err := dag.RunExact(ctx, j.problem, dag.ExactConfig{
-		Command: j.record.Command, Seed: j.record.Seed, Truth: j.truth, Dir: j.dir,
-		Progress: func(done, total int) {
-			shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
+	return task{
+		name: "dag", files: dag.Files(), computes: true, resumable: true, intro: d.printProblem,
+		check: func(_ context.Context, at *session) error {
+			check := config
+			check.Checkpoint = filepath.Join(at.dir, rundir.PosteriorFile)
+			return dag.CheckCheckpoint(at.device, d.problem, d.record.Structure, check)
 		},
-		Status: func(text string) { shown.line(text, false) },
-	})
-	shown.end()
-	if err != nil {
-		return j.stopped(err, false)
-	}
-	return j.finish(result)
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			config.Resume, config.StepsPerLaunch, config.LogEvery = at.resume, stepsPerLaunch, reportEvery(config.Steps)
+			config.Progress = func(info vti.Info) {
+				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
+			}
+			compute := dag.Run
+			if d.record.Structure == dag.Made {
+				compute = dag.RunMade
+			}
+			result, err := compute(ctx, at.device, d.problem, dag.RunConfig{
+				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Truth: d.truth, Dir: at.dir,
+				Status: func(text string) { at.shown.line(text, true) },
+			})
+			if err != nil {
+				return nil, err
+			}
+			return d.conclude(result), nil
+		},
+	}, nil
 }
 
-// exactDagCommand is vti exact dag.
-func (a *app) exactDagCommand() *cobra.Command {
-	var model dagModelFlags
-	var output outputFlags
-	cmd := &cobra.Command{
-		Use:   "dag TABLE",
-		Short: "Discover graphs exactly, with linear mechanisms",
-		Long: `Computes the same answer as vti dag --sem linear, with the same priors, from scores in closed form; an
-unknown noise scale is integrated numerically. The sums over graphs are exact, for up to 14 columns (20 with
---prior-orders): 13 columns take about 20 seconds of one core, 14 a minute, and fewer much less.`,
-		Example: `  vti exact dag data.csv
-  vti exact dag data.csv --sigma 1 --scale center --json`,
-		Args:              tableArgument,
-		ValidArgsFunction: completeTable,
+// walk is the task of a discovery by chains over graphs.
+func (d *discovery) walk() (task, error) {
+	config := dag.ChainConfig{Chains: d.record.Chains, Rounds: d.record.Rounds, Candidates: d.record.Candidates, Seed: d.record.Seed}
+	if err := config.Validate(); err != nil {
+		return task{}, err
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		record := &dag.Record{Header: rundir.Header{Command: "exact dag", Version: vti.Version, Data: args[0]}, Seed: output.seed}
-		if err := model.fill(record); err != nil {
-			return err
-		}
-		j, err := a.newDagJob(record, output)
+	return d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.dir, Status: at.status})
+	}), nil
+}
+
+// particles is the task of a discovery whose evidences come from particles.
+func (d *discovery) particles() task {
+	return d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
+			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status,
+		})
+	})
+}
+
+// sum is the task of a discovery that sums closed forms over all graphs.
+func (d *discovery) sum(name string) task {
+	return d.task(name, func(ctx context.Context, at *session) (*dag.Result, error) {
+		pace := newPace()
+		return dag.RunExact(ctx, d.problem, dag.ExactConfig{
+			Command: d.record.Command, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status,
+			Progress: func(done, total int) {
+				at.shown.line(fmt.Sprintf("family %d/%d  %s", done, total, pace.text(done, total)), done == total)
+			},
+		})
+	})
+}
+
+// task is that of a discovery that neither needs a device nor can be resumed.
+func (d *discovery) task(name string, compute func(ctx context.Context, at *session) (*dag.Result, error)) task {
+	return task{name: name, files: dag.Files(), intro: d.printProblem, compute: func(ctx context.Context, at *session) (*conclusion, error) {
+		result, err := compute(ctx, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := j.problem.CheckExact(); err != nil {
-			return err
-		}
-		return j.sum(cmd.Context())
-	}
-	model.register(cmd, false)
-	output.register(cmd, false)
-	cmd.Flags().Uint64Var(&output.seed, "seed", 0, "root of all randomness: of the graphs drawn, and of the draws of parameters")
-	return cmd
+		return d.conclude(result), nil
+	}}
 }

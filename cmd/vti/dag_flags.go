@@ -113,6 +113,7 @@ func (f *dagWalkFlags) register(cmd *cobra.Command) {
 }
 
 func (f *dagWalkFlags) fill(record *dag.Record) {
+	record.Structure, record.Evidence = f.method, f.evidence
 	record.Chains, record.Rounds, record.Candidates = f.chains, f.rounds, f.candidates
 	record.Islands = f.islands
 }

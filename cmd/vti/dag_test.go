@@ -186,7 +186,6 @@ func TestDagBadInput(t *testing.T) {
 		"unknown mechanism":      {"dag data.csv --sem cubic", "expected linear, mlp, bge or categorical"},
 		"unknown scale":          {"dag data.csv --scale zscore", "expected standardize, global, center or none"},
 		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
-		"resume with flags":      {"dag --resume out --sem mlp", "leave out --sem"},
 		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 		"steps for chains":       {"dag data.csv --structure chains --steps 3", "--steps does not go with --structure chains"},
 		"rounds without chains":  {"dag data.csv --rounds 3", "--rounds does not go with --evidence closed"},

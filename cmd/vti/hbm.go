@@ -1,9 +1,16 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"path/filepath"
+
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/rundir"
 )
 
 func (a *app) hbmCommand() *cobra.Command {
@@ -55,34 +62,107 @@ on with --resume.`,
 
 // hbm runs or resumes a regression.
 func (a *app) hbm(cmd *cobra.Command, args []string, f *hbmFlags) error {
-	if f.resume != "" {
-		j, err := a.resumedRegression(cmd, args, f)
+	r, err := a.beginHbm(cmd, args, f)
+	if err != nil {
+		return err
+	}
+	return a.execute(cmd.Context(), &r.job, r.training(f.fit.launch))
+}
+
+// beginHbm checks everything about a new run, or about one that goes on.
+func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarchical, error) {
+	if f.resume == "" {
+		described, err := f.describe(cmd.Flags(), args[0])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer j.device.Close()
-		return j.train(cmd.Context(), true, f.fit.launch)
+		record := described.(*regression.Record)
+		record.Flags = givenFlags(cmd.Flags())
+		r, err := a.newHierarchical(record, f.output)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.chooseFlow(cmd.Flags(), record, r.regression); err != nil {
+			return nil, err
+		}
+		return r, r.check()
 	}
-	record, err := f.record(cmd.Flags(), args[0], vti.Version)
+	record, err := regression.ReadRecord(f.resume)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &hbmFlags{} }); err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("certify-draws") { // no part of training
+		record.CertifyDraws = f.certifyDraws
+	}
+	r, err := a.newHierarchical(record, f.output)
+	if err == nil {
+		r.resume = f.resume
+	}
+	return r, err
+}
+
+// training is the task of a regression: train, certify, and print the answer.
+func (r *hierarchical) training(stepsPerLaunch int) task {
+	return task{
+		name: "hbm", files: regression.Files(), computes: true, resumable: true, intro: r.printProblem, check: r.checkCheckpoint,
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			family, ok, err := r.record.PlateFamily()
+			if err != nil {
+				return nil, err
+			}
+			var result *regression.Result
+			if ok {
+				result, err = r.trainFamily(ctx, at, family)
+			} else {
+				result, err = r.trainMarginal(ctx, at, stepsPerLaunch)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return r.conclude(result), nil
+		},
+	}
+}
+
+// checkCheckpoint reports what keeps training from going on from the checkpoint.
+func (r *hierarchical) checkCheckpoint(ctx context.Context, at *session) error {
+	family, ok, err := r.record.PlateFamily()
 	if err != nil {
 		return err
 	}
-	j, err := a.newHbmJob(record, f.output)
-	if err != nil {
-		return err
+	if ok {
+		config := r.record.FamilyRun(family)
+		config.Dir = at.dir
+		return r.regression.CheckFamilyCheckpoint(ctx, at.device, config)
 	}
-	if err := f.flow(cmd.Flags(), record, j.regression); err != nil {
-		return err
+	config := r.record.FitConfig(r.regression)
+	config.Checkpoint = filepath.Join(at.dir, rundir.PosteriorFile)
+	return r.regression.CheckCheckpoint(ctx, at.device, config)
+}
+
+// trainMarginal trains the flow that learns everything but the effects that are integrated out.
+func (r *hierarchical) trainMarginal(ctx context.Context, at *session, stepsPerLaunch int) (*regression.Result, error) {
+	config := r.record.FitConfig(r.regression)
+	config.Resume, config.StepsPerLaunch, config.LogEvery = at.resume, stepsPerLaunch, reportEvery(config.Steps)
+	config.Progress = func(info vti.Info) {
+		at.shown.line(trainingLine(info, !r.regression.Options.Select), info.Step == info.Steps)
 	}
-	if err := j.check(); err != nil {
-		return err
+	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Progress: func(done, total int) {
+		at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+	}}
+	return r.regression.Run(ctx, at.device, regression.Run{Fit: config, Certify: certify, Dir: at.dir})
+}
+
+// trainFamily trains a family over the effects of all groupings.
+func (r *hierarchical) trainFamily(ctx context.Context, at *session, family hbm.Family) (*regression.Result, error) {
+	config := r.record.FamilyRun(family)
+	config.Dir, config.Fit.Resume, config.Fit.LogEvery = at.dir, at.resume, reportEvery(config.Fit.Steps)
+	config.Fit.Progress = func(info hbm.Info) {
+		line := fmt.Sprintf("step %d/%d  ELBO %.3f", info.Step, info.Steps, info.ELBO)
+		at.shown.line(trainingPace(line, info.Step, info.Steps, info.NonFinite, info.StepsPerSecond), info.Step == info.Steps)
 	}
-	if err := j.open(f.output.device); err != nil {
-		return err
-	}
-	defer j.device.Close()
-	if err := j.start("hbm"); err != nil {
-		return err
-	}
-	return j.train(cmd.Context(), false, f.fit.launch)
+	return r.regression.RunFamily(ctx, at.device, config)
 }

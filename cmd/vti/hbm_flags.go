@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 )
 
 // hbmFlags are all flags of vti hbm.
@@ -67,7 +68,7 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.certifyDraws, 1}, "certify-draws",
 		"draws that certify, beyond a first look at every model (default 262144, other likelihoods than gaussian 32768; other families than marginal 2000)")
 	f.output.register(cmd, true)
-	flags.StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	registerResume(cmd, &f.resume)
 	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
@@ -75,9 +76,9 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "family", append([]string{regression.MarginalFamily}, hbm.FamilyNames()...)...)
 }
 
-// record turns the command line into the record of a new run; the flow that suits the problem is
+// describe turns the command line into the record of a new run; the flow that suits the problem is
 // chosen later if none was.
-func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*regression.Record, error) {
+func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	if f.frame.Formula == "" {
 		return nil, errors.New(`no formula was given: expected for example --formula "y ~ x + (1 + x | group)"`)
 	}
@@ -87,7 +88,7 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*regressi
 	if err := f.checkFamily(flags); err != nil {
 		return nil, err
 	}
-	record := &regression.Record{Header: rundir.Header{Command: "hbm", Version: version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
+	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,
 		DType: f.fit.dtype, Steps: f.fit.steps, Batch: f.fit.batch, CertifyDraws: f.certifyDraws}
 	if f.amortize {
@@ -97,7 +98,13 @@ func (f *hbmFlags) record(flags *pflag.FlagSet, path, version string) (*regressi
 	record.Frame.DropMissing = f.na == "drop"
 	record.Model.CoefficientScale, record.Model.InterceptScale, record.Model.SDScale = float64(f.coefficients), float64(f.intercept), float64(f.sdScale)
 	record.Model.Correlation, record.Model.Degrees = float64(f.lkj), float64(f.df)
-	return record, nil
+	asked := f.fit
+	if asked.flow == "" {
+		asked.flow = flowName(strings.ToLower(cosmic.Spline.String())) // the one that has all sizes
+	}
+	var err error
+	record.Flow, err = asked.config(flags, "")
+	return record, err
 }
 
 // Training over simulated tables: how many in a step, and steps.
@@ -124,8 +131,8 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// flow fills in the flow, which depends on the problem unless it was chosen.
-func (f *hbmFlags) flow(flags *pflag.FlagSet, record *regression.Record, r *regression.Regression) (err error) {
+// chooseFlow fills in the flow, which depends on the problem unless it was chosen.
+func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, r *regression.Regression) (err error) {
 	chosen := f.fit.flow != ""
 	if !chosen {
 		f.fit.flow = flowName(strings.ToLower(r.DefaultFlow().String()))

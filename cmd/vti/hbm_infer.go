@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 )
 
 // hbmInferFlags are all flags of vti hbm infer.
@@ -38,7 +40,7 @@ answer, which is that of vti hbm, with the same files.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.hbmInfer(cmd.Context(), args[0], args[1], f)
+			return a.hbmInfer(cmd.Context(), args[0], args[1], cmd.Flags(), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -50,7 +52,7 @@ answer, which is that of vti hbm, with the same files.`,
 	return cmd
 }
 
-func (a *app) hbmInfer(ctx context.Context, model, path string, f *hbmInferFlags) error {
+func (a *app) hbmInfer(ctx context.Context, model, path string, flags *pflag.FlagSet, f *hbmInferFlags) error {
 	trained, err := regression.ReadRecord(model)
 	if err != nil {
 		return err
@@ -58,33 +60,32 @@ func (a *app) hbmInfer(ctx context.Context, model, path string, f *hbmInferFlags
 	if trained.Amortize == 0 || trained.Shape == nil {
 		return fmt.Errorf("%s was not trained for other tables than its own: that takes vti hbm --family pavi-e --amortize", model)
 	}
-	record := &regression.Record{Header: rundir.Header{Command: regression.InferCommand, Version: vti.Version, Data: path}, Frame: trained.Frame, Model: trained.Model, Family: trained.Family,
-		CertifyDraws: f.certifyDraws, Seed: f.output.seed}
+	record := &regression.Record{
+		Header: runs.Header{Command: regression.InferCommand, Version: vti.Version, Data: path, Flags: givenFlags(flags)},
+		Frame:  trained.Frame, Model: trained.Model, Family: trained.Family, TrainedBy: model, CertifyDraws: f.certifyDraws, Seed: f.output.seed,
+	}
 	record.Frame.DropMissing = f.na == "drop"
-	j, err := a.newHbmJob(record, f.output)
+	r, err := a.newHierarchical(record, f.output)
 	if err != nil {
 		return err
 	}
-	if err := j.regression.CheckInfer(trained.Shape); err != nil {
+	r.paths = []*string{&record.TrainedBy}
+	if err := r.regression.CheckInfer(trained.Shape); err != nil {
 		return err
-	}
-	if record.TrainedBy, err = filepath.Abs(model); err != nil {
-		return failure{err}
 	}
 	if _, err := vti.ReadCheckpointInfo(filepath.Join(model, rundir.PosteriorFile)); err != nil {
 		return err
 	}
-	if err := j.open(f.output.device); err != nil {
-		return err
-	}
-	defer j.device.Close()
-	if err := j.start("hbm"); err != nil {
-		return err
-	}
-	j.printProblem()
-	result, err := j.regression.Infer(ctx, j.device, regression.InferRun{Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: j.dir})
-	if err != nil {
-		return j.stopped(err, false)
-	}
-	return j.finish(result)
+	return a.execute(ctx, &r.job, task{
+		name: "hbm", files: regression.Files(), computes: true, intro: r.printProblem,
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			result, err := r.regression.Infer(ctx, at.device, regression.InferRun{
+				Model: model, Shape: trained.Shape, Seed: record.Seed, Certify: hbm.CertifyConfig{Draws: record.CertifyDraws}, Dir: at.dir,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return r.conclude(result), nil
+		},
+	})
 }

@@ -268,7 +268,6 @@ func TestHbmBadInput(t *testing.T) {
 		"bad steps":           {[]string{"data.csv", "-f", "y ~ x", "--steps", "0"}, "expected a whole number from 1"},
 		"missing":             {[]string{"holes.csv", "-f", "y ~ x"}, "--na drop leaves these rows out"},
 		"out is taken":        {[]string{"data.csv", "-f", "y ~ x", "--out", "taken"}, "taken already holds a run"},
-		"resume and formula":  {[]string{"--resume", "taken", "-f", "y ~ x"}, "leave out --formula"},
 		"resume another run":  {[]string{"--resume", "taken"}, "taken is a run of vti varsel, which cannot be resumed by vti hbm"},
 		"resume nothing":      {[]string{"--resume", "none"}, "none is not a run directory"},
 		"unknown family":      {[]string{"data.csv", "-f", "y ~ x", "--family", "vae"}, `unknown family "vae"; expected one of ["marginal" "pavi-f"`},

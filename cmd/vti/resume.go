@@ -1,144 +1,194 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
-	"reflect"
+	"slices"
 	"strings"
 
-	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/varsel"
+	runs "github.com/transdim/vti/run"
 )
 
-// recorded finds in a record what a flag asks for. Flags that are not here may be given to a
-// resumed run freely.
-var recorded = map[string]func(r *varsel.Record) any{
-	"target":          func(r *varsel.Record) any { return r.Design.Target },
-	"always":          func(r *varsel.Record) any { return r.Design.Always },
-	"exclude":         func(r *varsel.Record) any { return r.Design.Exclude },
-	"factor":          func(r *varsel.Record) any { return r.Design.Factors },
-	"group":           func(r *varsel.Record) any { return r.Design.Groups },
-	"offset":          func(r *varsel.Record) any { return r.Design.Offset },
-	"no-intercept":    func(r *varsel.Record) any { return r.Design.NoIntercept },
-	"no-standardize":  func(r *varsel.Record) any { return r.Design.NoStandardize },
-	"na":              func(r *varsel.Record) any { return r.Design.NA },
-	"drop-degenerate": func(r *varsel.Record) any { return r.Design.DropDegenerate },
-	"likelihood":      func(r *varsel.Record) any { return r.Model.Likelihood },
-	"sigma":           func(r *varsel.Record) any { return r.Model.Sigma },
-	"sigma1":          func(r *varsel.Record) any { return [2]any{r.Model.Sigma1, r.Model.UnknownSigma1} },
-	"sigma2":          func(r *varsel.Record) any { return r.Model.Sigma2 },
-	"outlier":         func(r *varsel.Record) any { return r.Model.Outlier },
-	"df":              func(r *varsel.Record) any { return r.Model.Degrees },
-	"slab-scale":      func(r *varsel.Record) any { return r.Model.SlabScale },
-	"model-prior": func(r *varsel.Record) any {
-		prior := r.Model.Prior
-		prior.MaxSize = 0 // a flag of its own
-		return prior
-	},
-	"interactions": func(r *varsel.Record) any { return r.Design.Interactions },
-	"heredity":     func(r *varsel.Record) any { return r.Model.Heredity },
-	"max-size":     func(r *varsel.Record) any { return r.Model.Prior.MaxSize },
-	"codes":        func(r *varsel.Record) any { return r.Model.Codes },
-	"flow":         func(r *varsel.Record) any { return r.Flow },
-	"layers":       func(r *varsel.Record) any { return r.Flow.Layers },
-	"blocks":       func(r *varsel.Record) any { return r.Flow.Blocks },
-	"hidden":       func(r *varsel.Record) any { return r.Flow.Hidden },
-	"bins":         func(r *varsel.Record) any { return r.Flow.Bins },
-	"sampler":      func(r *varsel.Record) any { return r.Sampler },
-	"beta":         func(r *varsel.Record) any { return r.Surrogate.Beta },
-	"utility":      func(r *varsel.Record) any { return r.Surrogate.Utility },
-	"steps":        func(r *varsel.Record) any { return r.Steps },
-	"batch":        func(r *varsel.Record) any { return r.Batch },
-	"dtype": func(r *varsel.Record) any {
-		if r.DType == dtypes.InvalidDType {
-			return dtypes.Float32 // a record from before it was kept
-		}
-		return r.DType
-	},
-	"seed": func(r *varsel.Record) any { return r.Seed },
+// One policy for --resume: a run that goes on takes everything from its record. The table and flags
+// may be given again, as when --resume is added to the command that began the run, but must not ask
+// for anything else. A few flags say nothing of what is computed and may be given freely.
+
+// registerResume adds --resume to a command.
+func registerResume(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
 }
 
-// contradictions lists the flags given whose value is not that of the record.
-func contradictions(flags *pflag.FlagSet, asked, record *varsel.Record) (list []string) {
-	// A family without sizes asks for no sizes.
-	for _, size := range [][2]*int{
-		{&asked.Flow.Layers, &record.Flow.Layers}, {&asked.Flow.Blocks, &record.Flow.Blocks},
-		{&asked.Flow.Hidden, &record.Flow.Hidden}, {&asked.Flow.Bins, &record.Flow.Bins},
-	} {
-		if *size[0] == 0 {
-			*size[0] = *size[1]
-		}
-	}
-	flags.Visit(func(flag *pflag.Flag) {
-		if of, ok := recorded[flag.Name]; ok && !reflect.DeepEqual(of(asked), of(record)) {
-			list = append(list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))
-		}
-	})
-	return list
+// free are the flags that a resumed run may be given whatever its record says.
+var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "stack"}
+
+// commandFlags are the flags of a command that can resume.
+type commandFlags interface {
+	// register adds them to the command.
+	register(cmd *cobra.Command)
+	// describe returns the pointer to the record that they ask for, on a table at path.
+	describe(flags *pflag.FlagSet, path string) (record any, err error)
 }
 
-// resumedSelection reads a run directory and checks that it can go on; nothing is written.
-func (a *app) resumedSelection(cmd *cobra.Command, args []string, asked *varsel.Record, f *varselFlags) (*varselJob, vti.Config, error) {
-	fail := func(err error) (*varselJob, vti.Config, error) { return nil, vti.Config{}, err }
-	record, err := varsel.ReadRecord(f.resume)
-	if err != nil {
-		return fail(err)
+// checkResume checks what is given beside --resume against the record of the run in dir. fresh
+// returns flags of the same command, none of which is set.
+func checkResume(cmd *cobra.Command, args []string, dir string, record any, header *runs.Header, output outputFlags, fresh func() commandFlags) error {
+	if command := commandName(cmd); header.Command != command {
+		return fmt.Errorf("%s is a run of vti %s, which cannot be resumed by vti %s", dir, header.Command, command)
 	}
-	if record.Command != asked.Command {
-		return fail(fmt.Errorf("%s is a run of vti %s, which cannot be resumed", f.resume, record.Command))
+	var list []string
+	if err := contradictions(cmd.Flags(), record, header, fresh, &list); err != nil {
+		return err
 	}
-	list := contradictions(cmd.Flags(), asked, record)
 	if len(args) > 0 {
-		if path, err := filepath.Abs(args[0]); err != nil || path != record.Data {
+		if path, err := filepath.Abs(args[0]); err != nil || path != header.Data {
 			list = append(list, "the table "+args[0])
 		}
 	}
-	if f.output.out != "" {
-		list = append(list, "--out "+f.output.out)
+	if output.out != "" {
+		list = append(list, "--out "+output.out)
 	}
-	kind, err := gpu.ParseKind(record.Device)
-	if err != nil {
-		return fail(fmt.Errorf("%s: %w", filepath.Join(f.resume, varsel.RecordFile), err))
-	}
-	if f.output.device != gpu.Auto && f.output.device != kind {
-		list = append(list, "--device "+f.output.device.String())
+	if output.device != gpu.Auto && output.device.String() != header.Device {
+		list = append(list, "--device "+output.device.String())
 	}
 	if len(list) > 0 {
-		return fail(fmt.Errorf("%s: a resumed run takes everything from %s, which says otherwise than %s",
-			f.resume, varsel.RecordFile, strings.Join(list, ", ")))
+		return fmt.Errorf("%s: a resumed run takes everything from %s, which says otherwise than %s: leave out what differs",
+			dir, runs.RecordFile, strings.Join(list, ", "))
 	}
-
-	problem, err := record.Problem()
-	if err != nil {
-		return fail(err)
-	}
-	if cmd.Flags().Changed("certify-draws") { // no part of training
-		record.Draws = f.certifyDraws
-	}
-	j := a.varselJobOf(record, problem, f.output)
-	j.dir = f.resume
-	config, err := record.FitConfig(problem)
-	if err != nil {
-		return fail(err)
-	}
-	if err := j.open(kind); err != nil {
-		return fail(err)
-	}
-	config.Resume = true
-	check := config
-	check.Checkpoint = filepath.Join(f.resume, varsel.PosteriorFile)
-	// A run killed before its first checkpoint starts again; any other checkpoint must be readable
-	// and of this run.
-	if _, err := vti.Load(j.device, problem.Posterior(), check); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		j.device.Close()
-		return fail(err)
-	}
-	return j, config, nil
+	return nil
 }
+
+// commandName is the name of a command as records have it: "rjmcmc varsel".
+func commandName(cmd *cobra.Command) string {
+	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+	return name
+}
+
+// contradictions adds to list the flags given with which the record would be another: it compares
+// the record that the flags of the run ask for with that of the same flags and one more, and where
+// they differ, that one with what the run has.
+func contradictions(given *pflag.FlagSet, record any, header *runs.Header, fresh func() commandFlags, list *[]string) error {
+	stored, err := leaves(record)
+	if err != nil {
+		return err
+	}
+	asked := func(flags map[string][]string) (map[string]string, error) {
+		cmd, own := &cobra.Command{}, fresh()
+		own.register(cmd)
+		if err := setFlags(cmd.Flags(), flags); err != nil {
+			return nil, err
+		}
+		record, err := own.describe(cmd.Flags(), header.Data)
+		if err != nil {
+			return nil, err
+		}
+		return leaves(record)
+	}
+	before, err := asked(header.Flags)
+	if err != nil {
+		before = nil // the record of another version: no flag can be compared
+	}
+	given.Visit(func(flag *pflag.Flag) {
+		if slices.Contains(free, flag.Name) || flag.Name == "out" || flag.Name == "device" {
+			return
+		}
+		flags := maps.Clone(header.Flags)
+		if flags == nil {
+			flags = map[string][]string{}
+		}
+		flags[flag.Name] = flagValues(flag)
+		after, err := asked(flags)
+		agrees := err == nil && before != nil && len(header.Flags) > 0
+		for _, path := range slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after))) {
+			if before[path] != after[path] && after[path] != stored[path] {
+				agrees = false
+			}
+		}
+		if !agrees {
+			*list = append(*list, fmt.Sprintf("--%s %s", flag.Name, flag.Value))
+		}
+	})
+	return nil
+}
+
+// givenFlags are the flags of a command line, by name, with the elements of lists.
+func givenFlags(flags *pflag.FlagSet) map[string][]string {
+	values := map[string][]string{}
+	flags.Visit(func(flag *pflag.Flag) { values[flag.Name] = flagValues(flag) })
+	return values
+}
+
+func flagValues(flag *pflag.Flag) []string {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{flag.Value.String()}
+}
+
+// setFlags sets what givenFlags returned.
+func setFlags(flags *pflag.FlagSet, values map[string][]string) error {
+	for name, value := range values {
+		flag := flags.Lookup(name)
+		if flag == nil || len(value) == 0 {
+			return fmt.Errorf("no flag --%s", name)
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			if err := list.Replace(value); err != nil {
+				return err
+			}
+			flag.Changed = true
+			continue
+		}
+		if err := flags.Set(name, value[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves are the numbers and texts of a record by where they are, as JSON has them. The header says
+// nothing of what is computed.
+func leaves(record any) (map[string]string, error) {
+	encoded, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber() // seeds have more digits than a float64
+	if err := decoder.Decode(&root); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "device", "backend", "seconds"} {
+		delete(root, name)
+	}
+	found := map[string]string{}
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, inner := range value {
+				walk(path+"."+key, inner)
+			}
+		case []any: // one leaf, so that a shorter list differs
+			text, _ := json.Marshal(value) // from JSON
+			found[path] = string(text)
+		default:
+			found[path] = fmt.Sprint(value)
+		}
+	}
+	walk("", root)
+	return found, nil
+}
+
+// isNotExist reports whether there is no state yet: a run killed before its first checkpoint starts
+// again.
+func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,10 +119,13 @@ func TestCancelled(t *testing.T) {
 	got := vtiIn(ctx, t, tiny("varsel", hald, "--target", "y", "--out", "run")...)
 	assert.Equal(t, statusInterrupted, got.status)
 	assert.Regexp(t, `stopped.*\nto continue: vti varsel --resume run\n`, got.stderr)
-	for _, command := range []string{"exact", "rjmcmc varsel"} {
+	for command, want := range map[string]string{
+		"exact":         `stopped.*\n.*cannot be resumed`,
+		"rjmcmc varsel": `stopped.*\nto continue: vti rjmcmc varsel --resume `,
+	} {
 		got = vtiIn(ctx, t, append(strings.Fields(command), hald, "--target", "y")...)
 		assert.Equal(t, statusInterrupted, got.status)
-		assert.Regexp(t, `stopped.*\n.*cannot be resumed`, got.stderr)
+		assert.Regexp(t, want, got.stderr)
 		assert.NotContains(t, got.stderr, "context canceled")
 	}
 }
@@ -153,8 +159,8 @@ func TestResumeRefuses(t *testing.T) {
 		"exact run":          {func() {}, "exact", []string{"exact is a run of vti exact, which cannot be resumed"}},
 		"changed table":      {func() { write("data.csv", strings.Replace(table, "4.5", "4.6", 1)) }, "run", []string{"data.csv has changed since the run started"}},
 		"table gone":         {func() { require.NoError(t, os.Remove("data.csv")) }, "run", []string{"no such file"}},
-		"contradictions": {func() {}, "run --steps 61 --seed 0 --likelihood student --always a --target y --flow affine-paper --dtype float64",
-			[]string{"run.json, which says otherwise than --steps 61, --likelihood student, --always [a], --flow affine-paper, --dtype float64"}},
+		"contradictions": {func() {}, "run --steps 61 --seed 0 --likelihood student --always a --target y --flow spline --dtype float64",
+			[]string{"run.json, which says otherwise than --steps 61, --likelihood student, --always [a], --flow spline, --dtype float64"}},
 		"another table":  {func() { write("copy.csv", table) }, "run copy.csv", []string{"says otherwise than the table copy.csv"}},
 		"another out":    {func() {}, "run --out elsewhere", []string{"--out elsewhere"}},
 		"another device": {func() {}, "run --device go", []string{"--device go"}},
@@ -248,4 +254,67 @@ func TestStepsPerLaunch(t *testing.T) {
 		mustRun(t, command, "--resume", command+"4", "--steps-per-launch", "2", "--quiet")
 		assert.True(t, want == readFile(t, command+"4", "posterior.vti"), "the checkpoints differ")
 	}
+}
+
+// One policy for all commands: flags that agree with the record may be given again, others are
+// refused by name.
+func TestResumePolicy(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	rows := "y,x,g\n"
+	for i := range 24 {
+		rows += fmt.Sprintf("%d.%d,%d,%c\n", i%5, i*7%10, i*i%7, 'a'+i%4)
+	}
+	require.NoError(t, os.WriteFile("groups.csv", []byte(rows), 0o644))
+	for name, test := range map[string]struct {
+		begin, agree, differ []string
+		want                 string
+	}{
+		"dag": {
+			append([]string{"dag", "data.csv", "--evidence", "flow", "--sigma", "1"}, quickDag...), []string{"data.csv", "--sigma", "1", "--prior-sd", "1", "--seed", "0"},
+			[]string{"--sigma", "2", "--forbid", "a->b"}, "run.json, which says otherwise than --sigma 2, --forbid [a->b]: leave out what differs",
+		},
+		"hbm": {
+			[]string{"hbm", "groups.csv", "-f", "y ~ x + (1 | g)", "--steps", "20", "--batch", "64", "--quiet", "--certify-draws", "500"},
+			[]string{"-f", "y ~ x + (1 | g)", "--steps", "20", "--sd-scale", "1", "--flow", "spline"},
+			[]string{"-f", "y ~ (1 | g)", "--layers", "4"}, "run.json, which says otherwise than --formula y ~ (1 | g), --layers 4: leave out",
+		},
+		"rjmcmc varsel": {
+			[]string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "16", "--iterations", "40", "--burn-in", "20", "--thin", "5", "--quiet"},
+			[]string{"--target", "c", "--chains", "16"}, []string{"--chains", "8", "--likelihood", "student"}, "--chains 8, --likelihood student",
+		},
+		"rjmcmc dag": {
+			[]string{"rjmcmc", "dag", "data.csv", "--chains", "16", "--iterations", "40", "--burn-in", "20", "--thin", "5", "--quiet"},
+			[]string{"--scale", "standardize"}, []string{"--seed", "3"}, "--seed 3",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := strings.ReplaceAll(name, " ", "-")
+			mustRun(t, append(test.begin, "--out", dir)...)
+			again := append(strings.Fields(name), "--resume", dir, "--quiet")
+			got := vtiCommand(t, append(slices.Clone(again), test.differ...)...)
+			assert.Equal(t, statusUsage, got.status)
+			assert.Contains(t, got.stderr, test.want)
+			first := readFile(t, dir, "result.json")
+			mustRun(t, append(slices.Clone(again), test.agree...)...)
+			times := regexp.MustCompile(`"(train|certify|total)": [^,\n]*`)
+			assert.Equal(t, times.ReplaceAllString(first, ""), times.ReplaceAllString(readFile(t, dir, "result.json"), ""))
+		})
+	}
+}
+
+// A run by chains that was killed goes on, and ends with the draws of one left in peace.
+func TestKilledChainsResume(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	args := []string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "16", "--iterations", "3000", "--quiet", "--out"}
+	mustRun(t, append(slices.Clone(args), "whole")...)
+	cmd, stderr := start(t, append(slices.Clone(args), "stopped"))
+	waitFor(t, "stopped/run.json")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	_ = cmd.Wait() // interrupted
+	if cmd.ProcessState.ExitCode() == statusInterrupted {
+		assert.Contains(t, stderr.String(), "to continue: vti rjmcmc varsel --resume stopped")
+		assert.NoFileExists(t, "stopped/result.json")
+	}
+	mustRun(t, "rjmcmc", "varsel", "--resume", "stopped", "--quiet")
+	assert.True(t, readFile(t, "whole/draws.csv") == readFile(t, "stopped/draws.csv"), "the draws differ")
 }

@@ -1,17 +1,43 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/rjmcmc"
+	runs "github.com/transdim/vti/run"
 )
 
+// rjmcmcDagFlags are all flags of vti rjmcmc dag.
+type rjmcmcDagFlags struct {
+	model  dagModelFlags
+	chains chainFlags
+	output outputFlags
+	resume string
+}
+
+func (f *rjmcmcDagFlags) register(cmd *cobra.Command) {
+	f.model.register(cmd, false)
+	f.chains.register(cmd)
+	f.output.register(cmd, true)
+	registerResume(cmd, &f.resume)
+}
+
+// describe turns the command line into the record of a new run.
+func (f *rjmcmcDagFlags) describe(_ *pflag.FlagSet, path string) (any, error) {
+	record := &dag.Record{
+		Header: runs.Header{Command: "rjmcmc dag", Version: vti.Version, Data: path}, Seed: f.output.seed,
+		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
+	}
+	return record, f.model.fill(record)
+}
+
 func (a *app) rjmcmcDagCommand() *cobra.Command {
-	var model dagModelFlags
-	var chains chainFlags
-	var output outputFlags
+	f := &rjmcmcDagFlags{}
 	cmd := &cobra.Command{
 		Use:   "dag TABLE",
 		Short: "Discover graphs by reversible-jump MCMC, with linear mechanisms",
@@ -23,44 +49,58 @@ sample size tell whether they have mixed.`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		record := &dag.Record{
-			Header: rundir.Header{Command: "rjmcmc dag", Version: vti.Version, Data: args[0]}, Seed: output.seed,
-			Chains: chains.chains, Iterations: chains.iterations, BurnIn: chains.burnIn, Thin: chains.thin, Temperatures: chains.temperatures,
-		}
-		if err := model.fill(record); err != nil {
-			return err
-		}
-		j, err := a.newDagJob(record, output)
-		if err != nil {
-			return err
-		}
-		if err := j.problem.CheckReversibleJump(); err != nil {
-			return err
-		}
-		config := chains.config(output.seed)
-		if err := config.Validate(); err != nil {
-			return err
-		}
-		if err := j.open(output.device); err != nil {
-			return err
-		}
-		defer j.device.Close()
-		if err := j.start("rjmcmc-dag"); err != nil {
-			return err
-		}
-		j.printProblem()
-		shown := j.progress()
-		config.Progress = chainProgress(shown, j.problem.LogJacobian())
-		result, err := dag.RunReversibleJump(cmd.Context(), j.device, j.problem, config, j.truth, j.dir)
-		shown.end()
-		if err != nil {
-			return j.stopped(err, false)
-		}
-		return j.finish(result)
-	}
-	model.register(cmd, false)
-	chains.register(cmd)
-	output.register(cmd, true)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.rjmcmcDag(cmd, args, f) }
+	f.register(cmd)
 	return cmd
+}
+
+// rjmcmcDag runs or resumes chains over graphs and parameters.
+func (a *app) rjmcmcDag(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) error {
+	d, err := a.beginSampledDiscovery(cmd, args, f)
+	if err != nil {
+		return err
+	}
+	if err := d.problem.CheckReversibleJump(); err != nil {
+		return err
+	}
+	r := d.record
+	config := chainConfig(r.Chains, r.Iterations, r.BurnIn, r.Thin, r.Temperatures, r.Seed)
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	return a.execute(cmd.Context(), &d.job, d.sampling(config))
+}
+
+// beginSampledDiscovery checks everything about a new run, or about one that goes on.
+func (a *app) beginSampledDiscovery(cmd *cobra.Command, args []string, f *rjmcmcDagFlags) (*discovery, error) {
+	if f.resume == "" {
+		record, err := f.describe(cmd.Flags(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		return a.newDiscovery(record.(*dag.Record), cmd.Flags(), f.output)
+	}
+	record, err := dag.ReadRecord(f.resume)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &rjmcmcDagFlags{} }); err != nil {
+		return nil, err
+	}
+	d, err := a.discoveryOf(record, f.output)
+	if err == nil {
+		d.resume = f.resume
+	}
+	return d, err
+}
+
+// sampling is the task of a discovery by reversible jumps.
+func (d *discovery) sampling(config rjmcmc.Config) task {
+	t := d.task("rjmcmc-dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+		config.Resume = at.resume
+		config.Progress = chainProgress(at.shown, d.problem.LogJacobian())
+		return dag.RunReversibleJump(ctx, at.device, d.problem, config, d.truth, at.dir)
+	})
+	t.computes, t.resumable = true, true
+	return t
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/varsel"
@@ -20,6 +22,33 @@ type varselFlags struct {
 	resume string
 	// certifyDraws is vti.CertifyConfig.Draws.
 	certifyDraws int
+}
+
+func (f *varselFlags) register(cmd *cobra.Command) {
+	f.data.register(cmd)
+	f.fit.register(cmd)
+	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws",
+		"draws of certification, beyond a pilot run over every model; with --resume a run that is trained is certified again (default 262144)")
+	f.output.register(cmd, true)
+	registerResume(cmd, &f.resume)
+}
+
+// describe turns the command line into the record of a new run.
+func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+	var err error
+	if f.data.design, f.data.model, err = f.data.options(flags); err != nil {
+		return nil, err
+	}
+	record := newVarselRecord("varsel", path, &f.data)
+	if record.Flow, err = f.fit.config(flags, ""); err != nil {
+		return nil, err
+	}
+	if record.Surrogate, err = f.fit.surrogateOptions(flags); err != nil {
+		return nil, err
+	}
+	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
+	record.Draws = f.certifyDraws
+	return record, nil
 }
 
 func (a *app) varselCommand() *cobra.Command {
@@ -51,95 +80,80 @@ was stopped or killed goes on with --resume.`,
 			return a.varsel(cmd, args, f)
 		},
 	}
-	f.data.register(cmd)
-	f.fit.register(cmd)
-	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws",
-		"draws of certification, beyond a first look at every model; with --resume a run that is trained is certified again (default 262144)")
-	f.output.register(cmd, true)
-	cmd.Flags().StringVar(&f.resume, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	f.register(cmd)
 	return cmd
 }
 
 // varsel runs or resumes a selection.
 func (a *app) varsel(cmd *cobra.Command, args []string, f *varselFlags) error {
-	asked, err := f.record(cmd, args)
+	s, err := a.beginSelection(cmd, args, f)
 	if err != nil {
 		return err
 	}
-	var j *varselJob
-	var config vti.Config
-	if f.resume == "" {
-		j, config, err = a.newSelection(asked, givenPriorOf(cmd.Flags()), f.output)
-	} else {
-		j, config, err = a.resumedSelection(cmd, args, asked, f)
-	}
+	config, err := s.record.FitConfig(s.problem)
 	if err != nil {
-		return err
-	}
-	defer j.device.Close()
-	config.StepsPerLaunch = f.fit.launch
-	j.printProblem()
-	return j.train(cmd.Context(), config)
-}
-
-// record turns the command line into the record of a new run.
-func (f *varselFlags) record(cmd *cobra.Command, args []string) (*varsel.Record, error) {
-	var err error
-	if f.data.design, f.data.model, err = f.data.options(cmd.Flags()); err != nil && f.resume == "" {
-		return nil, err
-	}
-	path := ""
-	if len(args) > 0 {
-		path = args[0]
-	}
-	record := newVarselRecord("varsel", path, &f.data)
-	if record.Flow, err = f.fit.config(cmd.Flags(), ""); err != nil && f.resume == "" {
-		return nil, err
-	}
-	if record.Surrogate, err = f.fit.surrogateOptions(cmd.Flags()); err != nil && f.resume == "" {
-		return nil, err
-	}
-	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
-	record.Draws = f.certifyDraws
-	return record, nil
-}
-
-// newSelection checks everything about a new run, then makes its directory.
-func (a *app) newSelection(record *varsel.Record, given givenPrior, output outputFlags) (*varselJob, vti.Config, error) {
-	j, err := a.newVarselJob(record, given, output)
-	if err != nil {
-		return nil, vti.Config{}, err
-	}
-	record.Flow = record.Flow.WithDefaults() // what they are may change
-	config, err := record.FitConfig(j.problem)
-	if err != nil {
-		return nil, config, fmt.Errorf("--sampler %s: %w", record.Sampler, err)
+		return fmt.Errorf("--sampler %s: %w", s.record.Sampler, err)
 	}
 	if err := config.Validate(); err != nil {
-		return nil, config, err
+		return err
 	}
-	if err := j.open(output.device); err != nil {
-		return nil, config, err
-	}
-	return j, config, j.start("varsel")
+	config.StepsPerLaunch, config.LogEvery = f.fit.launch, reportEvery(config.Steps)
+	return a.execute(cmd.Context(), &s.job, s.training(config))
 }
 
-// train runs the selection and prints the answer.
-func (j *varselJob) train(ctx context.Context, config vti.Config) error {
-	shown := j.progress()
-	config.LogEvery = reportEvery(config.Steps)
-	config.Progress = func(info vti.Info) {
-		shown.line(trainingLine(info, false), info.Step == info.Steps)
+// beginSelection checks everything about a new run, or about one that goes on.
+func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) (*selection, error) {
+	if f.resume == "" {
+		record, err := f.describe(cmd.Flags(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		s, err := a.newSelection(record.(*varsel.Record), cmd.Flags(), f.output)
+		if err != nil {
+			return nil, err
+		}
+		s.record.Flow = s.record.Flow.WithDefaults() // what they are may change
+		return s, nil
 	}
-	certify := vti.CertifyConfig{Draws: j.record.Draws, Progress: func(done, total int) {
-		shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
-	}}
-	result, err := varsel.Run(ctx, j.device, j.problem, varsel.RunConfig{Fit: config, Certify: certify, Dir: j.dir})
-	shown.end()
+	s, err := a.openSelection(f.resume, f.output)
 	if err != nil {
-		return j.stopped(err, true)
+		return nil, err
 	}
-	return j.finish(result)
+	if err := checkResume(cmd, args, f.resume, s.record, s.header, f.output, func() commandFlags { return &varselFlags{} }); err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Changed("certify-draws") { // no part of training
+		s.record.Draws = f.certifyDraws
+	}
+	s.problem, err = s.record.Problem()
+	return s, err
+}
+
+// training is the task of a selection: train, certify, and print the answer.
+func (s *selection) training(config vti.Config) task {
+	return task{
+		name: "varsel", files: varsel.Files(), computes: true, resumable: true, intro: s.printProblem,
+		check: func(_ context.Context, at *session) error {
+			check := config
+			check.Resume, check.Checkpoint = true, filepath.Join(at.dir, varsel.PosteriorFile)
+			_, err := vti.Load(at.device, s.problem.Posterior(), check)
+			return err
+		},
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			config.Resume = at.resume
+			config.Progress = func(info vti.Info) {
+				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
+			}
+			certify := vti.CertifyConfig{Draws: s.record.Draws, Progress: func(done, total int) {
+				at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
+			}}
+			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{Fit: config, Certify: certify, Dir: at.dir})
+			if err != nil {
+				return nil, err
+			}
+			return s.conclude(result), nil
+		},
+	}
 }
 
 // tableArgument accepts one table, or none with --resume.

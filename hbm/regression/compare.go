@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti/compare"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // StoredRun is a finished run of a regression as its directory holds it.
@@ -56,7 +57,7 @@ type Estimates struct {
 // formulas may differ: then the log evidences compare the formulas. Runs on different tables, rows
 // or responses are refused.
 func Compare(a, b *StoredRun) (*Comparison, error) {
-	if err := compare.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
+	if err := run.SameTable(a.Dir, &a.Record.Header, b.Dir, &b.Record.Header); err != nil {
 		return nil, err
 	}
 	if x, y := a.Result.Data.Rows, b.Result.Data.Rows; x != y {

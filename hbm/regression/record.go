@@ -42,9 +42,8 @@ type Record struct {
 	TrainedBy string `json:"trained_by,omitempty"`
 	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at
 	// every model.
-	CertifyDraws int      `json:"certify_draws,omitempty"`
-	Seed         uint64   `json:"seed"`
-	Seconds      *Seconds `json:"seconds,omitempty"`
+	CertifyDraws int    `json:"certify_draws,omitempty"`
+	Seed         uint64 `json:"seed"`
 }
 
 // Write stores the record in a run directory.
@@ -137,6 +136,14 @@ func (r *Result) writeTables(dir string) error {
 		}
 	}
 	return rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r)
+}
+
+// Files are patterns of the names of the files that a run writes beside those of every run.
+func Files() []string {
+	return []string{
+		"effects.csv", "sds.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
+		"caterpillar-*.svg", "caterpillar-*.png", DrawsParquet, DrawsCSV,
+	}
 }
 
 // Files of draws in a run directory: the same in two formats.

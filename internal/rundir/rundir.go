@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
@@ -23,25 +22,7 @@ const (
 	TraceFile     = "trace.csv"
 )
 
-// Make makes the directory of a run. An empty name stands for a new folder runs/COMMAND-DATE-TIME.
-// A folder that already holds a run is refused: results are never overwritten.
-func Make(name, command string, now time.Time) (string, error) {
-	if name == "" {
-		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
-		name = base
-		for i := 2; Exists(name); i++ {
-			name = fmt.Sprintf("%s-%d", base, i)
-		}
-	}
-	for _, file := range []string{RecordFile, PosteriorFile} {
-		if Exists(filepath.Join(name, file)) {
-			return "", fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", name, file, name)
-		}
-	}
-	return name, os.MkdirAll(name, 0o755)
-}
-
-// Exists tells whether there is a file.
+// Exists reports whether there is a file.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -68,7 +49,11 @@ func ReadRecord(dir string, record any) error {
 	if err != nil {
 		return err
 	}
-	var header Header
+	var header struct {
+		Command     string `json:"command"`
+		Data        string `json:"data"`
+		Fingerprint string `json:"fingerprint"`
+	}
 	for _, into := range []any{record, &header} {
 		if err := json.Unmarshal(content, into); err != nil {
 			return fmt.Errorf("%s: damaged: %w", path, err)

@@ -58,14 +58,6 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "codes", "auto", "bits", "lists")
 }
 
-// givenPrior tells which parts of the prior over models the user chose: the others depend on the
-// number of predictors.
-type givenPrior struct{ models, size bool }
-
-func givenPriorOf(flags *pflag.FlagSet) givenPrior {
-	return givenPrior{models: flags.Changed("model-prior"), size: flags.Changed("max-size")}
-}
-
 // completeWith makes the shell suggest the values of a flag.
 func completeWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {

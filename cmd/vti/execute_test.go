@@ -8,20 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti/gpu"
-	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
 )
 
 // After a device has failed, the user hears what is left and how to go on from there.
 func TestFailedDeviceSaysHowToGoOn(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	lost := fmt.Errorf("training step 7: %w", &gpu.Failure{Device: "xla:cuda", Err: errors.New("the card has gone")})
-	run := job{header: &rundir.Header{Command: "varsel"}, dir: "run"}
-	require.NotContains(t, run.stopped(lost, true).Error(), "to continue", "nothing was stored")
+	own := job{header: &runs.Header{Command: "varsel"}}
+	require.NotContains(t, own.stopped(lost, "run", true).Error(), "to continue", "nothing was stored")
 	mustRun(t, tiny("varsel", "data.csv", "--target", "c", "--out", "run")...)
-	err := run.stopped(lost, true)
+	err := own.stopped(lost, "run", true)
 	require.ErrorAs(t, err, new(failure))
 	require.ErrorContains(t, err, "device xla:cuda: the card has gone\nthe checkpoint after step 60 is whole; to continue: vti varsel --resume run")
-	require.NotContains(t, run.stopped(lost, false).Error(), "to continue")
+	require.NotContains(t, own.stopped(lost, "run", false).Error(), "to continue")
 	full := &gpu.Failure{Device: "xla:cuda", OutOfMemory: true}
-	require.Equal(t, full.Error(), run.stopped(full, true).Error(), "it would end the same way")
+	require.Equal(t, full.Error(), own.stopped(full, "run", true).Error(), "it would end the same way")
 }

@@ -21,8 +21,8 @@ const (
 	shownPredictors = 30
 )
 
-// printResult prints an answer for a reader.
-func printResult(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
+// printSelection prints the answer of a selection for a reader.
+func printSelection(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	printSelectionVerdict(w, r)
 	printModelCheck(w, r.ModelCheck)
 	printPredictors(w, problem, r)

@@ -24,7 +24,8 @@ const (
 // app is what the commands share.
 type app struct {
 	stdout, stderr io.Writer
-	status         int // of the process when no error is returned
+	status         int    // of the process when no error is returned
+	dir            string // of the run, once there is one
 }
 
 // failure is an error of something that was asked for correctly. All other errors of a command are

@@ -28,11 +28,18 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 		if data.design, data.model, err = data.options(cmd.Flags()); err != nil {
 			return err
 		}
-		j, err := a.newVarselJob(newVarselRecord("exact", args[0], &data), givenPriorOf(cmd.Flags()), output)
+		s, err := a.newSelection(newVarselRecord("exact", args[0], &data), cmd.Flags(), output)
 		if err != nil {
 			return err
 		}
-		return j.enumerate(cmd.Context())
+		exact, err := s.problem.ExactProblem()
+		if err != nil {
+			return err
+		}
+		if err := exact.Validate(); err != nil {
+			return err
+		}
+		return a.execute(cmd.Context(), &s.job, s.enumeration())
 	}
 	data.register(cmd)
 	output.register(cmd, false)
@@ -40,26 +47,16 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 	return cmd
 }
 
-// enumerate computes the exact answer.
-func (j *varselJob) enumerate(ctx context.Context) error {
-	exact, err := j.problem.ExactProblem()
-	if err != nil {
-		return err
-	}
-	if err := exact.Validate(); err != nil {
-		return err
-	}
-	if err := j.start("exact"); err != nil {
-		return err
-	}
-	j.printProblem()
-	shown, pace := j.progress(), newPace()
-	result, err := varsel.RunExact(ctx, j.problem, func(done, total int) {
-		shown.line(fmt.Sprintf("model %d/%d  %s", done, total, pace.text(done, total)), done == total)
-	}, j.dir)
-	shown.end()
-	if err != nil {
-		return j.stopped(err, false)
-	}
-	return j.finish(result)
+// enumeration is the task of an exact selection.
+func (s *selection) enumeration() task {
+	return task{name: "exact", files: varsel.Files(), intro: s.printProblem, compute: func(ctx context.Context, at *session) (*conclusion, error) {
+		pace := newPace()
+		result, err := varsel.RunExact(ctx, s.problem, func(done, total int) {
+			at.shown.line(fmt.Sprintf("model %d/%d  %s", done, total, pace.text(done, total)), done == total)
+		}, at.dir)
+		if err != nil {
+			return nil, err
+		}
+		return s.conclude(result), nil
+	}}
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/dag/graph"
+)
+
+// discovery is a run of graph discovery, by whatever method: its record and its problem.
+type discovery struct {
+	*app
+	job
+	record  *dag.Record
+	problem *dag.Problem
+	truth   *graph.Graph
+}
+
+// newDiscovery reads the table and builds the problem that a record describes. Nothing is written:
+// its errors are of the input.
+func (a *app) newDiscovery(record *dag.Record, flags *pflag.FlagSet, output outputFlags) (*discovery, error) {
+	record.Flags = givenFlags(flags)
+	return a.discoveryOf(record, output)
+}
+
+// discoveryOf is the run of a record, new or stored.
+func (a *app) discoveryOf(record *dag.Record, output outputFlags) (*discovery, error) {
+	problem, truth, err := record.Problem()
+	if err != nil {
+		return nil, err
+	}
+	record.Model = problem.Model // with its defaults: what they are may change
+	own := job{output: output, stored: record, header: &record.Header, paths: []*string{&record.Truth}}
+	return &discovery{a, own, record, problem, truth}, nil
+}
+
+// conclude is what a run of graph discovery ends with.
+func (d *discovery) conclude(result *dag.Result) *conclusion {
+	return &conclusion{result, result.Seconds, func(w io.Writer) { printDag(w, result) }}
+}
+
+// printProblem says what was read, and the priors in words.
+func (d *discovery) printProblem() {
+	if d.output.json {
+		return
+	}
+	data := d.problem.Data
+	fmt.Fprintf(d.stdout, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	if d.record.Structure != dag.Chains && len(d.problem.Families) > 0 {
+		fmt.Fprintf(d.stdout, ", %d families of a node with its parents", len(d.problem.Families))
+	}
+	fmt.Fprintln(d.stdout)
+	if data.DroppedRows > 0 {
+		rows := "rows"
+		if data.DroppedRows == 1 {
+			rows = "row"
+		}
+		fmt.Fprintf(d.stdout, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
+	}
+	for _, line := range d.problem.Priors() {
+		fmt.Fprintln(d.stdout, "  "+line)
+	}
+	fmt.Fprintln(d.stdout)
+}

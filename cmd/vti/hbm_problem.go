@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/transdim/vti/hbm/regression"
+)
+
+// hierarchical is a run of a hierarchical regression: its record and its problem.
+type hierarchical struct {
+	*app
+	job
+	record     *regression.Record
+	regression *regression.Regression
+}
+
+// newHierarchical reads the table and builds the posterior that a record describes. Nothing is
+// written: its errors are of the input.
+func (a *app) newHierarchical(record *regression.Record, output outputFlags) (*hierarchical, error) {
+	r, err := record.Regression()
+	if errors.Is(err, regression.ErrMissingCells) {
+		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &hierarchical{a, job{output: output, stored: record, header: &record.Header}, record, r}, nil
+}
+
+// check reports what is wrong with the settings. Those that were left open are known afterwards.
+func (r *hierarchical) check() error {
+	family, ok, err := r.record.PlateFamily()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return r.record.FitConfig(r.regression).Validate()
+	}
+	if err := r.regression.CheckFamily(family, r.record.Members); err != nil {
+		return fmt.Errorf("--family %s: %w", family, err)
+	}
+	if r.record.Amortize > 0 {
+		r.record.Shape = r.regression.Shape()
+	}
+	return r.record.FamilyRun(family).Fit.Validate()
+}
+
+// conclude is what a regression ends with.
+func (r *hierarchical) conclude(result *regression.Result) *conclusion {
+	return &conclusion{result, result.Seconds, func(w io.Writer) { printHbm(w, result) }}
+}
+
+// printProblem says what was read, and the priors in words. With --json only warnings are printed,
+// to standard error.
+func (r *hierarchical) printProblem() {
+	frame := r.regression.Frame
+	if r.output.json {
+		for _, line := range frame.Warnings {
+			fmt.Fprintf(r.stderr, "vti: %s\n", line)
+		}
+		return
+	}
+	fmt.Fprintf(r.stdout, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
+	for _, g := range frame.Groupings {
+		fmt.Fprintf(r.stdout, "  %d groups of %s\n", len(g.Levels), g.Name)
+	}
+	if frame.DroppedRows > 0 {
+		fmt.Fprintf(r.stdout, "  %d rows with missing values dropped\n", frame.DroppedRows)
+	}
+	if frame.Labels != nil {
+		fmt.Fprintf(r.stdout, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
+	}
+	for _, line := range r.regression.Priors() {
+		fmt.Fprintln(r.stdout, "  "+line)
+	}
+	for _, line := range frame.Warnings {
+		fmt.Fprintln(r.stdout, "  note: "+line)
+	}
+	fmt.Fprintln(r.stdout)
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/varsel"
+)
+
+// rjmcmcVarselFlags are all flags of vti rjmcmc varsel.
+type rjmcmcVarselFlags struct {
+	data   dataFlags
+	chains chainFlags
+	output outputFlags
+	resume string
+}
+
+func (f *rjmcmcVarselFlags) register(cmd *cobra.Command) {
+	f.data.register(cmd)
+	f.chains.register(cmd)
+	f.output.register(cmd, true)
+	registerResume(cmd, &f.resume)
+}
+
+// describe turns the command line into the record of a new run.
+func (f *rjmcmcVarselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
+	var err error
+	if f.data.design, f.data.model, err = f.data.options(flags); err != nil {
+		return nil, err
+	}
+	record := newVarselRecord("rjmcmc varsel", path, &f.data)
+	record.Chains, record.Iterations, record.BurnIn, record.Thin = f.chains.chains, f.chains.iterations, f.chains.burnIn, f.chains.thin
+	record.Start, record.Temperatures, record.Seed = f.chains.start, f.chains.temperatures, f.output.seed
+	return record, nil
+}
+
+func (a *app) rjmcmcVarselCommand() *cobra.Command {
+	f := &rjmcmcVarselFlags{}
+	cmd := &cobra.Command{
+		Use:   "varsel TABLE --target COLUMN",
+		Short: "Select variables by reversible-jump MCMC",
+		Long: `Samples the same posterior as vti varsel by reversible-jump MCMC: chains that add, remove and swap
+predictors and move the coefficients. Nothing is approximated but by the length of the chains,
+which R-hat and the effective sample size judge:
+
+  trusted    R-hat up to 1.01 and at least 400 effective draws, for every predictor and the log density
+  doubtful   R-hat up to 1.1
+  failed     the chains have not found the same posterior (exit status 3)`,
+		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y
+  vti rjmcmc varsel testdata/diabetes.csv --target y --start null --start bmi,ltg
+  vti rjmcmc varsel testdata/prostate.csv --target lpsa --likelihood robust --temperatures 12
+  vti rjmcmc varsel testdata/biochemists.csv --target art --likelihood poisson --iterations 5000`,
+		Args:              tableArgument,
+		ValidArgsFunction: completeTable,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.rjmcmcVarsel(cmd, args, f) }
+	f.register(cmd)
+	return cmd
+}
+
+// rjmcmcVarsel runs or resumes chains over selections.
+func (a *app) rjmcmcVarsel(cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) error {
+	s, err := a.beginSampledSelection(cmd, args, f)
+	if err != nil {
+		return err
+	}
+	r := s.record
+	config := chainConfig(r.Chains, r.Iterations, r.BurnIn, r.Thin, r.Temperatures, r.Seed)
+	for _, start := range r.Start {
+		code, err := s.problem.Start(start)
+		if err != nil {
+			return fmt.Errorf("--start: %w", err)
+		}
+		config.Starts = append(config.Starts, code)
+	}
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	return a.execute(cmd.Context(), &s.job, s.sampling(config))
+}
+
+// beginSampledSelection checks everything about a new run, or about one that goes on.
+func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmcVarselFlags) (*selection, error) {
+	if f.resume == "" {
+		record, err := f.describe(cmd.Flags(), args[0])
+		if err != nil {
+			return nil, err
+		}
+		return a.newSelection(record.(*varsel.Record), cmd.Flags(), f.output)
+	}
+	s, err := a.openSelection(f.resume, f.output)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkResume(cmd, args, f.resume, s.record, s.header, f.output, func() commandFlags { return &rjmcmcVarselFlags{} }); err != nil {
+		return nil, err
+	}
+	s.problem, err = s.record.Problem()
+	return s, err
+}
+
+// sampling is the task of a selection by chains.
+func (s *selection) sampling(config rjmcmc.Config) task {
+	return task{
+		name: "rjmcmc", files: varsel.Files(), computes: true, resumable: true, intro: s.printProblem,
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			config.Resume = at.resume
+			config.Progress = chainProgress(at.shown, s.problem.Design.LogJacobian())
+			result, err := varsel.RunChains(ctx, at.device, s.problem, config, at.dir)
+			if err != nil {
+				return nil, err
+			}
+			return s.conclude(result), nil
+		},
+	}
+}

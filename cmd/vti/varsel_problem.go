@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/transdim/vti"
+	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/varsel"
+)
+
+// selection is a run of variable selection, by whatever method: its record and its problem.
+type selection struct {
+	*app
+	job
+	record  *varsel.Record
+	problem *varsel.Problem
+}
+
+// newSelection reads the table and builds the problem that a record describes. Nothing is written:
+// its errors are of the input.
+func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output outputFlags) (*selection, error) {
+	data, err := record.Table()
+	if err != nil {
+		return nil, err
+	}
+	design, err := varsel.NewDesign(data, record.Design)
+	switch {
+	case errors.Is(err, varsel.ErrMissingValues):
+		return nil, fmt.Errorf("%w\n--na drop leaves these rows out", err)
+	case errors.Is(err, varsel.ErrDegenerate):
+		return nil, fmt.Errorf("%w\n--drop-degenerate leaves them out", err)
+	case err != nil:
+		return nil, err
+	}
+	record.Flags = givenFlags(flags)
+	record.Model = record.Model.ForMany(len(design.Predictors), flags.Changed("model-prior"), flags.Changed("max-size"))
+	problem, err := varsel.NewProblem(design, record.Model)
+	if err != nil {
+		return nil, err
+	}
+	record.Model = problem.Model // with its defaults: what they are may change
+	return &selection{a, job{output: output, stored: record, header: &record.Header}, record, problem}, nil
+}
+
+// openSelection reads a run directory for a run that goes on; nothing is written.
+func (a *app) openSelection(dir string, output outputFlags) (*selection, error) {
+	record, err := varsel.ReadRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &selection{a, job{output: output, stored: record, header: &record.Header, resume: dir}, record, nil}, nil
+}
+
+// newVarselRecord describes a run of a command on a table.
+func newVarselRecord(command, path string, data *dataFlags) *varsel.Record {
+	return &varsel.Record{Header: runs.Header{Command: command, Version: vti.Version, Data: path}, Design: data.design, Model: data.model}
+}
+
+// conclude is what a run of variable selection ends with.
+func (s *selection) conclude(result *varsel.Result) *conclusion {
+	return &conclusion{result, result.Seconds, func(w io.Writer) { printSelection(w, s.problem, result) }}
+}
+
+// printProblem says what was read, what was left out, and the likelihood and priors in words. With
+// --json the part about what was left out goes to standard error.
+func (s *selection) printProblem() {
+	if s.output.json {
+		if !s.output.quiet {
+			s.printDropped(s.stderr)
+		}
+		return
+	}
+	design := s.problem.Design
+	fmt.Fprintf(s.stdout, "%s: %d rows, target %s, %d predictors to select from\n", design.Path, design.Rows(), design.Target, len(design.Predictors))
+	s.printDropped(s.stdout)
+	if len(design.Levels) == 2 {
+		fmt.Fprintf(s.stdout, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
+	}
+	for _, line := range s.problem.Priors() {
+		fmt.Fprintln(s.stdout, "  "+line)
+	}
+	fmt.Fprintln(s.stdout)
+}
+
+func (s *selection) printDropped(w io.Writer) {
+	design := s.problem.Design
+	if design.DroppedRows > 0 {
+		fmt.Fprintf(w, "  %d rows with missing values dropped\n", design.DroppedRows)
+	}
+	for _, dropped := range design.Dropped {
+		fmt.Fprintf(w, "  %s left out: it %s\n", dropped.Name, dropped.Reason)
+	}
+}

@@ -1,0 +1,57 @@
+package rundir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Claim makes the directory of a new run, and locks it until release is called. An empty name
+// stands for a new folder runs/COMMAND-DATE-TIME. Nothing that is there is ever overwritten: a
+// folder that already holds a run is refused, and one that holds a file with the name of one that
+// the run writes. files are the names of those, which may be patterns of [filepath.Match].
+func Claim(name, command string, now time.Time, files []string) (dir string, release func(), err error) {
+	if name == "" {
+		base := filepath.Join("runs", command+"-"+now.Format("20060102-150405"))
+		name = base
+		for i := 2; Exists(name); i++ {
+			name = fmt.Sprintf("%s-%d", base, i)
+		}
+	}
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return "", nil, err
+	}
+	release, err = Lock(name)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := free(name, files); err != nil {
+		release()
+		return "", nil, err
+	}
+	return name, release, nil
+}
+
+// free fails for a folder that holds a run, or one of the files.
+func free(dir string, files []string) error {
+	for _, file := range []string{RecordFile, PosteriorFile, ChainsFile} {
+		if Exists(filepath.Join(dir, file)) {
+			return fmt.Errorf("%s already holds a run (%s): choose another --out, or continue it with --resume %s", dir, file, dir)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if slices.ContainsFunc(files, func(pattern string) bool {
+			match, err := filepath.Match(pattern, entry.Name())
+			return match && err == nil
+		}) {
+			return fmt.Errorf("%s holds %s, which the run would overwrite: choose another --out", dir, entry.Name())
+		}
+	}
+	return nil
+}
