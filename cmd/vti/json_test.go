@@ -31,6 +31,7 @@ type answer struct {
 	Loss        *float64 `json:"loss"`
 	Certificate *struct {
 		Verdict       string   `json:"verdict"`
+		Basis         string   `json:"basis"`
 		KHat          *float64 `json:"khat"`
 		RHat          *float64 `json:"rhat"`
 		ESS           *float64 `json:"ess"`
@@ -127,7 +128,7 @@ const (
 		inclusion inclusion.name inclusion.certified inclusion.se models models.code models.size models.certified models.se
 		coefficients coefficients.name coefficients.mean coefficients.sd coefficients.q025 coefficients.q975 coefficients.mean_given_in run_dir`
 	varselKeys = `seed backend steps loss certificate certificate.verdict certificate.khat certificate.ess certificate.draws
-		certificate.models_checked inclusion.q models.q models.log_evidence models.log_evidence_se models.khat`
+		certificate.models_checked inclusion.q models.q models.log_evidence models.log_evidence_se certificate.basis`
 	exactKeys  = `models.log_evidence models.log_evidence_se log_evidence`
 	chainsKeys = `seed backend diagnostics diagnostics.rhat diagnostics.ess inclusion.rhat inclusion.ess`
 )
