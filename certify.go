@@ -6,36 +6,6 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// CertifyConfig says how much work certification may do. The zero value is a good default.
-type CertifyConfig struct {
-	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536.
-	// Larger spaces are weighed jointly, with models drawn from q(m).
-	MaxModels int
-	// Draws is the number of draws spent beyond the first few of every model; 0 stands for
-	// 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
-	Draws int
-	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
-	// every model's probability are below it; 0 stands for 0.002.
-	Tolerance float64
-	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
-	// right for posteriors with several modes, since weights cannot show a mode where no draw fell.
-	Confirm bool
-	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
-	// upper bound).
-	Progress func(done, total int)
-}
-
-// rounds is the number of times that the draws beyond the first few are shared out anew. Chosen by
-// hand, not tuned.
-const rounds = 8
-
-func (c CertifyConfig) withDefaults() CertifyConfig {
-	setDefault(&c.MaxModels, maxListed)
-	setDefault(&c.Draws, 1<<18)
-	setDefault(&c.Tolerance, 0.002)
-	return c
-}
-
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	count, ok := space.CountModels(e.target.Space())

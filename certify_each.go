@@ -13,6 +13,10 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
+// rounds is the number of times that the draws beyond the first few are shared out anew. Chosen by
+// hand, not tuned.
+const rounds = 8
+
 // certifyEach estimates the evidence of every model: as many draws of all of them, then rounds that
 // give each model draws in proportion to its probability times the relative spread of its weights
 // (Neyman allocation), which minimises the error of the probabilities.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/shapes"
@@ -113,4 +114,22 @@ func RestoreCheckpoint(path string, ctx *context.Context, settings json.RawMessa
 		return 0, fmt.Errorf("%s: damaged checkpoint: %d bytes left over", path, len(payload))
 	}
 	return header.Step, nil
+}
+
+// save writes the checkpoint if the configuration names one.
+func (t *trainer) save() error {
+	if t.config.Checkpoint == "" {
+		return nil
+	}
+	started := time.Now()
+	for _, l := range t.learners() {
+		if err := l.Store(l.ctx); err != nil {
+			return err
+		}
+	}
+	if err := WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, t.settings); err != nil {
+		return err
+	}
+	t.schedule.Wrote(time.Since(started))
+	return nil
 }

@@ -7,14 +7,10 @@ import (
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
-	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/internal/checkpoint"
 )
-
-// Context holds the variables of a fit by scope and name.
-type Context = context.Context
 
 // Config says how Fit trains. The zero value is a good default for a few dozen coordinates and up
 // to a million models.
@@ -175,3 +171,15 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 		"dtype": c.DType.String(), "backend": backend,
 	})
 }
+
+// pilotStep is the step after which q(m) is given a warm start: when tempering ends, or at the
+// start.
+func (c *Config) pilotStep() int { return int(math.Ceil(c.Tempering * float64(c.Steps))) }
+
+// reportAfter reports whether a report is due after a step.
+func (c *Config) reportAfter(step int) bool {
+	return step == 1 || step == c.Steps || step%c.LogEvery == 0
+}
+
+// saveAfter reports whether a checkpoint is due after a step, whatever the time.
+func (c *Config) saveAfter(step int) bool { return step == c.Steps || step%c.CheckpointEvery == 0 }

@@ -6,7 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	mlcontext "github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/checkpoint"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
 )
 
 // Fit trains q(m) q(θ | m) on the target by stochastic gradients of eq. 10: pathwise for the flow,
@@ -31,7 +37,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 		if err := ctx.Err(); err != nil {
 			return t.posterior(), errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save(), t.settle())
 		}
-		if t.step == t.pilotStep() {
+		if t.step == t.config.pilotStep() {
 			if err := t.pilot(ctx); err != nil {
 				return t.posterior(), err
 			}
@@ -45,7 +51,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 				return nil, err
 			}
 		}
-		if t.reportAfter(t.step) {
+		if t.config.reportAfter(t.step) {
 			now, err := t.counters()
 			if err != nil {
 				return nil, err
@@ -54,7 +60,7 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 				return t.posterior(), err
 			}
 		}
-		if t.saveAfter(t.step) || t.schedule.Due() {
+		if t.config.saveAfter(t.step) || t.schedule.Due() {
 			if err := t.save(); err != nil {
 				return t.posterior(), err
 			}
@@ -73,3 +79,71 @@ func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	}
 	return t.posterior(), t.settle()
 }
+
+func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*trainer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	sp := target.Space()
+	var err error
+	t := &trainer{}
+	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
+		if t.tablePrior, err = logPriors(device, target); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Models == nil {
+		if cfg.Models, err = modeldist.NewCategorical(sp.Cards(), modeldist.CategoricalConfig{LogPrior: t.tablePrior}); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.ControlVariate == SurrogateMean {
+		if t.control, err = newControl(cfg.Models); err != nil {
+			return nil, err
+		}
+	}
+	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
+	cfg.Flow.Seed = cfg.Seed
+	sized := cfg
+	sized.Flow = cfg.Flow.WithDefaults()
+	if err := sized.checkSize(sp); err != nil {
+		return nil, err
+	}
+	_, ownQuadratics := target.(QuadraticTarget)
+	if masker, ok := sp.(space.RowMasker); ok && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
+		code, mask := largestModel(masker)
+		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
+			return nil, fmt.Errorf("evaluating the target: %w", err)
+		}
+	}
+	flow, err := cosmic.New(cfg.Flow)
+	if err != nil {
+		return nil, err
+	}
+	// sizes filled in: should a default change, an old checkpoint is refused with a reason
+	cfg.Flow = flow.Config()
+	t.config = cfg
+	t.evaluator = &evaluator{
+		device: device, target: target, flow: flow, models: cfg.Models, variables: mlcontext.New().Checked(false),
+		dtype: cfg.DType, batch: cfg.Batch, seed: cfg.Seed,
+	}
+	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
+		return nil, err
+	}
+	if cfg.Resume {
+		if t.step, err = RestoreCheckpoint(cfg.Checkpoint, t.variables, t.settings); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Checkpoint != "" && cfg.CheckpointInterval > 0 {
+		t.schedule = checkpoint.NewSchedule(cfg.CheckpointInterval)
+	}
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	return t, t.compile()
+}
+
+// posterior is what is trained so far.
+func (t *trainer) posterior() *Posterior { return &Posterior{evaluator: t.evaluator, steps: t.step} }

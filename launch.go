@@ -3,7 +3,6 @@ package vti
 import (
 	gocontext "context"
 	"fmt"
-	"math"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -64,29 +63,11 @@ func (t *trainer) launch() error {
 // of them is done.
 func (t *trainer) undisturbed(steps int) bool {
 	for step := t.step + 1; step < t.step+steps; step++ {
-		if t.reportAfter(step) || t.saveAfter(step) || step == t.pilotStep() {
+		if t.config.reportAfter(step) || t.config.saveAfter(step) || step == t.config.pilotStep() {
 			return false
 		}
 	}
 	return t.step+steps <= t.config.Steps
-}
-
-// reportAfter reports whether a report is due after a step.
-func (t *trainer) reportAfter(step int) bool {
-	c := &t.config
-	return step == 1 || step == c.Steps || step%c.LogEvery == 0
-}
-
-// saveAfter reports whether a checkpoint is due after a step.
-func (t *trainer) saveAfter(step int) bool {
-	c := &t.config
-	return step == c.Steps || step%c.CheckpointEvery == 0
-}
-
-// pilotStep is the step after which q(m) is given a warm start: when tempering ends, or at the
-// start.
-func (t *trainer) pilotStep() int {
-	return int(math.Ceil(t.config.Tempering * float64(t.config.Steps)))
 }
 
 // pilot takes the pilot run that is due now. One that is stopped, or fails, leaves q(m) in between:

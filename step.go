@@ -10,14 +10,6 @@ import (
 	"github.com/transdim/vti/internal/train"
 )
 
-// Scopes of the variables that only training needs.
-const (
-	trainScope = "train"
-	adamScope  = "adam" // holds the scopes of what it moves
-	// controlScope is the path of the surrogate of a control variate.
-	controlScope = "/" + trainScope + "/control"
-)
-
 // stepGraph is one training step, which changes variables. If a learner needs its draws it
 // returns them: codes [B,S], rewards [B] and movement.
 func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {

@@ -3,9 +3,13 @@ package vti
 import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
 
 	"github.com/transdim/vti/space"
 )
+
+// Context holds the variables of a fit by scope and name.
+type Context = context.Context
 
 // Target is a transdimensional posterior known up to its normalising constants: which models there
 // are, their prior probabilities, and for each the joint density of data and parameters.

@@ -1,0 +1,27 @@
+package vti
+
+// CertifyConfig says how much work certification may do. The zero value is a good default.
+type CertifyConfig struct {
+	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536.
+	// Larger spaces are weighed jointly, with models drawn from q(m).
+	MaxModels int
+	// Draws is the number of draws spent beyond the first few of every model; 0 stands for
+	// 262,144. Chains, if it comes to them, take at most one iteration for 32 draws.
+	Draws int
+	// Tolerance stops early when the standard errors of the ten best models' log evidences and of
+	// every model's probability are below it; 0 stands for 0.002.
+	Tolerance float64
+	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
+	// right for posteriors with several modes, since weights cannot show a mode where no draw fell.
+	Confirm bool
+	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
+	// upper bound).
+	Progress func(done, total int)
+}
+
+func (c CertifyConfig) withDefaults() CertifyConfig {
+	setDefault(&c.MaxModels, maxListed)
+	setDefault(&c.Draws, 1<<18)
+	setDefault(&c.Tolerance, 0.002)
+	return c
+}

@@ -1,0 +1,146 @@
+package vti
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/gradest"
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// A space of 2·3 codes, the last of them impossible, with a q(m) that is neither p(m) nor the
+// posterior.
+var (
+	scoreCards  = []int{2, 3}
+	scorePrior  = []float64{math.Log(0.1), math.Log(0.3), math.Log(0.2), math.Log(0.15), math.Log(0.25), math.Inf(-1)}
+	scoreStart  = []float64{0.3, -1, 0.5, 0, 0.9, math.Inf(-1)} // logits of q(m)
+	scoreReward = []float64{-3, 2, -1, 4, 0.5, 0}               // −log h
+)
+
+// scoreEstimator returns the trainer's scalar, for log h and log q of a batch.
+type scoreEstimator func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node
+
+// expectedScore averages the estimated gradient with respect to the logits over every batch of
+// three models, each with its probability: no Monte Carlo error is left. Before each of them the
+// memory of the control variate is as it was.
+func expectedScore(t *testing.T, control ControlVariate, estimate scoreEstimator) []float64 {
+	t.Helper()
+	table, err := modeldist.NewCategorical(scoreCards, modeldist.CategoricalConfig{LogPrior: scoreStart})
+	require.NoError(t, err)
+	tr := &trainer{evaluator: &evaluator{models: table}, config: Config{ControlVariate: control, Models: table}, tablePrior: scorePrior}
+	ctx := context.New().Checked(false)
+	if control == SurrogateMean {
+		tr.control, err = newControl(table)
+		require.NoError(t, err)
+		// What is believed of the models is not what they are, and of two of them nothing has been
+		// seen.
+		require.NoError(t, tr.control.Learn(ctx.InAbsPath(controlScope), []int32{0, 0, 0, 1, 1, 0}, []float64{-2, 2.5, 5}, 0))
+	}
+	exec, err := context.NewExec(testkit.Backend(t), ctx, func(ctx *Context, codes *Node) *Node {
+		g := codes.Graph()
+		index := InsertAxes(space.Index(scoreCards, codes), -1)
+		logModel := table.LogProb(ctx.In(modelScope), codes)
+		lost := Sub(Gather(Const(g, scorePrior), index), logModel) // log p − log q
+		loss := Neg(Add(lost, Gather(Const(g, scoreReward), index)))
+		scalar := estimate(tr, ctx, codes, loss, logModel)
+		return Gradient(scalar, table.Variable(ctx.In(modelScope)).ValueGraph(g))[0]
+	})
+	require.NoError(t, err)
+
+	_, err = exec.Exec([][]int32{{0, 0}, {0, 0}, {0, 0}}) // makes the variables
+	require.NoError(t, err)
+	q := scoreProbabilities()
+	gradient := make([]float64, len(q))
+	memory := map[string]float64{"moment": 0.9 * 0.7, "weight": 0.9} // of a running mean of 0.7
+	for a := range q {
+		for b := range q {
+			for c := range q {
+				if q[a]*q[b]*q[c] == 0 {
+					continue
+				}
+				for name, value := range memory {
+					if variable := ctx.GetVariableByScopeAndName("/"+trainScope+"/running_mean", name); variable != nil {
+						require.NoError(t, variable.SetValue(tensors.FromScalar(value)))
+					}
+				}
+				var batch [][]int32
+				for _, model := range []int{a, b, c} {
+					batch = append(batch, space.Decode(scoreCards, model, nil))
+				}
+				got, err := exec.Exec(batch)
+				require.NoError(t, err)
+				floats.AddScaled(gradient, q[a]*q[b]*q[c], got[0].Value().([]float64))
+			}
+		}
+	}
+	return gradient
+}
+
+func scoreProbabilities() []float64 {
+	total := floats.LogSumExp(scoreStart)
+	q := make([]float64, len(scoreStart))
+	for m, logit := range scoreStart {
+		q[m] = math.Exp(logit - total)
+	}
+	return q
+}
+
+// exactScore is the gradient of Σ q (log q − log p − reward), by hand: q_m (f_m − Σ q f).
+func exactScore() []float64 {
+	q := scoreProbabilities()
+	f, mean := make([]float64, len(q)), 0.0
+	for m := range q {
+		if q[m] > 0 {
+			f[m] = math.Log(q[m]) - scorePrior[m] - scoreReward[m]
+			mean += q[m] * f[m]
+		}
+	}
+	for m := range q {
+		f[m] = q[m] * (f[m] - mean)
+	}
+	return f
+}
+
+// The expectation over all batches is the gradient of the expected loss, to rounding, whatever is
+// subtracted.
+func TestControlVariatesAreUnbiased(t *testing.T) {
+	for _, control := range []ControlVariate{LeaveOneOut, Running, SurrogateMean} {
+		t.Run(control.String(), func(t *testing.T) {
+			got := expectedScore(t, control, func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node {
+				scalar, _ := tr.scoreLoss(ctx, codes, loss, logModel)
+				return scalar
+			})
+			require.InDeltaSlice(t, exactScore(), got, 1e-12)
+		})
+	}
+}
+
+// The same comparison finds out a baseline with the draw's own loss in it, and a control variate
+// for each model whose expectation is not added back.
+func TestBiasedControlVariatesAreDetected(t *testing.T) {
+	for name, estimate := range map[string]scoreEstimator{
+		"mean of the batch": func(_ *trainer, _ *Context, _, loss, logModel *Node) *Node {
+			scalar, _ := gradest.ScoreFunction(loss, ReduceAllMean(loss), logModel)
+			return scalar
+		},
+		"without its expectation": func(tr *trainer, ctx *Context, codes, loss, logModel *Node) *Node {
+			own := Gather(tr.control.Logits(ctx.InAbsPath(controlScope), loss.Graph()), InsertAxes(space.Index(scoreCards, codes), -1))
+			scalar, _ := gradest.ScoreFunction(loss, Neg(own), logModel)
+			return scalar
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := expectedScore(t, SurrogateMean, estimate)
+			floats.Sub(got, exactScore())
+			require.Greater(t, floats.Norm(got, math.Inf(1)), 0.1)
+		})
+	}
+}
