@@ -25,4 +25,56 @@
 // Equation numbers are those of Davies, Mackinlay, Oliveira and Sisson, "Amortized Variational
 // Transdimensional Inference" (2025). docs/method.md says where this implementation differs from
 // it, and why.
+//
+// # Files
+//
+// Describing a problem:
+//
+//	target.go         Target, and the optional knowledge that a target may have of its models
+//	exact.go          ExactTarget: evidences in closed form
+//	config.go         Config: how Fit trains; Info: what it reports
+//
+// Training:
+//
+//	fit.go            Fit and Load
+//	trainer.go        the state of a fit, and how it is set up
+//	step.go           one training step, as a graph
+//	launch.go         compiling and launching steps, the calendar of reports and checkpoints
+//	modelstep.go      the step on q(m), bounded by the information gain
+//	controlvariate.go what is subtracted from the losses in the gradient of q(m)
+//	learner.go        distributions that learn from rewards by themselves
+//	pilot.go          the warm start of q(m)
+//	laplace.go        modes and curvatures, for the anchor of the flow
+//	reporter.go       running sums to averages
+//	checkpoint.go     the state of training in a file
+//	size.go           sizes that cannot fit are refused
+//
+// Evaluating and drawing:
+//
+//	evaluator.go      device, target, flow and q(m): what training and certification both take
+//	posterior.go      Posterior: draws and densities of what is trained
+//	codes.go          codes of models as rows, lists and keys
+//	numeric.go        finite numbers
+//
+// Certification:
+//
+//	certify.go           which of the following applies
+//	certify_exact.go     sums of evidences that are known
+//	certify_each.go      weights of each model by itself
+//	certify_joint.go     weights of models and parameters together
+//	certify_laplace.go   a proposal for models whose weights are not reliable
+//	certify_chains.go    tempered chains that check weights
+//	certify_agreement.go when weights and chains agree
+//	chains.go            what all chains have in common
+//	importance.go        the importance sampler
+//	anneal.go            annealed draws, where weights have heavy tails
+//	reference.go         wider densities to draw from: of θ
+//	reference_models.go  and of models
+//	evidence.go          evidences of chosen models, with draws that the caller allots
+//	certificate.go       Certificate: verdict, models, probabilities of events
+//	moments.go           means and sds with their errors
+//	summary.go           equally weighted draws and summaries
+//	save.go              a certificate as files
+//
+//	version.go        the version of the module
 package vti

@@ -1,10 +1,13 @@
 package vti_test
 
 import (
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -126,4 +129,50 @@ func hasTest(t *testing.T, folder, kind string, pattern *regexp.Regexp) bool {
 		}
 	}
 	return false
+}
+
+var fileName = regexp.MustCompile(`[a-z0-9_*]+\.go\b`)
+
+// unmapped packages have no map of their files yet.
+var unmapped = []string{"dag", "hbm", "varsel"}
+
+// The documentation of every public package names all of its files, by name or pattern, and no file
+// that is not there.
+func TestPackagesMapTheirFiles(t *testing.T) {
+	everywhere := map[string]bool{}
+	for _, path := range goFiles(t) {
+		everywhere[filepath.Base(path)] = true
+	}
+	for folder := range layers {
+		if strings.HasPrefix(folder, "cmd/") || slices.Contains(unmapped, folder) {
+			continue
+		}
+		paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, folder)
+		files := token.NewFileSet()
+		var text string
+		for _, path := range paths {
+			file, err := parser.ParseFile(files, path, nil, parser.PackageClauseOnly|parser.ParseComments)
+			require.NoError(t, err)
+			if !strings.HasSuffix(path, "_test.go") {
+				text += file.Doc.Text()
+			}
+		}
+		named := fileName.FindAllString(text, -1)
+		for _, name := range named {
+			if !strings.Contains(name, "*") && !everywhere[name] {
+				t.Errorf("package %s names %s, which is no file", folder, name)
+			}
+		}
+		for _, path := range paths {
+			name := filepath.Base(path)
+			if name == "doc.go" || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			if !slices.ContainsFunc(named, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok }) {
+				t.Errorf("the documentation of package %q does not name %s", folder, name)
+			}
+		}
+	}
 }

@@ -25,4 +25,13 @@
 //		codes = q.Sample(ctx, uniforms)
 //		return codes, q.LogProb(ctx, codes)
 //	}
+//
+// # Files
+//
+//	categorical.go     a logit for each model
+//	autoregressive.go  a masked network over the sites of a code
+//	constraint.go      outcomes that are impossible given the sites before
+//	list.go            hazards over ascending lists
+//	surrogate.go       p(m) exp u(m), with u learned from rewards
+//	search.go          inverting a distribution function over many outcomes
 package modeldist

@@ -54,4 +54,26 @@
 //		fmt.Println(j, in.Mean, "±", in.MCSE, in.RHat, in.ESS)
 //	}
 //	best := result.Models(10)
+//
+// # Files
+//
+//	config.go       Config and its defaults
+//	run.go          Run
+//	sampler.go      one run in progress
+//	population.go   the states of all chains and temperatures, as rows
+//	start.go        where chains start
+//	moves.go        the moves of an iteration
+//	transfer.go     changes of model: births, deaths and the kept coordinates
+//	transport.go    targets that know the quadratic of each model
+//	quadratic.go    and the one that burn-in learns for others
+//	lists.go        moves on spaces of short lists
+//	tuning.go       proposals, which adapt during burn-in
+//	tempering.go    copies of each chain at other temperatures, and their exchanges
+//	settle.go       draws of chains that had not yet reached the posterior
+//	density.go      Target, and its densities batch by batch
+//	result.go       Result: draws and what was accepted
+//	diagnostics.go  R-hat and effective draws
+//	evidence.go     evidence from the ladder of temperatures
+//	checkpoint.go   the state of a run in a file
+//	size.go         sizes that cannot fit are refused
 package rjmcmc

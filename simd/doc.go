@@ -87,4 +87,22 @@
 // Any other operation takes a method of Builder that checks and records it, a step with a run
 // method, and a case in lowerNode that emits the step together with the values it reads and writes.
 // A step that shares out its work implements tasked and calls frame.parallel.
+//
+// # Files
+//
+//	backend.go, config.go, buffer.go  the backend, its options and its arrays
+//	builder.go, builder_*.go, node.go recording operations, by kind
+//	compile.go, graph.go, view.go     the compiler's copy of the graph
+//	simplify.go, fold.go              rewriting what is superfluous or constant
+//	contract.go, masks.go             finding products, and blocks of zeros in them
+//	product_graph.go                  DotGeneral as a product of matrices
+//	fuse.go, lower.go, plan.go        units, steps, and places in memory
+//	tile.go, tile_*.go                groups of element-wise operations, a tile at a time
+//	elementwise.go, elementwise_*.go  these operations, by type of element
+//	reduce_rows.go, numbers.go        reductions of rows; elements as numbers
+//	product.go                        products of matrices
+//	copy.go, strided.go               rearranging elements
+//	gather.go, window.go              gathering, scattering and moving windows
+//	argminmax.go, random.go           positions of extremes; random bits
+//	program.go, execute.go, pool.go   running steps on all cores
 package simd

@@ -26,4 +26,14 @@
 //		mask := s.MaskRow(code, nil)
 //		fmt.Println(index, code, mask) // 0 [0 0] [true false false] … 3 [1 1] [true true true]
 //	}
+//
+// # Files
+//
+//	space.go     Space and RowMasker
+//	subsets.go   groups of coordinates that are in or out
+//	table.go     a list of models
+//	lists.go     few members among many items
+//	index.go     numbering of codes, and enumeration
+//	features.go  models as input of a network
+//	move.go      small reversible changes of a model
 package space

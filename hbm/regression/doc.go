@@ -32,6 +32,6 @@
 //	effects.go                draws of the effects of all levels
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
-//	result.go, predictive_check.go, caterpillar.go, record.go   what is printed and written
+//	result.go, predictive_check.go, model_check.go, caterpillar.go, record.go   what is printed and written
 //	compare.go                two finished runs side by side
 package regression
