@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
 )
@@ -113,10 +114,17 @@ type ModelEstimate struct {
 	// where no draw has weight.
 	LogEvidence, LogEvidenceSE float64
 	// KHat is the Pareto shape of the weights of its draws; +Inf when there are too few of them to
-	// tell.
+	// tell, NaN where the evidence does not come from weights of its own.
 	KHat float64
 	// Draws is the number of draws behind the estimate.
 	Draws int
+}
+
+// Resolved reports whether LogEvidence is known to within its error: it is not where the Pareto shape
+// of its weights is larger than so few draws allow, or where its error is above a nat. Improbable
+// models get few draws, and their estimates may be off by any amount.
+func (m ModelEstimate) Resolved() bool {
+	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
 }
 
 // estimatesOf starts an estimate of every model, of which nothing is known but the code.

@@ -66,3 +66,21 @@ func TestFrequencies(t *testing.T) {
 		}
 	}
 }
+
+// An evidence is resolved where its k̂ is small enough for its draws, or needs none, and its error is.
+func TestResolved(t *testing.T) {
+	for _, test := range []struct {
+		model ModelEstimate
+		want  bool
+	}{
+		{ModelEstimate{KHat: 0.6, Draws: 10_000, LogEvidenceSE: 0.1}, true},
+		{ModelEstimate{KHat: 0.6, Draws: 32, LogEvidenceSE: 0.1}, false},
+		{ModelEstimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 0.1}, true},
+		{ModelEstimate{KHat: 0.1, Draws: 32, LogEvidenceSE: 1.1}, false},
+		{ModelEstimate{KHat: math.Inf(1), Draws: 3, LogEvidenceSE: 0.1}, false},
+		{ModelEstimate{KHat: math.NaN()}, true}, // closed form
+		{ModelEstimate{KHat: math.NaN(), LogEvidence: math.NaN()}, false},
+	} {
+		require.Equal(t, test.want, test.model.Resolved(), "%+v", test.model)
+	}
+}

@@ -122,7 +122,7 @@ func (c *Certificate) gather() {
 		if !seen {
 			k = len(c.Models)
 			position[codeKey(code)] = k
-			c.Models = append(c.Models, ModelEstimate{Code: code, LogEvidence: math.NaN(), LogEvidenceSE: math.NaN(), KHat: math.Inf(1)})
+			c.Models = append(c.Models, ModelEstimate{Code: code, LogEvidence: math.NaN(), LogEvidenceSE: math.NaN(), KHat: math.NaN()})
 		}
 		c.Models[k].Certified += sample.Weight[i]
 		c.Models[k].Draws++

@@ -16,6 +16,9 @@ const (
 	// taken for an upper bound. Chosen by hand; TestLaplaceIsABound says how often a skewed or
 	// heavy-tailed posterior exceeds it.
 	laplaceError = 1.0
+	// proposalMass is the probability above which a model gets a proposal for a k̂ that is small
+	// enough for many draws, and not for the few it has. Chosen by hand.
+	proposalMass = 1e-4
 	// negligible is the share of the evidence below which a model needs no draws.
 	negligible = 1e-6
 )
@@ -34,7 +37,11 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	}
 	var unreliable []int
 	for i, model := range models {
-		if model.KHat > psis.Reliable && !math.IsInf(logPrior[i], -1) {
+		limit := psis.Reliable
+		if model.Certified > proposalMass {
+			limit = psis.ReliableFor(model.Draws)
+		}
+		if model.KHat > limit && !math.IsInf(logPrior[i], -1) {
 			unreliable = append(unreliable, i)
 		}
 	}

@@ -95,13 +95,14 @@ type Inclusion struct {
 type ModelReport struct {
 	// one bit per selectable predictor; with more than 64 of them the numbers of its predictors,
 	// from 1, separated by commas
-	Code          string  `json:"code"`
-	Size          int     `json:"size"` // number of predictors in it
-	Q             *Number `json:"q,omitempty"`
-	Certified     Number  `json:"certified"`
-	SE            Number  `json:"se"`
-	LogEvidence   *Number `json:"log_evidence,omitempty"`
-	LogEvidenceSE *Number `json:"log_evidence_se,omitempty"`
+	Code      string  `json:"code"`
+	Size      int     `json:"size"` // number of predictors in it
+	Q         *Number `json:"q,omitempty"`
+	Certified Number  `json:"certified"`
+	SE        Number  `json:"se"`
+	// null where draws do not resolve it, as for models that are hardly ever drawn
+	LogEvidence   *Number `json:"log_evidence"`
+	LogEvidenceSE *Number `json:"log_evidence_se"`
 	KHat          *Number `json:"khat,omitempty"`
 }
 

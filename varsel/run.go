@@ -98,8 +98,12 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
-			LogEvidence: number(model.LogEvidence + jacobian), LogEvidenceSE: number(model.LogEvidenceSE), KHat: known(model.KHat),
+			KHat: known(model.KHat),
 		})
+		if model.Resolved() {
+			report := &result.Models[len(result.Models)-1]
+			report.LogEvidence, report.LogEvidenceSE = number(model.LogEvidence+jacobian), number(model.LogEvidenceSE)
+		}
 	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
 }

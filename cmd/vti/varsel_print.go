@@ -183,12 +183,20 @@ func printModels(w io.Writer, r *varsel.Result) {
 	for _, model := range models {
 		cells := []string{plusMinus(&model.Certified, &model.SE, 4)}
 		if withEvidence {
-			cells = append(cells, plusMinus(model.LogEvidence, model.LogEvidenceSE, 3))
+			cells = append(cells, evidenceText(model.LogEvidence, model.LogEvidenceSE))
 		}
 		table.add(append(cells, modelName(model.Code, r.Data.Predictors))...)
 	}
 	table.print(w)
 	fmt.Fprintln(w)
+}
+
+// evidenceText is a model's log evidence, which the draws of improbable models may not resolve.
+func evidenceText(value, se *varsel.Number) string {
+	if !finite(value) {
+		return "not resolved"
+	}
+	return plusMinus(value, se, 3)
 }
 
 // modelName spells a model's code as its predictors.

@@ -10,6 +10,13 @@ import (
 // section 3.2.4).
 const Reliable = 0.7
 
+// ReliableFor is the largest k̂ at which an estimate from so many draws deserves trust: with fewer
+// than about 2,000, k̂ itself is known too badly to accept as much as [Reliable] (Vehtari et al.
+// 2024, section 3.2.4). It is negative below ten draws.
+func ReliableFor(draws int) float64 {
+	return min(Reliable, 1-1/math.Log10(float64(max(draws, 2))))
+}
+
 // minTail is the smallest tail a shape is fitted to.
 const minTail = 5
 

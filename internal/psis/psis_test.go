@@ -223,3 +223,10 @@ func TestProperties(t *testing.T) {
 		assert.LessOrEqual(t, slices.Max(r.LogWeights), slices.Max(lw))
 	})
 }
+
+func TestReliableFor(t *testing.T) {
+	require.Equal(t, Reliable, ReliableFor(1<<18))
+	require.InDelta(t, 0.5, ReliableFor(100), 1e-12)
+	require.Negative(t, ReliableFor(5))
+	require.Negative(t, ReliableFor(0))
+}
