@@ -383,7 +383,7 @@ func TestNewAutoregressiveErrors(t *testing.T) {
 		"no site":      {nil, modeldist.AutoregressiveConfig{}, "at least one site"},
 		"one model":    {[]int{1, 1}, modeldist.AutoregressiveConfig{}, "a single model"},
 		"hidden":       {[]int{2, 2}, modeldist.AutoregressiveConfig{Hidden: -1}, "-1 units"},
-		"one unit":     {[]int{2, 2}, modeldist.AutoregressiveConfig{Hidden: 1}, "Hidden must be at least 2"},
+		"one unit":     {[]int{2, 2}, modeldist.AutoregressiveConfig{Hidden: 1}, "got Hidden 1, want at least 2"},
 		"dtype":        {[]int{2}, modeldist.AutoregressiveConfig{DType: dtypes.Int32}, "want Float32 or Float64"},
 		"prior sites":  {[]int{2, 2}, modeldist.AutoregressiveConfig{SiteLogPrior: [][]float64{{0, 0}}}, "has 1 rows, the space has 2"},
 		"prior values": {[]int{2}, modeldist.AutoregressiveConfig{SiteLogPrior: [][]float64{{0}}}, "site 0 has 1 values, want 2"},

@@ -11,11 +11,11 @@ import (
 
 func TestConfig(t *testing.T) {
 	for options, message := range map[string]string{
-		"threads=0":   "expected a positive integer",
-		"threads=two": "expected a positive integer",
-		"isa=sse":     "expected one of",
-		"fuse=maybe":  "expected on or off",
-		"color=red":   "expected isa=, threads= or fuse=",
+		"threads=0":   "want a positive integer",
+		"threads=two": "want a positive integer",
+		"isa=sse":     "want one of",
+		"fuse=maybe":  "want on or off",
+		"color=red":   "want isa=, threads= or fuse=",
 	} {
 		_, err := New(options)
 		require.ErrorContains(t, err, message, options)
@@ -50,11 +50,11 @@ func TestInputsAreChecked(t *testing.T) {
 	b := newBackend(t, "")
 	e := compiled(t, b, [][]int{{2, 3}}, func(b *Builder, in []backends.Op) []backends.Op { return []backends.Op{must(t)(b.Neg(in[0]))} })
 	_, err := e.Execute(nil, nil, 0)
-	require.ErrorContains(t, err, "expected 1 inputs, got 0")
+	require.ErrorContains(t, err, "want 1 inputs, got 0")
 	_, err = e.Execute([]backends.Buffer{buffer32(t, b, make([]float32, 6), 3, 2)}, nil, 0)
 	require.ErrorContains(t, err, `input "x0": expected shape`)
 	_, err = e.Execute([]backends.Buffer{"no buffer"}, nil, 0)
-	require.ErrorContains(t, err, "expected a buffer of this backend")
+	require.ErrorContains(t, err, "want a buffer of this backend")
 	_, err = b.BufferFromFlatData(0, []float32{1}, shapes.Make(dtypes.Float32, 2))
-	require.ErrorContains(t, err, "expected 2 elements")
+	require.ErrorContains(t, err, "want 2 elements")
 }

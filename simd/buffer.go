@@ -100,7 +100,7 @@ func flatBytes(flat any, dtype dtypes.DType) []byte {
 func checkFlat(flat any) (dtypes.DType, int, error) {
 	t := reflect.TypeOf(flat)
 	if t == nil || t.Kind() != reflect.Slice {
-		return dtypes.InvalidDType, 0, errors.Errorf("expected a slice of numbers or bools, got %T", flat)
+		return dtypes.InvalidDType, 0, errors.Errorf("want a slice of numbers or bools, got %T", flat)
 	}
 	dtype := dtypes.FromGoType(t.Elem())
 	if !capabilities.DTypes[dtype] {
@@ -118,7 +118,7 @@ func (b *Backend) asBuffer(buffer backends.Buffer) (*Buffer, error) {
 	buf, ok := buffer.(*Buffer)
 	switch {
 	case !ok || buf == nil:
-		return nil, errors.Errorf("simd: expected a buffer of this backend, got %T", buffer)
+		return nil, errors.Errorf("simd: want a buffer of this backend, got %T", buffer)
 	case buf.block == nil:
 		return nil, errors.Errorf("simd: buffer of shape %s was already finalized or donated", buf.shape)
 	case b.IsFinalized():
@@ -132,7 +132,7 @@ func (b *Backend) checkNewBuffer(device backends.DeviceNum, shape shapes.Shape) 
 	case b.IsFinalized():
 		return errors.Errorf("simd: backend was already finalized")
 	case device != 0:
-		return errors.Errorf("simd: expected device 0, the only one, got %d", device)
+		return errors.Errorf("simd: want device 0, the only one, got %d", device)
 	case !capabilities.DTypes[shape.DType]:
 		return errors.Errorf("simd: element type %s is not supported", shape.DType)
 	}
@@ -197,7 +197,7 @@ func matchFlat(flat any, shape shapes.Shape) error {
 		return err
 	}
 	if dtype != shape.DType || n != shape.Size() {
-		return errors.Errorf("expected %d elements of %s for shape %s, got %d of %s", shape.Size(), shape.DType, shape, n, dtype)
+		return errors.Errorf("want %d elements of %s for shape %s, got %d of %s", shape.Size(), shape.DType, shape, n, dtype)
 	}
 	return nil
 }
@@ -228,5 +228,5 @@ func (b *Backend) BufferData(buffer backends.Buffer) (any, error) {
 
 // BufferCopyToDevice always fails: there is one device.
 func (b *Backend) BufferCopyToDevice(backends.Buffer, backends.DeviceNum) (backends.Buffer, error) {
-	return nil, errors.Errorf("simd: expected a copy to another device, but there is only device 0")
+	return nil, errors.Errorf("simd: no other device to copy to than device 0")
 }

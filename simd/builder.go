@@ -47,7 +47,7 @@ func (b *Builder) Compile(outputs []backends.Op, shardings []*backends.ShardingS
 		return nil, err
 	}
 	if len(nodes) == 0 {
-		return nil, errors.Errorf("simd: Compile: expected at least one output")
+		return nil, errors.Errorf("simd: Compile: want at least one output")
 	}
 	b.compiled = true
 	return compile(b, nodes)
@@ -62,7 +62,7 @@ func (b *Builder) check(what string, ops ...backends.Op) ([]*node, error) {
 	for i, op := range ops {
 		n, ok := op.(*node)
 		if !ok || n == nil {
-			return nil, errors.Errorf("simd: %s: operand %d: expected an operation of this backend, got %T", what, i, op)
+			return nil, errors.Errorf("simd: %s: operand %d: want an operation of this backend, got %T", what, i, op)
 		}
 		if n.owner != b {
 			return nil, errors.Errorf("simd: %s: operand %d belongs to computation %q, not to %q", what, i, n.owner.name, b.name)
@@ -105,7 +105,7 @@ func (b *Builder) Constant(flat any, dims ...int) (backends.Op, error) {
 	}
 	shape := shapes.Make(dtype, dims...).Clone()
 	if shape.Size() != size {
-		return nil, errors.Errorf("simd: Constant: expected %d elements for shape %s, got %d", shape.Size(), shape, size)
+		return nil, errors.Errorf("simd: Constant: want %d elements for shape %s, got %d", shape.Size(), shape, size)
 	}
 	data := &block{words: make([]uint64, size*dtype.Size()/8+1)}
 	copy(blockBytes(data), flatBytes(flat, dtype))

@@ -30,7 +30,7 @@ func (b *Builder) predicate(op backends.OpType, x backends.Op) (backends.Op, err
 		return nil, err
 	}
 	if dtype := in[0].dtype; !dtype.IsFloat() {
-		return nil, errors.Errorf("simd: %s: expected floats, got %s", op, in[0].shape())
+		return nil, errors.Errorf("simd: %s: want floats, got %s", op, in[0].shape())
 	}
 	return b.add(op, shapes.Make(dtypes.Bool, in[0].dims...), nil, in[0]), nil
 }
@@ -45,7 +45,7 @@ func (b *Builder) binary(op backends.OpType, lhs, rhs backends.Op) (backends.Op,
 		return nil, err
 	}
 	if (op == backends.OpTypeMax || op == backends.OpTypeMin) && shape.DType == dtypes.Bool {
-		return nil, errors.Errorf("simd: %s: expected numbers, got bools", op)
+		return nil, errors.Errorf("simd: %s: want numbers, got bools", op)
 	}
 	return b.addBinary(op, shape.DType, in), nil
 }
@@ -100,7 +100,7 @@ func (b *Builder) Where(condition, onTrue, onFalse backends.Op) (backends.Op, er
 		return nil, err
 	}
 	if in[1].dtype != in[2].dtype {
-		return nil, errors.Errorf("simd: Where: expected values of one element type, got %s and %s", in[1].shape(), in[2].shape())
+		return nil, errors.Errorf("simd: Where: want values of one element type, got %s and %s", in[1].shape(), in[2].shape())
 	}
 	shape, err := shapeinference.WhereOp(in[0].shape(), in[1].shape(), in[2].shape())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // their rank.
 func (b *Builder) withIndexAxis(what string, indices *node, indexAxis int) (*node, error) {
 	if !indices.dtype.IsInt() {
-		return nil, errors.Errorf("simd: %s: expected integer indices, got %s", what, indices.shape())
+		return nil, errors.Errorf("simd: %s: want integer indices, got %s", what, indices.shape())
 	}
 	if indexAxis < 0 || indexAxis > len(indices.dims) {
 		return nil, errors.Errorf("simd: %s: index axis %d is outside indices %s", what, indexAxis, indices.shape())
@@ -38,7 +38,7 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 		return nil, err
 	}
 	if !slices.IsSorted(offsetOutputAxes) {
-		return nil, errors.Errorf("simd: Gather: expected increasing offset axes, got %v", offsetOutputAxes)
+		return nil, errors.Errorf("simd: Gather: want increasing offset axes, got %v", offsetOutputAxes)
 	}
 	shape, err := shapeinference.Gather(in[0].shape(), indices.shape(), min(indexVectorAxis, len(in[0].dims)),
 		offsetOutputAxes, collapsedSliceAxes, startIndexMap, sliceSizes, indicesAreSorted)
@@ -59,7 +59,7 @@ func (b *Builder) Gather(operand, startIndices backends.Op, indexVectorAxis int,
 func (b *Builder) gatherShape(operand, indices *node, indexAxis int, offsetAxes, sliceDims, collapsed []int) (shapes.Shape, error) {
 	batch := slices.Delete(slices.Clone(indices.dims), indexAxis, indexAxis+1)
 	if len(sliceDims) != len(operand.dims) || len(offsetAxes)+len(collapsed) != len(operand.dims) {
-		return shapes.Invalid(), errors.Errorf("simd: Gather: expected one slice size per axis of %s and %d offset axes, got %v and %v",
+		return shapes.Invalid(), errors.Errorf("simd: Gather: want one slice size per axis of %s and %d offset axes, got %v and %v",
 			operand.shape(), len(operand.dims)-len(collapsed), sliceDims, offsetAxes)
 	}
 	var window []int
@@ -98,7 +98,7 @@ func (b *Builder) scatter(op backends.OpType, operand, scatterIndices, updates b
 		return nil, err
 	}
 	if in[0].dtype == dtypes.Bool {
-		return nil, errors.Errorf("simd: %s: expected numbers, got %s", op, in[0].shape())
+		return nil, errors.Errorf("simd: %s: want numbers, got %s", op, in[0].shape())
 	}
 	attr := scatterAttr{indexAxis: indexVectorAxis, windowAxes: slices.Clone(updateWindowAxes),
 		insertedAxes: slices.Clone(insertedWindowAxes), operandAxes: slices.Clone(scatterAxesToOperandAxes)}
@@ -144,11 +144,11 @@ func (b *Builder) checkStarts(what string, operands []backends.Op, starts []back
 		}
 	}
 	if len(starts) != len(in[0].dims) {
-		return nil, errors.Errorf("simd: %s: expected %d start indices for %s, got %d", what, len(in[0].dims), in[0].shape(), len(starts))
+		return nil, errors.Errorf("simd: %s: want %d start indices for %s, got %d", what, len(in[0].dims), in[0].shape(), len(starts))
 	}
 	for _, s := range in[len(operands):] {
 		if len(s.dims) != 0 || !s.dtype.IsInt() {
-			return nil, errors.Errorf("simd: %s: expected scalar integer start indices, got %s", what, s.shape())
+			return nil, errors.Errorf("simd: %s: want scalar integer start indices, got %s", what, s.shape())
 		}
 	}
 	return in, nil
@@ -161,7 +161,7 @@ func (b *Builder) DynamicSlice(operand backends.Op, startIndices []backends.Op, 
 		return nil, err
 	}
 	if len(sliceDims) != len(in[0].dims) {
-		return nil, errors.Errorf("simd: DynamicSlice: expected %d slice sizes for %s, got %v", len(in[0].dims), in[0].shape(), sliceDims)
+		return nil, errors.Errorf("simd: DynamicSlice: want %d slice sizes for %s, got %v", len(in[0].dims), in[0].shape(), sliceDims)
 	}
 	for axis, d := range sliceDims {
 		if d < 0 || d > in[0].dims[axis] {

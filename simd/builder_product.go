@@ -17,7 +17,7 @@ func (b *Builder) Dot(lhs, rhs backends.Op) (backends.Op, error) {
 	}
 	rank := len(in[0].dims)
 	if rank < 1 || rank > 2 || len(in[1].dims) < 1 || len(in[1].dims) > 2 {
-		return nil, errors.Errorf("simd: Dot: expected vectors or matrices, got %s and %s", in[0].shape(), in[1].shape())
+		return nil, errors.Errorf("simd: Dot: want vectors or matrices, got %s and %s", in[0].shape(), in[1].shape())
 	}
 	return b.DotGeneral(lhs, []int{rank - 1}, nil, rhs, []int{0}, nil)
 }
@@ -32,7 +32,7 @@ func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes [
 	}
 	l, r := in[0], in[1]
 	if l.dtype != r.dtype || l.dtype == dtypes.Bool {
-		return nil, errors.Errorf("simd: DotGeneral: expected numbers of one element type, got %s and %s", l.shape(), r.shape())
+		return nil, errors.Errorf("simd: DotGeneral: want numbers of one element type, got %s and %s", l.shape(), r.shape())
 	}
 	if err := checkAxes("DotGeneral (left)", l, slices.Concat(lhsContractingAxes, lhsBatchAxes)); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (b *Builder) DotGeneral(lhs backends.Op, lhsContractingAxes, lhsBatchAxes [
 		return nil, err
 	}
 	if len(lhsContractingAxes) != len(rhsContractingAxes) || len(lhsBatchAxes) != len(rhsBatchAxes) {
-		return nil, errors.Errorf("simd: DotGeneral: expected as many contracting and batch axes left and right, got %v %v and %v %v",
+		return nil, errors.Errorf("simd: DotGeneral: want as many contracting and batch axes left and right, got %v %v and %v %v",
 			lhsContractingAxes, lhsBatchAxes, rhsContractingAxes, rhsBatchAxes)
 	}
 	for i, axis := range slices.Concat(lhsContractingAxes, lhsBatchAxes) {
@@ -85,13 +85,13 @@ func (b *Builder) RNGBitGenerator(state backends.Op, shape shapes.Shape) (newSta
 		return nil, nil, err
 	}
 	if !in[0].shape().Equal(backends.RNGStateShape) {
-		return nil, nil, errors.Errorf("simd: RNGBitGenerator: expected a state of shape %s, got %s", backends.RNGStateShape, in[0].shape())
+		return nil, nil, errors.Errorf("simd: RNGBitGenerator: want a state of shape %s, got %s", backends.RNGStateShape, in[0].shape())
 	}
 	if err := checkDType("RNGBitGenerator", shape.DType); err != nil {
 		return nil, nil, err
 	}
 	if shape.DType == dtypes.Bool {
-		return nil, nil, errors.Errorf("simd: RNGBitGenerator: expected numbers, got %s", shape)
+		return nil, nil, errors.Errorf("simd: RNGBitGenerator: want numbers, got %s", shape)
 	}
 	n := b.add(opRandomState, backends.RNGStateShape.Clone(), randomBlocks(shape.Size()*shape.DType.Size()), in[0])
 	return n, b.add(opRandomBits, shape.Clone(), nil, in[0]), nil

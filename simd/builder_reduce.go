@@ -73,7 +73,7 @@ func (b *Builder) ReduceWindow(x backends.Op, reduction backends.ReduceOpType, w
 	}
 	ordered := reduction == backends.ReduceOpMax || reduction == backends.ReduceOpMin
 	if !ordered && (in[0].dtype == dtypes.Bool || reduction == backends.ReduceOpUndefined) {
-		return nil, errors.Errorf("simd: ReduceWindow: expected numbers and a reduction, got %s and %s", in[0].shape(), reduction)
+		return nil, errors.Errorf("simd: ReduceWindow: want numbers and a reduction, got %s and %s", in[0].shape(), reduction)
 	}
 	attr := newWindow(len(in[0].dims), window, strides, baseDilations, windowDilations, paddings)
 	attr.reduce = reduction
@@ -115,7 +115,7 @@ func (b *Builder) selectAndScatter(op backends.OpType, reduction backends.Reduce
 		return nil, err
 	}
 	if in[0].dtype == dtypes.Bool || !shape.Equal(in[1].shape()) {
-		return nil, errors.Errorf("simd: %s: expected numbers and a source of shape %s, got %s", op, shape, in[1].shape())
+		return nil, errors.Errorf("simd: %s: want numbers and a source of shape %s, got %s", op, shape, in[1].shape())
 	}
 	attr := newWindow(len(in[0].dims), window, strides, nil, nil, paddings)
 	attr.reduce = reduction

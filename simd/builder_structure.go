@@ -28,7 +28,7 @@ func (b *Builder) Iota(shape shapes.Shape, axis int) (backends.Op, error) {
 		return nil, err
 	}
 	if shape.DType == dtypes.Bool || axis < 0 || axis >= shape.Rank() {
-		return nil, errors.Errorf("simd: Iota: expected numbers and an axis of shape %s, got axis %d", shape, axis)
+		return nil, errors.Errorf("simd: Iota: want numbers and an axis of shape %s, got axis %d", shape, axis)
 	}
 	return b.add(backends.OpTypeIota, shape.Clone(), axis), nil
 }
@@ -85,13 +85,13 @@ func (b *Builder) Slice(x backends.Op, starts, limits, strides []int) (backends.
 		steps = slices.Repeat([]int{1}, rank)
 	}
 	if len(starts) != rank || len(limits) != rank || len(steps) != rank {
-		return nil, errors.Errorf("simd: Slice: expected %d starts, limits and strides for shape %s, got %d, %d and %d",
+		return nil, errors.Errorf("simd: Slice: want %d starts, limits and strides for shape %s, got %d, %d and %d",
 			rank, in[0].shape(), len(starts), len(limits), len(steps))
 	}
 	dims := make([]int, rank)
 	for axis, d := range in[0].dims {
 		if starts[axis] < 0 || limits[axis] < starts[axis] || limits[axis] > d || steps[axis] < 1 {
-			return nil, errors.Errorf("simd: Slice: expected 0 ≤ start ≤ limit ≤ %d and stride ≥ 1 on axis %d of %s, got %d, %d and %d",
+			return nil, errors.Errorf("simd: Slice: want 0 ≤ start ≤ limit ≤ %d and stride ≥ 1 on axis %d of %s, got %d, %d and %d",
 				d, axis, in[0].shape(), starts[axis], limits[axis], steps[axis])
 		}
 		dims[axis] = (limits[axis] - starts[axis] + steps[axis] - 1) / steps[axis]
@@ -141,7 +141,7 @@ func (b *Builder) Pad(x, fillValue backends.Op, axesConfig ...backends.PadAxis) 
 	}
 	rank := len(in[0].dims)
 	if len(in[1].dims) != 0 || in[1].dtype != in[0].dtype || len(axesConfig) > rank {
-		return nil, errors.Errorf("simd: Pad: expected a scalar fill value of type %s and at most %d axes, got %s and %d",
+		return nil, errors.Errorf("simd: Pad: want a scalar fill value of type %s and at most %d axes, got %s and %d",
 			in[0].dtype, rank, in[1].shape(), len(axesConfig))
 	}
 	axes := make([]backends.PadAxis, rank)
@@ -171,7 +171,7 @@ func (b *Builder) Bitcast(x backends.Op, dtype dtypes.DType) (backends.Op, error
 	case to > from:
 		last := len(dims) - 1
 		if last < 0 || dims[last] != to/from {
-			return nil, errors.Errorf("simd: Bitcast to %s: expected a last axis of size %d, got %s", dtype, to/from, in[0].shape())
+			return nil, errors.Errorf("simd: Bitcast to %s: want a last axis of size %d, got %s", dtype, to/from, in[0].shape())
 		}
 		dims = dims[:last]
 	case to < from:
@@ -183,7 +183,7 @@ func (b *Builder) Bitcast(x backends.Op, dtype dtypes.DType) (backends.Op, error
 func checkAxes(what string, x *node, axes []int) error {
 	for i, axis := range axes {
 		if axis < 0 || axis >= len(x.dims) || slices.Contains(axes[:i], axis) {
-			return errors.Errorf("simd: %s: expected distinct axes of %s, got %v", what, x.shape(), axes)
+			return errors.Errorf("simd: %s: want distinct axes of %s, got %v", what, x.shape(), axes)
 		}
 	}
 	return nil

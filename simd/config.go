@@ -45,16 +45,16 @@ func parseConfig(text string) (config, error) {
 		case "threads":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 {
-				return config{}, errors.Errorf("simd: option threads=%q: expected a positive integer", value)
+				return config{}, errors.Errorf("simd: option threads=%q: want a positive integer", value)
 			}
 			c.threads = n
 		case "fuse":
 			if value != "on" && value != "off" {
-				return config{}, errors.Errorf("simd: option fuse=%q: expected on or off", value)
+				return config{}, errors.Errorf("simd: option fuse=%q: want on or off", value)
 			}
 			c.unfused = value == "off"
 		default:
-			return config{}, errors.Errorf("simd: unknown option %q: expected isa=, threads= or fuse=", option)
+			return config{}, errors.Errorf("simd: unknown option %q: want isa=, threads= or fuse=", option)
 		}
 	}
 	return c, nil
@@ -68,5 +68,5 @@ func parseISA(name string) (kernel.ISA, error) {
 			return isa, nil
 		}
 	}
-	return 0, errors.Errorf("simd: option isa=%q: expected one of %v, which this CPU has", name, available)
+	return 0, errors.Errorf("simd: option isa=%q: want one of %v, which this CPU has", name, available)
 }

@@ -71,10 +71,10 @@ func (e *executable) Execute(inputs []backends.Buffer, donate []bool, _ backends
 
 func (e *executable) checkInputs(inputs []backends.Buffer, donate []bool) error {
 	if len(inputs) != len(e.inputShapes) {
-		return errors.Errorf("simd: computation %q: expected %d inputs, got %d", e.name, len(e.inputShapes), len(inputs))
+		return errors.Errorf("simd: computation %q: want %d inputs, got %d", e.name, len(e.inputShapes), len(inputs))
 	}
 	if donate != nil && len(donate) != len(inputs) {
-		return errors.Errorf("simd: computation %q: expected %d donate flags, got %d", e.name, len(inputs), len(donate))
+		return errors.Errorf("simd: computation %q: want %d donate flags, got %d", e.name, len(inputs), len(donate))
 	}
 	for i, in := range inputs {
 		buf, err := e.program.backend.asBuffer(in)
@@ -82,7 +82,7 @@ func (e *executable) checkInputs(inputs []backends.Buffer, donate []bool) error 
 			return errors.WithMessagef(err, "computation %q: input %q", e.name, e.names[i])
 		}
 		if !buf.shape.Equal(e.inputShapes[i]) {
-			return errors.Errorf("simd: computation %q: input %q: expected shape %s, got %s", e.name, e.names[i], e.inputShapes[i], buf.shape)
+			return errors.Errorf("simd: computation %q: input %q: want shape %s, got %s", e.name, e.names[i], e.inputShapes[i], buf.shape)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func TestDiagonalDrawsAndState(t *testing.T) {
 	d.Observe([]int{1}, []float64{3}, 0.1)
 	again.Observe([]int{1}, []float64{3}, 0.1)
 	require.Equal(t, d.State(), again.State())
-	require.ErrorContains(t, NewDiagonal(3).SetState(d.State()), "found 12")
+	require.ErrorContains(t, NewDiagonal(3).SetState(d.State()), "got 12")
 	require.PanicsWithValue(t, "surrogate.Diagonal.Observe: model 9 of 4", func() { d.Observe([]int{9}, []float64{0}, 0) })
 }
 

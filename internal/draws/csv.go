@@ -116,7 +116,7 @@ func readCSV(r io.Reader) (*Draws, error) {
 		case strings.HasPrefix(text, rowsPrefix):
 			n, err := strconv.Atoi(text[len(rowsPrefix):])
 			if err != nil {
-				return fail(fmt.Errorf("want a number of rows, found %q", text))
+				return fail(fmt.Errorf("want a number of rows, got %q", text))
 			}
 			rows = n
 		case strings.HasPrefix(text, "#"):
@@ -144,7 +144,7 @@ func readCSV(r io.Reader) (*Draws, error) {
 		return fail(fmt.Errorf("the file ends without its line that begins with %q: it is truncated", rowsPrefix))
 	}
 	if rows != d.Len() {
-		return fail(fmt.Errorf("want %d rows, found %d", rows, d.Len()))
+		return fail(fmt.Errorf("want %d rows, got %d", rows, d.Len()))
 	}
 	return d, nil
 }
@@ -153,12 +153,12 @@ func readCSV(r io.Reader) (*Draws, error) {
 func (d *Draws) parseRow(text string, cells []float64) error {
 	columns := cap(cells)
 	if n := strings.Count(text, ",") + 1; n != columns {
-		return fmt.Errorf("want %d cells, found %d", columns, n)
+		return fmt.Errorf("want %d cells, got %d", columns, n)
 	}
 	for cell := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseFloat(cell, 64)
 		if err != nil {
-			return fmt.Errorf("column %s: want a number, found %q", d.columns()[len(cells)], cell)
+			return fmt.Errorf("column %s: want a number, got %q", d.columns()[len(cells)], cell)
 		}
 		cells = append(cells, v)
 	}

@@ -227,7 +227,7 @@ func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	if d.Kind == Chains {
 		chain := int32(second)
 		if float64(chain) != second || chain < 1 {
-			return fmt.Errorf("column chain__: want a whole number from 1, found %v", second)
+			return fmt.Errorf("column chain__: want a whole number from 1, got %v", second)
 		}
 		d.Chain = append(d.Chain, chain)
 	} else {
@@ -236,13 +236,13 @@ func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	for s, card := range d.Cards {
 		outcome := int32(cells[s])
 		if float64(outcome) != cells[s] || outcome < 0 || int(outcome) >= card {
-			return fmt.Errorf("column gamma.%d: want a whole number from 0 to %d, found %v", s+1, card-1, cells[s])
+			return fmt.Errorf("column gamma.%d: want a whole number from 0 to %d, got %v", s+1, card-1, cells[s])
 		}
 		d.Codes = append(d.Codes, outcome)
 	}
 	d.Theta = append(d.Theta, cells[len(d.Cards):]...)
 	if want := d.model(d.Code(d.Len() - 1)); want != model && !(math.IsNaN(want) && math.IsNaN(model)) {
-		return fmt.Errorf("column model__: the outcomes are those of model %v, found %v", want, model)
+		return fmt.Errorf("column model__: the outcomes are those of model %v, got those of %v", want, model)
 	}
 	return nil
 }
@@ -255,8 +255,8 @@ func (h Header) equalColumns(found []string) error {
 	}
 	for i := range min(len(want), len(found)) {
 		if want[i] != found[i] {
-			return fmt.Errorf("column %d: want %q, found %q", i+1, want[i], found[i])
+			return fmt.Errorf("column %d: want %q, got %q", i+1, want[i], found[i])
 		}
 	}
-	return fmt.Errorf("want %d columns, found %d", len(want), len(found))
+	return fmt.Errorf("want %d columns, got %d", len(want), len(found))
 }

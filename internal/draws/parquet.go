@@ -140,7 +140,7 @@ func readParquet(f *os.File) (d *Draws, err error) {
 		return nil, fmt.Errorf("damaged Parquet file: after row %d: %w", d.Len(), err)
 	}
 	if int64(d.Len()) != source.NumRows() {
-		return nil, fmt.Errorf("damaged Parquet file: want %d rows, found %d", source.NumRows(), d.Len())
+		return nil, fmt.Errorf("damaged Parquet file: want %d rows, got %d", source.NumRows(), d.Len())
 	}
 	return d, nil
 }
@@ -150,7 +150,7 @@ func (d *Draws) appendRecord(record arrow.RecordBatch) error {
 	for i := range cell {
 		name := record.ColumnName(i)
 		if record.Column(i).NullN() > 0 {
-			return fmt.Errorf("column %s: want a number in every row, found %d nulls", name, record.Column(i).NullN())
+			return fmt.Errorf("column %s: want a number in every row, got %d nulls", name, record.Column(i).NullN())
 		}
 		switch column := record.Column(i).(type) {
 		case *array.Float64:
@@ -158,7 +158,7 @@ func (d *Draws) appendRecord(record arrow.RecordBatch) error {
 		case *array.Int32:
 			cell[i] = func(row int) float64 { return float64(column.Value(row)) }
 		default:
-			return fmt.Errorf("column %s: want doubles or 32-bit integers, found %s", name, column.DataType())
+			return fmt.Errorf("column %s: want doubles or 32-bit integers, got %s", name, column.DataType())
 		}
 	}
 	row := make([]float64, len(cell))

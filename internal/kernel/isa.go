@@ -58,12 +58,12 @@ func DetectErr() (ISA, error) {
 			return min(isa, best()), nil
 		}
 	}
-	return best(), fmt.Errorf("environment variable %s: want %q, %q or %q, found %q", EnvISA, Portable, AVX2, AVX512, asked)
+	return best(), fmt.Errorf("environment variable %s: want %q, %q or %q, got %q", EnvISA, Portable, AVX2, AVX512, asked)
 }
 
 // mustHave panics when the CPU lacks isa.
 func mustHave(function string, isa ISA) {
 	if isa < Portable || isa > best() {
-		panic(fmt.Sprintf("kernel.%s: this CPU has %v, found %v", function, best(), isa))
+		panic(fmt.Sprintf("kernel.%s: got %v, want at most %v, which this CPU has", function, isa, best()))
 	}
 }

@@ -25,14 +25,14 @@ func (x *Matrix[T]) from(i, j int) *T { return &x.Data[i*x.RowStride+j*x.ColStri
 
 func (x *Matrix[T]) check(name string, rows, cols int) {
 	if x.Rows != rows || x.Cols != cols {
-		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: %s: want [%d, %d], found [%d, %d]", name, rows, cols, x.Rows, x.Cols))
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: %s: want [%d, %d], got [%d, %d]", name, rows, cols, x.Rows, x.Cols))
 	}
 	if x.RowStride < 0 || x.ColStride < 0 {
 		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: %s: negative stride %d, %d", name, x.RowStride, x.ColStride))
 	}
 	if rows > 0 && cols > 0 {
 		if last := (rows-1)*x.RowStride + (cols-1)*x.ColStride; last >= len(x.Data) {
-			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: %s: want at least %d elements, found %d", name, last+1, len(x.Data)))
+			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: %s: want at least %d elements, got %d", name, last+1, len(x.Data)))
 		}
 	}
 }
@@ -108,9 +108,9 @@ func NewProductPlan[T Float](isa ISA, m, k, n int, rhsMask, outMask []bool) *Pro
 	case m < 0 || k < 0 || n < 0:
 		panic(fmt.Sprintf("kernel.NewProductPlan: negative size in %d, %d, %d", m, k, n))
 	case rhsMask != nil && len(rhsMask) != k*n:
-		panic(fmt.Sprintf("kernel.NewProductPlan: rhsMask: want %d elements, found %d", k*n, len(rhsMask)))
+		panic(fmt.Sprintf("kernel.NewProductPlan: rhsMask: want %d elements, got %d", k*n, len(rhsMask)))
 	case outMask != nil && len(outMask) != m*n:
-		panic(fmt.Sprintf("kernel.NewProductPlan: outMask: want %d elements, found %d", m*n, len(outMask)))
+		panic(fmt.Sprintf("kernel.NewProductPlan: outMask: want %d elements, got %d", m*n, len(outMask)))
 	}
 	p := &ProductPlan[T]{m: m, k: k, n: n, kernels: tileKernelsOf[T](isa)}
 	p.splitColumns(rhsMask)

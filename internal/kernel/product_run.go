@@ -14,14 +14,14 @@ func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate 
 		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: no task %d of phase %d", task, phase))
 	}
 	if len(shared) < p.SharedScratch() || len(local) < p.LocalScratch() {
-		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: want scratch of %d and %d elements, found %d and %d",
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: want scratch of %d and %d elements, got %d and %d",
 			p.SharedScratch(), p.LocalScratch(), len(shared), len(local)))
 	}
 	a.check("a", p.m, p.k)
 	b.check("b", p.k, p.n)
 	c.check("c", p.m, p.n)
 	if c.ColStride != 1 {
-		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: c: want column stride 1, found %d", c.ColStride))
+		panic(fmt.Sprintf("kernel.ProductPlan.RunTask: c: want column stride 1, got %d", c.ColStride))
 	}
 	if phase == 0 && p.shareB {
 		p.packPanels(task*p.panelsPerPacking, (task+1)*p.panelsPerPacking, &b, shared)
@@ -31,7 +31,7 @@ func (p *ProductPlan[T]) RunTask(phase, task int, c, a, b Matrix[T], accumulate 
 	if epi != nil {
 		t.epilogue = *epi
 		if bias := t.epilogue.Bias; bias != nil && len(bias) != p.n {
-			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: bias: want %d elements, found %d", p.n, len(bias)))
+			panic(fmt.Sprintf("kernel.ProductPlan.RunTask: bias: want %d elements, got %d", p.n, len(bias)))
 		}
 	}
 	t.row = task / p.colTasks * p.rowsPerTask

@@ -56,13 +56,13 @@ type Config struct {
 func (c Config) Validate() error {
 	switch {
 	case c.Inputs < 1:
-		return fmt.Errorf("made: Inputs must be at least 1, got %d", c.Inputs)
+		return fmt.Errorf("made: got %d Inputs, want at least 1", c.Inputs)
 	case c.Context < 0:
-		return fmt.Errorf("made: Context must not be negative, got %d", c.Context)
+		return fmt.Errorf("made: got Context %d, want 0 or more", c.Context)
 	case c.Hidden < min(c.Inputs, 2):
-		return fmt.Errorf("made: Hidden must be at least %d for %d inputs, got %d", min(c.Inputs, 2), c.Inputs, c.Hidden)
+		return fmt.Errorf("made: got Hidden %d, want at least %d for %d inputs", c.Hidden, min(c.Inputs, 2), c.Inputs)
 	case c.Blocks < 0:
-		return fmt.Errorf("made: Blocks must not be negative, got %d", c.Blocks)
+		return fmt.Errorf("made: got %d Blocks, want 0 or more", c.Blocks)
 	case c.Activation != ReLU && c.Activation != LeakyReLU:
 		return fmt.Errorf("made: unknown Activation %v", c.Activation)
 	case len(c.Heads) == 0:
@@ -70,7 +70,7 @@ func (c Config) Validate() error {
 	}
 	for h, outputs := range c.Heads {
 		if len(outputs) != c.Inputs {
-			return fmt.Errorf("made: Heads[%d] lists %d inputs, expected %d", h, len(outputs), c.Inputs)
+			return fmt.Errorf("made: Heads[%d] lists %d inputs, want %d", h, len(outputs), c.Inputs)
 		}
 		total := 0
 		for i, n := range outputs {

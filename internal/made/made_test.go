@@ -178,7 +178,7 @@ func TestVariable(t *testing.T) {
 	require.NotEqual(t, a, reseeded)
 
 	_, err = read(ctx, 1, "a", dtypes.Float64, 3, 3)
-	require.ErrorContains(t, err, "/here/a has shape (Float64)[2 3], expected dimensions [3 3]")
+	require.ErrorContains(t, err, "/here/a has shape (Float64)[2 3], want dimensions [3 3]")
 }
 
 // TestConfig lists what New refuses.
@@ -187,15 +187,15 @@ func TestConfig(t *testing.T) {
 	_, err := New(good)
 	require.NoError(t, err)
 	for message, spoil := range map[string]func(*Config){
-		"Inputs must be":            func(c *Config) { c.Inputs = 0 },
-		"Context must not":          func(c *Config) { c.Context = -1 },
-		"Hidden must be at least 2": func(c *Config) { c.Hidden = 1 },
-		"Blocks must not":           func(c *Config) { c.Blocks = -1 },
-		"unknown Activation":        func(c *Config) { c.Activation = 9 },
-		"Heads is empty":            func(c *Config) { c.Heads = nil },
-		"Heads[0] lists 1 inputs":   func(c *Config) { c.Heads = [][]int{{1}} },
-		"Heads[0][1] is negative":   func(c *Config) { c.Heads = [][]int{{1, -1}} },
-		"Heads[0] has no outputs":   func(c *Config) { c.Heads = [][]int{{0, 0}} },
+		"Inputs, want at least 1":       func(c *Config) { c.Inputs = 0 },
+		"got Context -1":                func(c *Config) { c.Context = -1 },
+		"got Hidden 1, want at least 2": func(c *Config) { c.Hidden = 1 },
+		"got -1 Blocks":                 func(c *Config) { c.Blocks = -1 },
+		"unknown Activation":            func(c *Config) { c.Activation = 9 },
+		"Heads is empty":                func(c *Config) { c.Heads = nil },
+		"Heads[0] lists 1 inputs":       func(c *Config) { c.Heads = [][]int{{1}} },
+		"Heads[0][1] is negative":       func(c *Config) { c.Heads = [][]int{{1, -1}} },
+		"Heads[0] has no outputs":       func(c *Config) { c.Heads = [][]int{{0, 0}} },
 	} {
 		cfg := good
 		spoil(&cfg)

@@ -81,5 +81,5 @@ func hostTensor(dtype dtypes.DType, values []float64, dims ...int) *tensors.Tens
 		}
 		return tensors.FromFlatDataAndDimensions(narrow, dims...)
 	}
-	panic(errorf("dtype must be Float32 or Float64, got %s", dtype))
+	panic(errorf("got dtype %s, want Float32 or Float64", dtype))
 }

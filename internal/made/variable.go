@@ -55,7 +55,7 @@ func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dt
 		v = ctx.VariableWithValue(name, hostTensor(dtype, values, dims...))
 	}
 	if !slices.Equal(v.Shape().Dimensions, dims) {
-		panic(errorf("variable %s has shape %s, expected dimensions %v", v.ScopeAndName(), v.Shape(), dims))
+		panic(errorf("variable %s has shape %s, want dimensions %v", v.ScopeAndName(), v.Shape(), dims))
 	}
 	node := v.ValueGraph(g)
 	if node.DType() != dtype {
