@@ -9,8 +9,8 @@
 //     uniform (Talts et al. 2018), and of the events with a stated probability p a share of p
 //     happens.
 //   - With the exact posterior, where that can be computed independently: Gaussian regressions and
-//     linear graphs by sums over models and a quadrature over the noise scale, robust regressions of
-//     few rows by a sum over which rows are outliers, others of up to three parameters by
+//     linear graphs by sums over models and a quadrature over the noise scale, robust regressions
+//     of few rows by a sum over which rows are outliers, others of up to three parameters by
 //     quadrature.
 //
 // Problems are also drawn from a generator of nasty tables, which have no prior; then only the
@@ -29,6 +29,7 @@
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters
-//	varsel.go           replicates of vti varsel
+//	varsel.go           replicates of vti varsel, and the exact posterior of each
+//	varsel_prior.go     problems drawn from its priors
 //	varsel_hard.go      nasty tables for it
 package calibrate

@@ -37,8 +37,8 @@ type exactPosterior struct {
 	logEvidence float64
 	models      []float64 // probability of each subset, predictor g being bit g
 	inclusion   []float64 // [G]
-	// moments of each coordinate [D], and of σ last: averaged over models, where it is zero in those
-	// without it, and given that it is in
+	// moments of each coordinate [D], and of σ last: averaged over models, where it is zero in
+	// those without it, and given that it is in
 	mean, sd, meanIn, sdIn []float64
 }
 

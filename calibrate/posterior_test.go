@@ -116,7 +116,8 @@ func TestQuadratureOfNormalRows(t *testing.T) {
 			return -r*r/2 - halfLog2Pi + 0.35667494393873245, r / 0.7, 1 / (0.7 * 0.7)
 		}))
 		require.NoError(t, err)
-		want.mean, got.mean = append(want.mean[:3:3], 0), append(got.mean[:3:3], 0) // coordinate 3 is unused
+		// coordinate 3 is unused
+		want.mean, got.mean = append(want.mean[:3:3], 0), append(got.mean[:3:3], 0)
 		require.InDelta(t, want.logEvidence, got.logEvidence, 1e-6)
 		require.InDeltaSlice(t, want.inclusion, got.inclusion, 1e-6)
 		require.InDeltaSlice(t, want.sdIn[:3], got.sdIn[:3], 1e-5)

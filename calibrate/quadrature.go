@@ -51,9 +51,9 @@ var sidePoints = []int{1, 400, 160, 80}
 // mostParameters is the largest number of parameters that quadrature integrates over.
 const mostParameters = 3
 
-// quadrature returns the exact posterior of models with a concave log likelihood, by the trapezoidal
-// rule on a box along the axes of the Laplace approximation. The box grows until the density at its
-// faces is negligible, and the answer is compared with that of every second point.
+// quadrature returns the exact posterior of models with a concave log likelihood, by the
+// trapezoidal rule on a box along the axes of the Laplace approximation. The box grows until the
+// density at its faces is negligible, and the answer is compared with that of every second point.
 func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		k := len(coordinates)

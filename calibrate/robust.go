@@ -12,7 +12,8 @@ import (
 const mostAssigned = 16
 
 // robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
-// (ratio σ)²) and known σ, by summing over which rows are outliers: given those, the noise is normal.
+// (ratio σ)²) and known σ, by summing over which rows are outliers: given those, the noise is
+// normal.
 func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int) (modelMoments, error) {
 	return func(coordinates []int) (modelMoments, error) {
 		n, k := len(p.y), len(coordinates)

@@ -43,9 +43,9 @@ type record struct {
 	Seed  uint64 `json:"seed"`
 }
 
-// Run draws replicates until there are as many as asked for, counting those that an earlier run left
-// in the directory, and returns all of them in order. When ctx is cancelled its error is returned,
-// and another Run goes on.
+// Run draws replicates until there are as many as asked for, counting those that an earlier run
+// left in the directory, and returns all of them in order. When ctx is cancelled its error is
+// returned, and another Run goes on.
 func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	if cfg.Replicates < 1 {
 		return nil, fmt.Errorf("replicates: got %d, want at least 1", cfg.Replicates)
@@ -66,7 +66,8 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 		}
 	}
 	for number := len(done); number < cfg.Replicates; number++ {
-		seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
+		// short enough to type
+		seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16
 		r, err := source.Replicate(ctx, seed, cfg.Dir)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("replicate %d: %w", number, err), file.Close())

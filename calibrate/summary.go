@@ -43,7 +43,8 @@ type Score struct {
 type Wrong struct {
 	Number int    `json:"number"`
 	About  string `json:"about"`
-	// What lists what is wrong, worst first, and Command repeats the run from the study's directory.
+	// What lists what is wrong, worst first, and Command repeats the run from the study's
+	// directory.
 	What    []string `json:"what"`
 	Command string   `json:"command"`
 }

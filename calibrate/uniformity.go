@@ -31,9 +31,10 @@ const BandLevel = 0.95
 
 // Sizes of what is shown: chosen by hand.
 const (
-	bins           = 20
-	bandLevels     = 100
-	bandSimulation = 4000 // simulated samples, from which the band is known to 0.4 percent of its level
+	bins       = 20
+	bandLevels = 100
+	// simulated samples, from which the band is known to 0.4 percent of its level
+	bandSimulation = 4000
 )
 
 // NewUniformity compares the ranks of a kind, each in [0, 1].

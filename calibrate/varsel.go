@@ -13,6 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -37,9 +38,12 @@ type problem struct {
 	flags  []string // that ask for it
 }
 
-// answerVarsel runs the command on a problem and compares with the exact posterior where there is
-// one. A wrong answer leaves its table in dir.
-func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string) (*Replicate, error) {
+// judgement notes in a replicate what an answer says of the truth; run is the run's directory.
+type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run string) error
+
+// answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the
+// exact posterior where there is one. A wrong answer leaves its table in dir.
+func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string, judge judgement) (*Replicate, error) {
 	started := time.Now()
 	p.record.Seed = seed
 	r := &Replicate{About: p.about}
@@ -72,7 +76,7 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		r.Verdict, r.Error = refused, err.Error()
 		return r, nil
 	}
-	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{Fit: fit, Dir: work})
+	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -83,6 +87,11 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	if judge != nil {
+		if err := judge(r, target, result, work); err != nil {
+			return nil, err
+		}
+	}
 	exact, err := exactVarsel(target)
 	if err != nil {
 		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
@@ -107,17 +116,23 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
 		logPrior: model.Prior.LogProbs(groups),
 	}
-	spread := 1.0
-	if design.Likelihood.Continuous() {
+	centre, spread := 0.0, 1.0
+	switch {
+	case !design.Likelihood.Continuous():
+	case model.ResponseSD > 0: // standardised by the response's sd, not by that of the priors
+		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
+		spread = model.ResponseSD / design.Scaling.YSD
+		for j := range own.priorSD {
+			own.priorSD[j] *= spread
+		}
+	default:
+		centre = stat.Mean(design.Y, nil)
 		if sd := stat.StdDev(design.Y, nil); sd > 0 {
 			spread = sd
 		}
 	}
 	if j := design.Intercept; j >= 0 {
-		own.priorSD[j] = interceptSD * spread
-		if design.Likelihood.Continuous() {
-			own.priorMean[j] = stat.Mean(design.Y, nil)
-		}
+		own.priorMean[j], own.priorSD[j] = centre, interceptSD*spread
 	}
 	own.logSigmaMean, own.logSigmaSD = math.Log(spread), logScaleSD
 	switch model.Likelihood {

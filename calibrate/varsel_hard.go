@@ -32,7 +32,7 @@ func (HardVarsel) Name() string { return "varsel, hard" }
 
 // Replicate implements [Source].
 func (h HardVarsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
-	return answerVarsel(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir)
+	return answerVarsel(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir, nil)
 }
 
 // hardColumn is a predictor of a nasty table: numbers, or the texts of a factor.

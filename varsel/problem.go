@@ -39,6 +39,11 @@ type ModelOptions struct {
 	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
 	// 1.5.
 	SlabScale float64 `json:"slab_scale"`
+	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
+	// that its priors refer to; ResponseSD 0 stands for those of the table. A response that is drawn
+	// from the priors needs them to be fixed before.
+	ResponseMean float64 `json:"response_mean,omitempty"`
+	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
 	Prior Prior `json:"prior"`
 	// Heredity says which parents an interaction needs.
@@ -99,6 +104,9 @@ func (o ModelOptions) Validate() error {
 		if !(field.value > 0) || math.IsInf(field.value, 1) {
 			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
 		}
+	}
+	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
+		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)
 	}
 	if o.Sigma < 0 || math.IsNaN(o.Sigma) || math.IsInf(o.Sigma, 1) {
 		return fmt.Errorf("sigma: expected a positive number, found %g", o.Sigma)
@@ -165,10 +173,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	t := &Target{kind: model.Likelihood, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
 	t.mean, t.sd = coefficientPrior(design, model)
-	spread := 1.0
-	if design.Likelihood.Continuous() {
-		spread = responseSpread(design)
-	}
+	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's
 	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, model.shape())}
 	unknown := false
@@ -208,17 +213,30 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 // slab for all but the intercept.
 func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
+	centre, spread := responseUnit(design, model)
+	slab := model.SlabScale
+	if model.ResponseSD > 0 && design.Scaling.YSD != 1 { // the response was standardised, and the slab with it
+		slab *= spread
+	}
 	for j := range sd {
-		sd[j] = model.SlabScale
-		if j != design.Intercept {
-			continue
-		}
-		sd[j] = interceptSD
-		if design.Likelihood.Continuous() {
-			mean[j], sd[j] = stat.Mean(design.Y, nil), interceptSD*responseSpread(design)
+		sd[j] = slab
+		if j == design.Intercept {
+			mean[j], sd[j] = centre, interceptSD*spread
 		}
 	}
 	return mean, sd
+}
+
+// responseUnit is the mean and the standard deviation that the priors refer to, on the working
+// scale: 0 and 1 for responses without units.
+func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
+	switch {
+	case !design.Likelihood.Continuous():
+		return 0, 1
+	case model.ResponseSD > 0:
+		return (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD, model.ResponseSD / design.Scaling.YSD
+	}
+	return stat.Mean(design.Y, nil), responseSpread(design)
 }
 
 // responseSpread is the standard deviation of the working response: 1 when it was standardised.

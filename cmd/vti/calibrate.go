@@ -14,14 +14,16 @@ import (
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
 
 // studyFlags are those of every study.
 type studyFlags struct {
-	replicates int
-	hard       bool
-	output     outputFlags
+	replicates    int
+	hard          bool
+	rows, columns int // of generated tables
+	output        outputFlags
 }
 
 func (f *studyFlags) register(cmd *cobra.Command) {
@@ -29,6 +31,9 @@ func (f *studyFlags) register(cmd *cobra.Command) {
 	f.replicates = defaultReplicates
 	flags.Var(count{&f.replicates, 1}, "replicates", "problems that are drawn")
 	flags.BoolVar(&f.hard, "hard", false, "draw nasty tables, and compare with exact answers only")
+	f.rows, f.columns = 50, 4
+	flags.Var(count{&f.rows, 3}, "rows", "rows of generated tables")
+	flags.Var(count{&f.columns, 1}, "predictors", "predictors of generated tables")
 	f.output.register(cmd, true)
 }
 
@@ -55,27 +60,51 @@ func (a *app) calibrateVarselCommand() *cobra.Command {
 	var study studyFlags
 	var f varselFlags
 	cmd := &cobra.Command{
-		Use:     "varsel --hard --out DIRECTORY",
-		Short:   "Measure vti varsel",
-		Example: `  vti calibrate varsel --hard --replicates 500 --out studies/hard`,
-		Args:    cobra.NoArgs,
+		Use:   "varsel [TABLE] --out DIRECTORY",
+		Short: "Measure vti varsel",
+		Long: `Draws models, coefficients, noise scales and responses from the priors of vti varsel, whose flags
+it takes, for the predictors of a table or for generated ones, and runs vti varsel on each. Where
+priors refer to the mean and the sd of the response they refer to 0 and 1 instead.
+
+With --hard it draws nasty tables under gaussian, robust, logistic and poisson likelihoods instead.`,
+		Example: `  vti calibrate varsel --likelihood logistic --rows 60 --predictors 4 --out studies/logistic
+  vti calibrate varsel testdata/diabetes.csv --target y --out studies/diabetes
+  vti calibrate varsel --hard --replicates 500 --out studies/hard`,
+		Args: cobra.MaximumNArgs(1),
 	}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if !study.hard {
-			return errors.New("vti calibrate varsel: --hard is missing: other problems are not drawn yet")
-		}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.output = study.output
 		described, err := f.describe(cmd.Flags(), "")
 		if err != nil {
 			return err
 		}
 		record := described.(*varsel.Record)
+		if study.hard {
+			if len(args) > 0 {
+				return errors.New("--hard draws its own tables: leave the table out")
+			}
+			return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
+				return calibrate.HardVarsel{Device: device, Record: *record}
+			})
+		}
+		source := calibrate.Varsel{Record: *record, Rows: study.rows, Predictors: study.columns}
+		if source.Record.Design.Target == "" {
+			source.Record.Design.Target = "y"
+		}
+		if len(args) > 0 {
+			if source.Table, err = table.ReadFile(args[0]); err != nil {
+				return err
+			}
+		}
 		return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
-			return calibrate.HardVarsel{Device: device, Record: *record}
+			source.Device = device
+			return source
 		})
 	}
 	study.register(cmd)
+	f.data.register(cmd)
 	f.fit.register(cmd)
+	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a first look at every model (default 262144)")
 	return cmd
 }
 
@@ -139,6 +168,12 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 		}
 		table.print(w)
 		fmt.Fprintln(w)
+	}
+	for _, u := range s.Uniformity {
+		fmt.Fprintf(w, "ranks of true values among draws, %s: %d, %s\n", u.Kind, u.Count, map[bool]string{false: "uniform within the band", true: "not uniform: they leave the band"}[u.Crossed])
+	}
+	for _, r := range s.Reliability {
+		fmt.Fprintf(w, "probabilities, %s: %d, expected calibration error %.3f (%.3f by chance)%s\n", r.Kind, r.Count, r.ExpectedError, r.Noise, map[bool]string{true: ", outside the band"}[r.Crossed])
 	}
 	fmt.Fprintf(w, "trusted and wrong: %d\n", len(s.Wrong))
 	for _, one := range s.Wrong {

@@ -1,0 +1,276 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+)
+
+// Varsel draws models, parameters and responses from the priors of vti varsel, for the predictors
+// of a table or for generated ones. Priors that refer to the mean and the standard deviation of a
+// continuous response refer to 0 and 1 instead, since they must be known before the response is.
+//
+// Responses that the command refuses, and counts above a million, are drawn again: that selects
+// tables by their responses, which leaves the posterior given a response as it is.
+type Varsel struct {
+	// Device computes.
+	Device *gpu.Device
+	// Record is what is asked for; its Design.Target names the response.
+	Record varsel.Record
+	// Table holds the predictors; nil generates Rows rows of Predictors normal predictors that
+	// have correlation 0.5 with their neighbours, anew for each replicate.
+	Table            *table.Table
+	Rows, Predictors int
+}
+
+// Name implements [Source].
+func (v Varsel) Name() string {
+	design := fmt.Sprintf("%d rows, %d predictors", v.Rows, v.Predictors)
+	if v.Table != nil {
+		design = filepath.Base(v.Table.Path)
+	}
+	return fmt.Sprintf("varsel, %s, prior %s, %s", v.Record.Model.Likelihood, v.Record.Model.Prior, design)
+}
+
+// Replicate implements [Source].
+func (v Varsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	random := stream.Rand(seed, "prior")
+	const mostDrawn = 1000 // far more than a response that the command accepts takes
+	for range mostDrawn {
+		p, truth, err := v.draw(random)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			continue
+		}
+		r, err := answerVarsel(ctx, v.Device, p, seed, dir, func(r *Replicate, problem *varsel.Problem, result *varsel.Result, run string) error {
+			return judgeVarsel(r, truth, problem, result, run, random)
+		})
+		if err != nil || r.Verdict != refused {
+			return r, err
+		}
+	}
+	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
+}
+
+// drawnTruth is what a table was drawn from, in its units: coefficients by the names of columns, 0
+// where they are out, and sigma.
+type drawnTruth struct {
+	in           map[string]bool // predictors
+	coefficients map[string]float64
+	sigma        float64
+}
+
+// mostCounted is the largest count that is kept.
+const mostCounted = 1e6
+
+// draw draws a table; nil when its response is of no use.
+func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
+	columns, err := v.columns(random)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &problem{record: v.Record}
+	p.record.Model.ResponseMean, p.record.Model.ResponseSD = 0, 1
+	target := p.record.Design.Target
+	// The design does not depend on the response: it is made with any that is valid.
+	any := make([]float64, len(columns[0].Values))
+	for i := range any {
+		any[i] = float64(i % 2)
+	}
+	data, err := table.New("design", append(columns, table.Numbers(target, any))...)
+	if err != nil {
+		return nil, nil, err
+	}
+	design, err := varsel.NewDesign(data, p.record.Design)
+	if err != nil {
+		return nil, nil, err
+	}
+	if design.Offset != nil || p.record.Design.Offset != "" {
+		return nil, nil, errors.New("calibrate: an offset cannot be drawn around")
+	}
+	full, err := varsel.NewProblem(design, p.record.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	model := full.Model // with its defaults
+	truth := &drawnTruth{in: map[string]bool{}, coefficients: map[string]float64{}}
+	eta := make([]float64, design.Rows())
+	use := func(j int, theta float64) {
+		truth.coefficients[design.Names[j]] = theta / design.Scaling.SD[j]
+		for i := range eta {
+			eta[i] += theta * design.X.At(i, j)
+		}
+	}
+	for _, j := range design.Always {
+		if j == design.Intercept {
+			use(j, interceptSD*random.NormFloat64())
+		} else {
+			use(j, model.SlabScale*random.NormFloat64())
+		}
+	}
+	for g, in := range drawModel(model.Prior, len(design.Predictors), random) {
+		truth.in[design.Predictors[g].Name] = in
+		for _, j := range design.Predictors[g].Coordinates {
+			if in {
+				use(j, model.SlabScale*random.NormFloat64())
+			}
+		}
+	}
+	truth.sigma = drawnScale(model, random)
+	noise := likelihood.New(model.Likelihood, likelihood.Shape{Degrees: model.Degrees, Outlier: model.Outlier, Ratio: model.Sigma2 / model.Sigma1})
+	y := make([]float64, len(eta))
+	for i := range y {
+		y[i] = noise.Draw(eta[i], truth.sigma, random)
+		if model.Likelihood == likelihood.PoissonKind && !(y[i] <= mostCounted) {
+			return nil, nil, nil
+		}
+	}
+	written := &varsel.SimulatedData{}
+	for _, c := range columns {
+		written.Names, written.Columns = append(written.Names, c.Name), append(written.Columns, c.Values)
+	}
+	written.Names, written.Columns = append(written.Names, target), append(written.Columns, y)
+	var text strings.Builder
+	if err := written.WriteCSV(&text); err != nil {
+		return nil, nil, err
+	}
+	p.csv, p.about = []byte(text.String()), v.Name()
+	return p, truth, nil
+}
+
+// drawnScale draws the noise scale, or returns the known one.
+func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
+	switch {
+	case model.Likelihood == likelihood.RobustKind && !model.UnknownSigma1:
+		return model.Sigma1
+	case model.Sigma > 0:
+		return model.Sigma
+	}
+	return math.Exp(logScaleSD * random.NormFloat64())
+}
+
+// columns are the numeric predictors of the table, or generated ones.
+func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) {
+	if v.Table != nil {
+		for _, name := range v.Table.Names() {
+			c, err := v.Table.Lookup(name)
+			if err != nil {
+				return nil, err
+			}
+			if name == v.Record.Design.Target {
+				continue
+			}
+			if c.Kind != table.Numeric || c.Missing > 0 {
+				return nil, fmt.Errorf("calibrate: column %q: want numbers without missing cells", name)
+			}
+			columns = append(columns, c)
+		}
+		return columns, nil
+	}
+	before := make([]float64, v.Rows)
+	for j := range v.Predictors {
+		values := make([]float64, v.Rows)
+		for i := range values {
+			values[i] = random.NormFloat64()
+			if j > 0 {
+				values[i] = 0.5*before[i] + math.Sqrt(0.75)*values[i]
+			}
+		}
+		columns = append(columns, table.Numbers(fmt.Sprintf("x%d", j+1), values))
+		before = values
+	}
+	return columns, nil
+}
+
+// drawModel draws a subset of predictors: its size, then which of that size.
+func drawModel(prior varsel.Prior, groups int, random *rand.Rand) []bool {
+	logProbs := prior.LogProbs(groups)
+	u := random.Float64()
+	size := 0
+	for ; size < groups; size++ {
+		choose, _ := math.Lgamma(float64(groups) + 1)
+		a, _ := math.Lgamma(float64(size) + 1)
+		b, _ := math.Lgamma(float64(groups-size) + 1)
+		if u -= math.Exp(logProbs[size] + choose - a - b); u < 0 {
+			break
+		}
+	}
+	in := make([]bool, groups)
+	for _, g := range random.Perm(groups)[:size] {
+		in[g] = true
+	}
+	return in
+}
+
+// judgeVarsel notes the ranks of true parameters and what statements came true. Of the coefficients
+// that are in, one at random gives a rank: those of one table depend on each other.
+func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *varsel.Result, run string, random *rand.Rand) error {
+	if r.Verdict != trusted || p.Slots != nil {
+		return nil
+	}
+	for _, predictor := range result.Inclusion {
+		r.Events = append(r.Events, Event{"inclusion", predictor.Certified, truth.in[predictor.Name]})
+	}
+	best := result.Models[0]
+	isTrue := true
+	for g, predictor := range p.Design.Predictors {
+		isTrue = isTrue && (best.Code[g] == '1') == truth.in[predictor.Name]
+	}
+	r.Events = append(r.Events, Event{"most probable model", best.Certified, isTrue})
+
+	sample, err := draws.Read(filepath.Join(run, varsel.DrawsParquet))
+	if err != nil {
+		return err
+	}
+	rank := func(column int, value float64, used func(code []int32) bool) (float64, bool) {
+		below, equal, count := 0.0, 0.0, 0.0
+		for i := range sample.Len() {
+			if !used(sample.Code(i)) {
+				continue
+			}
+			count++
+			switch v := sample.Values(i)[column]; {
+			case v < value:
+				below++
+			case v == value:
+				equal++
+			}
+		}
+		const fewest = 100 // draws that a rank is taken among
+		return (below + random.Float64()*(equal+1)) / (count + 1), count >= fewest
+	}
+	always := func([]int32) bool { return true }
+	if p.UnknownScale() {
+		value, _ := rank(p.Design.Dim(), truth.sigma, always)
+		r.Ranks = append(r.Ranks, Rank{"sigma", value})
+	}
+	var in []int
+	for g, predictor := range p.Design.Predictors {
+		if truth.in[predictor.Name] {
+			in = append(in, g)
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	g := in[random.IntN(len(in))]
+	coordinates := p.Design.Predictors[g].Coordinates
+	j := coordinates[random.IntN(len(coordinates))]
+	if value, enough := rank(j, truth.coefficients[p.Design.Names[j]], func(code []int32) bool { return code[g] == 1 }); enough {
+		r.Ranks = append(r.Ranks, Rank{"coefficient", value})
+	}
+	return nil
+}

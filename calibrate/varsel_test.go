@@ -1,0 +1,109 @@
+package calibrate
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel"
+)
+
+// quick is a record of short runs.
+func quick(kind likelihood.Kind) varsel.Record {
+	r := varsel.Record{Steps: 20, Batch: 64, Draws: 4096}
+	r.Design.Target, r.Design.Likelihood, r.Model.Likelihood = "y", kind, kind
+	return r
+}
+
+// A small study from the prior: every trusted number is right, ranks and events are noted, and the
+// same seed gives the same study.
+func TestVarselStudy(t *testing.T) {
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	source := Varsel{Device: device, Record: quick(likelihood.GaussianKind), Rows: 20, Predictors: 2}
+	cfg := Config{Replicates: 4, Seed: 1, Dir: t.TempDir()}
+	list, err := Run(t.Context(), source, cfg)
+	require.NoError(t, err)
+	s := Summarize(source, cfg, list)
+	require.Equal(t, 4, s.Verdicts[trusted], "%v", s.Verdicts)
+	require.Empty(t, s.Wrong)
+	require.Equal(t, 4, s.Compared)
+	require.Len(t, s.Reliability, 2)
+	require.Equal(t, 8, s.Reliability[0].Count, "two predictors of each table")
+	require.NotEmpty(t, s.Uniformity)
+
+	cfg.Dir = t.TempDir()
+	cfg.Replicates = 1
+	again, err := Run(t.Context(), source, cfg)
+	require.NoError(t, err)
+	require.Equal(t, list[0].Comparisons, again[0].Comparisons)
+	require.Equal(t, list[0].Ranks, again[0].Ranks)
+}
+
+// A trusted answer that is off is listed with all that is wrong, worst first.
+func TestWrongAnswersAreListed(t *testing.T) {
+	r := &Replicate{Number: 3, About: "a table", Verdict: trusted, Command: "vti varsel t.csv",
+		Comparisons: []Comparison{{Inclusion, "x1", 0.3, 0.001, 0.5}, {Inclusion, "x2", 0.9, 0.001, 0.2}, {Evidence, "", -10, 0.1, -10.01}}}
+	s := Summarize(&counted{name: "a"}, Config{}, []*Replicate{r, {Verdict: refused}})
+	require.Len(t, s.Wrong, 1)
+	require.Equal(t, []string{"inclusion x2: 0.9000 ± 0.0010, exactly 0.2000", "inclusion x1: 0.3000 ± 0.0010, exactly 0.5000"}, s.Wrong[0].What)
+	require.Equal(t, map[string]int{trusted: 1, refused: 1}, s.Verdicts)
+}
+
+// The generator of nasty tables draws every kind that it promises.
+func TestHardTables(t *testing.T) {
+	h := HardVarsel{Record: quick(likelihood.GaussianKind)}
+	var few, wide, factors, large, constant int
+	for seed := range uint64(300) {
+		p := h.draw(stream.Rand(seed, "hard"))
+		require.Equal(t, string(p.csv), string(h.draw(stream.Rand(seed, "hard")).csv))
+		rows := -1
+		for _, b := range p.csv {
+			if b == '\n' {
+				rows++
+			}
+		}
+		few += min(1, max(0, 4-rows))
+		for _, count := range []struct {
+			what *int
+			word string
+		}{{&wide, "copy"}, {&factors, "factor"}, {&large, "e+"}, {&constant, "rare"}} {
+			if strings.Contains(p.about, count.word) {
+				*count.what++
+			}
+		}
+	}
+	for _, count := range []int{few, wide, factors, large, constant} {
+		require.Greater(t, count, 10)
+	}
+}
+
+// Models are drawn with the probabilities of their prior: of 4,000 within 5 standard errors.
+func TestDrawModel(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	prior := varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.3}
+	const n = 4000
+	counts := make(map[[3]bool]int)
+	for range n {
+		counts[[3]bool(drawModel(prior, 3, random))]++
+	}
+	for a := range 8 {
+		in := [3]bool{a&1 == 1, a&2 == 2, a&4 == 4}
+		p := 1.0
+		for _, one := range in {
+			if one {
+				p *= 0.3
+			} else {
+				p *= 0.7
+			}
+		}
+		require.InDelta(t, p, float64(counts[in])/n, 5*math.Sqrt(p*(1-p)/n))
+	}
+}
