@@ -25,11 +25,26 @@ import (
 // a step included, the file of the last checkpoint stays as it was written.
 func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	started := time.Now()
-	t, err := newTrainer(ctx, device, target, cfg)
+	t, err := newTrainer(ctx, device, target, cfg, true)
 	if err != nil {
 		return nil, err
 	}
+	posterior, err := t.fit(ctx, started)
+	if !errors.Is(err, errBadStart) || !t.anchored {
+		return posterior, err
+	}
+	// The mode of the largest model, from which the flow started, is no place for the others, or is
+	// too narrow for the type of training: start from the reference.
+	if t, err = newTrainer(ctx, device, target, cfg, false); err != nil {
+		return nil, err
+	}
+	return t.fit(ctx, started)
+}
+
+// fit takes all steps that are left. The time is that of the start of Fit.
+func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
 	report := reporter{config: &t.config, started: started, since: started, step: t.step}
+	var err error
 	if report.before, err = t.counters(); err != nil {
 		return nil, err
 	}
@@ -73,14 +88,16 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 // configuration.
 func Load(device *gpu.Device, target Target, cfg Config) (*Posterior, error) {
 	cfg.Resume = true
-	t, err := newTrainer(context.Background(), device, target, cfg)
+	t, err := newTrainer(context.Background(), device, target, cfg, true)
 	if err != nil {
 		return nil, err
 	}
 	return t.posterior(), t.settle()
 }
 
-func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*trainer, error) {
+// newTrainer prepares a fit. With anchor a flow without a quadratic of its own starts from the one
+// at a mode of the largest model, and without from the reference.
+func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Config, anchor bool) (*trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -111,11 +128,12 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		return nil, err
 	}
 	_, ownQuadratics := target.(QuadraticTarget)
-	if masker, ok := sp.(space.RowMasker); ok && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
+	if masker, ok := sp.(space.RowMasker); ok && anchor && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)
 		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
 			return nil, fmt.Errorf("evaluating the target: %w", err)
 		}
+		t.anchored = cfg.Flow.Precision != nil
 	}
 	flow, err := cosmic.New(cfg.Flow)
 	if err != nil {

@@ -49,6 +49,30 @@ func TestTrouble(t *testing.T) {
 	require.ErrorContains(t, err, "got Resume without Checkpoint")
 }
 
+// farTarget has its mode at 100, where float32 overflows and float64 does not: the second-order
+// approximation there is found, and no start.
+type farTarget struct{ *conjugate }
+
+func (f farTarget) LogJoint(codes, mask, theta *Node) *Node {
+	active := Where(mask, theta, ZerosLike(theta))
+	far := ReduceSum(MulScalar(Square(Square(MulScalar(active, 3e8))), 1e-60), -1)
+	distance := ReduceSum(Where(mask, Square(AddScalar(active, -100)), ZerosLike(active)), -1)
+	return Sub(MulScalar(distance, -0.5), far)
+}
+
+// A start where no density is finite is retried from the reference.
+func TestBadStartIsRetried(t *testing.T) {
+	config := smallConfig()
+	config.Steps, config.FromPrior = 2, true
+	var reports []vti.Info
+	config.Progress = func(info vti.Info) { reports = append(reports, info) }
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), farTarget{newConjugate(20, 2)}, config)
+	require.NoError(t, err)
+	require.Equal(t, 2, posterior.Steps())
+	require.Greater(t, reports[0].NonFinite, config.Batch/2, "the first start")
+	require.Less(t, reports[len(reports)-1].NonFinite, config.Batch/10)
+}
+
 func sum(values []float64) (total float64) {
 	for _, value := range values {
 		total += value

@@ -1,11 +1,22 @@
 package vti
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/transdim/vti/internal/train"
 )
+
+// errBadStart is what the error of the first report is: the flow draws nothing usable where it
+// starts.
+var errBadStart = errors.New("bad start")
+
+// badStart is an error with its own text that is errBadStart.
+type badStart struct{ error }
+
+// Is reports whether other is errBadStart.
+func (badStart) Is(other error) bool { return other == errBadStart }
 
 // reporter turns running sums into the averages of Info.
 type reporter struct {
@@ -32,9 +43,13 @@ func (r *reporter) next(step int, now counters) error {
 	}
 	draws, limit := steps*float64(r.config.Batch), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
 	if nonFinite > limit*draws {
-		return fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
+		err := fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
 			"check the target for overflow, or that its density is positive wherever its parameters are real",
 			int(nonFinite), int(draws), r.step, step, limit)
+		if r.step == 0 {
+			return badStart{err}
+		}
+		return err
 	}
 	r.since, r.step, r.before = clock, step, now
 	return nil

@@ -25,7 +25,7 @@ const NoControl ControlVariate = -1
 // batches as memory go before, for the moving average.
 func ScoreVariance(device *gpu.Device, target Target, cfg Config, control ControlVariate, batches, memory int) (float64, error) {
 	cfg.Resume = true
-	t, err := newTrainer(gocontext.Background(), device, target, cfg)
+	t, err := newTrainer(gocontext.Background(), device, target, cfg, true)
 	if err != nil {
 		return 0, err
 	}

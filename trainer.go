@@ -29,4 +29,5 @@ type trainer struct {
 	several    *context.Exec        // Config.StepsPerLaunch steps; nil if that is one
 	control    *modeldist.Surrogate // of the control variate, if it is SurrogateMean
 	tablePrior []float64            // log p of every model, then
+	anchored   bool                 // the flow starts at a mode that newTrainer found
 }
