@@ -39,9 +39,11 @@
 //	fit.go            Fit and Load
 //	trainer.go        the state of a fit, and how it is set up
 //	step.go           one training step, as a graph
+//	start.go          the model and the prior that a fit starts from
 //	launch.go         compiling and launching steps, the calendar of reports and checkpoints
 //	modelstep.go      the step on q(m), bounded by the information gain
-//	controlvariate.go what is subtracted from the losses in the gradient of q(m)
+//	scoreloss.go      the score-function loss of q(m)
+//	controlvariate.go and what is subtracted from it
 //	learner.go        distributions that learn from rewards by themselves
 //	pilot.go          the warm start of q(m)
 //	laplace.go        modes and curvatures, for the anchor of the flow
@@ -59,10 +61,12 @@
 // Certification:
 //
 //	certify.go           which of the following applies
+//	certify_config.go    CertifyConfig: how much work it may do
 //	certify_exact.go     sums of evidences that are known
 //	certify_each.go      weights of each model by itself
 //	certify_joint.go     weights of models and parameters together
-//	certify_laplace.go   a proposal for models whose weights are not reliable
+//	certify_laplace.go   models whose weights are not reliable
+//	laplace_proposal.go  and the proposal that they get
 //	certify_chains.go    tempered chains that check weights
 //	certify_agreement.go when weights and chains agree
 //	chains.go            what all chains have in common
@@ -70,6 +74,7 @@
 //	anneal.go            annealed draws, where weights have heavy tails
 //	reference.go         wider densities to draw from: of θ
 //	reference_models.go  and of models
+//	components.go        the components of a mixture as control variates
 //	evidence.go          evidences of chosen models, with draws that the caller allots
 //	certificate.go       Certificate: verdict, models, probabilities of events
 //	moments.go           means and sds with their errors

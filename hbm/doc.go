@@ -43,4 +43,39 @@
 //	Members   N_i     number of variables of a template           product of plate sizes
 //	Link      l_i     real numbers to values                      [..., Dim] -> [..., event...]
 //	draws             Monte Carlo draws, an axis after the plates [plates..., draws, event...]
+//
+// # Files
+//
+// Describing a model:
+//
+//	model.go, plate.go, term.go, values.go
+//	                          variables, repetition, parameters and numbers
+//	density.go, density_*.go  distributions
+//	support.go, link.go       their values, and real numbers in which to infer them
+//	simulate.go               draws from the model
+//
+// Families of approximations:
+//
+//	family.go, family_joint.go
+//	                          which there are
+//	conditional_flow.go, conditional_gaussian.go, conditional_sites.go
+//	                          a variable given those before it
+//	encodings.go, encoder_*.go
+//	                          what differs between members: free, or of the data
+//
+// Training:
+//
+//	config.go, fit.go         Fit
+//	minibatch.go, replica.go, feed.go
+//	                          the members in a step, and their part of the graph
+//	amortize.go               training over simulated data sets
+//	slices.go, slices_parquet.go
+//	                          data that do not fit in memory
+//	checkpoint.go             the state of training in a file
+//	special.go                functions with the right derivative everywhere
+//
+// Answering:
+//
+//	posterior.go              Posterior: draws and the evidence lower bound
+//	certify.go                weights, and effects of each group integrated by themselves
 package hbm

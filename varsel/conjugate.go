@@ -14,7 +14,8 @@ import (
 //
 //	r = Aφ + σε,   A = U diag(d) V',   c = U'r,   ρ² = |r − Uc|²,
 //
-//	log p(y | σ) = −½ Σ_i [log(σ² + d_i²) + c_i²/(σ² + d_i²)] − (n − q) log σ − ρ²/2σ² − ½n log 2π,
+//	log p(y | σ) = −½ Σ_i [log(σ² + d_i²) + c_i²/(σ² + d_i²)]
+//	               − (n − q) log σ − ρ²/2σ² − ½n log 2π,
 //	E φ = V diag(d/(d² + σ²)) c,   Cov φ = I − V diag(d²/(d² + σ²)) V',
 //
 // with q singular values d. Nothing cancels, whatever σ, the scales of the columns and their

@@ -34,4 +34,47 @@
 //	})
 //	// handle err
 //	fmt.Println(r.Inclusion, r.LogEvidence)
+//
+// # Files
+//
+// From a table to a Target:
+//
+//	design.go                 Design: response, columns and predictors of a table
+//	design_layout.go          the use of every column
+//	design_scale.go           the working scale, and the map back
+//	design_degenerate.go      columns that are constant or copies of others
+//	interactions.go           products of predictors
+//	problem.go                Problem: a design with likelihood and priors
+//	prior.go, heredity.go     priors over models
+//	responses.go              the likelihood of all rows
+//	target.go                 Target: the posterior as a graph
+//	codes.go, slots.go        models as bits, and as lists of few among many
+//	slots_*.go                quadratics and draws of lists
+//	sampler.go, start.go      q(m), and where training and chains start
+//	screen.go                 a start from one predictor at a time
+//	anchors.go                normal approximations of all models
+//
+// Closed forms:
+//
+//	exact.go                  Exact: every subset
+//	exact_walk.go             a walk through them, one column at a time
+//	exact_grid.go, exact_sigma.go
+//	                          the quadrature over log σ, and the posterior of σ
+//	exact_sums.go, exact_quantiles.go
+//	                          sums over models, and quantiles of mixtures
+//	exact_target.go           evidences and draws for the engine
+//	conjugate.go, conjugate_scale.go
+//	                          one model given σ, and its posterior of σ
+//
+// From a posterior to an answer:
+//
+//	run.go, run_chains.go, run_exact.go
+//	                          the runs: engine, reversible jump, enumeration
+//	summary.go, result.go     the answer in the words of the table
+//	model_check.go            data simulated from the posterior beside the table
+//	model_text.go             models as text
+//	posterior_draws.go        draws on the scale of the table
+//	record*.go, files.go      what a run directory holds
+//	compare*.go               two runs side by side
+//	simulate.go               tables whose truth is known
 package varsel

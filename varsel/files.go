@@ -75,8 +75,8 @@ const (
 	DrawsCSV     = "draws.csv"
 )
 
-// writeDraws writes posterior draws in both formats, if there is a run directory. header carries the settings of the sampler;
-// what follows from the draws is filled in.
+// writeDraws writes posterior draws in both formats, if there is a run directory. header carries
+// the settings of the sampler; what follows from the draws is filled in.
 func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	if dir == "" {
 		return nil

@@ -72,8 +72,8 @@ type conclusion struct {
 // judged is a result with a verdict.
 type judged interface{ ExitStatus() int }
 
-// execute runs a task from the device to the answer. Everything that can be wrong with the input has
-// been checked before; nothing has been written.
+// execute runs a task from the device to the answer. Everything that can be wrong with the input
+// has been checked before; nothing has been written.
 func (a *app) execute(ctx context.Context, j *job, t task) error {
 	s := &session{resume: j.resume != "", shown: j.progress(a)}
 	if t.computes {

@@ -160,8 +160,8 @@ func TestHbmSelect(t *testing.T) {
 	require.Equal(t, first.Varying, resumed.Varying)
 }
 
-// Counts, with a formula of one model: a flow is trained, the same seed gives the same one, and a run
-// goes on from its checkpoint.
+// Counts, with a formula of one model: a flow is trained, the same seed gives the same one, and a
+// run goes on from its checkpoint.
 func TestHbmPoisson(t *testing.T) {
 	emptyDir(t, "data.csv", groups(true))
 	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)

@@ -26,12 +26,13 @@
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
 //	run_exact.go              the answer for a gaussian response
 //	target.go                 the log joint density as a vti.Target, for flows
-//	gaussian.go, quadrature.go, row_density.go   the effects of one grouping integrated out
+//	gaussian.go, quadrature.go   the effects of one grouping integrated out
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
-//	result.go, predictive_check.go, model_check.go, caterpillar.go, record.go   what is printed and written
+//	result.go, caterpillar.go, record.go      what is printed and written
+//	predictive_check.go, model_check.go       data simulated from the posterior beside the table
 //	compare.go                two finished runs side by side
 package regression
