@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -337,4 +338,13 @@ func (p *Posterior) exec(name string, build func(ctx *context.Context, inputs []
 	}
 	p.execs[name] = exec
 	return exec, nil
+}
+
+// normals are standard normal numbers.
+func normals(random *rand.Rand, dims ...int) *tensors.Tensor {
+	z := make([]float64, product(dims))
+	for i := range z {
+		z[i] = random.NormFloat64()
+	}
+	return tensors.FromFlatDataAndDimensions(z, dims...)
 }
