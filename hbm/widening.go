@@ -7,19 +7,20 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/tensors"
 )
 
-// Importance weights of draws from a family that is too narrow have a heavy tail that few draws show.
-// So a share of the draws comes from a wider family, whose standard normal noise z is stretched: the
-// noise of what belongs to no member of the plate that is weighted member by member all at once, and
-// that of each member by itself. The density of a draw is that of the mixture (Hesterberg 1995),
+// Importance weights of draws from a family that is too narrow have a heavy tail that few draws
+// show. So a share of the draws comes from a wider family, whose standard normal noise z is
+// stretched: the noise of what belongs to no member of the plate that is weighted member by member
+// all at once, and that of each member by itself. The density of a draw is that of the mixture
+// (Hesterberg 1995),
 //
 //	log r(θ) = log q(θ) + log[(1 − a) N(z; 0, I) + a N(z; 0, s² I)] − log N(z; 0, I)
 //
 // so that no weight is larger than the family alone would give it by more than 1 / (1 − a).
 //
 // The squared length of d standard normal numbers is d ± √(2d); stretched noise has one that is
-// stretchedBy such deviations longer. Both constants are chosen by hand: the share costs a quarter of
-// the draws of a family that is exact, and a normal posterior in one dimension is covered up to twice
-// the width of the family.
+// stretchedBy such deviations longer. Both constants are chosen by hand: the share costs a quarter
+// of the draws of a family that is exact, and a normal posterior in one dimension is covered up to
+// twice the width of the family.
 const (
 	widenedShare = 0.25
 	stretchedBy  = 2
@@ -39,8 +40,8 @@ func widening(d int, squares float64) float64 {
 	return largest + math.Log(math.Exp(logWide-largest)+math.Exp(logOwn-largest))
 }
 
-// corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to no
-// member [outer], and of that of each member, [members, outer, inner] as the weights.
+// corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to
+// no member [outer], and of that of each member, [members, outer, inner] as the weights.
 type corrections struct{ common, own []float64 }
 
 // noise draws the noise of every latent variable, [plates..., draws, U], as inputs of the graph.

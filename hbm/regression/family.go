@@ -196,6 +196,9 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 		return err
 	}
 	r.fillSample(result, sample)
+	if err := r.compareExact(ctx, c.ESS, result); err != nil {
+		return err
+	}
 	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
 		return err
 	}

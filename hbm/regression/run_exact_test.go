@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/internal/logsum"
 )
 
@@ -146,4 +148,30 @@ func TestExactRunCancelled(t *testing.T) {
 	defer cancel()
 	_, err = r.Run(ctx, open(t, gpu.CPU), Run{Dir: t.TempDir(), Certify: vti.CertifyConfig{Progress: func(done, _ int) { cancel() }}})
 	require.ErrorIs(t, err, gocontext.Canceled)
+}
+
+// A mean field cannot follow effects that depend on each other: plots of a block and the block. Its
+// answer fails against the integral.
+func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
+	r := newRegression(t, frameOf(t, dependentTable(5), FrameOptions{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
+	meanField := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: hbm.MeanField, Steps: 300}})
+	require.Equal(t, vti.Failed, meanField.Certificate.Verdict)
+	require.Contains(t, strings.Join(meanField.Certificate.Reasons, "\n"), "from its integral")
+}
+
+// dependentTable has two rows of each of three plots in ten blocks, which differ less than the
+// plots.
+func dependentTable(seed uint64) string {
+	random := rand.New(rand.NewPCG(seed, 23))
+	text := "y,block,plot\n"
+	for b := range 10 {
+		height := 60 + 1.3*random.NormFloat64()
+		for p := range 3 {
+			own := 2.9 * random.NormFloat64()
+			for range 2 {
+				text += fmt.Sprintf("%.4g,b%d,p%d\n", height+own+0.8*random.NormFloat64(), b, p)
+			}
+		}
+	}
+	return text
 }
