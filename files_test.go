@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses lists, for each file of the package, the other files whose names it uses, with the first of these
-// names. Fields do not count: whoever has a value has its fields.
+// uses lists, for each file of the package, the other files whose names it uses, with the first of
+// these names. Fields do not count: whoever has a value has its fields.
 func uses(t *testing.T, sources map[string]string) map[string]map[string]string {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -45,7 +45,8 @@ type tally struct {
 	// were kept.
 	one      storedDraw
 	logTotal float64
-	// logBound is an upper bound of the log evidence that does not come from weights; −Inf for none.
+	// logBound is an upper bound of the log evidence that does not come from weights; −Inf for
+	// none.
 	logBound float64
 }
 

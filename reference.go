@@ -50,8 +50,8 @@ func (r reference) logRatio(squares float64, active int) float64 {
 	return logsum.Of(terms)
 }
 
-// logWeights are log η(θ | m) − log r(θ | m) of draws, r being the density of θ when its z comes from
-// this reference.
+// logWeights are log η(θ | m) − log r(θ | m) of draws, r being the density of θ when its z comes
+// from this reference.
 func (r reference) logWeights(draws pushed) []float64 {
 	logWeights := make([]float64, len(draws.logQ))
 	for i := range logWeights {
