@@ -54,7 +54,9 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	result := problem.newResult("varsel")
 	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
 	result.Loss = number(training.Loss())
-	problem.fillCertified(result, certificate)
+	if err := problem.fillCertified(ctx, result, certificate); err != nil {
+		return nil, err
+	}
 	sample := certificate.Sample.Resample(resampled, fit.Seed)
 	posteriorDraws := problem.toOriginal(sample.Codes, sample.Theta)
 	posteriorDraws.LogP, posteriorDraws.LogQ = sample.LogP, sample.LogQ
@@ -79,7 +81,7 @@ func (p *Problem) newResult(command string) *Result {
 }
 
 // fillCertified puts a certificate into the user's words.
-func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
+func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Certificate) error {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
 		Verdict: c.Verdict, Basis: c.Basis, KHat: known(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
@@ -105,7 +107,22 @@ func (p *Problem) fillCertified(result *Result, c *vti.Certificate) {
 			report.LogEvidence, report.LogEvidenceSE = number(model.LogEvidence+jacobian), number(model.LogEvidenceSE)
 		}
 	}
+	if c.Basis == vti.ExactSum && p.Slots == nil {
+		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than there
+		// are; where evidences are closed forms they are too.
+		if problem, err := p.ExactProblem(); err == nil {
+			answer, err := Exact(ctx, problem)
+			if err == nil {
+				result.Coefficients = p.exactCoefficients(answer)
+				return nil
+			}
+			if ctx.Err() != nil {
+				return err
+			}
+		}
+	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight)
+	return nil
 }
 
 // frequenciesUnderQ are the probabilities of n events under q(m), of which events lists those that

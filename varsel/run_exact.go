@@ -39,8 +39,8 @@ func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
 	}
 }
 
-// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, hears of the number
-// of models done. If dir is not empty the tables are written there.
+// RunExact enumerates every subset of a Gaussian problem. progress, if not nil, is called with the
+// number of models done. If dir is not empty the tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	clock := run.NewClock()
 	exact, err := problem.ExactProblem()
@@ -64,12 +64,18 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
 		})
 	}
-	for j, c := range answer.Coefficients {
-		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.Names[j], c.Averaged, c.GivenIn))
-	}
-	if problem.UnknownScale() {
-		result.Coefficients = append(result.Coefficients, coefficient(problem.Design.scaleName(), answer.Sigma, answer.Sigma))
-	}
+	result.Coefficients = problem.exactCoefficients(answer)
 	result.Seconds = clock.Seconds()
 	return result, result.writeTables(dir)
+}
+
+// exactCoefficients are the rows of an exact answer, that of σ last where it is unknown.
+func (p *Problem) exactCoefficients(answer *ExactResult) (rows []Coefficient) {
+	for j, c := range answer.Coefficients {
+		rows = append(rows, coefficient(p.Design.Names[j], c.Averaged, c.GivenIn))
+	}
+	if p.UnknownScale() {
+		rows = append(rows, coefficient(p.Design.scaleName(), answer.Sigma, answer.Sigma))
+	}
+	return rows
 }
