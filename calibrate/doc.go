@@ -32,4 +32,6 @@
 //	varsel.go           replicates of vti varsel, and the exact posterior of each
 //	varsel_prior.go     problems drawn from its priors
 //	varsel_hard.go      nasty tables for it
+//	dag.go              replicates of vti dag, from its priors, and the exact posterior of each
+//	dag_hard.go         nasty tables for it
 package calibrate

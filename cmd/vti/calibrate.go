@@ -33,7 +33,7 @@ func (f *studyFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.hard, "hard", false, "draw nasty tables, and compare with exact answers only")
 	f.rows, f.columns = 50, 4
 	flags.Var(count{&f.rows, 3}, "rows", "rows of generated tables")
-	flags.Var(count{&f.columns, 1}, "predictors", "predictors of generated tables")
+	flags.Var(count{&f.columns, 1}, "predictors", "predictors, or nodes, of generated tables")
 	f.output.register(cmd, true)
 }
 
@@ -52,7 +52,7 @@ that was stopped goes on when it is started again with the same --out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.calibrateVarselCommand())
+	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand())
 	return cmd
 }
 
@@ -105,6 +105,28 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 	f.data.register(cmd)
 	f.fit.register(cmd)
 	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a first look at every model (default 262144)")
+	return cmd
+}
+
+func (a *app) calibrateDagCommand() *cobra.Command {
+	var study studyFlags
+	cmd := &cobra.Command{
+		Use:   "dag --out DIRECTORY",
+		Short: "Measure vti dag with linear mechanisms",
+		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none --sigma 1, and runs it on
+each. With --hard it draws nasty tables with unknown noise scales instead.`,
+		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag\n  vti calibrate dag --hard --replicates 500 --out studies/hard-dag",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.study(cmd.Context(), &study, func(*gpu.Device) calibrate.Source {
+				if study.hard {
+					return calibrate.HardDag{}
+				}
+				return calibrate.Dag{Rows: study.rows, Nodes: study.columns}
+			})
+		},
+	}
+	study.register(cmd)
 	return cmd
 }
 

@@ -1,0 +1,384 @@
+package calibrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/table"
+)
+
+// Dag draws graphs, weights and data from the priors of vti dag with linear mechanisms of known
+// noise scale 1 on columns as they are, where every prior is known before the data.
+type Dag struct {
+	// Rows and Nodes are the size of the tables; at most [MostNodes] nodes.
+	Rows, Nodes int
+	// Record is what is asked for beside that.
+	Record dag.Record
+}
+
+// MostNodes is the largest number of nodes whose graphs are listed: 29,281 graphs.
+const MostNodes = 5
+
+// Name implements [Source].
+func (d Dag) Name() string { return fmt.Sprintf("dag, %d rows, %d nodes", d.Rows, d.Nodes) }
+
+// dagProblem is a table with what vti dag is asked about it.
+type dagProblem struct {
+	about  string
+	csv    []byte
+	record dag.Record
+	flags  []string
+}
+
+// Replicate implements [Source].
+func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	if d.Nodes < 2 || d.Nodes > MostNodes {
+		return nil, fmt.Errorf("nodes: got %d, want 2 to %d", d.Nodes, MostNodes)
+	}
+	random := stream.Rand(seed, "prior")
+	p := &dagProblem{about: d.Name(), record: d.Record, flags: []string{"--scale none", "--sigma 1"}}
+	p.record.Columns.Scaling, p.record.Model.Sigma = dag.Unscaled, 1
+	graphs := acyclic(d.Nodes)
+	parents := graphs[random.IntN(len(graphs))]
+	priorSD := p.record.Model.PriorSD
+	if priorSD == 0 {
+		priorSD = 1
+	}
+	weights := mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
+	columns := make([][]float64, d.Nodes)
+	for _, j := range topological(parents) {
+		columns[j] = make([]float64, d.Rows)
+		for i := range columns[j] {
+			columns[j][i] = random.NormFloat64()
+		}
+		for from := range d.Nodes {
+			if parents[j]>>from&1 == 1 {
+				weights.Set(from, j, priorSD*random.NormFloat64())
+				floats.AddScaled(columns[j], weights.At(from, j), columns[from])
+			}
+		}
+	}
+	p.csv = columnsCSV(columns)
+	return answerDag(ctx, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
+		return judgeDag(r, parents, weights, problem, result, run, random)
+	})
+}
+
+// columnsCSV writes columns v1, v2, … with every digit.
+func columnsCSV(columns [][]float64) []byte {
+	hard := make([]*hardColumn, len(columns))
+	for j, values := range columns {
+		hard[j] = &hardColumn{values: values}
+	}
+	last := len(columns) - 1
+	text := string(hardCSV(hard[:last], columns[last]))
+	header, rest, _ := strings.Cut(text, "\n")
+	names := strings.Split(header, ",")
+	for j := range names {
+		names[j] = fmt.Sprintf("v%d", j+1)
+	}
+	return []byte(strings.Join(names, ",") + "\n" + rest)
+}
+
+// answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
+// exact posterior. A wrong answer leaves its table in dir.
+func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
+	started := time.Now()
+	r := &Replicate{About: p.about}
+	defer func() { r.Seconds = time.Since(started).Seconds() }()
+	refuse := func(err error) (*Replicate, error) {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	data, err := table.Parse("table.csv", p.csv)
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := dag.NewData(data, p.record.Columns)
+	if err != nil {
+		return refuse(err)
+	}
+	problem, err := dag.NewProblem(prepared, p.record.Model, p.record.Constraints)
+	if err != nil {
+		return refuse(err)
+	}
+	method, err := problem.Resolve(p.record.Structure)
+	if err != nil {
+		return refuse(err)
+	}
+	work := filepath.Join(dir, "run")
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	var result *dag.Result
+	if method == dag.Chains {
+		result, err = dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: dag.ChainConfig{Seed: seed}, Dir: work})
+	} else {
+		result, err = dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	name := fmt.Sprintf("table-%d.csv", seed)
+	r.Command = fmt.Sprintf("vti dag %s %s --seed %d", name, strings.Join(p.flags, " "), seed)
+	if err != nil {
+		r.Verdict, r.Error = broken, err.Error()
+		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+	}
+	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	if judge != nil {
+		if err := judge(r, problem, result, work); err != nil {
+			return nil, err
+		}
+	}
+	if problem.Model.Mechanism != dag.Linear || prepared.Nodes() > MostNodes || p.record.Model.EdgePenalty != 0 || p.record.Model.Orders {
+		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer", "; ")
+		return r, nil
+	}
+	exact, err := exactDag(prepared, problem.Model)
+	if err != nil {
+		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
+		return r, nil
+	}
+	r.Comparisons = compareDag(problem, result, exact)
+	if len(r.Wrong()) > 0 {
+		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+	}
+	return r, nil
+}
+
+// exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
+type exactGraphs struct {
+	logEvidence  float64
+	edges        *mat.Dense // [from, to]
+	meanIn, sdIn *mat.Dense // of weights given the edge
+}
+
+// exactDag sums over all graphs: the evidence of each node given its parents is that of a Gaussian
+// regression over the rows in which the node was not set, centred there if any node was.
+func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
+	nodes := data.Nodes()
+	type family struct {
+		moments modelMoments
+		parents []int
+	}
+	families := make([]map[int]family, nodes)
+	for j := range nodes {
+		families[j] = make(map[int]family)
+		var rows []int
+		for i := range data.Rows() {
+			if data.Counted == nil || data.Counted[i][j] {
+				rows = append(rows, i)
+			}
+		}
+		x := mat.NewDense(len(rows), nodes, nil)
+		for c := range nodes {
+			values := make([]float64, len(rows))
+			for k, i := range rows {
+				values[k] = data.X.At(i, c)
+			}
+			if data.Counted != nil && data.Scaling != dag.Unscaled {
+				floats.AddConst(-stat.Mean(values, nil), values)
+			}
+			x.SetCol(c, values)
+		}
+		y := mat.Col(nil, j, x)
+		p := &regressionProblem{
+			x: x, y: y, priorMean: make([]float64, nodes), priorSD: slices.Repeat([]float64{model.PriorSD}, nodes),
+			sigma: model.Sigma, logSigmaMean: math.Log(stat.StdDev(y, nil)), logSigmaSD: logScaleSD,
+		}
+		for set := range 1 << nodes {
+			if set>>j&1 == 1 {
+				continue
+			}
+			var parents []int
+			for i := range nodes {
+				if set>>i&1 == 1 {
+					parents = append(parents, i)
+				}
+			}
+			moments, err := p.gaussian(parents)
+			if err != nil {
+				return nil, err
+			}
+			families[j][set] = family{moments, parents}
+		}
+	}
+	graphs := acyclic(nodes)
+	logs := make([]float64, len(graphs))
+	for g, parents := range graphs {
+		for j, set := range parents {
+			logs[g] += families[j][set].moments.logEvidence
+		}
+	}
+	total := floats.LogSumExp(logs)
+	out := &exactGraphs{
+		logEvidence: total - math.Log(float64(len(graphs))),
+		edges:       mat.NewDense(nodes, nodes, nil), meanIn: mat.NewDense(nodes, nodes, nil), sdIn: mat.NewDense(nodes, nodes, nil),
+	}
+	add := func(to *mat.Dense, i, j int, value float64) { to.Set(i, j, to.At(i, j)+value) }
+	each := func(visit func(i, j int, weight, mean, variance float64)) {
+		for g, parents := range graphs {
+			w := math.Exp(logs[g] - total)
+			for j, set := range parents {
+				f := families[j][set]
+				for k, i := range f.parents {
+					visit(i, j, w, f.moments.mean[k], f.moments.variance[k])
+				}
+			}
+		}
+	}
+	each(func(i, j int, weight, mean, _ float64) {
+		add(out.edges, i, j, weight)
+		add(out.meanIn, i, j, weight*mean)
+	})
+	out.meanIn.DivElem(out.meanIn, out.edges)
+	each(func(i, j int, weight, mean, variance float64) {
+		off := mean - out.meanIn.At(i, j)
+		add(out.sdIn, i, j, weight*(variance+off*off))
+	})
+	for i := range nodes {
+		for j := range nodes {
+			out.sdIn.Set(i, j, math.Sqrt(out.sdIn.At(i, j)/out.edges.At(i, j)))
+		}
+	}
+	return out, nil
+}
+
+// dagDraws is the number of draws that summaries of linear weights rest on.
+const dagDraws = 4000
+
+// compareDag compares an answer with the exact posterior, weights in the units of the table.
+func compareDag(p *dag.Problem, result *dag.Result, exact *exactGraphs) (list []Comparison) {
+	add := func(quantity Quantity, of string, stated, se, exact float64) {
+		list = append(list, Comparison{quantity, of, Number(stated), Number(se), Number(exact)})
+	}
+	add(Evidence, "", float64(result.LogEvidence), float64(result.LogEvidenceSE), exact.logEvidence+p.LogJacobian())
+	place := func(name string) int { return slices.Index(p.Data.Names, name) }
+	for _, e := range result.Edges {
+		from, to := place(e.From), place(e.To)
+		add(Inclusion, e.From+"→"+e.To, float64(e.Prob), float64(e.ProbSE), exact.edges.At(from, to))
+		add(Inclusion, e.To+"→"+e.From, float64(e.ProbReverse), float64(e.ProbReverseSE), exact.edges.At(to, from))
+	}
+	for _, one := range result.Parameters {
+		from, to := place(one.From), place(one.To)
+		if exact.edges.At(from, to) < rareTruth {
+			continue
+		}
+		name := one.From + "→" + one.To
+		slope := p.Data.Scale[to] / p.Data.Scale[from]
+		sd := exact.sdIn.At(from, to)
+		add(Mean, name, float64(one.Mean)/slope/sd, 1/math.Sqrt(dagDraws), exact.meanIn.At(from, to)/sd)
+		add(SD, name, math.Log(float64(one.SD)/slope), 1/math.Sqrt(2*dagDraws), math.Log(sd))
+	}
+	return list
+}
+
+// judgeDag notes the rank of the true weight of an edge of the graph, and which edges are true.
+func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, result *dag.Result, run string, random *rand.Rand) error {
+	if r.Verdict != trusted {
+		return nil
+	}
+	place := func(name string) int { return slices.Index(p.Data.Names, name) }
+	for _, e := range result.Edges {
+		from, to := place(e.From), place(e.To)
+		r.Events = append(r.Events,
+			Event{"edge", e.Prob, parents[to]>>from&1 == 1},
+			Event{"edge", e.ProbReverse, parents[from]>>to&1 == 1})
+	}
+	sample, err := draws.Read(filepath.Join(run, dag.DrawsFile))
+	if err != nil {
+		return err
+	}
+	var edges [][2]int
+	for to, set := range parents {
+		for from := range p.Data.Nodes() {
+			if set>>from&1 == 1 {
+				edges = append(edges, [2]int{from, to})
+			}
+		}
+	}
+	if len(edges) == 0 {
+		return nil
+	}
+	edge := edges[random.IntN(len(edges))]
+	name := p.Data.Names[edge[0]] + "->" + p.Data.Names[edge[1]]
+	site, column := slices.Index(sample.Sites, name), slices.Index(sample.Coordinates, name)
+	if site < 0 || column < 0 {
+		return nil // no draw has the edge
+	}
+	below, count := 0.0, 0.0
+	for i := range sample.Len() {
+		if sample.Code(i)[site] == 1 {
+			count++
+			if sample.Values(i)[column] < weights.At(edge[0], edge[1]) {
+				below++
+			}
+		}
+	}
+	const fewest = 100 // draws that a rank is taken among
+	if count >= fewest {
+		r.Ranks = append(r.Ranks, Rank{"weight", (below + random.Float64()) / (count + 1)})
+	}
+	return nil
+}
+
+// acyclic lists the acyclic graphs over some nodes, each as the set of parents of every node.
+func acyclic(nodes int) (graphs [][]int) {
+	parents := make([]int, nodes)
+	var choose func(j int)
+	choose = func(j int) {
+		if j == nodes {
+			if topological(parents) != nil {
+				graphs = append(graphs, slices.Clone(parents))
+			}
+			return
+		}
+		for set := range 1 << nodes {
+			if set>>j&1 == 0 {
+				parents[j] = set
+				choose(j + 1)
+			}
+		}
+	}
+	choose(0)
+	return graphs
+}
+
+// topological orders nodes after their parents; nil when there is a cycle.
+func topological(parents []int) []int {
+	var order []int
+	placed := 0
+	for range parents {
+		before := len(order)
+		for j, set := range parents {
+			if placed>>j&1 == 0 && set&^placed == 0 {
+				order = append(order, j)
+				placed |= 1 << j
+			}
+		}
+		if len(order) == before {
+			break
+		}
+	}
+	if len(order) < len(parents) {
+		return nil
+	}
+	return order
+}
