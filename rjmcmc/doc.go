@@ -27,6 +27,11 @@
 // kept draws come from one fixed reversible kernel and the chains are independent. The first
 // quarter of burn-in does not change models.
 //
+// Draws of chains that are still on their way from their starting points are left out of the result
+// and counted (settle.go). With Config.Temperatures, chains also sample flatter densities, exchange
+// states between them (tempering.go) and estimate the evidence (evidence.go). With
+// Config.Checkpoint, a run that was interrupted goes on where it stopped (checkpoint.go).
+//
 // On a space of short lists among many items ([space.Lists]) Jump and Swap are the moves of the
 // space: a member is added, removed or exchanged. New members are proposed by weights that burn-in
 // learns from the odds of earlier proposals (Config.Weights to begin with), and the ratio accounts

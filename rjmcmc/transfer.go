@@ -151,6 +151,9 @@ func (m marginal) draw(rng *rand.Rand, values []float64) {
 	}
 }
 
+// log2Pi is worked out once.
+var log2Pi = math.Log(2 * math.Pi)
+
 // logDensity is that of values of X.
 func (m marginal) logDensity(values []float64) float64 {
 	n := len(m.mean)
@@ -159,7 +162,7 @@ func (m marginal) logDensity(values []float64) float64 {
 		u[a] = values[a] - m.mean[a]
 	}
 	solveLower(m.factor, u)
-	sum := -0.5 * float64(n) * math.Log(2*math.Pi)
+	sum := -0.5 * float64(n) * log2Pi
 	for a, v := range u {
 		sum -= 0.5*v*v + math.Log(m.factor[a*n+a])
 	}

@@ -126,5 +126,5 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 // logBirth is the log density of a standard coordinate that is born: N(0, birthInflation²).
 func logBirth(u float64) float64 {
 	u /= birthInflation
-	return -0.5*u*u - math.Log(birthInflation) - 0.5*math.Log(2*math.Pi)
+	return -0.5*u*u - math.Log(birthInflation) - 0.5*log2Pi
 }
