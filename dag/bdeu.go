@@ -11,8 +11,8 @@ import (
 // combination of values of the parents, the node has a probability for each of its levels, with an
 // independent Dirichlet prior. With α the imaginary sample size, q the number of combinations and r
 // of levels, its parameters are all α/(q r): the BDeu score (Heckerman, Geiger and Chickering 1995,
-// equation 35), which is the same for all graphs of an equivalence class. Rows in which the node was
-// set from outside do not count (Cooper and Yoo 1999).
+// equation 35), which is the same for all graphs of an equivalence class. Rows in which the node
+// was set from outside do not count (Cooper and Yoo 1999).
 type bdeuForm struct {
 	node   int
 	size   float64   // α

@@ -64,11 +64,11 @@ const benchmarkFile = "benchmark.json"
 
 // Run analyses every data set at every size, each in a run directory of its own below dir, and
 // writes table and figure there. Runs that are there already are kept, so that a benchmark that was
-// stopped goes on, or grows. A directory of other settings is refused, as Check says. status hears
-// of each run.
+// stopped goes on, or grows. A directory of other settings is refused, as Check says. status is
+// called with of each run.
 func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, status func(string)) ([]BenchmarkRow, error) {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
-		return nil, fmt.Errorf("benchmark: expected at least one data set and one size, found %d and %d", b.DataSets, len(b.Sizes))
+		return nil, fmt.Errorf("benchmark: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
 	}
 	if err := b.claim(dir); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (b Benchmark) Check(dir string) error {
 		case err != nil:
 			return err
 		case len(entries) > 0:
-			return fmt.Errorf("%s holds %s and is no benchmark: expected a new or an empty directory", dir, entries[0].Name())
+			return fmt.Errorf("%s holds %s and is no benchmark: want a new or an empty directory", dir, entries[0].Name())
 		}
 		return nil
 	}
@@ -205,7 +205,7 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 	if s.Mechanism == MLP {
 		return RunParticles(ctx, problem, ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
 	}
-	return Run(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir})
+	return RunFlow(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir})
 }
 
 // summariseBenchmark averages over data sets.

@@ -57,5 +57,5 @@ func TestBenchmark(t *testing.T) {
 	_, err = b.Run(t.Context(), device, dir, count)
 	require.ErrorContains(t, err, "is a benchmark with other settings: --steps is 10 there, 11 was asked for")
 	_, err = Benchmark{}.Run(t.Context(), device, dir, count)
-	require.ErrorContains(t, err, "at least one data set")
+	require.ErrorContains(t, err, "want at least one of each")
 }

@@ -12,9 +12,9 @@ import (
 
 // bgeForm is the closed form of linear mechanisms under the normal-Wishart prior, the BGe score
 // (Geiger and Heckerman 2002, as corrected by Kuipers, Moffa and Heckerman 2014): all graphs of an
-// equivalence class have the same evidence. All nodes together have the mean μ ~ N(0, Σ/α_μ) and the
-// precision Σ⁻¹ ~ W(α_w, T⁻¹), with α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ (α_w − N − 1) /
-// (α_μ + 1).
+// equivalence class have the same evidence. All nodes together have the mean μ ~ N(0, Σ/α_μ) and
+// the precision Σ⁻¹ ~ W(α_w, T⁻¹), with α_μ = 1, α_w = N + α_μ + 1, T = t I and t = α_μ (α_w − N −
+// 1) / (α_μ + 1).
 //
 // For a node j with k parents this is a regression with intercept: with S = α_w − N + k + 1,
 //
@@ -22,8 +22,8 @@ import (
 type bgeForm struct {
 	node, rows int
 	layout     layout
-	// root is upper triangular with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ over the rows
-	// that count for the node: its columns have the digits of the table.
+	// root is upper triangular with RᵀR = T + Σ (x − x̄)(x − x̄)ᵀ + n α_μ/(n + α_μ) x̄ x̄ᵀ over the
+	// rows that count for the node: its columns have the digits of the table.
 	root *mat.Dense
 	// data is the same without T
 	data *mat.Dense

@@ -20,7 +20,7 @@ type Certificate struct {
 	// error but rounding.
 	Exact bool `json:"exact,omitempty"`
 	// KHat is the Pareto shape that the worst family of a graph does not exceed, but for graphs
-	// that together hold a tenth of the probability. Null where nothing was weighed: for evidences
+	// that together hold a tenth of the probability. Null without importance weights: for evidences
 	// by particles, and for chains.
 	KHat Number `json:"khat"`
 	// WorstSE is the largest standard error of an edge probability.
@@ -37,13 +37,14 @@ type Certificate struct {
 	Settling Number `json:"settling,omitzero"`
 
 	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the
-	// least effective number of draws. An undivided flow has an R-hat where its weights did not do
-	// and tempered chains judged it.
+	// least effective number of draws. An undivided flow has an R-hat where its weights were not
+	// good enough and tempered chains judged it.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`
 
-	// Unclear names columns of few whole numbers that were taken as continuous and may be categories.
+	// Unclear names columns of few whole numbers that were taken as continuous and may be
+	// categories.
 	Unclear []string `json:"unclear_columns,omitempty"`
 
 	Reasons []string `json:"reasons,omitempty"`

@@ -143,7 +143,7 @@ func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
 		}
 		switch {
 		case len(levels) < 2:
-			return fmt.Errorf("%s: column %q is constant (%s): it tells nothing of the other nodes; exclude it", t.Path, c.Name, levels[0])
+			return fmt.Errorf("%s: column %q is constant (%s): no other node can depend on it; exclude it", t.Path, c.Name, levels[0])
 		case len(levels) > mostLevels:
 			return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category; exclude it", t.Path, c.Name, len(levels), mostLevels)
 		}

@@ -72,7 +72,7 @@ func ReadTiers(path string) ([][]string, error) {
 		tiers = append(tiers, tier)
 	}
 	if len(tiers) == 0 {
-		return nil, fmt.Errorf("%s: expected a line of node names for each tier, found none", path)
+		return nil, fmt.Errorf("%s: got an empty file, want a line of node names for each tier", path)
 	}
 	return tiers, nil
 }
@@ -99,7 +99,7 @@ func (d *Data) edge(text string) (from, to int, err error) {
 		last = err
 	}
 	if last == nil {
-		last = errors.New("expected two nodes as a->b")
+		last = errors.New("want two nodes as a->b")
 	}
 	return 0, 0, fmt.Errorf("edge %q: %w", text, last)
 }
@@ -121,11 +121,11 @@ func (d *Data) splitEdges(texts []string) (list []string) {
 func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	s := dgraph.Structure{Nodes: d.Nodes(), MaxParents: -1}
 	if s.Nodes > dgraph.MaxNodes {
-		return s, fmt.Errorf("%s has %d nodes: graphs over up to %d can be found; --exclude leaves columns out", d.Path, s.Nodes, dgraph.MaxNodes)
+		return s, fmt.Errorf("%s has %d nodes: graphs over up to %d can be found; exclude columns", d.Path, s.Nodes, dgraph.MaxNodes)
 	}
 	s = dgraph.FreeStructure(s.Nodes)
 	if c.MaxParents < 0 {
-		return s, fmt.Errorf("--max-parents: expected at least 1, found %d", c.MaxParents)
+		return s, fmt.Errorf("max-parents: got %d, want at least 1", c.MaxParents)
 	}
 	if c.MaxParents > 0 {
 		s.MaxParents = c.MaxParents
@@ -134,10 +134,10 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	for _, text := range d.splitEdges(c.Forbid) {
 		from, to, err := d.edge(text)
 		if err != nil {
-			return s, fmt.Errorf("--forbid: %w", err)
+			return s, fmt.Errorf("forbid: %w", err)
 		}
 		s.Allowed[to] = s.Allowed[to].Without(from)
-		reason[dgraph.Edge{From: from, To: to}] = "--forbid " + text
+		reason[dgraph.Edge{From: from, To: to}] = "forbidden"
 	}
 	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
 		return s, err
@@ -146,10 +146,10 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	for _, text := range d.splitEdges(c.Require) {
 		from, to, err := d.edge(text)
 		if err != nil {
-			return s, fmt.Errorf("--require: %w", err)
+			return s, fmt.Errorf("require: %w", err)
 		}
 		if why, bad := reason[dgraph.Edge{From: from, To: to}]; bad {
-			return s, fmt.Errorf("no graph is left: --require %s contradicts %s", text, why)
+			return s, fmt.Errorf("no graph is left: %s is required and %s", text, why)
 		}
 		s.Required[to] = s.Required[to].With(from)
 		required.Set(from, to, true)
@@ -163,7 +163,7 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	}
 	for j, set := range s.Required {
 		if s.MaxParents >= 0 && set.Len() > s.MaxParents {
-			return s, fmt.Errorf("no graph is left: %d parents of %q are required and --max-parents is %d", set.Len(), d.Names[j], s.MaxParents)
+			return s, fmt.Errorf("no graph is left: %d parents of %q are required, and it may have %d", set.Len(), d.Names[j], s.MaxParents)
 		}
 	}
 	return s, s.Validate()
@@ -176,10 +176,10 @@ func (d *Data) applyTiers(s *dgraph.Structure, tiers [][]string, reason map[dgra
 		for _, name := range tier {
 			j, err := d.node(name)
 			if err != nil {
-				return fmt.Errorf("--tiers: tier %d: %w", k+1, err)
+				return fmt.Errorf("tiers: tier %d: %w", k+1, err)
 			}
 			if tierOf[j] >= 0 {
-				return fmt.Errorf("--tiers: node %q is in tier %d and again in tier %d", name, tierOf[j]+1, k+1)
+				return fmt.Errorf("tiers: node %q is in tier %d and again in tier %d", name, tierOf[j]+1, k+1)
 			}
 			tierOf[j] = k
 		}
@@ -187,7 +187,7 @@ func (d *Data) applyTiers(s *dgraph.Structure, tiers [][]string, reason map[dgra
 	for _, e := range dgraph.OrderedPairs(s.Nodes) {
 		if tierOf[e.To] >= 0 && tierOf[e.From] > tierOf[e.To] {
 			s.Allowed[e.To] = s.Allowed[e.To].Without(e.From)
-			reason[e] = fmt.Sprintf("the tiers: %q is in tier %d, %q in tier %d", d.Names[e.From], tierOf[e.From]+1, d.Names[e.To], tierOf[e.To]+1)
+			reason[e] = fmt.Sprintf("against the tiers: %q is in tier %d, %q in tier %d", d.Names[e.From], tierOf[e.From]+1, d.Names[e.To], tierOf[e.To]+1)
 		}
 	}
 	return nil

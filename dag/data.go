@@ -22,7 +22,7 @@ const (
 	Standardize Scaling = iota
 	// GlobalScale centres every column and divides all by one number, the standard deviation of all
 	// their values: the paper's preparation. Relative variances stay, and with equal noise they
-	// tell of directions.
+	// can show directions.
 	GlobalScale
 	// Center only centres the columns.
 	Center
@@ -48,7 +48,7 @@ func ParseScaling(text string) (Scaling, error) {
 			return Scaling(s), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown scaling %q; expected standardize, global, center or none", text)
+	return 0, fmt.Errorf("unknown scaling %q; want standardize, global, center or none", text)
 }
 
 // MarshalText writes the name.
@@ -88,11 +88,11 @@ type Data struct {
 	X *mat.Dense
 	// Levels are the values of categories, by node; nil of numbers.
 	Levels [][]string
-	// Unclear names columns that were taken as numbers and may be codes of categories: few different
-	// whole numbers, of which nobody has said what they are.
+	// Unclear names columns that were taken as numbers and may be codes of categories: few
+	// different whole numbers, of which nobody has said what they are.
 	Unclear []string
-	// Counted tells whether row r says anything of node j: not where it was set from outside
-	// [n][N]; nil when all do.
+	// Counted says whether row r counts for node j, which it does not where the node was set from
+	// outside [n][N]; nil when all count.
 	Counted [][]bool
 	// Centers are the means of all columns over the rows that count for a node, on the working
 	// scale [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
@@ -118,7 +118,7 @@ const leastRows = 3
 // NewData prepares a table. Whatever is wrong with it is an error that names column and place.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if options.Intervened != "" && slices.Contains(options.Exclude, options.Intervened) {
-		return nil, fmt.Errorf("column %q is excluded and also tells of interventions", options.Intervened)
+		return nil, fmt.Errorf("column %q is excluded and also names interventions", options.Intervened)
 	}
 	for _, name := range append(slices.Clone(options.Exclude), options.Intervened) {
 		if name == "" {
@@ -135,7 +135,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		}
 	}
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%s: expected at least two columns to be nodes, found %d of %d (the others are excluded)", t.Path, len(names), len(t.Names()))
+		return nil, fmt.Errorf("%s: got %d columns as nodes of %d (the others are excluded), want at least two", t.Path, len(names), len(t.Names()))
 	}
 	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Names: names, Scaling: options.Scaling}
 	missing, err := t.Missing(names)
@@ -144,14 +144,14 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	}
 	if len(missing) > 0 {
 		if !options.DropMissing {
-			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; --na drop leaves these rows out", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
+			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; these rows can be dropped", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
 		}
 		if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
 			return nil, err
 		}
 	}
 	if t.Rows() < leastRows {
-		return nil, fmt.Errorf("%s: expected at least %d rows, found %d", t.Path, leastRows, t.Rows())
+		return nil, fmt.Errorf("%s: got %d rows, want at least %d", t.Path, t.Rows(), leastRows)
 	}
 	d.Places, d.PlaceUnit = t.Places()
 	if err := d.fillColumns(t, options); err != nil {
@@ -179,7 +179,7 @@ func numbers(t *table.Table, name string, log bool) ([]float64, error) {
 	if log {
 		for row, x := range values {
 			if x <= 0 {
-				return nil, fmt.Errorf("%s: column %q, %s: expected a positive number to take the logarithm of, found %g", t.Path, name, t.Place(row), x)
+				return nil, fmt.Errorf("%s: column %q, %s: got %g, want a positive number to take the logarithm of", t.Path, name, t.Place(row), x)
 			}
 			values[row] = math.Log(x)
 		}
@@ -217,7 +217,7 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	}
 	for j, n := range counted {
 		if n < leastRows {
-			return fmt.Errorf("%s: node %q is set from outside in all rows but %d: expected at least %d that tell of its parents", t.Path, d.Names[j], n, leastRows)
+			return fmt.Errorf("%s: node %q is set from outside in all rows but %d, want at least %d that count for it", t.Path, d.Names[j], n, leastRows)
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func (d *Data) scale(scaling Scaling) error {
 			return fmt.Errorf("%s: column %q: its spread is too large or too small to work with (values from %g to %g): rescale it", d.Path, d.Names[j], floats.Min(column), floats.Max(column))
 		}
 		if !(sd > 1e-12*math.Abs(mean)) {
-			return fmt.Errorf("%s: column %q is constant (%g): it tells nothing of the other nodes; --exclude leaves it out", d.Path, d.Names[j], mean)
+			return fmt.Errorf("%s: column %q is constant (%g): no other node can depend on it; exclude it", d.Path, d.Names[j], mean)
 		}
 		squares += sd * sd
 		if scaling != Unscaled {
@@ -295,7 +295,7 @@ func (d *Data) center() error {
 	for j := range d.Nodes() {
 		own := d.ownColumn(j)
 		if spread := floats.Max(own) - floats.Min(own); !(spread > 1e-12*floats.Norm(own, math.Inf(1))) {
-			return fmt.Errorf("%s: column %q is constant in the %d rows where it is not set from outside: nothing in them tells of its parents; --exclude leaves it out", d.Path, d.Names[j], len(own))
+			return fmt.Errorf("%s: column %q is constant in the %d rows where it is not set from outside: they show nothing of its parents; exclude it", d.Path, d.Names[j], len(own))
 		}
 	}
 	if d.Scaling != Unscaled {
@@ -368,10 +368,10 @@ func (d *Data) Targets() (sets []dgraph.Set) {
 // Nodes returns N.
 func (d *Data) Nodes() int { return len(d.Names) }
 
-// counts tells whether a row says anything of node j.
+// counts reports whether a row counts for node j.
 func (d *Data) counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
-// rowsOf counts the rows that say anything of node j.
+// rowsOf is the number of rows that count for node j.
 func (d *Data) rowsOf(j int) (count int) {
 	for row := range d.Rows() {
 		if d.counts(row, j) {

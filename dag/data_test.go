@@ -59,7 +59,7 @@ func TestScalings(t *testing.T) {
 		require.Equal(t, scaling, back)
 	}
 	_, err := ParseScaling("zscore")
-	require.ErrorContains(t, err, "expected standardize, global, center or none")
+	require.ErrorContains(t, err, "want standardize, global, center or none")
 }
 
 func TestBadData(t *testing.T) {
@@ -71,15 +71,15 @@ func TestBadData(t *testing.T) {
 		"constant":             {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `column "a" is constant (1)`},
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
 		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
-		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "at least 3 rows, found 2"},
+		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "got 2 rows, want at least 3"},
 		"text":                 {"a,b\n1,x\n2,y\n3,z\n", DataOptions{}, `column "b" is discrete (text: "x" in line 2) and column "a" continuous`},
-		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; --na drop`},
-		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: expected a positive number to take the logarithm of, found -3`},
+		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; these rows can be dropped`},
+		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: got -3, want a positive number to take the logarithm of`},
 		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},
-		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "at least two columns to be nodes, found 1 of 2"},
+		"one node":             {"a,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"b"}}, "got 1 columns as nodes of 2"},
 		"unknown intervention": {"alpha,b,s\n1,2,\n2,3,alpa\n3,5,\n", DataOptions{Intervened: "s"}, `column "s", line 3: no node "alpa"; the nearest are ["alpha"]`},
 		"always set":           {"a,b,s\n1,2,a\n2,3,a\n3,5,\n", DataOptions{Intervened: "s"}, `node "a" is set from outside in all rows but 1`},
-		"excluded and read":    {"a,b,s\n1,2,a\n", DataOptions{Intervened: "s", Exclude: []string{"s"}}, "excluded and also tells of interventions"},
+		"excluded and read":    {"a,b,s\n1,2,a\n", DataOptions{Intervened: "s", Exclude: []string{"s"}}, "excluded and also names interventions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			parsed, err := table.Parse("x.csv", []byte(c.content))
@@ -109,16 +109,16 @@ func TestConstraints(t *testing.T) {
 	}, p.Priors()[3:])
 
 	for want, c := range map[string]Constraints{
-		`--forbid: edge "a->bb": no node "bb"`:                   {Forbid: []string{"a->bb"}},
-		`--forbid: edge "a-b": expected two nodes as a->b`:       {Forbid: []string{"a-b"}},
-		`an edge from a node to itself`:                          {Require: []string{"a->a"}},
-		`--require a->b contradicts --forbid a->b`:               {Forbid: []string{"a->b"}, Require: []string{"a->b"}},
-		`--require a->b contradicts the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
-		`the required edges make a cycle, a -> b -> c -> a`:      {Require: []string{"a->b", "b->c", "c->a"}},
-		`2 parents of "c" are required and --max-parents is 1`:   {Require: []string{"a->c", "b->c"}, MaxParents: 1},
-		`--tiers: tier 2: no node "x"`:                           {Tiers: [][]string{{"a"}, {"x"}}},
-		`node "a" is in tier 1 and again in tier 2`:              {Tiers: [][]string{{"a"}, {"a"}}},
-		`--max-parents: expected at least 1, found -2`:           {MaxParents: -2},
+		`forbid: edge "a->bb": no node "bb"`:                       {Forbid: []string{"a->bb"}},
+		`forbid: edge "a-b": want two nodes as a->b`:               {Forbid: []string{"a-b"}},
+		`an edge from a node to itself`:                            {Require: []string{"a->a"}},
+		`a->b is required and forbidden`:                           {Forbid: []string{"a->b"}, Require: []string{"a->b"}},
+		`a->b is required and against the tiers: "a" is in tier 2`: {Tiers: [][]string{{"b"}, {"a"}}, Require: []string{"a->b"}},
+		`the required edges make a cycle, a -> b -> c -> a`:        {Require: []string{"a->b", "b->c", "c->a"}},
+		`2 parents of "c" are required, and it may have 1`:         {Require: []string{"a->c", "b->c"}, MaxParents: 1},
+		`tiers: tier 2: no node "x"`:                               {Tiers: [][]string{{"a"}, {"x"}}},
+		`node "a" is in tier 1 and again in tier 2`:                {Tiers: [][]string{{"a"}, {"a"}}},
+		`max-parents: got -2, want at least 1`:                     {MaxParents: -2},
 	} {
 		_, err := d.NewStructure(c)
 		require.ErrorContains(t, err, want)
@@ -136,7 +136,7 @@ func TestReadTiersAndTruth(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"a", "b"}, {"c"}}, tiers)
 	_, err = ReadTiers(write("none", "#\n"))
-	require.ErrorContains(t, err, "found none")
+	require.ErrorContains(t, err, "got an empty file")
 
 	d := chainData(t, 10, DataOptions{})
 	truth := func(content string) (*dgraph.Graph, error) {
@@ -151,10 +151,10 @@ func TestReadTiersAndTruth(t *testing.T) {
 		require.True(t, want.Equal(g), content)
 	}
 	for content, message := range map[string]string{
-		"node,a,b,c\na,0,2,0\nb,0,0,1\nc,0,0,0\n": `column "b", line 2: expected 0 or 1, found "2"`,
+		"node,a,b,c\na,0,2,0\nb,0,0,1\nc,0,0,0\n": `column "b", line 2: got "2", want 0 or 1`,
 		"node,a,b,c\na,1,0,0\nb,0,0,1\nc,0,0,0\n": `an edge from "a" to itself`,
 		"node,a,b\na,0,1\nb,0,0\n":                `no row for node "c"`,
-		"node,a,b,c\na,0,1,0\n":                   "expected a square matrix, found 1 rows and 3 columns",
+		"node,a,b,c\na,0,1,0\n":                   "got 1 rows and 3 columns, want a square matrix",
 		"node,a,b,c\na,0,1,0\nb,0,0,0\nx,0,0,0\n": `no row for node "c"`,
 	} {
 		_, err := truth(content)

@@ -2,13 +2,14 @@
 //
 // A model is a directed acyclic graph A over the N columns (nodes) of the table: A_ij = 1 is an
 // edge from i to j. Given A, node j is a function of its parents plus Gaussian noise, linear or a
-// network with one hidden ReLU layer (paper section 5.2 and appendix F).
+// network with one hidden ReLU layer (paper section 5.2 and appendix F); nodes that are categories
+// have a table of probabilities. Graphs themselves are in package dag/graph, imported as dgraph.
 //
 // # Notation
 //
 //	n, N          rows of the table, nodes
 //	A             adjacency matrix, [graph.Graph]
-//	P, U          order of the nodes and edges between positions, A = PᵀUP (F.6, F.7)
+//	P, U          order of the nodes and edges between positions, A = PᵀUP (F.6, F.7), [graph.Ordered]
 //	pa            a set of parents, bit i for node i
 //	family        a node j with a set of parents
 //	ℓ_j(pa)       log p(x_j | x_pa): the log evidence of a family, its score
@@ -16,6 +17,67 @@
 // # Structure
 //
 // Given A, likelihood and prior are products over nodes, so q(θ | A) = Π_j q(θ_j | j, pa(j)) is no
-// approximation: one flow over the parameters of a single family serves every graph, and the scores
-// of all families give the posterior over graphs by sums that are exact ([Posterior]).
+// approximation, and the scores of all families give the posterior over graphs by sums that are
+// exact ([Posterior]). Scores are closed forms for all mechanisms but networks ([RunExact]); for
+// networks they come from particles ([RunParticles]). Chains over graphs take closed forms to any
+// number of nodes ([RunGraphChains]). For comparison there are a flow over the parameters of a
+// family ([RunFlow]), the undivided flow of the paper ([RunMade]), and reversible-jump chains that
+// use nothing of this structure ([RunReversibleJump]).
+//
+// # Files
+//
+// What is asked:
+//
+//	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions, scaling
+//	collinear_columns.go        columns that others give without noise
+//	constraints.go              edges that are forbidden or required, tiers
+//	mechanism.go                how a node depends on its parents
+//	model_options.go            likelihood and priors
+//	problem.go, method.go       data with model and constraints, and how it can be solved
+//	parameter_layout.go         coordinates of the parameters of a family
+//
+// Scores in closed form:
+//
+//	closed_form.go              what all of them have in common
+//	linear_evidence.go          linear mechanisms; one_sided_jacobi.go keeps their digits
+//	linear_posterior.go         draws of their parameters
+//	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
+//
+// Graphs from scores:
+//
+//	posterior.go                sums over all graphs, draws, standard errors
+//	greedy_search.go            the best graph by BIC
+//	graph_chains.go             rounds of chains over graphs
+//	graph_walk.go               one chain; graph_walk_window.go draws the order of neighbours
+//	parent_candidates.go        which parents chains propose
+//
+// Networks by particles:
+//
+//	network_family.go           the likelihood given the first layer
+//	network_tempering.go        particles from prior to posterior; network_moves.go moves them
+//	particle_evidence.go        which families get particles
+//	particle_predictions.go     scores of those that have none
+//	particle_errors.go          standard errors, and whether particles have settled
+//
+// Flows:
+//
+//	family_target.go            the posterior of all families at once; family_space.go its models
+//	family_quadratic.go         Gaussian approximations of linear families
+//	network_anchors.go          normal approximations of networks
+//	training_families.go        which families training sees
+//	flow_evidence.go            evidences by importance weights
+//	graph_target.go             codes and parameters of all nodes together
+//	graph_target_standardised.go  the same in coordinates that are nearly standard normal
+//
+// Answers:
+//
+//	run_*.go                    one method each
+//	certificate.go              how far it can be believed
+//	result.go, result_files.go  the answer in the user's words, and its files
+//	effects.go                  slopes of mechanisms, residuals of nodes
+//	model_check.go              whether the mechanisms fit the table
+//	parameter_draws.go          draws of graphs with parameters
+//	graph_picture.go            pictures
+//	record.go, compare_runs.go  runs that are stored, and two of them side by side
+//	simulate.go, benchmark.go, benchmark_figure.go  made-up data, and the paper's simulation
 package dag

@@ -91,8 +91,8 @@ func (t *familyTarget) asTarget() vti.Target {
 	return t
 }
 
-// FamilyTarget is the posterior over families of a node with its parents that [Run] trains a flow
-// on, on the parameters themselves and not on those that anchors have scaled.
+// FamilyTarget is the posterior over families of a node with its parents that [RunFlow] trains a
+// flow on, on the parameters themselves and not on those that anchors have scaled.
 func (p *Problem) FamilyTarget() vti.Target { return newFamilyTarget(p).asTarget() }
 
 // Quadratic returns the quadratic of each family: codes [B,1] -> [B,D,D], [B,D].

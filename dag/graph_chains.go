@@ -49,11 +49,11 @@ func (c ChainConfig) Validate() error {
 	c = c.withDefaults()
 	switch {
 	case c.Chains < 2:
-		return fmt.Errorf("chains: expected at least 2 to compare, found %d", c.Chains)
+		return fmt.Errorf("chains: got %d, want at least 2 to compare", c.Chains)
 	case c.Candidates < 1 || c.Candidates > maxCandidates:
-		return fmt.Errorf("candidates: expected 1 to %d, found %d", maxCandidates, c.Candidates)
+		return fmt.Errorf("candidates: got %d, want 1 to %d", c.Candidates, maxCandidates)
 	case c.Rounds < 1:
-		return fmt.Errorf("rounds: expected at least 1, found %d", c.Rounds)
+		return fmt.Errorf("rounds: got %d, want at least 1", c.Rounds)
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 		}
 		worst.MCSE = math.Max(worst.MCSE, own.MCSE)
 		if math.Abs(own.Mean-0.5) > 0.5-rareEdge {
-			continue // a handful of visits tells nothing of autocorrelation
+			continue // a few visits say nothing of autocorrelation
 		}
 		worst.RHat, worst.ESS = math.Max(worst.RHat, own.RHat), math.Min(worst.ESS, own.ESS)
 	}
@@ -254,8 +254,8 @@ func (s *sampledGraphs) edges() (edges [][]rjmcmc.Summary, worst rjmcmc.Summary)
 }
 
 // oneScore reports whether all but a few draws have the same score: those of one graph, or of one
-// equivalence class where all its members have the same. A handful of other visits tells nothing of
-// autocorrelation, and the rounding of equal scores neither.
+// equivalence class where all its members have the same. A few other visits say nothing of
+// autocorrelation, nor does the rounding of equal scores.
 func (s *sampledGraphs) oneScore() bool {
 	const digits = 1e-8
 	counts, most, total := map[float64]int{}, 0, 0

@@ -361,7 +361,7 @@ func (w *walk) setFamily(j int, parents dgraph.Set) {
 	w.local[j] = w.tables.localMask(j, parents)
 }
 
-// reaches tells whether there is a path from one node to another; direct: other than the edge
+// reaches reports whether there is a path from one node to another; direct: other than the edge
 // between them.
 func (w *walk) reaches(from, to int, direct bool) bool {
 	waiting := w.parents[to]

@@ -188,7 +188,7 @@ func TestStructureErrors(t *testing.T) {
 		"2 required parents and may have 1":               func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1, 2); s.MaxParents = 1 },
 		"own parent":                                      func(s *dgraph.Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
 		"edge penalty":                                    func(s *dgraph.Structure) { s.EdgePenalty = math.NaN() },
-		"expected 2 to 128":                               func(s *dgraph.Structure) { s.Nodes = 129 },
+		"want 2 to 128":                                   func(s *dgraph.Structure) { s.Nodes = 129 },
 	} {
 		s := dgraph.FreeStructure(3)
 		change(&s)

@@ -71,7 +71,7 @@ func TestQualityOfLinearGraphs(t *testing.T) {
 		fit := p.Training(vti.Config{Seed: c.seed, Checkpoint: filepath.Join(t.TempDir(), rundir.PosteriorFile)})
 		trained, err := p.fitFamilies(t.Context(), device, target, fit)
 		require.NoError(t, err)
-		found, certified, err := p.weigh(t.Context(), trained, target, defaultDraws, 0, func(string) {})
+		found, certified, err := p.estimate(t.Context(), trained, target, defaultDraws, 0, func(string) {})
 		require.NoError(t, err)
 		_, _, graphs := brute(p.Structure, found.scores)
 		variation, worst := c.distances(graphs, certified.EdgeProbabilities())

@@ -17,7 +17,7 @@ type GraphChainsConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, hears what RunGraphChains is doing.
+	// Status, if not nil, is called with what RunGraphChains is doing.
 	Status func(string)
 }
 
@@ -42,7 +42,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
 	}
 	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
-	// chains do not tell
+	// chains give no evidence
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
 	cfg.Status("comparing graphs")

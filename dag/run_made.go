@@ -28,8 +28,8 @@ func (p *Problem) CheckMade() error {
 // countable fails where the prior over graphs asks for more topological orders than can be counted.
 func (p *Problem) countable(what string) error {
 	if !p.Structure.Orders && p.Structure.Nodes > dgraph.MostCountedNodes {
-		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: they are counted for up to %d nodes, found %d (with --prior-orders nothing is shared)",
-			what, dgraph.MostCountedNodes, p.Structure.Nodes)
+		return fmt.Errorf("%s is over orders and edges along them, and shares the probability of a graph among its orders: got %d nodes, want at most %d, for which orders are counted (with the prior over orders nothing is shared)",
+			what, p.Structure.Nodes, dgraph.MostCountedNodes)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ type madeTarget struct {
 // RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a
 // masked autoregressive network, as the paper does, and certifies both by the weights of their
 // draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates
-// start from. Files are those of [Run].
+// start from. Files are those of [RunFlow].
 func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	if err := problem.CheckMade(); err != nil {

@@ -71,8 +71,8 @@ func TestRunMade(t *testing.T) {
 	require.NoError(t, err)
 	many, err := NewProblem(d, ModelOptions{}, Constraints{})
 	require.NoError(t, err)
-	require.ErrorContains(t, many.CheckMade(), "up to 10 nodes")
-	require.ErrorContains(t, many.CheckReversibleJump(), "up to 10 nodes")
+	require.ErrorContains(t, many.CheckMade(), "want at most 10")
+	require.ErrorContains(t, many.CheckReversibleJump(), "want at most 10")
 	many.Structure.Orders = true
 	require.NoError(t, many.CheckMade())
 }

@@ -25,7 +25,7 @@ type ParticlesConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, hears what RunParticles is doing.
+	// Status, if not nil, is called with what RunParticles is doing.
 	Status func(string)
 }
 
@@ -100,7 +100,7 @@ const (
 // settled, and what their errors make of the edges.
 func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
 	c := &Certificate{
-		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.looks*lookParticles + s.fine*fineParticles,
+		KHat: Number(math.NaN()), Families: len(s.problem.Families), Draws: s.pilots*pilotParticles + s.fine*fineParticles,
 		WorstSE: worstError(edgeErrors), Islands: s.fine,
 	}
 	rough, total := 0.0, 0.0
@@ -131,7 +131,7 @@ func (s *particleScores) certify(ctx gocontext.Context, graphs *Posterior, draws
 }
 
 // unsettled is how far edge probabilities change when every log evidence rises by what moving ever
-// longer would add, as far as moving twice as long tells: more the more parents.
+// longer would add, extrapolated from moving twice as long: more the more parents.
 func (s *particleScores) unsettled(ctx gocontext.Context, graphs *Posterior) (worst float64, err error) {
 	rise, _ := fitGaps(s.differences())
 	scores := graphs.Scores

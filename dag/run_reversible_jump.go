@@ -81,7 +81,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	}
 	nodes := problem.Data.Nodes()
 	result := &Result{Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
-	// chains do not tell
+	// chains give no evidence
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	probabilities, errors, summaries := zeros(nodes), zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}
 	worst := chains.LogDensitySummary()

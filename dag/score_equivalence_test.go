@@ -16,8 +16,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// categoriesOf simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in b
-// and in d and a column "set" that names them if asked for.
+// categoriesOf simulates categories a → b ← c → d with 2, 3, 2 and 4 levels; with interventions in
+// b and in d and a column "set" that names them if asked for.
 func categoriesOf(t *testing.T, random *rand.Rand, rows int, interventions bool) *Data {
 	t.Helper()
 	var text strings.Builder
@@ -162,8 +162,8 @@ func naiveBGe(d *Data, f dgraph.Family) float64 {
 	return logMarginal(append(parents[:len(parents):len(parents)], f.Node)) - logMarginal(parents)
 }
 
-// Both scores against naive computations of them, and equal for all graphs of a class: 543 graphs of
-// 4 nodes, 185 classes.
+// Both scores against naive computations of them, and equal for all graphs of a class: 543 graphs
+// of 4 nodes, 185 classes.
 func TestScoresOfEquivalentGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 14))
 	rows := make([][]float64, 25)

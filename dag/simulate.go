@@ -71,7 +71,7 @@ func (s Simulation) Validate() error {
 			return fmt.Errorf("a graph to simulate from has its own nodes and edges: give no other number of them")
 		}
 		if len(s.Names) != s.Graph.Nodes() {
-			return fmt.Errorf("expected a name for each of %d nodes, found %d", s.Graph.Nodes(), len(s.Names))
+			return fmt.Errorf("got %d names, want one for each of %d nodes", len(s.Names), s.Graph.Nodes())
 		}
 		if cycle := s.Graph.Cycle(); cycle != nil {
 			return fmt.Errorf("the graph to simulate from has a cycle through %s", s.Names[cycle[0]])
@@ -80,17 +80,17 @@ func (s Simulation) Validate() error {
 	s = s.withDefaults()
 	switch {
 	case s.ExpectedDegree != 0 && !(s.ExpectedDegree > 0 && s.EdgeProbability <= 1):
-		return fmt.Errorf("expected-degree: a graph over %d nodes has up to %g parents per node, found %g", s.Nodes, float64(s.Nodes-1)/2, s.ExpectedDegree)
+		return fmt.Errorf("expected-degree: got %g parents per node, want up to %g in graphs over %d nodes", s.ExpectedDegree, float64(s.Nodes-1)/2, s.Nodes)
 	case s.Nodes < 2 || s.Nodes > dgraph.MaxNodes:
-		return fmt.Errorf("nodes: expected 2 to %d, found %d", dgraph.MaxNodes, s.Nodes)
+		return fmt.Errorf("nodes: got %d, want 2 to %d", s.Nodes, dgraph.MaxNodes)
 	case s.Rows < 1:
-		return fmt.Errorf("rows: expected at least 1, found %d", s.Rows)
+		return fmt.Errorf("rows: got %d, want at least 1", s.Rows)
 	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
-		return fmt.Errorf("edge-probability: expected a number above 0 and up to 1, found %g", s.EdgeProbability)
+		return fmt.Errorf("edge-probability: got %g, want a number above 0 and up to 1", s.EdgeProbability)
 	case s.Hidden < 1:
-		return fmt.Errorf("hidden: expected at least 1, found %d", s.Hidden)
+		return fmt.Errorf("hidden: got %d, want at least 1", s.Hidden)
 	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
-		return fmt.Errorf("noise: expected a positive number, found %g", s.Noise)
+		return fmt.Errorf("noise: got %g, want a positive number", s.Noise)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ trains one flow for the parameters of all families, whose importance weights giv
 graphs, up to 128 columns with linear mechanisms, are found by Markov
 chains over graphs (--structure chains), which run until they agree. To compare, --structure made does as
 the paper does: one flow over the parameters of all columns and a network that draws an order and the
-edges along it, weighed together. The answer comes with a verdict:
+edges along it, certified together. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but weights, particles or chains do not prove it
@@ -178,7 +178,7 @@ func (d *discovery) training(stepsPerLaunch int) (task, error) {
 			config.Progress = func(info vti.Info) {
 				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
 			}
-			compute := dag.Run
+			compute := dag.RunFlow
 			if d.record.Structure == dag.Made {
 				compute = dag.RunMade
 			}

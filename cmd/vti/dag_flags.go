@@ -165,7 +165,7 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256, made 64)")
 	registerFloatType(cmd, &f.fit.dtype)
 	registerLaunch(cmd, &f.fit.launch)
-	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a first look at all (default 131072; mlp 16384; made 262144)")
+	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a pilot of all (default 131072; mlp 16384; made 262144)")
 	flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, and takes long with mlp")
 	completeWith(cmd, "flow", flowNames()...)
 }

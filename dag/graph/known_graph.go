@@ -45,7 +45,7 @@ func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 		columns = columns[1:]
 	}
 	if len(rowNames) != t.Rows() || len(columns) != t.Rows() {
-		return nil, fmt.Errorf("%s: expected a square matrix, found %d rows and %d columns", path, t.Rows(), len(columns))
+		return nil, fmt.Errorf("%s: got %d rows and %d columns, want a square matrix", path, t.Rows(), len(columns))
 	}
 	g := NewGraph(len(nodes))
 	for to, name := range nodes {
@@ -59,7 +59,7 @@ func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 				return nil, fmt.Errorf("%s: no row for node %q", path, cause)
 			}
 			if c.Kind != table.Numeric || c.Values[row] != 0 && c.Values[row] != 1 {
-				return nil, fmt.Errorf("%s: column %q, %s: expected 0 or 1, found %q", path, name, t.Place(row), c.Text(row))
+				return nil, fmt.Errorf("%s: column %q, %s: got %q, want 0 or 1", path, name, t.Place(row), c.Text(row))
 			}
 			if from == to && c.Values[row] == 1 {
 				return nil, fmt.Errorf("%s: %s: an edge from %q to itself", path, t.Place(row), name)
@@ -94,7 +94,7 @@ func readBIF(path string) (names []string, g *Graph, err error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		return nil, nil, fmt.Errorf("%s: expected blocks \"variable NAME { … }\" of a network in BIF, found none", path)
+		return nil, nil, fmt.Errorf("%s: got no blocks \"variable NAME { … }\", want those of a network in BIF", path)
 	}
 	g = NewGraph(len(names))
 	for _, match := range bifProbability.FindAllSubmatchIndex(content, -1) {

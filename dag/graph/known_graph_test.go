@@ -27,7 +27,7 @@ func TestReadGraph(t *testing.T) {
 		require.True(t, want.Equal(g))
 	}
 	for text, message := range map[string]string{
-		"nothing":                        "found none",
+		"nothing":                        "got no blocks",
 		"variable a { }\nvariable a { }": `variable "a" is there twice`,
 		"variable a { }\nprobability ( a | x ) { }":   `line 2: no variable "x"`,
 		"variable a { }\n\nprobability ( a | a ) { }": `line 3: "a" is its own parent`,

@@ -11,7 +11,7 @@ import (
 // an error.
 func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 	if len(code) != nodes-1 && len(code) != nodes {
-		return nil, fmt.Errorf("a Lehmer code of %d digits for %d nodes: expected %d", len(code), nodes, nodes-1)
+		return nil, fmt.Errorf("a Lehmer code for %d nodes: got %d digits, want %d", nodes, len(code), nodes-1)
 	}
 	left := make([]int, nodes)
 	for i := range left {
@@ -24,7 +24,7 @@ func DecodeLehmer(nodes int, code []int32) ([]int, error) {
 			digit = int(code[t])
 		}
 		if digit < 0 || digit >= len(left) {
-			return nil, fmt.Errorf("digit %d of the Lehmer code: expected 0 to %d, found %d", t, len(left)-1, digit)
+			return nil, fmt.Errorf("digit %d of the Lehmer code: got %d, want 0 to %d", t, digit, len(left)-1)
 		}
 		order = append(order, left[digit])
 		left = slices.Delete(left, digit, digit+1)

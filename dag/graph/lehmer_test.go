@@ -44,9 +44,9 @@ func TestLehmerExhaustively(t *testing.T) {
 
 func TestLehmerErrors(t *testing.T) {
 	_, err := DecodeLehmer(3, []int32{0})
-	require.ErrorContains(t, err, "1 digits for 3 nodes: expected 2")
+	require.ErrorContains(t, err, "3 nodes: got 1 digits, want 2")
 	_, err = DecodeLehmer(3, []int32{0, 2})
-	require.ErrorContains(t, err, "digit 1 of the Lehmer code: expected 0 to 1, found 2")
+	require.ErrorContains(t, err, "digit 1 of the Lehmer code: got 2, want 0 to 1")
 	require.Panics(t, func() { EncodeLehmer([]int{0, 0}) })
 }
 

@@ -59,7 +59,7 @@ func (o Ordered) pairOf(site int) (s, t int) {
 // Graph decodes a code.
 func (o Ordered) Graph(code []int32) (*Graph, error) {
 	if want := len(o.Cards()); len(code) != want {
-		return nil, fmt.Errorf("code of a graph over %d nodes: expected %d sites, found %d", o.nodes, want, len(code))
+		return nil, fmt.Errorf("code of a graph over %d nodes: got %d sites, want %d", o.nodes, len(code), want)
 	}
 	order, err := DecodeLehmer(o.nodes, code[:o.nodes-1])
 	if err != nil {
@@ -72,7 +72,7 @@ func (o Ordered) Graph(code []int32) (*Graph, error) {
 			case 0, 1:
 				g.Set(order[s], order[t], bit == 1)
 			default:
-				return nil, fmt.Errorf("site %d of the code: expected 0 or 1, found %d", o.site(s, t), bit)
+				return nil, fmt.Errorf("site %d of the code: got %d, want 0 or 1", o.site(s, t), bit)
 			}
 		}
 	}

@@ -112,9 +112,9 @@ func TestOrderedIsAcyclic(t *testing.T) {
 func TestOrderedErrors(t *testing.T) {
 	o := NewOrdered(3)
 	_, err := o.Graph([]int32{0, 0, 0})
-	require.ErrorContains(t, err, "expected 5 sites, found 3")
+	require.ErrorContains(t, err, "got 3 sites, want 5")
 	_, err = o.Graph([]int32{0, 0, 0, 2, 0})
-	require.ErrorContains(t, err, "site 3 of the code: expected 0 or 1, found 2")
+	require.ErrorContains(t, err, "site 3 of the code: got 2, want 0 or 1")
 	g := NewGraph(3)
 	g.Set(0, 1, true)
 	require.Panics(t, func() { o.Code(g, []int{1, 0, 2}) })

@@ -78,13 +78,13 @@ func (s Structure) CountFamilies() (count float64) {
 // number: constraints given by names are checked by NewStructure.
 func (s Structure) Validate() error {
 	if s.Nodes < 2 || s.Nodes > MaxNodes {
-		return fmt.Errorf("%d nodes: expected 2 to %d", s.Nodes, MaxNodes)
+		return fmt.Errorf("got %d nodes, want 2 to %d", s.Nodes, MaxNodes)
 	}
 	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
-		return fmt.Errorf("constraints for %d and %d nodes: expected %d", len(s.Required), len(s.Allowed), s.Nodes)
+		return fmt.Errorf("got constraints for %d and %d nodes, want %d", len(s.Required), len(s.Allowed), s.Nodes)
 	}
 	if math.IsNaN(s.EdgePenalty) || math.IsInf(s.EdgePenalty, 0) {
-		return fmt.Errorf("edge penalty: expected a finite number, found %g", s.EdgePenalty)
+		return fmt.Errorf("edge penalty: got %g, want a finite number", s.EdgePenalty)
 	}
 	for j, required := range s.Required {
 		if s.Allowed[j].Has(j) {

@@ -12,11 +12,11 @@ import (
 	"github.com/transdim/vti/run"
 )
 
-// RunConfig says how Run works.
+// RunConfig says how RunFlow and RunMade work.
 type RunConfig struct {
-	// Fit configures training. Run sets Models and Checkpoint, and what Problem.Training decides.
+	// Fit configures training. They set Models and Checkpoint, and what Problem.Training decides.
 	Fit vti.Config
-	// Draws is the number of draws for the families that matter, beyond a first look at all; 0
+	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0
 	// stands for 131,072 with linear mechanisms and 16,384 with networks.
 	Draws int
 	// Anneal is the number of families whose draws are annealed, for posteriors of networks that
@@ -26,16 +26,16 @@ type RunConfig struct {
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
-	// Status, if not nil, hears what Run is doing after training.
+	// Status, if not nil, is called with what comes after training.
 	Status func(string)
 }
 
-// Run trains a flow over families, weighs their evidences, sums over graphs, and writes checkpoint,
-// trace, tables and pictures to the run directory.
+// RunFlow trains a flow over families, estimates their evidences by importance weights, sums over
+// graphs, and writes checkpoint, trace, tables and pictures to the run directory.
 //
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
-// Run with Fit.Resume set continues from there.
-func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
+// RunFlow with Fit.Resume set continues from there.
+func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	if cfg.Draws == 0 {
 		cfg.Draws = defaultDraws
@@ -61,7 +61,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	clock.Trained()
-	found, posterior, err := problem.weigh(ctx, trained, target, cfg.Draws, cfg.Anneal, cfg.Status)
+	found, posterior, err := problem.estimate(ctx, trained, target, cfg.Draws, cfg.Anneal, cfg.Status)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (l layout) w2() int {
 
 func (l layout) b2() int { return l.w2() + l.hidden }
 
-// mask tells which coordinates a family uses.
+// mask marks the coordinates that a family uses.
 func (l layout) mask(f dgraph.Family) []bool {
 	mask := make([]bool, l.dim())
 	if l.sigma == 0 {

@@ -15,7 +15,7 @@ const (
 	mostTempering = 300 // steps; beyond, β rises to 1 at once
 )
 
-// island is what one run of particles tells of a family.
+// island is the result of one run of particles for a family.
 type island struct {
 	logEvidence float64
 	sweeps      int         // of every step

@@ -75,6 +75,6 @@ func (d *Data) dependence(of int, given []int) error {
 	for _, i := range given {
 		names = append(names, d.Names[i])
 	}
-	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: --exclude leaves one of them out (or --sigma gives the scale)",
+	return fmt.Errorf("%s: column %q is a linear function of %q without any noise, whose scale is unknown then: exclude one of them, or give the noise scale",
 		d.Path, d.Names[of], names)
 }

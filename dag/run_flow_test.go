@@ -29,14 +29,14 @@ func TestRunResumes(t *testing.T) {
 		flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
 		return RunConfig{Fit: vti.Config{Flow: flow, Steps: 20, Batch: 64, LogEvery: 5, Seed: 3}, Draws: 2048, Dir: dir}
 	}
-	whole, err := Run(t.Context(), device, p, config(t.TempDir()))
+	whole, err := RunFlow(t.Context(), device, p, config(t.TempDir()))
 	require.NoError(t, err)
 	require.Equal(t, 20, whole.Steps)
 
 	ctx, cancel := gocontext.WithCancel(t.Context())
 	cfg := config(t.TempDir())
 	cfg.Status = func(string) { cancel() } // after the first batch of anchors
-	_, err = Run(ctx, device, p, cfg)
+	_, err = RunFlow(ctx, device, p, cfg)
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.False(t, rundir.Exists(filepath.Join(cfg.Dir, AnchorsFile)))
 
@@ -48,14 +48,14 @@ func TestRunResumes(t *testing.T) {
 			cancel()
 		}
 	}
-	_, err = Run(ctx, device, p, cfg)
+	_, err = RunFlow(ctx, device, p, cfg)
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.ErrorContains(t, err, "after 10 of 20 steps")
 
 	anchors, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
 	require.NoError(t, err)
 	cfg.Fit.Progress = nil
-	resumed, err := Run(t.Context(), device, p, cfg)
+	resumed, err := RunFlow(t.Context(), device, p, cfg)
 	require.NoError(t, err)
 	again, err := os.ReadFile(filepath.Join(cfg.Dir, AnchorsFile))
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{}, Constraints{})
 	require.NoError(t, err)
 	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
-	found, err := Run(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})
+	found, err := RunFlow(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})
 	require.NoError(t, err)
 	exact, err := RunExact(t.Context(), p, ExactConfig{Seed: 4, Dir: t.TempDir()})
 	require.NoError(t, err)

@@ -92,7 +92,7 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 	return a, nil
 }
 
-// startFrom copies the anchor of the best family with one parent less, and tells whether there is
+// startFrom copies the anchor of the best family with one parent less, and reports whether there is
 // one with parents. Weights of the new parent start small.
 func (a *anchors) startFrom(i int, f dgraph.Family, place map[dgraph.Family]int, bound []float64, l layout, start []float32) (warm bool) {
 	a.Shift[i], a.LogScale[i] = append([]float32(nil), start...), make([]float32, len(start))
@@ -221,7 +221,7 @@ func readAnchors(path string, families, dim int) (*anchors, error) {
 		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
 	if len(a.Shift) != families || len(a.LogScale) != families || families > 0 && (len(a.Shift[0]) != dim || len(a.LogScale[0]) != dim) {
-		return nil, fmt.Errorf("%s: expected the anchors of %d families with %d coordinates, found %d families", path, families, dim, len(a.Shift))
+		return nil, fmt.Errorf("%s: got the anchors of %d families, want %d with %d coordinates", path, len(a.Shift), families, dim)
 	}
 	return &a, nil
 }

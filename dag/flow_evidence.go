@@ -14,17 +14,19 @@ import (
 // maxFamilies is the largest number of families whose evidences are estimated one by one.
 const maxFamilies = 1 << 16
 
-// Draws of the scores: a first look at every family, between leastLook and mostLook draws and about
-// lookBudget in all, then rounds that give more to the families whose errors matter.
+// Draws behind the scores of a flow: a pilot of every family, between leastPilot and mostPilot
+// draws and about pilotBudget in all, then rounds that give more to the families whose errors
+// matter; one round for graphs over more nodes than largeNodes, whose sums take long. Chosen by
+// hand, not tuned.
 const (
-	leastLook    = 32
-	mostLook     = 256
-	lookBudget   = 1 << 17
+	leastPilot   = 32
+	mostPilot    = 256
+	pilotBudget  = 1 << 17
 	defaultDraws = 1 << 17
 	rounds       = 4
-	roundsLarge  = 1  // of graphs over more nodes than largeNodes, whose sums take long
-	largeNodes   = 12 //
-	leastAnneal  = 256
+	roundsLarge  = 1
+	largeNodes   = 12
+	leastAnneal  = 256 // draws of a family that are annealed
 )
 
 // Training fills in what the problem decides where fit leaves it open.
@@ -45,7 +47,7 @@ func (p *Problem) setByMechanism(field *int, linear, mlp int) {
 	}
 }
 
-// scored are the scores that weighing found, and the draws behind them.
+// scored are the scores that importance weights gave, and the draws behind them.
 type scored struct {
 	target    *familyTarget
 	evidences *vti.Evidences
@@ -67,8 +69,8 @@ func (p *Problem) fitFamilies(ctx gocontext.Context, device *gpu.Device, target 
 	return vti.Fit(ctx, device, target.asTarget(), fit)
 }
 
-// guess is the posterior of families under linear mechanisms, flattened: where to train, not what
-// to believe.
+// guess is the posterior of families under linear mechanisms, flattened: it decides which families
+// training sees most, and not the answer.
 func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 	linear := *p
 	linear.Model.Mechanism = Linear
@@ -89,21 +91,21 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 // flatten is the number of rows that the guess counts at most.
 const flatten = 50
 
-// weigh estimates the evidence of every family, with most draws for those whose errors matter to
+// estimate finds the evidence of every family, with most draws for those whose errors matter to
 // the posterior over graphs.
-func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
+func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
 		codes[i] = []int32{int32(i)}
-		allocation[i] = min(max(lookBudget/len(codes), leastLook), mostLook)
+		allocation[i] = min(max(pilotBudget/len(codes), leastPilot), mostPilot)
 	}
 	evidences, err := posterior.Evidences(codes, "families")
 	if err != nil {
 		return nil, nil, err
 	}
 	s := &scored{target: target, evidences: evidences, kept: make([]int, len(codes))}
-	status(fmt.Sprintf("weighing %d families", len(codes)))
+	status(fmt.Sprintf("evidences of %d families", len(codes)))
 	if err := evidences.Draw(ctx, allocation, false); err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +118,7 @@ func (p *Problem) weigh(ctx gocontext.Context, posterior *vti.Posterior, target 
 		turns = roundsLarge
 	}
 	for turn := range turns {
-		status(fmt.Sprintf("weighing the families that matter, round %d of %d", turn+1, turns))
+		status(fmt.Sprintf("evidences of the families that matter, round %d of %d", turn+1, turns))
 		s.allocate(graphs, allocation, draws/turns)
 		if err := s.keep(ctx, allocation); err != nil {
 			return nil, nil, err
@@ -153,7 +155,7 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 	s.draws = 0
 	for i, model := range s.evidences.Models() {
 		if math.IsNaN(model.LogEvidence) || math.IsInf(model.LogEvidence, 0) {
-			return nil, fmt.Errorf("no draw of %s has a finite density: more --steps, or columns of a smaller scale", p.familyName(p.Families[i]))
+			return nil, fmt.Errorf("no draw of %s has a finite density: train for more steps, or give columns of a smaller scale", p.familyName(p.Families[i]))
 		}
 		s.scores.LogEvidence = append(s.scores.LogEvidence, model.LogEvidence)
 		s.scores.SE = append(s.scores.SE, model.LogEvidenceSE)

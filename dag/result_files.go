@@ -28,7 +28,8 @@ func Files() []string {
 	}
 }
 
-// write puts an answer into a run directory, if there is one: as JSON, tables, and pictures of the graph.
+// write puts an answer into a run directory, if there is one: as JSON, tables, and pictures of the
+// graph.
 func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {
 		return nil

@@ -27,7 +27,7 @@ type window struct {
 // at once. Given an order families are independent, so that with the nodes before the window fixed
 // the sum over all orders of a subset S of it is Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). An order that
 // is drawn backwards from these, with families drawn along it, has the probability Π_j w(pa_j) / Z,
-// where Z is that of the way back as well. What is left to accept is u(≺' | A') / u(≺ | A), and
+// where Z is that of the reverse step as well. What is left to accept is u(≺' | A') / u(≺ | A), and
 // with the prior over orders nothing.
 func (w *walk) orderWindow(width int) {
 	orders := w.tables.problem.Structure.Orders

@@ -1,0 +1,142 @@
+package dag
+
+import "fmt"
+
+// Method is how a posterior over graphs is found.
+type Method int
+
+const (
+	// Auto is Exact where it can be done, else Chains.
+	Auto Method = iota
+	// Exact estimates the evidence of every family and sums over all graphs.
+	Exact
+	// Chains are Markov chains over graphs, for linear mechanisms.
+	Chains
+	// Made is the method of the paper: one flow over the parameters of all nodes, and a masked
+	// autoregressive network q(m) over orders and edges along them.
+	Made
+)
+
+var methodNames = [...]string{"auto", "exact", "chains", "made"}
+
+// String returns the name that [ParseMethod] reads.
+func (m Method) String() string {
+	if m < 0 || int(m) >= len(methodNames) {
+		return fmt.Sprintf("Method(%d)", int(m))
+	}
+	return methodNames[m]
+}
+
+// ParseMethod reads auto, exact, chains or made.
+func ParseMethod(s string) (Method, error) {
+	for m, name := range methodNames {
+		if s == name {
+			return Method(m), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown method %q; want auto, exact, chains or made", s)
+}
+
+// MarshalText writes the name.
+func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (m *Method) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMethod(string(text))
+	return err
+}
+
+// Evidence is how the evidences of families are estimated when graphs are summed.
+type Evidence int
+
+const (
+	// AnyEvidence is ClosedForm where there is one and Particles for networks.
+	AnyEvidence Evidence = iota
+	// Flow weights draws of a flow that is trained on all families.
+	Flow
+	// Particles tempers particles from prior to posterior, for networks.
+	Particles
+	// ClosedForm is exact but for rounding, for all mechanisms but networks.
+	ClosedForm
+)
+
+var evidenceNames = [...]string{"auto", "flow", "particles", "closed"}
+
+// String returns the name that [ParseEvidence] reads.
+func (e Evidence) String() string {
+	if e < 0 || int(e) >= len(evidenceNames) {
+		return fmt.Sprintf("Evidence(%d)", int(e))
+	}
+	return evidenceNames[e]
+}
+
+// ParseEvidence reads auto, flow, particles or closed.
+func ParseEvidence(s string) (Evidence, error) {
+	for e, name := range evidenceNames {
+		if s == name {
+			return Evidence(e), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown kind of evidence %q; want auto, flow, particles or closed", s)
+}
+
+// MarshalText writes the name.
+func (e Evidence) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (e *Evidence) UnmarshalText(text []byte) (err error) {
+	*e, err = ParseEvidence(string(text))
+	return err
+}
+
+// ResolveEvidence is what e stands for with this problem, or an error that says why it cannot be
+// used.
+func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
+	switch {
+	case p.Model.Mechanism == MLP && e == AnyEvidence:
+		return Particles, nil
+	case e == AnyEvidence:
+		return ClosedForm, nil
+	case e == ClosedForm:
+		return e, p.checkClosedForm()
+	case e == Flow && p.Model.Mechanism != Linear:
+		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
+	case e == Particles && p.Model.Mechanism != MLP:
+		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)
+	}
+	return e, nil
+}
+
+// Resolve is the method that m stands for with this problem, or an error that says why it cannot be
+// used.
+func (p *Problem) Resolve(m Method) (Method, error) {
+	impossible := p.listable(maxFamilies)
+	switch {
+	case m == Made:
+		return m, p.CheckMade()
+	case m == Chains && !p.Model.Mechanism.closed(), m == Auto && impossible != nil && !p.Model.Mechanism.closed():
+		if m == Chains {
+			return 0, p.checkClosedForm()
+		}
+		return 0, impossible
+	case m == Exact:
+		return m, impossible
+	case m == Auto && impossible == nil:
+		return Exact, nil
+	}
+	return Chains, nil
+}
+
+// listable fails when graphs cannot be summed, or when there are more families than a limit.
+func (p *Problem) listable(most float64) error {
+	s := p.Structure
+	if limit := s.ExactLimit(); s.Nodes > limit {
+		return fmt.Errorf("%s has %d nodes: sums over %s are exact for up to %d; mechanisms with closed forms have chains over graphs, and columns can be excluded",
+			p.Data.Path, s.Nodes, s.PriorName(), limit)
+	}
+	if count := s.CountFamilies(); count > most {
+		return fmt.Errorf("%d nodes make %.0f families of a node with its parents, and at most %.0f can be scored one by one: fewer parents of a node or constraints leave fewer",
+			s.Nodes, count, most)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+)
+
+// logSigmaSD is the standard deviation of the prior of log σ, whose mean is the log standard
+// deviation of the node.
+const logSigmaSD = 2
+
+// ModelOptions are the likelihood and the priors. The zero value is linear with unknown noise of
+// every node and the uniform prior over graphs. Scales are those of the working columns.
+type ModelOptions struct {
+	Mechanism Mechanism `json:"mechanism"`
+	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
+	Hidden int  `json:"hidden"`
+	NoBias bool `json:"no_bias"`
+	// Sigma is the noise scale of all nodes if it is known; 0: every node has its own, unknown.
+	Sigma float64 `json:"sigma"`
+	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1.
+	PriorSD float64 `json:"prior_sd"`
+	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges).
+	EdgePenalty float64 `json:"edge_penalty"`
+	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many
+	// parents per node; 0: use EdgePenalty.
+	ExpectedDegree float64 `json:"expected_degree"`
+	// ImaginarySampleSize is α of categories: as if so many rows had been seen before, spread
+	// evenly over all combinations of values; 0 stands for 1.
+	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
+	// Orders makes the prior uniform over orders and edges along them, as in the paper.
+	Orders bool `json:"orders"`
+}
+
+func (o ModelOptions) withDefaults() ModelOptions {
+	if o.Hidden == 0 {
+		o.Hidden = 10
+	}
+	if o.PriorSD == 0 {
+		o.PriorSD = 1
+	}
+	if o.ImaginarySampleSize == 0 {
+		o.ImaginarySampleSize = 1
+	}
+	return o
+}
+
+// Validate reports the first option that is out of its range.
+func (o ModelOptions) Validate() error {
+	o = o.withDefaults()
+	switch {
+	case o.Mechanism < 0 || int(o.Mechanism) >= len(mechanismNames):
+		return fmt.Errorf("unknown mechanism %v", o.Mechanism)
+	case o.Mechanism == BGe && o.Sigma != 0:
+		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
+	case o.Mechanism == BGe && o.PriorSD != 1:
+		return fmt.Errorf("prior-sd: got %g, want none with bge mechanisms, whose prior is given", o.PriorSD)
+	case !(o.ImaginarySampleSize > 0) || math.IsInf(o.ImaginarySampleSize, 1):
+		return fmt.Errorf("imaginary-sample-size: got %g, want a positive number", o.ImaginarySampleSize)
+	case o.Hidden < 1:
+		return fmt.Errorf("hidden: got %d, want at least 1", o.Hidden)
+	case !(o.Sigma >= 0) || math.IsInf(o.Sigma, 1):
+		return fmt.Errorf("sigma: got %g, want a positive number", o.Sigma)
+	case !(o.PriorSD > 0) || math.IsInf(o.PriorSD, 1):
+		return fmt.Errorf("prior-sd: got %g, want a positive number", o.PriorSD)
+	case math.IsNaN(o.EdgePenalty) || math.IsInf(o.EdgePenalty, 0):
+		return fmt.Errorf("edge-penalty: got %g, want a finite number", o.EdgePenalty)
+	case !(o.ExpectedDegree >= 0) || math.IsInf(o.ExpectedDegree, 1):
+		return fmt.Errorf("expected-degree: got %g, want a positive number", o.ExpectedDegree)
+	case o.ExpectedDegree != 0 && o.EdgePenalty != 0:
+		return fmt.Errorf("expected-degree and edge-penalty both set the prior of edges: give one")
+	}
+	return nil
+}
+
+// penalty is λ for graphs over some nodes.
+func (o ModelOptions) penalty(nodes int) (float64, error) {
+	if o.ExpectedDegree == 0 {
+		return o.EdgePenalty, nil
+	}
+	// In order, node t can have t parents: (N−1)/2 on average.
+	share := o.ExpectedDegree / (float64(nodes-1) / 2)
+	if share >= 1 {
+		return 0, fmt.Errorf("expected-degree: got %g parents per node, want less than %g in graphs over %d nodes", o.ExpectedDegree, float64(nodes-1)/2, nodes)
+	}
+	return math.Log((1 - share) / share), nil
+}

@@ -1,0 +1,75 @@
+package dag
+
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// islandSpread is the standard deviation of the log evidence of one fine island, over all families.
+func (s *particleScores) islandSpread() float64 {
+	var squares, degrees float64
+	for _, islands := range s.islands {
+		mean := 0.0
+		for _, own := range islands {
+			mean += own.logEvidence / float64(len(islands))
+		}
+		for _, own := range islands {
+			squares += square(own.logEvidence - mean)
+		}
+		degrees += math.Max(0, float64(len(islands)-1))
+	}
+	if degrees == 0 {
+		return 1
+	}
+	return math.Sqrt(squares / degrees)
+}
+
+// combine is the log mean evidence of islands and its standard error, from the spread of their
+// logarithms. Few islands say little of their spread: it is taken as if there were four more with
+// that of all families.
+func (s *particleScores) combine(islands []island, spread float64) (logMean, se float64) {
+	logs := make([]float64, len(islands))
+	for k, own := range islands {
+		logs[k] = own.logEvidence
+	}
+	count := float64(len(logs))
+	const prior = 4
+	squares, mean := prior*square(spread), 0.0
+	for _, x := range logs {
+		mean += x / count
+	}
+	for _, x := range logs {
+		squares += square(x - mean)
+	}
+	// As if evidences were log-normal: exp(variance) − 1 is the relative variance of one, and the
+	// mean of a few is likely too small.
+	relative := math.Expm1(math.Min(squares/(prior+count-1), 4)) / count
+	return logsum.Of(logs) - math.Log(count) + math.Log1p(relative)/2, math.Sqrt(math.Log1p(relative))
+}
+
+// settling is the mean over families of the difference between the log evidences of islands that
+// move twice as long and of the others, with its standard error: particles that cannot keep up with
+// β give too little, all alike, which their spread does not show.
+func (s *particleScores) settling() (mean, se float64) {
+	_, differences := s.differences()
+	mean, spread := meanAndSpread(differences, math.Inf(1))
+	return mean, spread / math.Sqrt(float64(len(differences)))
+}
+
+// differences are those of families with islands of both kinds, beside the numbers of their
+// parents.
+func (s *particleScores) differences() (sizes, differences []float64) {
+	for f, islands := range s.islands {
+		if len(islands) < 2 {
+			continue
+		}
+		var sums, counts [2]float64
+		for k, own := range islands {
+			sums[k%2] += own.logEvidence
+			counts[k%2]++
+		}
+		sizes, differences = append(sizes, float64(s.problem.Families[f].Parents.Len())), append(differences, sums[1]/counts[1]-sums[0]/counts[0])
+	}
+	return sizes, differences
+}

@@ -1,0 +1,228 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// The evidences of networks come in two stages: a pilot run of a family is cheap and off by some
+// nats; islands of particles that follow are finer, and their spread gives an error. All sizes are
+// chosen by hand, for answers within minutes: they decide about speed, and what they leave open
+// shows in the verdict.
+const (
+	pilotParticles = 16
+	pilotSweeps    = 1
+	fineParticles  = 32
+	fineSweeps     = 2
+	firstIslands   = 2 // fine islands of a family before its error is known
+)
+
+// Which families get a pilot run: all of them where families times rows are at most pilotWork;
+// else those with at most pilotSize parents beside the required ones, and then, in rounds of
+// batchFamilies, those that are probable by what is known so far, until fewer than unseenShare of
+// the families of a graph are left without.
+const (
+	pilotWork     = 6_000_000
+	pilotSize     = 2
+	batchFamilies = 96
+	mostPilots    = 300 // rounds
+	unseenShare   = 0.05
+	// pilotRows is the number of rows from which on scores of pilot runs are flattened, in
+	// proportion to 1/rows, before families are chosen by them: what they are off by grows with the
+	// rows.
+	pilotRows = 1000
+	// optimism is by how many nats a prediction is raised when it decides whether a family gets a
+	// pilot run: one too many costs little.
+	optimism = 2
+)
+
+// Which families get fine islands: those whose errors move the probability of a family by more than
+// wantedSpread, for at most fineRounds rounds.
+const (
+	wantedSpread = 0.004
+	fineRounds   = 150
+	// certainShare is the weight of the error of a family that is certain: it moves no probability,
+	// but the evidence of all graphs.
+	certainShare = 0.01
+)
+
+// particleScores are the evidences of families of networks as far as they are known.
+type particleScores struct {
+	problem *Problem
+	seed    uint64
+	status  func(string)
+	place   map[dgraph.Family]int
+	exact   []bool     // families without parents, which have a closed form [F]
+	pilot   []float64  // log evidence of the pilot run; NaN without [F]
+	islands [][]island // fine islands [F]
+	pilots  int        // runs so far
+	fine    int        // fine islands so far
+	most    int        // fine islands that may be spent
+}
+
+// newParticleScores prepares the estimation; spend is the most fine islands.
+func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) *particleScores {
+	s := &particleScores{
+		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
+		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), islands: make([][]island, len(p.Families)),
+	}
+	for i, f := range p.Families {
+		s.place[f] = i
+		s.pilot[i] = math.NaN()
+		if f.Parents.Empty() {
+			s.exact[i] = true
+			s.pilot[i] = newLinearStats(p.Data, f.Node).logEvidence(f.Parents, p.Model.Sigma, p.Model.PriorSD)
+		}
+	}
+	return s
+}
+
+// estimate makes pilot runs of all small families and of those larger ones that may matter, and
+// then spends fine islands on those that do.
+func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
+	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
+	var small []int
+	for i, f := range s.problem.Families {
+		own := f.Parents.Len() - s.problem.Structure.Required[f.Node].Len()
+		if (own <= pilotSize || all) && !s.exact[i] {
+			small = append(small, i)
+		}
+	}
+	if err := s.runPilots(ctx, small); err != nil {
+		return nil, err
+	}
+	for range mostPilots {
+		graphs, err := s.flattened(ctx)
+		if err != nil {
+			return nil, err
+		}
+		batch := s.pick(graphs, batchFamilies, unseenShare, func(f int) bool { return math.IsNaN(s.pilot[f]) })
+		if batch == nil {
+			break
+		}
+		if err := s.runPilots(ctx, batch); err != nil {
+			return nil, err
+		}
+	}
+	graphs, err := NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
+	for range fineRounds {
+		if err != nil {
+			return nil, err
+		}
+		batch := s.worst(graphs)
+		if len(batch) == 0 {
+			break
+		}
+		if unseen := slices.DeleteFunc(slices.Compact(slices.Clone(batch)), func(f int) bool { return !math.IsNaN(s.pilot[f]) }); len(unseen) > 0 {
+			err = s.runPilots(ctx, unseen) // which may show that it does not matter
+		} else {
+			err = s.addIslands(ctx, batch)
+		}
+		if err != nil {
+			return nil, err
+		}
+		graphs, err = NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
+	}
+	return graphs, err
+}
+
+// flattened is the posterior over graphs by the scores so far, raised to a power for which what
+// these are off by is some nats: else only the families of the best graph would get pilot runs, and
+// then those of the next.
+func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
+	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
+	structure, scores := s.problem.Structure, s.scores(true)
+	structure.EdgePenalty *= power
+	for i := range scores.LogEvidence {
+		scores.LogEvidence[i] *= power
+	}
+	return NewPosterior(ctx, structure, scores, s.status)
+}
+
+// known reports whether a family has fine islands or a closed form.
+func (s *particleScores) known(f int) bool { return s.exact[f] || len(s.islands[f]) > 0 }
+
+// pick lists the most probable families of a kind, at most so many; nil when together they have
+// less than a share left.
+func (s *particleScores) pick(graphs *Posterior, limit int, left float64, kind func(f int) bool) (batch []int) {
+	total := 0.0
+	for f, share := range graphs.Marginals {
+		if kind(f) {
+			batch = append(batch, f)
+			total += share
+		}
+	}
+	if total < left {
+		return nil
+	}
+	sortBy(batch, func(f int) float64 { return -graphs.Marginals[f] })
+	for k, f := range batch[:min(limit, len(batch))] {
+		if total -= graphs.Marginals[f]; total < left/2 {
+			return batch[:k+1]
+		}
+	}
+	return batch[:min(limit, len(batch))]
+}
+
+// worst lists families whose errors move their own probabilities most, each as often as it is to
+// get a further island; nil when no error is large.
+func (s *particleScores) worst(graphs *Posterior) (batch []int) {
+	spread := make([]float64, len(graphs.Marginals))
+	var families []int
+	for f, share := range graphs.Marginals {
+		spread[f] = (share*(1-share) + certainShare*share) * graphs.Scores.SE[f]
+		if spread[f] > wantedSpread && !s.exact[f] {
+			families = append(families, f)
+		}
+	}
+	sortBy(families, func(f int) float64 { return -spread[f] })
+	for _, f := range families[:min(len(families), batchFamilies)] {
+		batch = append(batch, slices.Repeat([]int{f}, max(len(s.islands[f])/2, firstIslands))...)
+	}
+	return batch[:min(len(batch), max(s.most-s.fine, 0))]
+}
+
+// runPilots makes pilot runs of families.
+func (s *particleScores) runPilots(ctx gocontext.Context, batch []int) error {
+	p, l := s.problem, s.problem.layout()
+	err := eachNode(ctx, len(batch), func(k int) {
+		f := p.Families[batch[k]]
+		random := stream.Rand(s.seed, "pilot/"+strconv.Itoa(batch[k]))
+		s.pilot[batch[k]] = newNetworkFamily(p, f).temper(random, l, f, pilotParticles, pilotSweeps).logEvidence
+	})
+	s.pilots += len(batch)
+	s.status(fmt.Sprintf("pilot runs of %d of %d families", s.pilots, len(p.Families)))
+	return err
+}
+
+// addIslands adds a fine island for each entry of batch.
+func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
+	p, l := s.problem, s.problem.layout()
+	first := make([]int, len(batch)) // the number of the island among those of its family
+	count := map[int]int{}
+	for k, f := range batch {
+		first[k] = len(s.islands[f]) + count[f]
+		count[f]++
+	}
+	found := make([]island, len(batch))
+	err := eachNode(ctx, len(batch), func(k int) {
+		f := p.Families[batch[k]]
+		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
+		// every other one moves twice as long: what that changes shows whether particles had
+		// settled
+		sweeps := fineSweeps << (first[k] % 2)
+		found[k] = newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps)
+	})
+	for k, f := range batch {
+		s.islands[f] = append(s.islands[f], found[k])
+	}
+	s.fine += len(batch)
+	s.status(fmt.Sprintf("%d fine islands of particles", s.fine))
+	return err
+}

@@ -1,0 +1,125 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Problem is a data set with mechanisms, priors and constraints.
+type Problem struct {
+	Data      *Data
+	Model     ModelOptions
+	Structure dgraph.Structure
+	// Constraints are what Structure was made of.
+	Constraints Constraints
+	// centers of all columns, by node: what an intercept takes off; nil for none [N][N]
+	centers [][]float64
+	// Families are those that the structure allows, in the order of its scores; nil when they are
+	// too many to list.
+	Families []dgraph.Family
+}
+
+// NewProblem checks everything that can be checked before computing.
+func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Problem, error) {
+	if err := model.Validate(); err != nil {
+		return nil, err
+	}
+	model = model.withDefaults()
+	switch {
+	case data.Discrete() && model.Mechanism == Linear:
+		model.Mechanism = Categorical
+	case data.Discrete() != (model.Mechanism == Categorical):
+		kind := map[bool]string{true: "discrete", false: "continuous"}[data.Discrete()]
+		return nil, fmt.Errorf("%s: got %s mechanisms for %s columns: categorical mechanisms go with discrete columns, and the others with continuous ones", data.Path, model.Mechanism, kind)
+	}
+	structure, err := data.NewStructure(constraints)
+	if err != nil {
+		return nil, err
+	}
+	if model.Mechanism != Categorical && model.Sigma == 0 {
+		if err := data.checkNoise(); err != nil {
+			return nil, err
+		}
+	}
+	if structure.EdgePenalty, err = model.penalty(data.Nodes()); err != nil {
+		return nil, err
+	}
+	structure.Orders = model.Orders
+	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints, centers: data.Centers}
+	if model.Mechanism == BGe {
+		p.centers = data.means()
+	}
+	if structure.Nodes <= structure.ExactLimit() && structure.CountFamilies() <= maxFamilies {
+		p.Families = structure.Families()
+	}
+	return p, nil
+}
+
+// LogJacobian turns log evidences of the working columns into those of the table's (or of their
+// logarithms): Σ_j −n_j log scale_j, over the rows that count.
+func (p *Problem) LogJacobian() (sum float64) {
+	for j, scale := range p.Data.Scale {
+		sum -= float64(p.Data.rowsOf(j)) * math.Log(scale)
+	}
+	return sum
+}
+
+// Priors describes mechanisms and priors in a line each.
+func (p *Problem) Priors() []string {
+	m := p.Model
+	if m.Mechanism == Categorical {
+		return p.withGraphPrior([]string{
+			"columns: categories",
+			fmt.Sprintf("probabilities of each given its parents: Dirichlet, imaginary sample size %g spread evenly (BDeu)", m.ImaginarySampleSize),
+		})
+	}
+	mechanism := "linear mechanisms without intercept"
+	if p.Data.Centers != nil {
+		mechanism = "linear mechanisms, columns centred for each node over the rows in which it was not set from outside"
+	}
+	if m.Mechanism == MLP {
+		mechanism = fmt.Sprintf("mechanisms with %d hidden ReLU units", m.Hidden)
+		if m.NoBias {
+			mechanism += " without bias"
+		}
+	}
+	noise := fmt.Sprintf("noise: every node its own σ, log σ ~ N(log sd, %d²)", logSigmaSD)
+	if m.Sigma > 0 {
+		noise = fmt.Sprintf("noise: σ = %g for all nodes, known (working scale)", m.Sigma)
+	}
+	if m.Mechanism == BGe {
+		mechanism, noise = "linear mechanisms with intercept", "weights and noise: normal-Wishart, the same for all graphs of a class (BGe)"
+	}
+	lines := []string{
+		"columns: " + map[Scaling]string{
+			Standardize: "centred, each divided by its standard deviation", GlobalScale: "centred, all divided by one scale",
+			Center: "centred", Unscaled: "as they are",
+		}[p.Data.Scaling],
+		mechanism, noise,
+	}
+	if m.Mechanism != BGe {
+		lines[1] += fmt.Sprintf(", weights ~ N(0, %g²)", m.PriorSD)
+	}
+	return p.withGraphPrior(lines)
+}
+
+// withGraphPrior adds the prior over graphs and the constraints.
+func (p *Problem) withGraphPrior(lines []string) []string {
+	graphs := "graphs: uniform"
+	if p.Structure.EdgePenalty != 0 {
+		graphs = fmt.Sprintf("graphs: exp(%s edges)", strings.Replace(fmt.Sprintf("%+.4g", -p.Structure.EdgePenalty), "-", "−", 1))
+	}
+	if p.Structure.Orders {
+		graphs += " over orders and edges along them: a graph counts as often as it has topological orders"
+	} else {
+		graphs += " over acyclic graphs, each counted once"
+	}
+	lines = append(lines, graphs)
+	if constraints := p.Constraints.String(); constraints != "" {
+		lines = append(lines, "of them only those that keep to: "+constraints)
+	}
+	return lines
+}
