@@ -120,9 +120,9 @@ type ModelEstimate struct {
 	Draws int
 }
 
-// Resolved reports whether LogEvidence is known to within its error: it is not where the Pareto shape
-// of its weights is larger than so few draws allow, or where its error is above a nat. Improbable
-// models get few draws, and their estimates may be off by any amount.
+// Resolved reports whether LogEvidence is known to within its error: it is not where the Pareto
+// shape of its weights is larger than so few draws allow, or where its error is above a nat.
+// Improbable models get few draws, and their estimates may be off by any amount.
 func (m ModelEstimate) Resolved() bool {
 	return finite(m.LogEvidence) && m.LogEvidenceSE <= 1 && !(m.KHat > psis.ReliableFor(m.Draws))
 }

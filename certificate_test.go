@@ -67,7 +67,8 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// An evidence is resolved where its k̂ is small enough for its draws, or needs none, and its error is.
+// An evidence is resolved where its k̂ is small enough for its draws, or needs none, and its error
+// is.
 func TestResolved(t *testing.T) {
 	for _, test := range []struct {
 		model ModelEstimate

@@ -82,7 +82,8 @@ func TestCheckpointsByTime(t *testing.T) {
 			byTime.Checkpoint, byTime.CheckpointInterval = filepath.Join(t.TempDir(), "by time.vti"), time.Microsecond
 			byTime.Progress = func(info vti.Info) {
 				content, err := os.ReadFile(byTime.Checkpoint)
-				if info.Step == 30 && err == nil { // all that a run that is killed now leaves behind
+				// all that a run that is killed now leaves behind
+				if info.Step == 30 && err == nil {
 					require.NoError(t, os.WriteFile(killed, content, 0o644))
 				}
 			}

@@ -23,9 +23,10 @@ import (
 type exposure struct {
 	internal func(path string) bool
 	ours     func(path string) bool
-	aliased  map[types.Object]bool   // internal types that a public package gives a name of its own
-	found    map[types.Object]string // internal types reached, and the first exported name that leads there
-	visited  map[types.Type]bool
+	aliased  map[types.Object]bool // internal types that a public package gives a name of its own
+	// internal types reached, and the first exported name that leads there
+	found   map[types.Object]string
+	visited map[types.Type]bool
 }
 
 // exposedInternals returns the internal types, as package.Type, that exported names of the packages
