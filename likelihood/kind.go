@@ -66,7 +66,7 @@ func Parse(name string) (Kind, error) {
 		names = append(names, row.name)
 	}
 	last := len(names) - 1
-	return 0, fmt.Errorf("unknown likelihood %q; expected %s or %s", name, strings.Join(names[:last], ", "), names[last])
+	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", name, strings.Join(names[:last], ", "), names[last])
 }
 
 // String returns the name that [Parse] reads.

@@ -33,7 +33,7 @@ func TestKindNames(t *testing.T) {
 		require.NoError(t, parsed.UnmarshalText(text))
 	}
 	_, err := Parse("cauchy")
-	require.EqualError(t, err, `unknown likelihood "cauchy"; expected gaussian, robust, student, logistic or poisson`)
+	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic or poisson`)
 	require.Equal(t, "likelihood.Kind(9)", Kind(9).String())
 	require.Panics(t, func() { New(Kind(9), Shape{}) })
 	require.Equal(t, "Link(9)", Link(9).String())

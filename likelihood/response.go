@@ -25,11 +25,11 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	case c.Kind == table.Numeric:
 		y = slices.Clone(c.Values)
 	case !binary:
-		return nil, nil, fmt.Errorf("%s: %s: %s: a %s likelihood expects numbers, found text %q", t.Path, t.Place(0), what, kind, c.Text(0))
+		return nil, nil, fmt.Errorf("%s: %s: %s: got text %q, want numbers for a %s likelihood", t.Path, t.Place(0), what, c.Text(0), kind)
 	case len(c.Levels) > 2:
 		const show = 5
 		shown := strings.Join(c.Levels[:min(show, len(c.Levels))], ", ")
-		return nil, nil, fmt.Errorf("%s: %s: a %s likelihood expects 0 and 1 or two labels, found %d labels (%s, …)", t.Path, what, kind, len(c.Levels), shown)
+		return nil, nil, fmt.Errorf("%s: %s: got %d labels (%s, …), want 0 and 1 or two labels for a %s likelihood", t.Path, what, len(c.Levels), shown, kind)
 	default:
 		if len(c.Levels) == 1 {
 			return nil, nil, nothingToExplain(t, what, c.Levels[0])
@@ -50,7 +50,7 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 func Check(t *table.Table, what string, y []float64, kind Kind) error {
 	for row, v := range y {
 		if expected := kind.Expected(v); expected != "" {
-			return fmt.Errorf("%s: %s: %s: a %s likelihood expects %s, found %v", t.Path, t.Place(row), what, kind, expected, v)
+			return fmt.Errorf("%s: %s: %s: got %v, want %s for a %s likelihood", t.Path, t.Place(row), what, v, expected, kind)
 		}
 	}
 	if slices.Min(y) == slices.Max(y) {

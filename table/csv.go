@@ -23,7 +23,7 @@ func (t *Table) parseCSV(content []byte) error {
 	}
 	content, skipped := skipPreamble(content)
 	if len(content) == 0 {
-		return errors.New("the file is empty; expected a table with a header row")
+		return errors.New("the file is empty; want a table with a header row")
 	}
 	records, lines, err := readRecords(content, skipped)
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *Table) parseCSV(content []byte) error {
 	}
 	for i, record := range records[1:] {
 		if len(record) != len(header) {
-			return fmt.Errorf("line %d: expected %d cells as in the header, found %d", lines[i+1], len(header), len(record))
+			return fmt.Errorf("line %d: got %d cells, want %d as in the header", lines[i+1], len(record), len(header))
 		}
 	}
 	if len(records) == 1 {
@@ -65,17 +65,17 @@ func cleanText(content []byte) ([]byte, error) {
 	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
 	binary := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
 	if i := bytes.IndexFunc(content, binary); i >= 0 {
-		return nil, fmt.Errorf("not a table: binary content (byte %#02x in line %d); expected CSV text or Parquet", content[i], lineAt(content, i))
+		return nil, fmt.Errorf("not a table: binary content (byte %#02x in line %d); want CSV text or Parquet", content[i], lineAt(content, i))
 	}
 	for i := 0; i < len(content); {
 		r, size := utf8.DecodeRune(content[i:])
 		if r == utf8.RuneError && size == 1 {
-			return nil, fmt.Errorf("not a table: line %d is not UTF-8 text (byte %#02x); expected UTF-8 CSV text or Parquet", lineAt(content, i), content[i])
+			return nil, fmt.Errorf("not a table: line %d is not UTF-8 text (byte %#02x); want UTF-8 CSV text or Parquet", lineAt(content, i), content[i])
 		}
 		i += size
 	}
 	if start := bytes.TrimSpace(content); bytes.HasPrefix(start, []byte("<")) || bytes.HasPrefix(start, []byte("{")) {
-		return nil, fmt.Errorf("not a table: it starts with %q like HTML or JSON; expected CSV text or Parquet", start[0])
+		return nil, fmt.Errorf("not a table: it starts with %q like HTML or JSON; want CSV text or Parquet", start[0])
 	}
 	if !bytes.ContainsRune(content, '\n') { // line ends of old Mac programs
 		content = bytes.ReplaceAll(content, []byte("\r"), []byte("\n"))
@@ -162,7 +162,7 @@ func checkHeader(header []string, line int) error {
 		}
 	}
 	if numbers > 0 && others == 0 {
-		return fmt.Errorf("no header: line %d holds only numbers (first %q); expected column names", line, header[0])
+		return fmt.Errorf("no header: line %d holds only numbers (first %q); want column names", line, header[0])
 	}
 	return checkNames(header, fmt.Sprintf("line %d: ", line))
 }
@@ -190,7 +190,7 @@ func checkSpaceSeparated(records [][]string) error {
 	}
 	words := len(strings.Fields(records[0][0]))
 	if words > 1 && words == len(strings.Fields(records[1][0])) {
-		return fmt.Errorf("cells look separated by spaces (%q); expected commas, semicolons or tabs", records[0][0])
+		return fmt.Errorf("cells look separated by spaces (%q); want commas, semicolons or tabs", records[0][0])
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func typedColumn(name string, cells []string, lines []int) *Column {
 		}
 	}
 	defect := func(i int, expected string) *Column {
-		return &Column{Name: name, defect: fmt.Errorf("line %d, column %q: expected %s, found %q", lines[i], name, expected, cells[i])}
+		return &Column{Name: name, defect: fmt.Errorf("line %d, column %q: got %q, want %s", lines[i], name, cells[i], expected)}
 	}
 	switch {
 	case firstNumber >= 0 && (firstText >= 0 || firstInfinite >= 0):

@@ -82,9 +82,9 @@ func TestParseCSVErrors(t *testing.T) {
 		"no rows":          {"x,y\n", "no data rows after the header"},
 		"no header":        {"1,2,3\n4,5,6\n", `no header: line 1 holds only numbers (first "1")`},
 		"no header, late":  {"# id,x\n7,2\n4,5\n", "no header: line 2"},
-		"ragged":           {"# c\nx,y\n1,2\n3\n", "line 4: expected 2 cells as in the header, found 1"},
-		"ragged long":      {"x,y\n1,2\n3,4,5\n", "line 3: expected 2 cells as in the header, found 3"},
-		"ragged in quotes": {"x,y\n\"a\nb\",2\n3\n", "line 4: expected 2 cells"},
+		"ragged":           {"# c\nx,y\n1,2\n3\n", "line 4: got 1 cells, want 2 as in the header"},
+		"ragged long":      {"x,y\n1,2\n3,4,5\n", "line 3: got 3 cells, want 2 as in the header"},
+		"ragged in quotes": {"x,y\n\"a\nb\",2\n3\n", "line 4: got 1 cells, want 2"},
 		"duplicate":        {"x,y,x\n1,2,3\n", `line 1: the name "x" stands for both column 1 and column 3`},
 		"empty name":       {",x,y\n1,2,3\n", "line 1: column 1 of 3 has no name"},
 		"bare quote":       {"x,y\n1,2\n3,a\"b\n", "line 3: bare \""},
@@ -107,13 +107,13 @@ func TestParseCSVErrors(t *testing.T) {
 
 func TestParseCSVBadCells(t *testing.T) {
 	for cell, want := range map[string]string{
-		"abc":       `data.csv: line 3, column "x": expected a finite number or NA, as in the rest of the column ("1" in line 2), found "abc"`,
-		"Inf":       `found "Inf"`,
-		"-infinity": `found "-infinity"`,
-		"NAN":       `found "NAN"`,
-		"1e999":     `found "1e999"`,
-		"0x10p1":    `found "0x10p1"`,
-		"1 000":     `found "1 000"`,
+		"abc":       `data.csv: line 3, column "x": got "abc", want a finite number or NA, as in the rest of the column ("1" in line 2)`,
+		"Inf":       `got "Inf"`,
+		"-infinity": `got "-infinity"`,
+		"NAN":       `got "NAN"`,
+		"1e999":     `got "1e999"`,
+		"0x10p1":    `got "0x10p1"`,
+		"1 000":     `got "1 000"`,
 	} {
 		table := parse(t, "x,y\n1,1\n"+cell+",2\n3,4\n")
 		_, err := table.Lookup("x")
@@ -122,9 +122,9 @@ func TestParseCSVBadCells(t *testing.T) {
 		lookup(t, table, "y") // the rest of the table stays usable
 	}
 	_, err := parse(t, "x;y\n1,5;1\n2,5;2\n").Lookup("x")
-	require.ErrorContains(t, err, `line 2, column "x": expected a number with a decimal point`)
+	require.ErrorContains(t, err, `line 2, column "x": got "1,5", want a number with a decimal point`)
 	_, err = parse(t, "x,y\nInf,1\nInf,2\n").Lookup("x")
-	require.ErrorContains(t, err, `line 2, column "x": expected a finite number or NA, found "Inf"`)
+	require.ErrorContains(t, err, `line 2, column "x": got "Inf", want a finite number or NA`)
 }
 
 func TestReadFile(t *testing.T) {

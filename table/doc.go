@@ -2,7 +2,7 @@
 // [ReadFile], or made from columns in memory by [New].
 //
 // Everything that can be wrong with a file is an error that names the file, the line (of a CSV;
-// the row of a Parquet file), the column, what was expected and what was found.
+// the row of a Parquet file), the column, what was found and what was expected.
 //
 // # Conventions
 //
@@ -22,7 +22,7 @@
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	if err != nil {
-//		return err // diabetes.csv: line 7: expected 11 cells, found 10
+//		return err // diabetes.csv: line 7: got 10 cells, want 11 as in the header
 //	}
 //	y, err := t.Lookup("y")
 //	if err != nil {

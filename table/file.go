@@ -12,7 +12,7 @@ const (
 	// times the bytes of its CSV while it is parsed (a string header and two numbers a cell), so
 	// 4 GiB is what a machine of 64 GiB can parse; chosen by that arithmetic, not measured.
 	maxFileBytes = 4 << 30
-	// headBytes is how much of a file is looked at before the rest is read: enough to see that it
+	// headBytes is how much of a file is read and checked before the rest: enough to see that it
 	// is no text.
 	headBytes = 1 << 16
 )

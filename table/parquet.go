@@ -69,7 +69,7 @@ func arrowColumn(source *arrow.Column, rows int) *Column {
 	for _, chunk := range source.Data().Chunks() {
 		number, text := cellReaders(chunk)
 		if number == nil && text == nil {
-			return &Column{Name: name, defect: fmt.Errorf("column %q: expected numbers, booleans or text, found the Parquet type %s", name, chunk.DataType())}
+			return &Column{Name: name, defect: fmt.Errorf("column %q: got the Parquet type %s, want numbers, booleans or text", name, chunk.DataType())}
 		}
 		for i := range chunk.Len() {
 			absent := chunk.IsNull(i)
@@ -87,13 +87,13 @@ func arrowColumn(source *arrow.Column, rows int) *Column {
 				v = number(i)
 			}
 			if math.IsInf(v, 0) {
-				return &Column{Name: name, defect: fmt.Errorf("row %d, column %q: expected a finite number or null, found %v", len(values)+1, name, v)}
+				return &Column{Name: name, defect: fmt.Errorf("row %d, column %q: got %v, want a finite number or null", len(values)+1, name, v)}
 			}
 			values = append(values, v)
 		}
 	}
 	if len(missing) != rows {
-		return &Column{Name: name, defect: fmt.Errorf("column %q: expected %d rows, found %d", name, rows, len(missing))}
+		return &Column{Name: name, defect: fmt.Errorf("column %q: got %d rows, want %d", name, len(missing), rows)}
 	}
 	if len(texts) > 0 {
 		return newFactor(name, texts, missing)

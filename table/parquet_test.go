@@ -59,12 +59,12 @@ func TestParseParquet(t *testing.T) {
 	assert.Equal(t, []int{1, -1, 0, 1, -1, 0}, g.Codes)
 	assert.Equal(t, "row 2", table.Place(1))
 	_, err = table.Lookup("d")
-	require.ErrorContains(t, err, `data.parquet: column "d": expected numbers, booleans or text, found the Parquet type date32`)
+	require.ErrorContains(t, err, `data.parquet: column "d": got the Parquet type date32, want numbers, booleans or text`)
 
 	infinite, err := Parse("data.parquet", parquetFile(t, true))
 	require.NoError(t, err)
 	_, err = infinite.Lookup("x")
-	require.ErrorContains(t, err, `row 2, column "x": expected a finite number or null, found +Inf`)
+	require.ErrorContains(t, err, `row 2, column "x": got +Inf, want a finite number or null`)
 }
 
 // TestParseParquetDamaged: every prefix and every one-byte change is an error or a table, never a

@@ -107,7 +107,7 @@ func (f *ParquetFile) Read(group int, names []string) (values [][]float64, err e
 		case c.defect != nil:
 			return nil, fmt.Errorf("%s: row group %d: %w", f.path, group+1, c.defect)
 		case c.Kind == Factor:
-			return nil, fmt.Errorf("%s: column %q: expected numbers, found text", f.path, name)
+			return nil, fmt.Errorf("%s: column %q: got text, want numbers", f.path, name)
 		case c.Missing > 0:
 			return nil, fmt.Errorf("%s: row group %d, column %q: %d missing values", f.path, group+1, name, c.Missing)
 		}

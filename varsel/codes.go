@@ -36,7 +36,7 @@ func ParseCodes(s string) (CodeKind, error) {
 			return CodeKind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown codes %q; expected %s", s, strings.Join(codeNames[:], ", "))
+	return 0, fmt.Errorf("unknown codes %q; want %s", s, strings.Join(codeNames[:], ", "))
 }
 
 // MarshalText writes the name.
@@ -51,7 +51,7 @@ func (k *CodeKind) UnmarshalText(text []byte) (err error) {
 // mostListed is the number of predictors whose models the engine lists one by one.
 const mostListed = 16
 
-// lists tells whether models of so many predictors are written as lists.
+// lists reports whether models of so many predictors are written as lists.
 func (k CodeKind) lists(prior Prior, predictors int) bool {
 	limited := prior.MaxSize > 0 && prior.MaxSize < predictors
 	return limited && (k == ListCodes || k == AutoCodes && predictors > mostListed)

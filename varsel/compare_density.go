@@ -76,7 +76,7 @@ func crossEntropy(ctx gocontext.Context, a, b *StoredRun) (result *CrossEntropy,
 
 	codes, theta, chains := problem.fromFile(drawsA)
 	var logQ []float64
-	const chunk = 1024 // between looks at ctx
+	const chunk = 1024 // densities between two checks of ctx
 	for start := 0; start < len(codes); start += chunk {
 		if err := ctx.Err(); err != nil {
 			return nil, "", fmt.Errorf("comparison stopped after %d of %d densities: %w", start, len(codes), err)

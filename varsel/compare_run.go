@@ -31,7 +31,7 @@ func OpenRun(dir string) (*StoredRun, error) {
 	path := filepath.Join(dir, ResultFile)
 	groups := len(run.Result.Data.Predictors)
 	if groups == 0 || len(run.Result.Inclusion) != groups {
-		return nil, fmt.Errorf("%s: damaged: expected an inclusion probability for each predictor, found %d for %d", path, len(run.Result.Inclusion), groups)
+		return nil, fmt.Errorf("%s: damaged: got %d inclusion probabilities, want one for each of %d predictors", path, len(run.Result.Inclusion), groups)
 	}
 	for _, model := range run.Result.Models {
 		if _, err := ModelMembers(model.Code, groups); err != nil {

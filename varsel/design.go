@@ -75,7 +75,7 @@ type Predictor struct {
 	// Coordinates index the columns of the design matrix.
 	Coordinates []int
 	// Parents are the selectable predictors of which an interaction is the product; they come
-	// before it. AlwaysParent tells whether there is one that is in every model.
+	// before it. AlwaysParent reports whether there is one that is in every model.
 	Parents      []int
 	AlwaysParent bool
 }
@@ -86,7 +86,7 @@ type Dropped struct {
 	Reason string
 }
 
-// What [DesignOptions] can mend: with DropNA and with DropDegenerate.
+// Errors that [DesignOptions] can avoid: with DropNA and with DropDegenerate.
 var (
 	ErrMissingValues = errors.New("missing values")
 	ErrDegenerate    = errors.New("predictors that carry no information")
@@ -173,7 +173,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		return nil, err
 	}
 	if t.Rows() < 2 {
-		return nil, fmt.Errorf("%s: expected at least two rows, found %d%s", t.Path, t.Rows(), afterDropping(dropped))
+		return nil, fmt.Errorf("%s: got %d rows%s, want at least two", t.Path, t.Rows(), afterDropping(dropped))
 	}
 	d := &Design{Path: t.Path, Fingerprint: t.Fingerprint, Target: opt.Target, Likelihood: opt.Likelihood, DroppedRows: dropped}
 	d.Places, d.PlaceUnit = t.Places()
@@ -315,7 +315,7 @@ func offsetColumn(t *table.Table, name string) ([]float64, error) {
 		return nil, fmt.Errorf("offset: %w", err)
 	}
 	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: offset %q: expected numbers, found text (%q in %s)", t.Path, name, c.Text(0), t.Place(0))
+		return nil, fmt.Errorf("%s: offset %q: got text (%q in %s), want numbers", t.Path, name, c.Text(0), t.Place(0))
 	}
 	return c.Values, nil
 }

@@ -92,7 +92,7 @@ func removeDegenerate(predictors []rawPredictor, intercept, drop bool) ([]rawPre
 		ErrDegenerate, strings.Join(parts, "; "), onesHint(dropped, intercept))
 }
 
-// onesHint tells the owner of a table with its own column of ones how to use it.
+// onesHint says how a table with its own column of ones can use it.
 func onesHint(dropped []Dropped, intercept bool) string {
 	for _, d := range dropped {
 		if d.Reason == "is constant, like the intercept" {

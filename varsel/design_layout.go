@@ -98,7 +98,7 @@ func columnUses(t *table.Table, opt DesignOptions) (map[string]string, error) {
 	}
 	for _, group := range opt.Groups {
 		if group.Name == "" || len(group.Columns) == 0 {
-			return nil, fmt.Errorf("%s: group %q: expected a name and at least one column", t.Path, group.Name)
+			return nil, fmt.Errorf("%s: group %q: want a name and at least one column", t.Path, group.Name)
 		}
 		for _, name := range group.Columns {
 			named = append(named, [2]string{name, fmt.Sprintf("group %q", group.Name)})

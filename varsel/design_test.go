@@ -189,7 +189,7 @@ func TestDesignMissing(t *testing.T) {
 	assert.Equal(t, 3, d.Rows())
 
 	_, err = NewDesign(parseTable(t, "a,y\nNA,1\n2,2\nNA,3\n"), DesignOptions{Target: "y", NA: DropNA})
-	require.EqualError(t, err, "data.csv: expected at least two rows, found 1 after dropping 2 with missing values")
+	require.EqualError(t, err, "data.csv: got 1 rows after dropping 2 with missing values, want at least two")
 }
 
 func TestDesignErrors(t *testing.T) {
@@ -210,18 +210,18 @@ func TestDesignErrors(t *testing.T) {
 		"target excluded":    {content, DesignOptions{Target: "y", Exclude: []string{"y"}}, `column "y" is named as target and as exclude`},
 		"two groups":         {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a"}}, {"h", []string{"a", "b"}}}}, `column "a" is named as group "g" and as group "h"`},
 		"twice in a group":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", []string{"a", "a"}}}}, `column "a" is named twice`},
-		"empty group":        {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `expected a name and at least one column`},
+		"empty group":        {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"g", nil}}}, `want a name and at least one column`},
 		"group name taken":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
 		"factor and target":  {content, DesignOptions{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
-		"text offset":        {content, DesignOptions{Target: "y", Offset: "c"}, `offset "c": expected numbers, found text ("u" in line 2)`},
-		"text target":        {content, DesignOptions{Target: "c"}, `target "c": a gaussian likelihood expects numbers, found text "u"`},
+		"text offset":        {content, DesignOptions{Target: "y", Offset: "c"}, `offset "c": got text ("u" in line 2), want numbers`},
+		"text target":        {content, DesignOptions{Target: "c"}, `target "c": got text "u", want numbers for a gaussian likelihood`},
 		"bad cell":           {"a,y\n1,1\nx,2\n", DesignOptions{Target: "y"}, `line 3, column "a"`},
 		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
-		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "expected at least two rows, found 1"},
+		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "got 1 rows, want at least two"},
 		"constant target":    {"a,y\n1,2\n2,2\n", DesignOptions{Target: "y"}, `target "y" is 2 in every row`},
-		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": a logistic likelihood expects 0 or 1, found 3`},
-		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, "found 3 labels (u, v, w, …)"},
-		"not a count":        {content, DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, `line 3: target "y": a poisson likelihood expects a count (0, 1, 2, …), found 4.5`},
+		"not 0/1":            {content, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, `line 2: target "y": got 3, want 0 or 1 for a logistic likelihood`},
+		"three labels":       {"a,y\n1,u\n2,v\n3,w\n", DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind}, "got 3 labels (u, v, w, …)"},
+		"not a count":        {content, DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, `line 3: target "y": got 4.5, want a count (0, 1, 2, …) for a poisson likelihood`},
 		"negative count":     {"a,y\n1,2\n2,-1\n", DesignOptions{Target: "y", Likelihood: likelihood.PoissonKind}, "line 3: target"},
 		"row names":          {"id,a,y\np,1,2\nq,2,3\nr,4,1\n", DesignOptions{Target: "y"}, `column "id": all 3 rows hold different labels`},
 		"overflow":           {"a,b,y\n1e200,1,2\n-1e200,2,3\n3e200,4,1\n", DesignOptions{Target: "y"}, `column "a": its spread is`},
@@ -240,7 +240,7 @@ func TestLikelihoodKind(t *testing.T) {
 		assert.Equal(t, k, parsed)
 	}
 	_, err := likelihood.Parse("normal")
-	require.ErrorContains(t, err, "expected gaussian, robust, student, logistic or poisson")
+	require.ErrorContains(t, err, "want gaussian, robust, student, logistic or poisson")
 	assert.Equal(t, "likelihood.Kind(9)", likelihood.Kind(9).String())
 	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }

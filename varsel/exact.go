@@ -104,7 +104,7 @@ func (p *ExactProblem) Validate() error {
 	}
 	n, dim := p.X.Dims()
 	if len(p.Y) != n || n == 0 {
-		return fmt.Errorf("exact: expected one response per row of X (%d), found %d", n, len(p.Y))
+		return fmt.Errorf("exact: got %d responses, want one for each of the %d rows of X", len(p.Y), n)
 	}
 	if len(p.Groups) > MaxExactGroups {
 		return fmt.Errorf("exact: %d selectable predictors make 2^%d models; at most 2^%d can be enumerated", len(p.Groups), len(p.Groups), MaxExactGroups)
@@ -122,11 +122,11 @@ func (p *ExactProblem) Validate() error {
 		return fmt.Errorf("exact: coordinate %d is in no group", j)
 	}
 	if len(p.PriorSD) != dim || p.PriorMean != nil && len(p.PriorMean) != dim {
-		return fmt.Errorf("exact: expected %d prior means (or none) and standard deviations, found %d and %d", dim, len(p.PriorMean), len(p.PriorSD))
+		return fmt.Errorf("exact: got %d prior means and %d standard deviations, want %d (or no means)", len(p.PriorMean), len(p.PriorSD), dim)
 	}
 	for j, sd := range p.PriorSD {
 		if !(sd > 0) || math.IsInf(sd, 1) {
-			return fmt.Errorf("exact: the prior standard deviation of coordinate %d is %v; expected a positive number", j, sd)
+			return fmt.Errorf("exact: prior standard deviation of coordinate %d: got %v, want a positive number", j, sd)
 		}
 	}
 	for _, values := range [][]float64{p.X.RawMatrix().Data, p.Y, p.PriorMean, {p.LogSigmaMean, p.LogConstant}} {
@@ -137,13 +137,13 @@ func (p *ExactProblem) Validate() error {
 		}
 	}
 	if p.Sigma < 0 || math.IsNaN(p.Sigma) || math.IsInf(p.Sigma, 0) {
-		return fmt.Errorf("exact: Sigma is %v; expected a positive number, or zero for unknown", p.Sigma)
+		return fmt.Errorf("exact: Sigma: got %v, want a positive number, or zero for unknown", p.Sigma)
 	}
 	if p.Sigma == 0 && !(p.LogSigmaSD > 0 && !math.IsInf(p.LogSigmaSD, 1)) {
-		return fmt.Errorf("exact: with unknown σ, LogSigmaSD must be positive; found %v", p.LogSigmaSD)
+		return fmt.Errorf("exact: LogSigmaSD: got %v, want a positive number where σ is unknown", p.LogSigmaSD)
 	}
 	if p.Scaling != nil && len(p.Scaling.SD) != dim {
-		return fmt.Errorf("exact: expected a scaling of %d columns, found %d", dim, len(p.Scaling.SD))
+		return fmt.Errorf("exact: got a scaling of %d columns, want %d", len(p.Scaling.SD), dim)
 	}
 	return p.Prior.ValidateFor(len(p.Groups))
 }

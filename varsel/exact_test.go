@@ -389,19 +389,19 @@ func TestExactCollinear(t *testing.T) {
 func TestExactErrors(t *testing.T) {
 	good := func() ExactProblem { return randomProblem(1, 10, [][]int{{1}, {2}}, 3) }
 	for want, spoil := range map[string]func(p *ExactProblem){
-		"no design matrix":                        func(p *ExactProblem) { p.X = nil },
-		"expected one response per row of X (10)": func(p *ExactProblem) { p.Y = p.Y[:4] },
-		"coordinate 2 is in no group":             func(p *ExactProblem) { p.Groups = [][]int{{1}} },
-		"coordinate 1 is outside 0 to 2, or":      func(p *ExactProblem) { p.Groups = [][]int{{1}, {1, 2}} },
-		"26 selectable predictors make 2^26":      func(p *ExactProblem) { p.Groups = make([][]int, 26) },
-		"expected 3 prior means":                  func(p *ExactProblem) { p.PriorSD = p.PriorSD[:2] },
-		"standard deviation of coordinate 1 is 0": func(p *ExactProblem) { p.PriorSD[1] = 0 },
-		"Sigma is -1":                             func(p *ExactProblem) { p.Sigma = -1 },
-		"LogSigmaSD must be positive":             func(p *ExactProblem) { p.Sigma = 0 },
-		"must be finite":                          func(p *ExactProblem) { p.Y[3] = math.NaN() },
-		"overflow":                                func(p *ExactProblem) { p.X.Set(0, 1, 1e200) },
-		"expected a scaling of 3 columns":         func(p *ExactProblem) { p.Scaling = &Scaling{} },
-		"strictly between 0 and 1":                func(p *ExactProblem) { p.Prior = Prior{Kind: BernoulliPrior} },
+		"no design matrix": func(p *ExactProblem) { p.X = nil },
+		"got 4 responses, want one for each of the 10 rows of X": func(p *ExactProblem) { p.Y = p.Y[:4] },
+		"coordinate 2 is in no group":                            func(p *ExactProblem) { p.Groups = [][]int{{1}} },
+		"coordinate 1 is outside 0 to 2, or":                     func(p *ExactProblem) { p.Groups = [][]int{{1}, {1, 2}} },
+		"26 selectable predictors make 2^26":                     func(p *ExactProblem) { p.Groups = make([][]int, 26) },
+		"2 standard deviations, want 3":                          func(p *ExactProblem) { p.PriorSD = p.PriorSD[:2] },
+		"standard deviation of coordinate 1: got 0":              func(p *ExactProblem) { p.PriorSD[1] = 0 },
+		"Sigma: got -1": func(p *ExactProblem) { p.Sigma = -1 },
+		"LogSigmaSD: got 0, want a positive number": func(p *ExactProblem) { p.Sigma = 0 },
+		"must be finite":                     func(p *ExactProblem) { p.Y[3] = math.NaN() },
+		"overflow":                           func(p *ExactProblem) { p.X.Set(0, 1, 1e200) },
+		"got a scaling of 0 columns, want 3": func(p *ExactProblem) { p.Scaling = &Scaling{} },
+		"strictly between 0 and 1":           func(p *ExactProblem) { p.Prior = Prior{Kind: BernoulliPrior} },
 	} {
 		p := good()
 		spoil(&p)

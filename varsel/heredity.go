@@ -42,7 +42,7 @@ func ParseHeredity(s string) (Heredity, error) {
 			return Heredity(h), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown heredity %q; expected %s", s, strings.Join(heredityNames[:], ", "))
+	return 0, fmt.Errorf("unknown heredity %q; want %s", s, strings.Join(heredityNames[:], ", "))
 }
 
 // MarshalText writes the name.
@@ -88,7 +88,7 @@ func newHeredity(design *Design, kind Heredity, prior Prior) *heredity {
 	return h
 }
 
-// allowed tells whether predictor g may join a model of predictors with smaller numbers.
+// allowed reports whether predictor g may join a model of predictors with smaller numbers.
 func (h *heredity) allowed(g int, in func(parent int) bool) bool {
 	if h == nil || len(h.parents[g]) == 0 {
 		return true

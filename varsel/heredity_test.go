@@ -138,8 +138,8 @@ func TestInteractionErrors(t *testing.T) {
 		want    string
 	}{
 		{DesignOptions{Interactions: []string{"x0:x9"}}, `"x9"`},
-		{DesignOptions{Interactions: []string{"x0"}}, "expected two columns as a:b"},
-		{DesignOptions{Interactions: []string{"x0:x0"}}, "expected two columns as a:b"},
+		{DesignOptions{Interactions: []string{"x0"}}, "want two columns as a:b"},
+		{DesignOptions{Interactions: []string{"x0:x0"}}, "want two columns as a:b"},
 		{DesignOptions{Interactions: []string{"x0:x1", "x0:x1"}}, "named twice"},
 		{DesignOptions{Interactions: []string{"x0:x1"}, Exclude: []string{"x1"}}, "is not a predictor here"},
 		{DesignOptions{Interactions: []string{"x0:pair"}, Groups: []PredictorGroup{{"pair", []string{"x1", "x2"}}}}, "is a factor or a group"},

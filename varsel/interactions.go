@@ -31,7 +31,7 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 			}
 		}
 		if len(pairs) == 0 {
-			return nil, fmt.Errorf("%s: interactions: expected at least two numeric predictors", t.Path)
+			return nil, fmt.Errorf("%s: interactions: want at least two numeric predictors", t.Path)
 		}
 	default:
 		find := func(pair, name string) (rawPredictor, error) {
@@ -40,7 +40,7 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 					continue
 				}
 				if !numeric(p) {
-					return p, fmt.Errorf("%s: interaction %q: %q is a factor or a group; expected numeric columns", t.Path, pair, name)
+					return p, fmt.Errorf("%s: interaction %q: %q is a factor or a group, want numeric columns", t.Path, pair, name)
 				}
 				return p, nil
 			}
@@ -52,7 +52,7 @@ func interactions(t *table.Table, predictors []rawPredictor, asked []string, sta
 		for _, pair := range asked {
 			left, right, found := strings.Cut(pair, ":")
 			if !found || left == right {
-				return nil, fmt.Errorf("interaction %q: expected two columns as a:b", pair)
+				return nil, fmt.Errorf("interaction: got %q, want two columns as a:b", pair)
 			}
 			a, err := find(pair, left)
 			if err != nil {

@@ -38,7 +38,7 @@ func modelText(members []int, predictors int) string {
 func ModelMembers(code string, predictors int) (members []int, err error) {
 	if predictors <= mostBits {
 		if len(code) != predictors || strings.Trim(code, "01") != "" {
-			return nil, fmt.Errorf("the code of a model is %q, expected one bit for each of %d predictors", code, predictors)
+			return nil, fmt.Errorf("code of a model: got %q, want one bit for each of %d predictors", code, predictors)
 		}
 		for predictor, bit := range code {
 			if bit == '1' {
@@ -53,7 +53,7 @@ func ModelMembers(code string, predictors int) (members []int, err error) {
 	for text := range strings.SplitSeq(code, ",") {
 		number, err := strconv.Atoi(text)
 		if err != nil || number < 1 || number > predictors || len(members) > 0 && number-1 <= members[len(members)-1] {
-			return nil, fmt.Errorf("the code of a model is %q, expected ascending numbers from 1 to %d", code, predictors)
+			return nil, fmt.Errorf("code of a model: got %q, want ascending numbers from 1 to %d", code, predictors)
 		}
 		members = append(members, number-1)
 	}

@@ -34,6 +34,6 @@ func TestModelText(t *testing.T) {
 		predictors int
 	}{{"011", 4}, {"01x0", 4}, {"1,2", 4}, {"", 65}, {"0,3", 65}, {"3,3", 65}, {"4,3", 65}, {"66", 65}, {"1,", 65}} {
 		_, err := ModelMembers(bad.text, bad.predictors)
-		require.ErrorContains(t, err, "the code of a model is", bad.text)
+		require.ErrorContains(t, err, "code of a model: got", bad.text)
 	}
 }

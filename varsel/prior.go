@@ -48,7 +48,7 @@ const maxSizeMark = " max:"
 // ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them the
 // maximum size as in "uniform max:5".
 func ParsePrior(s string) (Prior, error) {
-	const expected = "expected uniform, bernoulli:π (0 < π < 1), betabinomial:a,b (a, b > 0) or expected:s (s > 0)"
+	const expected = "want uniform, bernoulli:π (0 < π < 1), betabinomial:a,b (a, b > 0) or expected:s (s > 0)"
 	kind, maxText, limited := strings.Cut(s, maxSizeMark)
 	name, rest, _ := strings.Cut(kind, ":")
 	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1}
@@ -67,7 +67,7 @@ func ParsePrior(s string) (Prior, error) {
 		}
 	}
 	if len(numbers) != count {
-		return Prior{}, fmt.Errorf("model prior %q: found %d numbers where %s takes %d; %s", s, len(numbers), name, count, expected)
+		return Prior{}, fmt.Errorf("model prior %q: got %d numbers, want %d for %s; %s", s, len(numbers), count, name, expected)
 	}
 	var p Prior
 	switch name {
@@ -81,7 +81,7 @@ func ParsePrior(s string) (Prior, error) {
 	if limited {
 		var err error
 		if p.MaxSize, err = strconv.Atoi(maxText); err != nil || p.MaxSize < 1 {
-			return Prior{}, fmt.Errorf("model prior %q: maximum size: expected a positive whole number, found %q", s, maxText)
+			return Prior{}, fmt.Errorf("model prior %q: maximum size: got %q, want a positive whole number", s, maxText)
 		}
 	}
 	return p, p.Validate()
@@ -110,7 +110,7 @@ func (p Prior) String() string {
 // Validate reports a parameter outside its range.
 func (p Prior) Validate() error {
 	if p.MaxSize < 0 {
-		return fmt.Errorf("maximum size: expected a positive number, found %d", p.MaxSize)
+		return fmt.Errorf("maximum size: got %d, want a positive number", p.MaxSize)
 	}
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
 	switch p.Kind {
@@ -118,17 +118,17 @@ func (p Prior) Validate() error {
 		return nil
 	case BernoulliPrior:
 		if !(p.Pi > 0 && p.Pi < 1) {
-			return fmt.Errorf("model prior %s: expected an inclusion probability strictly between 0 and 1, found %v", p, p.Pi)
+			return fmt.Errorf("model prior %s: got %v, want an inclusion probability strictly between 0 and 1", p, p.Pi)
 		}
 		return nil
 	case BetaBinomialPrior:
 		if !positive(p.A) || !positive(p.B) {
-			return fmt.Errorf("model prior %s: expected two positive shapes, found %v and %v", p, p.A, p.B)
+			return fmt.Errorf("model prior %s: got %v and %v, want two positive shapes", p, p.A, p.B)
 		}
 		return nil
 	case ExpectedSizePrior:
 		if !positive(p.Size) {
-			return fmt.Errorf("model prior %s: expected a positive expected size, found %v", p, p.Size)
+			return fmt.Errorf("model prior %s: got %v, want a positive expected size", p, p.Size)
 		}
 		return nil
 	}
@@ -141,7 +141,7 @@ func (p Prior) ValidateFor(groups int) error {
 		return err
 	}
 	if limit := p.limit(groups); p.Kind == ExpectedSizePrior && p.Size >= float64(limit) {
-		return fmt.Errorf("model prior %s: expected a size below %d, the largest that a model can have", p, limit)
+		return fmt.Errorf("model prior %s: want a size below %d, the largest that a model can have", p, limit)
 	}
 	return nil
 }

@@ -88,19 +88,19 @@ func TestParsePrior(t *testing.T) {
 		assert.Equal(t, p, parsed)
 	}
 	for text, want := range map[string]string{
-		"":                  `unknown model prior ""; expected uniform`,
-		"flat":              `unknown model prior "flat"; expected uniform`,
-		"uniform:1":         "found 1 numbers where uniform takes 0",
-		"bernoulli":         "found 0 numbers where bernoulli takes 1",
+		"":                  `unknown model prior ""; want uniform`,
+		"flat":              `unknown model prior "flat"; want uniform`,
+		"uniform:1":         "got 1 numbers, want 0 for uniform",
+		"bernoulli":         "got 0 numbers, want 1 for bernoulli",
 		"bernoulli:x":       `"x" is not a number`,
-		"bernoulli:1":       "strictly between 0 and 1, found 1",
+		"bernoulli:1":       "got 1, want an inclusion probability strictly between 0 and 1",
 		"bernoulli:NaN":     "strictly between 0 and 1",
-		"betabinomial:1":    "found 1 numbers where betabinomial takes 2",
-		"betabinomial:1,0":  "two positive shapes, found 1 and 0",
+		"betabinomial:1":    "got 1 numbers, want 2 for betabinomial",
+		"betabinomial:1,0":  "got 1 and 0, want two positive shapes",
 		"betabinomial:1,,2": `"" is not a number`,
-		"expected:0":        "positive expected size, found 0",
-		"expected":          "found 0 numbers where expected takes 1",
-		"uniform max:0":     `expected a positive whole number, found "0"`,
+		"expected:0":        "got 0, want a positive expected size",
+		"expected":          "got 0 numbers, want 1 for expected",
+		"uniform max:0":     `got "0", want a positive whole number`,
 	} {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)

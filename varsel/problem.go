@@ -40,8 +40,8 @@ type ModelOptions struct {
 	// 1.5.
 	SlabScale float64 `json:"slab_scale"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
-	// that its priors refer to; ResponseSD 0 stands for those of the table. A response that is drawn
-	// from the priors needs them to be fixed before.
+	// that its priors refer to; ResponseSD 0 stands for those of the table. A response that is
+	// drawn from the priors needs them to be fixed before.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
@@ -102,17 +102,17 @@ func (o ModelOptions) Validate() error {
 		value float64
 	}{{"sigma1", o.Sigma1}, {"sigma2", o.Sigma2}, {"degrees", o.Degrees}, {"slab-scale", o.SlabScale}} {
 		if !(field.value > 0) || math.IsInf(field.value, 1) {
-			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
+			return fmt.Errorf("%s: got %g, want a positive number", field.name, field.value)
 		}
 	}
 	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
 		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)
 	}
 	if o.Sigma < 0 || math.IsNaN(o.Sigma) || math.IsInf(o.Sigma, 1) {
-		return fmt.Errorf("sigma: expected a positive number, found %g", o.Sigma)
+		return fmt.Errorf("sigma: got %g, want a positive number", o.Sigma)
 	}
 	if !(o.Outlier > 0 && o.Outlier < 1) {
-		return fmt.Errorf("outlier: expected a share strictly between 0 and 1, found %g", o.Outlier)
+		return fmt.Errorf("outlier: got %g, want a share strictly between 0 and 1", o.Outlier)
 	}
 	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
 		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
@@ -199,7 +199,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) })}
 	if t.heredity != nil && model.Codes == ListCodes {
-		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: expected --codes bits, or --heredity none", model.Heredity)
+		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}
 	if slots := model.Prior.limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
 		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
@@ -215,7 +215,8 @@ func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 	mean, sd = make([]float64, design.Dim()), make([]float64, design.Dim())
 	centre, spread := responseUnit(design, model)
 	slab := model.SlabScale
-	if model.ResponseSD > 0 && design.Scaling.YSD != 1 { // the response was standardised, and the slab with it
+	// the response was standardised, and the slab with it
+	if model.ResponseSD > 0 && design.Scaling.YSD != 1 {
 		slab *= spread
 	}
 	for j := range sd {
@@ -256,7 +257,7 @@ func withZeroColumn(x *mat.Dense) *mat.Dense {
 	return wider
 }
 
-// UnknownScale tells whether log σ is inferred.
+// UnknownScale reports whether log σ is inferred.
 func (p *Problem) UnknownScale() bool { return p.Target.scale >= 0 }
 
 // Priors describes likelihood and priors in one line each, in the units of the table.

@@ -22,8 +22,8 @@ const (
 	listSteps = 300
 )
 
-// heavyTails tells whether the posterior given a model can have several modes: rows can take turns
-// in being outliers.
+// heavyTails reports whether the posterior given a model can have several modes: rows can take
+// turns in being outliers.
 func (p *Problem) heavyTails() bool {
 	return p.Model.Likelihood == likelihood.RobustKind || p.Model.Likelihood == likelihood.StudentKind
 }

@@ -21,7 +21,7 @@ func ParseNAPolicy(s string) (NAPolicy, error) {
 			return policy, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown policy for missing values %q; expected refuse or drop", s)
+	return 0, fmt.Errorf("unknown policy for missing values %q; want refuse or drop", s)
 }
 
 // MarshalText writes the name.

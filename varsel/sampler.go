@@ -52,7 +52,7 @@ func ParseSampler(s string) (Sampler, error) {
 			return Sampler(f), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown sampler %q; expected auto, categorical, surrogate or autoregressive", s)
+	return 0, fmt.Errorf("unknown sampler %q; want auto, categorical, surrogate or autoregressive", s)
 }
 
 // MarshalText writes the name.

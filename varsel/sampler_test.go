@@ -52,7 +52,7 @@ func TestSamplerNames(t *testing.T) {
 		require.Equal(t, family, parsed)
 	}
 	_, err := ParseSampler("")
-	require.ErrorContains(t, err, "expected auto, categorical, surrogate or autoregressive")
+	require.ErrorContains(t, err, "want auto, categorical, surrogate or autoregressive")
 	require.Equal(t, "Sampler(9)", Sampler(9).String())
 }
 
@@ -64,7 +64,7 @@ func TestFamilyFitsTheSpace(t *testing.T) {
 		table   bool
 	}{
 		{looked, AutoSampler, true},
-		{small, AutoSampler, false}, // more models than are looked at one by one
+		{small, AutoSampler, false}, // more models than are evaluated one by one
 		{large, AutoSampler, false},
 		{small, CategoricalSampler, true},
 		{looked, AutoregressiveSampler, false},

@@ -37,7 +37,7 @@ func ParseSimulationDesign(s string) (SimulationDesign, error) {
 	if i := slices.Index(simulationNames[:], s); i >= 0 {
 		return SimulationDesign(i), nil
 	}
-	return 0, fmt.Errorf("unknown design %q; expected ar1 or paper", s)
+	return 0, fmt.Errorf("unknown design %q; want ar1 or paper", s)
 }
 
 // Misspecification is how far the noise of a [PaperDesign] is from the noise that the robust
@@ -65,7 +65,7 @@ func ParseMisspecification(s string) (Misspecification, error) {
 	if i := slices.Index(misspecificationNames[:], s); i >= 0 {
 		return Misspecification(i), nil
 	}
-	return 0, fmt.Errorf("unknown misspecification %q; expected none, medium or high", s)
+	return 0, fmt.Errorf("unknown misspecification %q; want none, medium or high", s)
 }
 
 // Simulation says what data set to make up. Sizes that are zero stand for the defaults given.
@@ -112,15 +112,15 @@ func (s Simulation) Validate() error {
 	s = s.withDefaults()
 	switch {
 	case s.Rows < 2:
-		return fmt.Errorf("simulation: expected at least 2 rows, found %d", s.Rows)
+		return fmt.Errorf("simulation: got %d rows, want at least 2", s.Rows)
 	case s.Predictors < 1:
-		return fmt.Errorf("simulation: expected at least one predictor, found %d", s.Predictors)
+		return fmt.Errorf("simulation: got %d predictors, want at least one", s.Predictors)
 	case s.Effects < 0 || s.Effects > s.Predictors:
-		return fmt.Errorf("simulation: expected from 0 to %d effects, one for each predictor at most, found %d", s.Predictors, s.Effects)
+		return fmt.Errorf("simulation: got %d effects, want 0 to %d, at most one for each predictor", s.Effects, s.Predictors)
 	case !(s.Correlation >= 0 && s.Correlation < 1):
-		return fmt.Errorf("simulation: expected a correlation from 0 to below 1, found %g", s.Correlation)
+		return fmt.Errorf("simulation: got correlation %g, want one from 0 to below 1", s.Correlation)
 	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
-		return fmt.Errorf("simulation: expected a positive noise, found %g", s.Noise)
+		return fmt.Errorf("simulation: got noise %g, want a positive number", s.Noise)
 	}
 	return nil
 }

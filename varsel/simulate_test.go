@@ -123,19 +123,19 @@ func TestSimulatedCSV(t *testing.T) {
 
 func TestSimulationRefuses(t *testing.T) {
 	for message, s := range map[string]Simulation{
-		"at least 2 rows":                 {Rows: 1},
-		"at least one predictor":          {Predictors: -1},
-		"from 0 to 3 effects":             {Predictors: 3, Effects: 4},
-		"a correlation from 0 to below 1": {Correlation: 1},
-		"a positive noise":                {Noise: math.NaN()},
+		"got 1 rows, want at least 2":           {Rows: 1},
+		"want at least one":                     {Predictors: -1},
+		"got 4 effects, want 0 to 3":            {Predictors: 3, Effects: 4},
+		"want one from 0 to below 1":            {Correlation: 1},
+		"got noise NaN, want a positive number": {Noise: math.NaN()},
 	} {
 		_, err := Simulate(s)
 		require.ErrorContains(t, err, message)
 	}
 	_, err := ParseSimulationDesign("Paper")
-	require.ErrorContains(t, err, "expected ar1 or paper")
+	require.ErrorContains(t, err, "want ar1 or paper")
 	_, err = ParseMisspecification("some")
-	require.ErrorContains(t, err, "expected none, medium or high")
+	require.ErrorContains(t, err, "want none, medium or high")
 }
 
 func ExampleSimulate() {

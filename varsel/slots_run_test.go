@@ -63,7 +63,7 @@ func TestListsAgreeWithEnumeration(t *testing.T) {
 }
 
 // TestListsThatCanBeEnumerated certifies lists of at most two of 21 predictors, few enough that
-// every code is looked at: those that are no list have no prior, and are no models.
+// every code is evaluated: those that are no list have no prior, and are no models.
 func TestListsThatCanBeEnumerated(t *testing.T) {
 	problem := slotProblem(t, correlated(t, likelihood.GaussianKind, 40, 20, 2), DesignOptions{},
 		ModelOptions{Sigma: 1, Prior: Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 2}})

@@ -30,7 +30,7 @@ func (p *Problem) Start(text string) ([]int32, error) {
 			predictor := slices.Index(names, strings.TrimSpace(name))
 			switch {
 			case predictor < 0:
-				return nil, fmt.Errorf("start %q: %q is not a predictor; expected %s, %s or names of predictors separated by commas", text, name, nullStart, fullStart)
+				return nil, fmt.Errorf("start %q: %q is not a predictor; want %s, %s or names of predictors separated by commas", text, name, nullStart, fullStart)
 			case slices.Contains(members, int32(predictor)):
 				return nil, fmt.Errorf("start %q: %s is listed twice", text, names[predictor])
 			}

@@ -176,12 +176,12 @@ func TestCompressedSumOfSquaresIsTheSame(t *testing.T) {
 
 func TestModelOptionsAreChecked(t *testing.T) {
 	for message, options := range map[string]ModelOptions{
-		"sigma: expected a positive number":     {Sigma: -1},
-		"slab-scale: expected a positive":       {SlabScale: math.Inf(1)},
-		"outlier: expected a share strictly":    {Outlier: 1},
-		"the logistic likelihood has no such":   {Likelihood: likelihood.LogisticKind, Sigma: 1},
-		"degrees: expected a positive number":   {Degrees: -2},
-		"expected an inclusion probability str": {Prior: Prior{Kind: BernoulliPrior, Pi: 2}},
+		"sigma: got -1, want a positive number":   {Sigma: -1},
+		"slab-scale: got +Inf, want a positive":   {SlabScale: math.Inf(1)},
+		"outlier: got 1, want a share strictly":   {Outlier: 1},
+		"the logistic likelihood has no such":     {Likelihood: likelihood.LogisticKind, Sigma: 1},
+		"degrees: got -2, want a positive number": {Degrees: -2},
+		"want an inclusion probability str":       {Prior: Prior{Kind: BernoulliPrior, Pi: 2}},
 	} {
 		require.ErrorContains(t, options.Validate(), message)
 	}
