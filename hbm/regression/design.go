@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -79,7 +81,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 			if p.name == "" {
 				p.name = formula.InterceptName
 			}
-			columns = append(columns, Column{Name: p.name, Term: place})
+			columns = append(columns, Column{Name: ownName(p.name), Term: place})
 			values = append(values, p.values)
 		}
 	}
@@ -91,6 +93,27 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 		design.SetCol(j, column)
 	}
 	return columns, design, nil
+}
+
+// noiseName is the name of σ in results.
+const noiseName = "sigma"
+
+// ownName is the name of a column of the design in results: in backticks if it would be taken for
+// that of σ, and on one line. (A column "(Intercept)" has backticks already, as a formula has.)
+func ownName(name string) string {
+	if name == noiseName {
+		return "`" + name + "`"
+	}
+	return oneLine(name)
+}
+
+// oneLine is a name as tables and files show it: quoted, with escapes, if it has control characters,
+// such as the newline of a spreadsheet cell.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // variableColumns are the columns of one variable: its numbers, or indicators of its levels,
@@ -227,7 +250,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 		}
 		name[i], levels[i] = v.Column, column.AsFactor()
 	}
-	g := &Grouping{Name: strings.Join(name, ":"), Group: group}
+	g := &Grouping{Name: oneLine(strings.Join(name, ":")), Group: group}
 	for _, other := range f.Groupings {
 		if other.Group.Same(group) {
 			return other, nil
@@ -248,7 +271,7 @@ func (f *Frame) grouping(t *table.Table, group formula.Term) (*Grouping, error) 
 		for i, c := range code {
 			label[i] = levels[i].Levels[c]
 		}
-		g.Levels = append(g.Levels, strings.Join(label, ":"))
+		g.Levels = append(g.Levels, oneLine(strings.Join(label, ":")))
 	}
 	g.Counts = make([]int, len(distinct))
 	for _, code := range codes {

@@ -182,7 +182,7 @@ func (r *Regression) sdNames() (names []string) {
 		}
 	}
 	if r.noise >= 0 {
-		names = append(names, "sigma")
+		names = append(names, noiseName)
 	}
 	return names
 }

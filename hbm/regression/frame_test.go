@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/table"
 )
@@ -167,4 +168,21 @@ func TestResponseKind(t *testing.T) {
 	require.ErrorContains(t, err, "expected gaussian, student, logistic or poisson")
 	assert.Equal(t, "likelihood.Kind(9)", ResponseKind(9).String())
 	assert.Equal(t, "Transform(9)", formula.Transform(9).String())
+}
+
+// Columns of the table that have the names of results, and names and labels of several lines, are
+// told apart and take one line each.
+func TestNamesOfResults(t *testing.T) {
+	text := "y,(Intercept),sigma,\"two\nlines\",\"the\ngroup\"\n1,2,3,u,\"a\nb\"\n2,3,1,v,\"a\nb\"\n4,1,2,w,c\n3,5,4,u,c\n2.5,1,1,v,d\n6,2,2,w,d\n"
+	f := frameOf(t, text, FrameOptions{Formula: "y ~ `(Intercept)` + sigma + `two\nlines` + (1 | `the\ngroup`)"})
+	r := newRegression(t, f, Options{})
+	var names []string
+	for _, c := range f.Columns {
+		names = append(names, c.Name)
+	}
+	names = append(append(names, r.sdNames()...), f.Groupings[0].Levels...)
+	require.Equal(t, []string{"(Intercept)", "`(Intercept)`", "`sigma`", "\"two\\nlines=v\"", "\"two\\nlines=w\"",
+		"sd((Intercept) | \"the\\ngroup\")", "sigma", "\"a\\nb\"", "c", "d"}, names)
+	result, _ := runRegression(t, f, Options{}, vti.Config{})
+	require.Equal(t, "`(Intercept)`", result.Effects[1].Name)
 }
