@@ -224,7 +224,7 @@ func dampedStep(hessian *mat.SymDense, gradient []float64, damping *float64) (st
 // evaluatedRows is how many rows a graph of newGradientEvaluator takes at once: few enough that a
 // density of some thousand rows of data takes well below a second, after which it notices that it
 // was cancelled. Chosen by hand, not tuned.
-const evaluatedRows = 32
+const evaluatedRows = 8
 
 // newGradientEvaluator compiles the log density of a target and its gradient, for at most so many
 // rows.

@@ -98,7 +98,7 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 		}
 		return inLow, inHigh
 	}
-	low, high := over([3]float64{-6, -6, -4}, [3]float64{6, 6, 1}, [3]float64{30, 30, 40})
+	low, high := over([3]float64{-8, -8, -12}, [3]float64{6, 6, 1}, [3]float64{28, 28, 104})
 	low, high = over(low, high, [3]float64{20, 20, 20})
 	over(low, high, [3]float64{45, 45, 30})
 	total := logsum.Of(values)
