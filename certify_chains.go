@@ -79,7 +79,13 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 		c.Proposed = append(c.Proposed, rowsOf(codes, chains.Sites)...)
 	}
 	c.gather()
-	return c, c.conclude(e)
+	if err := c.conclude(e); err != nil {
+		return nil, err
+	}
+	if math.IsNaN(c.LogEvidence) {
+		c.lower(Doubtful, "the chains have not mixed at every temperature (R-hat %.3g), so that their evidence is not resolved", chains.LadderRHat())
+	}
+	return c, nil
 }
 
 // checkingStarts are models of four kinds in which the chains that check a certificate start, in

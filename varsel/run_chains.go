@@ -3,7 +3,6 @@ package varsel
 import (
 	"cmp"
 	gocontext "context"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -42,7 +41,8 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	result := problem.newResult("rjmcmc varsel")
 	result.Seed, result.Backend, result.RunDir = &cfg.Seed, device.String(), dir
 	result.Diagnostics = &ChainReport{Chains: chains.Chains, Draws: chains.Draws() / chains.Chains}
-	if value, se := chains.LogEvidence(); !math.IsNaN(value) {
+	if cfg.Temperatures > 1 { // NaN where it is not resolved
+		value, se := chains.LogEvidence()
 		result.LogEvidence, result.LogEvidSE = number(value+problem.Design.LogJacobian()), number(se)
 	}
 	for _, share := range chains.Info.Exchanges {

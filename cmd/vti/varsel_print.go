@@ -27,7 +27,9 @@ func printSelection(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 	printModelCheck(w, r.ModelCheck)
 	printPredictors(w, problem, r)
 	printModels(w, r)
-	if r.LogEvidence != nil {
+	if r.LogEvidence != nil && math.IsNaN(float64(*r.LogEvidence)) {
+		fmt.Fprintln(w, "log evidence of all models together: not resolved")
+	} else if r.LogEvidence != nil {
 		fmt.Fprintf(w, "log evidence of all models together: %s\n", plusMinus(r.LogEvidence, r.LogEvidSE, 3))
 	}
 	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
