@@ -34,4 +34,5 @@
 //	varsel_hard.go      nasty tables for it
 //	dag.go              replicates of vti dag, from its priors, and the exact posterior of each
 //	dag_hard.go         nasty tables for it
+//	hbm.go              replicates of vti hbm, from its priors or nasty, and the exact posterior of each
 package calibrate

@@ -13,6 +13,7 @@ import (
 
 	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
@@ -52,7 +53,7 @@ that was stopped goes on when it is started again with the same --out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand())
+	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand())
 	return cmd
 }
 
@@ -127,6 +128,36 @@ each. With --hard it draws nasty tables with unknown noise scales instead.`,
 		},
 	}
 	study.register(cmd)
+	return cmd
+}
+
+func (a *app) calibrateHbmCommand() *cobra.Command {
+	var study studyFlags
+	var source calibrate.Hbm
+	groups := 8
+	cmd := &cobra.Command{
+		Use:   "hbm --out DIRECTORY",
+		Short: "Measure vti hbm",
+		Long: `Draws regressions y ~ x + (1 | g) from the priors of vti hbm, and runs it on each. Where priors refer
+to the mean and the sd of the response they refer to 0 and 1 instead. With --hard it draws nasty
+tables with a gaussian response instead.`,
+		Example: "  vti calibrate hbm --rows 60 --groups 8 --out studies/hbm\n  vti calibrate hbm --hard --replicates 500 --out studies/hard-hbm",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if groups > study.rows {
+				return fmt.Errorf("--groups: got %d, want at most the %d rows", groups, study.rows)
+			}
+			return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
+				source.Device, source.Rows, source.Groups, source.Hard = device, study.rows, groups, study.hard
+				return source
+			})
+		},
+	}
+	study.register(cmd)
+	flags := cmd.Flags()
+	flags.Var(count{&groups, 2}, "groups", "groups of generated tables")
+	flags.VarP(parsed[regression.ResponseKind]{&source.Record.Frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
+	flags.Var(count{&source.Record.Steps, 1}, "steps", "training steps (default as of vti hbm)")
 	return cmd
 }
 

@@ -64,6 +64,11 @@ type Options struct {
 	Correlation float64 `json:"correlation"`
 	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
+	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response that its priors
+	// refer to; ResponseSD 0 stands for those of the table. A response that is drawn from the priors
+	// needs them to be fixed before.
+	ResponseMean float64 `json:"response_mean,omitempty"`
+	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
 }
@@ -103,6 +108,9 @@ func (o Options) Validate() error {
 	}
 	if p := o.Intercept; p != nil && (!(p.SD > 0) || math.IsInf(p.SD, 1) || math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0)) {
 		return fmt.Errorf("prior of the intercept: expected a mean and a positive sd, found %g and %g", p.Mean, p.SD)
+	}
+	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
+		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)
 	}
 	if o.SDPrior < 0 || int(o.SDPrior) >= len(sdPriorNames) {
 		return fmt.Errorf("unknown prior of standard deviations %d", int(o.SDPrior))

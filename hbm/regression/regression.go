@@ -127,7 +127,9 @@ func (r *Regression) scale() error {
 			}
 			r.offset = nil
 		}
-		r.yMean, r.ySD = centreAndSpread(r.y, intercept)
+		if r.yMean, r.ySD = centreAndSpread(r.y, intercept); r.Options.ResponseSD > 0 {
+			r.yMean, r.ySD = r.Options.ResponseMean, r.Options.ResponseSD
+		}
 		if !usableSpread(r.ySD) {
 			return fmt.Errorf("%s: response %s: its spread is %v, too large or too small to work with; rescale it", f.Path, f.Formula.Response, r.ySD)
 		}

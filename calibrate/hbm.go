@@ -1,0 +1,374 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+)
+
+// hbmFormula is the regression of the studies of vti hbm.
+const hbmFormula = "y ~ x + (1 | g)"
+
+// Hbm draws regressions with intercepts that vary by group from the priors of vti hbm, where those
+// that refer to the mean and sd of a continuous response refer to 0 and 1, or nasty tables.
+type Hbm struct {
+	// Device computes.
+	Device *gpu.Device
+	// Record is what is asked for beside the table and the formula; the family is marginal.
+	Record regression.Record
+	// Rows and Groups are the size of the tables.
+	Rows, Groups int
+	// Hard draws nasty tables instead: groups of one row, nearly as many groups as rows, constant
+	// groups, noise of almost zero, outliers, and predictors that hardly vary within groups.
+	Hard bool
+}
+
+// Name implements [Source].
+func (h Hbm) Name() string {
+	if h.Hard {
+		return "hbm, hard"
+	}
+	return fmt.Sprintf("hbm, %s, %d rows, %d groups", h.Record.Frame.Response, h.Rows, h.Groups)
+}
+
+// hbmTable is a table with what it was drawn from.
+type hbmTable struct {
+	about              string
+	x, y               []float64
+	group              []int
+	slope, spread, sd  float64 // of x, of the groups' intercepts, and of the noise
+	levels             []float64
+	refersToResponseSD bool // priors refer to the response's own mean and sd
+}
+
+// Replicate implements [Source].
+func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	random := stream.Rand(seed, "hbm")
+	const mostDrawn = 1000
+	for range mostDrawn {
+		var t *hbmTable
+		if h.Hard {
+			t = h.drawHard(random)
+		} else if t = h.drawPrior(random); t == nil {
+			continue
+		}
+		r, err := h.answer(ctx, t, seed, dir, random)
+		if err != nil || r.Verdict != refused || h.Hard {
+			return r, err
+		}
+	}
+	return nil, fmt.Errorf("of %d responses drawn from the priors none was accepted", mostDrawn)
+}
+
+// drawPrior draws a table from the priors; nil when a count is too large.
+func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
+	t := &hbmTable{about: h.Name(), group: make([]int, h.Rows), x: make([]float64, h.Rows), y: make([]float64, h.Rows), levels: make([]float64, h.Groups)}
+	for i := range t.x {
+		t.x[i] = random.NormFloat64()
+		t.group[i] = i % h.Groups
+	}
+	mean, xSD := stat.MeanStdDev(t.x, nil)
+	options := h.Record.Model
+	t.slope = cmp.Or(options.CoefficientScale, 1.5) * random.NormFloat64() / xSD
+	level := cmp.Or(options.InterceptScale, interceptSD) * random.NormFloat64()
+	t.spread = cmp.Or(options.SDScale, 1) * math.Abs(random.NormFloat64())
+	t.sd = math.Exp(logScaleSD * random.NormFloat64())
+	for g := range t.levels {
+		t.levels[g] = t.spread * random.NormFloat64()
+	}
+	kind := map[regression.ResponseKind]likelihood.Kind{
+		regression.GaussianResponse: likelihood.GaussianKind, regression.StudentResponse: likelihood.StudentKind,
+		regression.LogisticResponse: likelihood.LogisticKind, regression.PoissonResponse: likelihood.PoissonKind,
+	}[h.Record.Frame.Response]
+	noise := likelihood.New(kind, likelihood.Shape{Degrees: options.Degrees})
+	for i := range t.y {
+		t.y[i] = noise.Draw(level+t.slope*(t.x[i]-mean)+t.levels[t.group[i]], t.sd, random)
+		if kind == likelihood.PoissonKind && !(t.y[i] <= mostCounted) {
+			return nil
+		}
+	}
+	return t
+}
+
+// drawHard draws a nasty table.
+func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
+	n := []int{4, 5, 6, 8, 12, 20, 40, 80}[random.IntN(8)]
+	groups := 2 + random.IntN(n-2)
+	t := &hbmTable{group: make([]int, n), x: make([]float64, n), y: make([]float64, n), levels: make([]float64, groups), refersToResponseSD: true}
+	t.slope, t.spread, t.sd = random.NormFloat64(), math.Pow(10, uniform(random, -4, 1)), math.Pow(10, uniform(random, -6, 1))
+	within := 1.0
+	if random.Float64() < 0.3 {
+		within = math.Pow(10, uniform(random, -6, 0))
+	}
+	t.about = fmt.Sprintf("hbm, %d rows, %d groups; spread %.0e, noise %.0e", n, groups, t.spread, t.sd)
+	if within < 1 {
+		t.about += fmt.Sprintf(", x varies by %.0e within groups", within)
+	}
+	centres := make([]float64, groups)
+	for g := range centres {
+		centres[g], t.levels[g] = random.NormFloat64(), t.spread*random.NormFloat64()
+	}
+	for i := range n {
+		t.group[i] = i
+		if i >= groups {
+			t.group[i] = random.IntN(groups)
+		}
+		g := t.group[i]
+		t.x[i] = centres[g] + within*random.NormFloat64()
+		t.y[i] = t.slope*t.x[i] + t.levels[g] + t.sd*random.NormFloat64()
+	}
+	if random.Float64() < 0.2 {
+		t.about += ", a constant group"
+		for i := range n {
+			if t.group[i] == 0 {
+				t.y[i] = t.levels[0]
+			}
+		}
+	}
+	if random.Float64() < 0.2 {
+		t.about += ", outlier"
+		t.y[random.IntN(n)] += math.Pow(10, uniform(random, 0.5, 4))
+	}
+	return t
+}
+
+// csv writes the table.
+func (t *hbmTable) csv() []byte {
+	var text strings.Builder
+	text.WriteString("y,x,g\n")
+	for i := range t.y {
+		fmt.Fprintf(&text, "%s,%s,g%d\n", strconv.FormatFloat(t.y[i], 'g', -1, 64), strconv.FormatFloat(t.x[i], 'g', -1, 64), t.group[i])
+	}
+	return []byte(text.String())
+}
+
+// answer runs the command, notes what it says of the truth, and compares with the exact posterior.
+func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
+	started := time.Now()
+	r := &Replicate{About: t.about}
+	defer func() { r.Seconds = time.Since(started).Seconds() }()
+	data, err := table.Parse("table.csv", t.csv())
+	if err != nil {
+		return nil, err
+	}
+	options := h.Record.Frame
+	options.Formula = hbmFormula
+	frame, err := regression.NewFrame(data, options)
+	if err != nil {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	model := h.Record.Model
+	if !t.refersToResponseSD {
+		model.ResponseMean, model.ResponseSD = 0, 1
+	}
+	problem, err := regression.New(frame, model)
+	if err != nil {
+		r.Verdict, r.Error = refused, err.Error()
+		return r, nil
+	}
+	work := filepath.Join(dir, "run")
+	if err := errors.Join(os.RemoveAll(work), os.MkdirAll(work, 0o755)); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	record := h.Record
+	record.Seed = seed
+	result, err := problem.Run(ctx, h.Device, regression.Run{
+		Fit:     vti.Config{Flow: record.Flow, Steps: record.Steps, Batch: record.Batch, Seed: seed, DType: record.DType},
+		Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work,
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	name := fmt.Sprintf("table-%d.csv", seed)
+	r.Command = fmt.Sprintf("vti hbm %s --formula %q --likelihood %s --seed %d", name, hbmFormula, options.Response, seed)
+	if err != nil {
+		r.Verdict, r.Error = broken, err.Error()
+		return r, os.WriteFile(filepath.Join(dir, name), t.csv(), 0o644)
+	}
+	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	if !h.Hard {
+		if err := t.judge(r, work, random); err != nil {
+			return nil, err
+		}
+	}
+	if options.Response != regression.GaussianResponse || model.SDPrior != regression.HalfNormalSD {
+		return r, nil
+	}
+	exact, err := t.exact(model)
+	if err != nil {
+		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
+		return r, nil
+	}
+	r.Comparisons = exact.compare(result)
+	if len(r.Wrong()) > 0 {
+		return r, os.WriteFile(filepath.Join(dir, name), t.csv(), 0o644)
+	}
+	return r, nil
+}
+
+// judge notes the ranks of the true parameters, and of one group at random.
+func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
+	if r.Verdict != trusted {
+		return nil
+	}
+	sample, err := draws.Read(filepath.Join(run, regression.DrawsParquet))
+	if err != nil {
+		return err
+	}
+	g := random.IntN(len(t.levels))
+	for _, one := range []struct {
+		kind, name string
+		value      float64
+	}{
+		{"slope", "x", t.slope}, {"sd of groups", "sd((Intercept) | g)", t.spread}, {"sigma", "sigma", t.sd},
+		{"group", fmt.Sprintf("(Intercept) | g=g%d", g), t.levels[g]},
+	} {
+		column := slices.Index(sample.Coordinates, one.name)
+		if column < 0 {
+			continue
+		}
+		below := 0.0
+		for i := range sample.Len() {
+			if sample.Values(i)[column] < one.value {
+				below++
+			}
+		}
+		r.Ranks = append(r.Ranks, Rank{one.kind, (below + random.Float64()) / float64(sample.Len()+1)})
+	}
+	return nil
+}
+
+// exactHbm is the exact posterior of a table, in its units.
+type exactHbm struct {
+	logEvidence                float64
+	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group
+}
+
+// The grid over the logarithm of the sd of groups.
+const (
+	spreadBelow = -16.0
+	spreadAbove = 4.0
+	spreadStep  = 0.05
+)
+
+// exact integrates over the sd of groups by the trapezoidal rule over its logarithm; given that,
+// the rest is a Gaussian regression whose columns are those of the groups too.
+func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
+	n, groups := len(t.y), len(t.levels)
+	yMean, ySD := 0.0, 1.0
+	if t.refersToResponseSD {
+		yMean, ySD = stat.MeanStdDev(t.y, nil)
+	}
+	xMean, xSD := stat.MeanStdDev(t.x, nil)
+	p := &regressionProblem{
+		x: mat.NewDense(n, 2+groups, nil), y: make([]float64, n), priorMean: make([]float64, 2+groups), priorSD: make([]float64, 2+groups),
+		logSigmaSD: logScaleSD,
+	}
+	p.priorSD[0], p.priorSD[1] = cmp.Or(model.InterceptScale, interceptSD), cmp.Or(model.CoefficientScale, 1.5)
+	coordinates := make([]int, 2+groups)
+	for j := range coordinates {
+		coordinates[j] = j
+	}
+	for i := range n {
+		p.y[i] = (t.y[i] - yMean) / ySD
+		p.x.Set(i, 0, 1)
+		p.x.Set(i, 1, (t.x[i]-xMean)/xSD)
+		p.x.Set(i, 2+t.group[i], 1)
+	}
+	unit := cmp.Or(model.SDScale, 1)
+	var terms []float64
+	var list []modelMoments
+	var spreads []float64
+	for at := spreadBelow; at <= spreadAbove; at += spreadStep {
+		spread := unit * math.Exp(at)
+		for g := range groups {
+			p.priorSD[2+g] = spread
+		}
+		moments, err := p.gaussian(coordinates)
+		if err != nil {
+			return nil, err
+		}
+		z := spread / unit
+		// 2 N(z; 0, 1) dz, dz = z d log z
+		terms = append(terms, moments.logEvidence+math.Ln2-halfLog2Pi-z*z/2+at+math.Log(spreadStep))
+		list, spreads = append(list, moments), append(spreads, spread)
+	}
+	total := floats.LogSumExp(terms)
+	out := &exactHbm{logEvidence: total - float64(n)*math.Log(ySD)}
+	for pass := range 2 {
+		for k, moments := range list {
+			w := math.Exp(terms[k] - total)
+			add := func(to *[2]float64, mean, variance float64) {
+				if pass == 0 {
+					to[0] += w * mean
+				} else {
+					to[1] += w * (variance + (mean-to[0])*(mean-to[0]))
+				}
+			}
+			add(&out.slope, moments.mean[1], moments.variance[1])
+			add(&out.spread, spreads[k], 0)
+			add(&out.sigma, moments.mean[2+groups], moments.variance[2+groups])
+			add(&out.sets, moments.mean[2], moments.variance[2])
+		}
+	}
+	for _, one := range []*[2]float64{&out.slope, &out.spread, &out.sigma, &out.sets} {
+		one[0], one[1] = one[0]*ySD, math.Sqrt(one[1])*ySD
+	}
+	out.slope[0], out.slope[1] = out.slope[0]/xSD, out.slope[1]/xSD
+	return out, nil
+}
+
+// compare compares an answer with it.
+func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
+	effective := float64(result.Certificate.ESS)
+	add := func(name string, s regression.Summary, exact [2]float64) {
+		list = append(list,
+			Comparison{Mean, name, Number(float64(s.Mean) / exact[1]), Number(1 / math.Sqrt(effective)), Number(exact[0] / exact[1])},
+			Comparison{SD, name, Number(math.Log(float64(s.SD))), Number(1 / math.Sqrt(2*effective)), Number(math.Log(exact[1]))})
+	}
+	if result.LogEvidence != nil && result.LogEvidenceSE != nil {
+		list = append(list, Comparison{Evidence, "", *result.LogEvidence, *result.LogEvidenceSE, Number(e.logEvidence)})
+	}
+	for _, s := range result.Effects {
+		if s.Name == "x" {
+			add("slope", s, e.slope)
+		}
+	}
+	for _, s := range result.SDs {
+		switch s.Name {
+		case "sd((Intercept) | g)":
+			add("sd of groups", s, e.spread)
+		case "sigma":
+			add("sigma", s, e.sigma)
+		}
+	}
+	for _, v := range result.Varying {
+		if v.Level == "g0" {
+			add("first group", regression.Summary{Mean: v.Mean, SD: v.SD}, e.sets)
+		}
+	}
+	return list
+}

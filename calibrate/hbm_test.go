@@ -1,0 +1,64 @@
+package calibrate
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// A small study of hierarchical regressions: the evidences of trusted answers are right, and the
+// true parameters have ranks.
+func TestHbmStudy(t *testing.T) {
+	device, err := gpu.OpenWith(gpu.Options{})
+	require.NoError(t, err)
+	defer device.Close()
+	source := Hbm{Device: device, Rows: 24, Groups: 6}
+	cfg := Config{Replicates: 3, Seed: 1, Dir: t.TempDir()}
+	list, err := Run(t.Context(), source, cfg)
+	require.NoError(t, err)
+	s := Summarize(source, cfg, list)
+	require.Positive(t, s.Compared, "%v", s.Verdicts)
+	require.Len(t, s.Uniformity, 4, "group, sd of groups, sigma and slope")
+	for _, r := range list {
+		require.Empty(t, r.Error)
+		for _, c := range r.Comparisons {
+			require.False(t, r.Verdict == trusted && c.Quantity == Evidence && c.Wrong(), "%v", c)
+		}
+	}
+}
+
+// Without groups that differ, the exact posterior is that of a regression on x alone: with a prior
+// scale of almost zero for their sd.
+func TestExactHbmWithoutGroups(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	table := Hbm{Rows: 12, Groups: 3}.drawPrior(random)
+	got, err := table.exact(regression.Options{SDScale: 1e-9})
+	require.NoError(t, err)
+	one := *table
+	one.levels = table.levels[:1]
+	one.group = make([]int, 12)
+	want, err := one.exact(regression.Options{SDScale: 1e-9})
+	require.NoError(t, err)
+	require.InDelta(t, want.logEvidence, got.logEvidence, 1e-6)
+	require.InDeltaSlice(t, want.slope[:], got.slope[:], 1e-6)
+	require.InDelta(t, 1e-9*math.Sqrt(2/math.Pi), got.spread[0], 1e-12, "the mean of a half-normal prior")
+}
+
+// The same seed gives the same nasty table, and every group has a row.
+func TestHardHbmTables(t *testing.T) {
+	for seed := range uint64(50) {
+		a := Hbm{Hard: true}.drawHard(stream.Rand(seed, "hbm"))
+		require.Equal(t, string(a.csv()), string(Hbm{Hard: true}.drawHard(stream.Rand(seed, "hbm")).csv()))
+		seen := make(map[int]bool)
+		for _, g := range a.group {
+			seen[g] = true
+		}
+		require.Len(t, seen, len(a.levels))
+	}
+}
