@@ -121,5 +121,8 @@ func (b *bdeuForm) posterior(dgraph.Set) func(*rand.Rand) []float64 {
 	return func(*rand.Rand) []float64 { return nil }
 }
 
+// moments are none.
+func (b *bdeuForm) moments(dgraph.Set) (means, variances []float64) { return nil, nil }
+
 // logJoint has the tables integrated out.
 func (b *bdeuForm) logJoint(parents dgraph.Set, _ []float64) float64 { return b.logEvidence(parents) }

@@ -142,6 +142,28 @@ func (b *bgeForm) posterior(parents dgraph.Set) func(random *rand.Rand) []float6
 	}
 }
 
+// moments are those of a multivariate t distribution: the variances are E[σ²] (RᵀR)⁻¹.
+func (b *bgeForm) moments(parents dgraph.Set) (means, variances []float64) {
+	left, right, rest := b.regression(parents.List())
+	k := len(left)
+	noise := square(rest) / (float64(b.rows) + b.degrees(k) - 2)
+	means, variances = make([]float64, k), make([]float64, k)
+	inverse := make([][]float64, k) // rows of R⁻¹
+	for a := k - 1; a >= 0; a-- {
+		inverse[a] = make([]float64, k)
+		inverse[a][a] = 1
+		means[a] = right[a]
+		for c := a + 1; c < k; c++ {
+			means[a] -= left[c][a] * means[c]
+			floats.AddScaled(inverse[a], -left[c][a], inverse[c])
+		}
+		means[a] /= left[a][a]
+		floats.Scale(1/left[a][a], inverse[a])
+		variances[a] = noise * floats.Dot(inverse[a], inverse[a])
+	}
+	return means, variances
+}
+
 // chiSquared draws from the χ² distribution, by Marsaglia and Tsang (2000).
 func chiSquared(random *rand.Rand, degrees float64) float64 {
 	d := degrees/2 - 1.0/3

@@ -18,6 +18,9 @@ type closedForm interface {
 	// posterior returns a function that draws the parameters of a family, θ [D] as the layout of
 	// the problem has them and zero where not in use.
 	posterior(parents dgraph.Set) func(random *rand.Rand) []float64
+	// moments are the posterior means and variances of the weights of the parents, in their order;
+	// nil for categories, which have none.
+	moments(parents dgraph.Set) (means, variances []float64)
 	// logJoint is log p(x_j, θ | x_pa).
 	logJoint(parents dgraph.Set, theta []float64) float64
 }
@@ -129,6 +132,10 @@ func (l linearForm) posterior(parents dgraph.Set) func(random *rand.Rand) []floa
 		}
 		return theta
 	}
+}
+
+func (l linearForm) moments(parents dgraph.Set) (means, variances []float64) {
+	return l.stats.moments(parents, l.layout.sigma, l.priorSD)
 }
 
 func (l linearForm) logJoint(parents dgraph.Set, theta []float64) float64 {

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -95,8 +96,10 @@ func (p *Problem) parameterDraws() int {
 	return networkDraws
 }
 
-// effects summarises the mechanisms by edge.
-func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (list []Parameter, err error) {
+// effects summarises the mechanisms by edge: quantiles by draws, and means and standard deviations
+// too unless their exact values are given. Draws know nothing of what is improbable and far away,
+// which can make most of a variance.
+func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source parameterSource, exact edgeMoments, random *rand.Rand) (list []Parameter, err error) {
 	probabilities, draws := posterior.edges(p.Data.Nodes()), p.parameterDraws()
 	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
 		if err := ctx.Err(); err != nil {
@@ -113,18 +116,61 @@ func (p *Problem) effects(ctx gocontext.Context, posterior mixture, source param
 		}
 		slices.Sort(slopes)
 		own := Parameter{From: p.Data.Names[e.From], To: p.Data.Names[e.To], Prob: Number(probabilities[e.From][e.To])}
-		var mean, squares float64
-		for _, x := range slopes {
-			mean += x / float64(draws)
+		mean, sd := stat.MeanStdDev(slopes, nil)
+		if exact != nil {
+			unit := p.Data.Scale[e.To] / p.Data.Scale[e.From]
+			weight, variance := exact(e)
+			mean, sd = weight*unit, math.Sqrt(variance)*unit
 		}
-		for _, x := range slopes {
-			squares += square(x-mean) / float64(draws-1)
-		}
-		own.Mean, own.SD = Number(mean), Number(math.Sqrt(squares))
+		own.Mean, own.SD = Number(mean), Number(sd)
 		own.Q025, own.Q975 = Number(slopes[draws*25/1000]), Number(slopes[draws*975/1000])
 		list = append(list, own)
 	}
 	return list, nil
+}
+
+// edgeMoments are the posterior mean and variance of the weight of an edge given that it is there,
+// on the working scale.
+type edgeMoments func(e dgraph.Edge) (mean, variance float64)
+
+// negligibleShare is the share in the probability of an edge below which a family changes no digit
+// of mean and variance: weights have a prior with a standard deviation of about 1, and variances of
+// 1e-12 are as small as the table can make them.
+const negligibleShare = 1e-18
+
+// exactMoments averages closed forms over families; nil where weights have none.
+func (p *Problem) exactMoments(posterior mixture) edgeMoments {
+	if !p.Model.Mechanism.closed() || p.Model.Mechanism == Categorical {
+		return nil
+	}
+	type moments struct{ means, variances []float64 }
+	known := map[dgraph.Family]moments{}
+	forms := make([]closedForm, p.Data.Nodes())
+	of := func(f dgraph.Family) moments {
+		own, ok := known[f]
+		if !ok {
+			if forms[f.Node] == nil {
+				forms[f.Node] = p.closedForm(f.Node)
+			}
+			own.means, own.variances = forms[f.Node].moments(f.Parents)
+			known[f] = own
+		}
+		return own
+	}
+	return func(e dgraph.Edge) (mean, variance float64) {
+		var shares, means, variances []float64
+		for k, f := range posterior.families {
+			if f.Node == e.To && f.Parents.Has(e.From) && posterior.shares[k] > negligibleShare {
+				own, at := of(f), f.Parents.And(dgraph.Below(e.From)).Len()
+				shares, means, variances = append(shares, posterior.shares[k]), append(means, own.means[at]), append(variances, own.variances[at])
+			}
+		}
+		mean = stat.Mean(means, shares)
+		for k, share := range shares {
+			variance += share / floats.Sum(shares) * (variances[k] + square(means[k]-mean))
+		}
+		return mean, variance
+	}
 }
 
 // slope is the derivative of the mechanism of e.To with respect to its parent e.From, averaged over

@@ -141,3 +141,32 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.InDelta(t, 0.5, float64(checks[0].Kurtosis), 0.48)
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)
 }
+
+// Exact means and variances of weights are those of draws, within 4 standard errors of 60,000: of 18
+// comparisons, a false alarm in 1 of 900.
+func TestExactMoments(t *testing.T) {
+	random := randomOf(77)
+	for name, model := range map[string]ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: BGe}} {
+		p, err := NewProblem(chainData(t, 12, DataOptions{}), model, Constraints{})
+		require.NoError(t, err)
+		scores, err := p.ExactScores(t.Context(), nil)
+		require.NoError(t, err)
+		posterior, err := NewPosterior(t.Context(), p.Structure, scores, nil)
+		require.NoError(t, err)
+		exact, source := p.exactMoments(posterior.mixture()), p.exactParameters(p.Families, random)
+		for _, e := range []dgraph.Edge{{From: 0, To: 1}, {From: 2, To: 1}, {From: 0, To: 2}} {
+			families := posterior.mixture().draws(random, func(f dgraph.Family) bool { return f.Node == e.To && f.Parents.Has(e.From) })
+			const draws = 60000
+			mean, variance := exact(e)
+			var weights, squares []float64
+			for range draws {
+				weight := source(families())[e.From]
+				weights, squares = append(weights, weight), append(squares, square(weight-mean))
+			}
+			got, sd := stat.MeanStdDev(weights, nil)
+			require.InDelta(t, mean, got, 4*sd/math.Sqrt(draws), "%s: %v", name, e)
+			got, sd = stat.MeanStdDev(squares, nil)
+			require.InDelta(t, variance, got, 4*sd/math.Sqrt(draws), "%s: %v", name, e)
+		}
+	}
+}

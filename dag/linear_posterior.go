@@ -67,6 +67,53 @@ func (p *linearPosterior) draw(random *rand.Rand) (logSigma float64, weights []f
 	return logSigma, weights
 }
 
+// moments are the posterior means and variances of the weights of the parents, in their order:
+// those given the noise scale, averaged over its posterior. Variances are sums of squares of
+// deviations, which keep their digits where they are small beside the means.
+func (s *linearStats) moments(parents dgraph.Set, sigma, priorSD float64) (means, variances []float64) {
+	given := s.spectrum(parents)
+	k := len(given.values)
+	type cell struct {
+		logDensity       float64
+		means, variances []float64
+	}
+	var cells []cell
+	top := math.Inf(-1)
+	visit := func(logSigma, logDensity float64) {
+		own := cell{logDensity, make([]float64, k), make([]float64, k)}
+		precision := math.Exp(-2 * logSigma)
+		for direction, value := range given.values {
+			total := value*precision + 1/square(priorSD)
+			along := given.signed[direction] * precision / total
+			for i := range k {
+				own.means[i] += given.vectors.At(i, direction) * along
+				own.variances[i] += square(given.vectors.At(i, direction)) / total
+			}
+		}
+		cells, top = append(cells, own), math.Max(top, logDensity)
+	}
+	if sigma > 0 {
+		visit(math.Log(sigma), 0)
+	} else {
+		given.overNoise(s.logSD, priorSD, 1, visit)
+	}
+	total := 0.0
+	means, variances = make([]float64, k), make([]float64, k)
+	for _, own := range cells {
+		share := math.Exp(own.logDensity - top)
+		total += share
+		floats.AddScaled(means, share, own.means)
+	}
+	floats.Scale(1/total, means)
+	for _, own := range cells {
+		share := math.Exp(own.logDensity-top) / total
+		for i := range k {
+			variances[i] += share * (own.variances[i] + square(own.means[i]-means[i]))
+		}
+	}
+	return means, variances
+}
+
 // logJoint is log p(x_j, θ | x_pa) of a linear family.
 func (s *linearStats) logJoint(l layout, f dgraph.Family, theta []float64, priorSD float64) float64 {
 	sum := 0.0

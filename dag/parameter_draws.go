@@ -107,13 +107,14 @@ func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 }
 
 // describe summarises the mechanisms by edge and by node, and writes draws to the run directory.
+// exact may be nil.
 // random is that of source.
-func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, d drawn, random *rand.Rand) error {
+func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, exact edgeMoments, d drawn, random *rand.Rand) error {
 	if p.Model.Mechanism == Categorical { // tables of probabilities have no slopes and no residuals
 		return p.writeDraws(dir, *result.Seed, d)
 	}
 	var err error
-	if result.Parameters, err = p.effects(ctx, posterior, source, random); err != nil {
+	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {
 		return err
 	}
 	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {

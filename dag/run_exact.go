@@ -68,7 +68,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	}
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := problem.exactParameters(problem.Families, random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, problem.exactMoments(posterior.mixture()), drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

@@ -78,7 +78,7 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	}
 	random := stream.Rand(fit.Seed, "parameters")
 	source := found.parameters(random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, nil, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

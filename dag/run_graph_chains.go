@@ -54,7 +54,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	source := problem.exactParameters(posterior.families, random)
 	own := drawnFrom(kept.families, posterior.families, source)
 	own.chain = kept.chain
-	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, own, random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, problem.exactMoments(posterior), own, random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

@@ -153,7 +153,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	sample := graphs.resample(certificate.Sample, fit.Seed, parameters)
 	random := stream.Rand(fit.Seed, "parameters")
 	posterior, source := sample.split(random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, sample, random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, nil, sample, random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

@@ -76,7 +76,7 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	result.LogEvidenceSE = Number(math.Hypot(float64(result.LogEvidenceSE), rise))
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := scores.parameters(random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
+	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, nil, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

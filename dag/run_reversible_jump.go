@@ -115,7 +115,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 	}
 	random := stream.Rand(cfg.Seed, "parameters")
 	posterior, source := own.split(random)
-	if err := problem.describe(ctx, result, dir, posterior, source, own.thin(fileDraws), random); err != nil {
+	if err := problem.describe(ctx, result, dir, posterior, source, nil, own.thin(fileDraws), random); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()

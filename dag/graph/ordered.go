@@ -195,7 +195,7 @@ func CountGraphs(n int) float64 {
 
 // Acyclic reports whether parent sets make an acyclic graph, by taking away nodes without parents.
 func Acyclic(parents []Set) bool {
-	left := allNodes(len(parents))
+	left := Below(len(parents))
 	for !left.Empty() {
 		var free Set
 		for j := range left.Nodes() {

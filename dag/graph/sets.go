@@ -19,6 +19,14 @@ func SetOf(nodes ...int) (s Set) {
 	return s
 }
 
+// Below returns the set of nodes 0 … n−1. It panics above 128.
+func Below(n int) (s Set) {
+	for i := range n {
+		s = s.With(i)
+	}
+	return s
+}
+
 // lowSet is the set of nodes below 64 whose bits are set.
 func lowSet(bits uint64) Set { return Set{bits, 0} }
 

@@ -34,7 +34,7 @@ type Structure struct {
 func FreeStructure(nodes int) Structure {
 	s := Structure{Nodes: nodes, Required: make([]Set, nodes), Allowed: make([]Set, nodes), MaxParents: -1}
 	for j := range nodes {
-		s.Allowed[j] = allNodes(nodes).Without(j)
+		s.Allowed[j] = Below(nodes).Without(j)
 	}
 	return s
 }
@@ -145,14 +145,6 @@ func (s Structure) weights(families []Family, scores []float64) [][]weightedSet 
 		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents[0], scores[i] - s.EdgePenalty*float64(f.Parents.Len()), i})
 	}
 	return byNode
-}
-
-// allNodes is the set of nodes 0 … n−1.
-func allNodes(n int) (s Set) {
-	for i := range n {
-		s = s.With(i)
-	}
-	return s
 }
 
 // weightedSet is a set of parents with its log weight; family is its place in the list of families.
