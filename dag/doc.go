@@ -80,4 +80,5 @@
 //	graph_picture.go            pictures
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side
 //	simulate.go, benchmark.go, benchmark_figure.go  made-up data, and the paper's simulation
+//	numbers.go                  matrices of numbers, and counts
 package dag
