@@ -8,6 +8,7 @@ import (
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
@@ -37,6 +38,9 @@ type RunConfig struct {
 // RunFlow with Fit.Resume set continues from there.
 func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
+	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
+		return nil, err
+	}
 	if cfg.Draws == 0 {
 		cfg.Draws = defaultDraws
 		if problem.Model.Mechanism == MLP {

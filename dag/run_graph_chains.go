@@ -2,10 +2,12 @@ package dag
 
 import (
 	gocontext "context"
+	"fmt"
 	"math"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
 )
@@ -26,6 +28,10 @@ type GraphChainsConfig struct {
 // of mechanisms are drawn from closed forms given the graph.
 func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConfig) (*Result, error) {
 	clock := run.NewClock()
+	numbers := float64(cfg.Chains.Chains) * keptGraphs * float64(problem.Data.Nodes())
+	if err := memory.Check(fmt.Sprintf("dag: Chains %d", cfg.Chains.Chains), 16*numbers); err != nil {
+		return nil, err
+	}
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}

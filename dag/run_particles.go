@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
@@ -42,6 +43,10 @@ const (
 // the run directory.
 func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) (*Result, error) {
 	clock := run.NewClock()
+	// the normal equations of the output layer of one particle
+	if err := memory.Check(fmt.Sprintf("dag: Hidden %d", problem.Model.Hidden), 8*float64(problem.Model.Hidden)*float64(problem.Model.Hidden)); err != nil {
+		return nil, err
+	}
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
 	}

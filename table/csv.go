@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -30,6 +31,9 @@ func (t *Table) parseCSV(content []byte) error {
 		return err
 	}
 	header := records[0]
+	for j, name := range header {
+		header[j] = oneLine(name)
+	}
 	if err := checkHeader(header, lines[0]); err != nil {
 		return err
 	}
@@ -149,6 +153,15 @@ func separator(content []byte) rune {
 		}
 	}
 	return rune(best)
+}
+
+// oneLine is a name without line breaks and other control characters, which spreadsheets put into
+// cells and which would break every table that shows the name: runs of them become a space.
+func oneLine(name string) string {
+	if strings.IndexFunc(name, unicode.IsControl) < 0 {
+		return name
+	}
+	return strings.TrimSpace(strings.Join(strings.FieldsFunc(name, unicode.IsControl), " "))
 }
 
 // checkHeader refuses data in place of a header, and names that are empty or used twice.

@@ -54,8 +54,10 @@ func (t *Table) parseParquet(content []byte) (err error) {
 	}
 	var names []string
 	for j := range int(data.NumCols()) {
-		names = append(names, data.Column(j).Name())
-		t.columns = append(t.columns, arrowColumn(data.Column(j), t.Rows()))
+		column := arrowColumn(data.Column(j), t.Rows())
+		column.Name = oneLine(column.Name)
+		names = append(names, column.Name)
+		t.columns = append(t.columns, column)
 	}
 	return checkNames(names, "")
 }

@@ -3,6 +3,7 @@ package varsel
 import (
 	gocontext "context"
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -51,6 +52,9 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	answer, err := Exact(ctx, exact)
 	if err != nil {
 		return nil, err
+	}
+	if math.IsNaN(answer.LogEvidence) || math.IsInf(answer.LogEvidence, 0) {
+		return nil, fmt.Errorf("the evidence of the models is not finite: is the noise scale σ = %g meant?", problem.Model.Sigma)
 	}
 	result := problem.newResult("exact")
 	result.RunDir = dir

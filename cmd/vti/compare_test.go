@@ -21,7 +21,7 @@ func TestCompareCommand(t *testing.T) {
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--quiet"}
 	mustRun(t, append([]string{"exact", "--out", "exact"}, data...)...)
 	mustRun(t, append([]string{"rjmcmc", "varsel", "--out", "chains", "--chains", "64", "--iterations", "400", "--burn-in", "300"}, data...)...)
-	mustRun(t, append([]string{"varsel", "--out", "run", "--steps", "2000", "--batch", "128", "--layers", "3", "--blocks", "1", "--hidden", "16"}, data...)...)
+	mustRun(t, append([]string{"varsel", "--out", "run", "--steps", "2000", "--batch", "128", "--flow-layers", "3", "--flow-blocks", "1", "--flow-hidden", "16"}, data...)...)
 
 	text := mustRun(t, "compare", "exact", "run", "--out", "a").stdout
 	assert.Contains(t, text, "Total variation between the model probabilities: 0.0")
@@ -72,7 +72,7 @@ func TestCompareRefuses(t *testing.T) {
 	exact("other", "other.csv", "--target", "y")
 	exact("target", "data.csv", "--target", "b")
 	exact("fewer", "data.csv", "--target", "y", "--exclude", "k")
-	exact("slab", "data.csv", "--target", "y", "--slab-scale", "1")
+	exact("slab", "data.csv", "--target", "y", "--prior-sd", "1")
 	require.NoError(t, os.CopyFS("unfinished", os.DirFS("base")))
 	require.NoError(t, os.Remove("unfinished/result.json"))
 	for other, want := range map[string]string{
@@ -97,8 +97,8 @@ func TestCompareRefuses(t *testing.T) {
 func TestCompareGraphs(t *testing.T) {
 	emptyDir(t, "data.csv", collider(80))
 	mustRun(t, "exact", "dag", "data.csv", "--quiet", "--out", "exact")
-	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "60", "--batch", "128", "--draws", "8192", "--out", "run")
-	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "20", "--batch", "64", "--draws", "2048", "--sigma", "1", "--out", "sigma")
+	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "60", "--batch", "128", "--certify-draws", "8192", "--out", "run")
+	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "20", "--batch", "64", "--certify-draws", "2048", "--sigma", "1", "--out", "sigma")
 	got := mustRun(t, "compare", "exact", "run", "--out", "a", "--json")
 	var c dag.Comparison
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &c))

@@ -29,6 +29,7 @@ func (f *dagFlags) register(cmd *cobra.Command) {
 	f.fit.register(cmd)
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
+	renamed(cmd, map[string]string{"draws": "certify-draws"})
 }
 
 // describe turns the command line into the record of a new run, whose methods are those asked for.
@@ -65,19 +66,19 @@ the paper does: one flow over the parameters of all columns and a network that d
 edges along it, certified together. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
-  doubtful   they may hold, but weights, particles or chains do not prove it
+  doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 Often the data cannot tell the direction of an edge: then the answer gives both directions, and what
-is known of the equivalence class. Directions that only noise variances tell depend on the scale of
-the columns, which --scale chooses.
+is known of the equivalence class. Directions that only noise variances
+identify depend on the scale of the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
 the graph (graph.dot, graph.svg, graph.png), and of a run that trains a flow the state of training
 (posterior.vti), from which it goes on with --resume when it was stopped or killed. Other runs train
 nothing: give their command again.`,
 		Example: `  vti dag data.csv
-  vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # networks: minutes, not seconds
+  vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
   vti dag --resume runs/dag-20260131-120000`,
 		Args:              tableArgument,

@@ -40,33 +40,38 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
-	flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
-	flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
-	flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "columns of numbers that are categories, as columns of text are anyhow, separated by commas; all for every column")
-	flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few whole numbers that are measurements and no categories, separated by commas; all for every column")
-	flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
-	flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
-		"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
-	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-
-	flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there, or several separated by commas; may be repeated")
-	flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there, or several separated by commas; may be repeated")
-	flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
-	flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
-
-	if networks {
-		flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear; bge, linear with the same evidence for all graphs of an equivalence class; or mlp, networks with one hidden layer of ReLU units. Categories have tables of probabilities")
-		flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
-		flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
-		completeWith(cmd, "sem", "linear", "bge", "mlp")
-	}
-	flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can tell directions (default unknown)")
-	flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
-	flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
-	flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")
-	flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, cycles aside")
-	flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior uniform over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
-	flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
+	flagGroup(cmd, "Table", func() {
+		flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
+		flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
+		flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "columns of numbers that are categories, as columns of text are anyhow, separated by commas; all for every column")
+		flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few whole numbers that are measurements and no categories, separated by commas; all for every column")
+		flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
+		flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
+			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
+		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	})
+	flagGroup(cmd, "Constraints", func() {
+		flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there, or several separated by commas; may be repeated")
+		flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there, or several separated by commas; may be repeated")
+		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
+		flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
+	})
+	flagGroup(cmd, "Mechanisms and priors", func() {
+		if networks {
+			flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear; bge, linear with the same evidence for all graphs of an equivalence class; or mlp, networks with one hidden layer of ReLU units. Categories have tables of probabilities")
+			flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+			flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
+			completeWith(cmd, "sem", "linear", "bge", "mlp")
+		}
+		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can tell directions (default unknown)")
+		flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
+		flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
+		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")
+		flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, cycles aside")
+		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior uniform over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
+		flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
+	})
+	completeColumns(cmd, "exclude", "intervened")
 	completeWith(cmd, "scale", "standardize", "global", "center", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 }
@@ -100,14 +105,16 @@ type dagWalkFlags struct {
 
 func (f *dagWalkFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(parsed[dag.Method]{&f.method, dag.ParseMethod}, "structure",
-		"how graphs are found: exact, by sums over all; chains, by Markov chains over graphs (linear mechanisms); made, by a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
-	flags.Var(count{&f.chains, 2}, "chains", "chains: how many, from random starts (default 6)")
-	flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
-	flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
-	flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
-		"evidences: closed, by closed forms (all but mlp); particles, by tempering (mlp); flow, by weights of a trained flow, to compare; auto: closed where possible, else particles")
-	flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
+	flagGroup(cmd, "Methods", func() {
+		flags.Var(parsed[dag.Method]{&f.method, dag.ParseMethod}, "structure",
+			"how graphs are found: exact, by sums over all; chains, by Markov chains over graphs (linear mechanisms); made, by a learned q(m) and one flow for all columns; auto: exact where possible, else chains")
+		flags.Var(count{&f.chains, 2}, "chains", "chains: how many, from random starts (default 6)")
+		flags.Var(count{&f.rounds, 1}, "rounds", "chains: most rounds, each twice as long as the one before, until the chains agree (default 6)")
+		flags.Var(count{&f.candidates, 1}, "candidates", "chains: likely parents of a node whose sets are summed over; changes the speed, not the answer (default 12)")
+		flags.Var(parsed[dag.Evidence]{&f.evidence, dag.ParseEvidence}, "evidence",
+			"evidences: closed, by closed forms (all but mlp); particles, by tempering (mlp); flow, by weights of a trained flow, to compare; auto: closed where possible, else particles")
+		flags.Var(count{&f.islands, 1}, "islands", "particles: most islands of 32 particles for the families that matter (default by the number of rows)")
+	})
 	completeWith(cmd, "structure", "auto", "exact", "chains", "made")
 	completeWith(cmd, "evidence", "auto", "closed", "flow", "particles")
 }
@@ -129,7 +136,7 @@ func (f *dagFlags) checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 		return nil
 	}
 	walks := []string{"chains", "rounds", "candidates"}
-	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "draws", "anneal", "device", "pjrt-plugin"}
+	training := []string{"flow", "flow-layers", "flow-blocks", "flow-hidden", "flow-bins", "steps", "batch", "dtype", "certify-draws", "anneal", "device", "pjrt-plugin"}
 	switch {
 	case record.Structure == dag.Chains:
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
@@ -155,24 +162,27 @@ type dagFitFlags struct {
 func (f *dagFitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.fit.flow = "affine"
-	flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
-		"family of q(θ | node, parents): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper")
-	flags.Var(count{&f.fit.layers, 1}, "flow-layers", "flow: layers (default 5; diag 2)")
-	flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "flow: residual blocks per layer (default 2)")
-	flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "flow: units per hidden layer (default 32)")
-	flags.Var(count{&f.fit.bins, 2}, "flow-bins", "flow: bins of a spline (default 8)")
-	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000; made 2000, mlp 4000)")
-	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256, made 64)")
-	registerFloatType(cmd, &f.fit.dtype)
-	registerLaunch(cmd, &f.fit.launch)
-	flags.Var(count{&f.draws, 1}, "draws", "draws that certify the families that matter, beyond a pilot of all (default 131072; mlp 16384; made 262144)")
-	flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, and takes long with mlp")
+	flagGroup(cmd, "Training of a flow (--evidence flow, --structure made)", func() {
+		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
+		flags.Var(count{&f.fit.layers, 1}, "flow-layers", "layers (default 5; diag 2)")
+		flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2)")
+		flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "units per hidden layer (default 32)")
+		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 200; mlp 1000; made 2000, mlp 4000)")
+		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024; mlp 256, made 64)")
+		registerFloatType(cmd, &f.fit.dtype)
+		registerLaunch(cmd, &f.fit.launch)
+	})
+	registerCertifyDraws(cmd, &f.draws, "beyond a pilot run over all families (default 131072; mlp 16384; made 262144)")
+	flagGroup(cmd, "Certification", func() {
+		flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, slow with mlp")
+	})
 	completeWith(cmd, "flow", flowNames()...)
 }
 
 func (f *dagFitFlags) fill(flags *pflag.FlagSet, record *dag.Record) error {
 	var err error
-	if record.Flow, err = f.fit.config(flags, "flow-"); err != nil {
+	if record.Flow, err = f.fit.config(flags); err != nil {
 		return err
 	}
 	record.Steps, record.Batch, record.DType, record.Draws, record.Anneal = f.fit.steps, f.fit.batch, f.fit.dtype, f.draws, f.anneal

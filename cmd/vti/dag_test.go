@@ -30,7 +30,7 @@ func collider(rows int) string {
 const colliderTruth = "node,a,b,c\na,0,0,1\nb,0,0,1\nc,0,0,0\n"
 
 // quickDag are settings that train within a second.
-var quickDag = []string{"--steps", "40", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--draws", "8192", "--quiet"}
+var quickDag = []string{"--steps", "40", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "8192", "--quiet"}
 
 // flowDag are the same for evidences by a flow.
 var flowDag = append([]string{"--evidence", "flow"}, quickDag...)

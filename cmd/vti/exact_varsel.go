@@ -43,6 +43,7 @@ scale each subset has a closed form, and an unknown noise scale is integrated nu
 	}
 	data.register(cmd)
 	output.register(cmd, false)
+	renamed(cmd, priorSD("slab-scale"))
 	cmd.AddCommand(a.exactDagCommand())
 	return cmd
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
 )
@@ -88,12 +90,21 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() {
+		release()
+		if a.empty != "" {
+			_ = os.Remove(a.empty) // fails, as it should, where the folder holds anything
+		}
+	}()
 	if t.intro != nil {
 		t.intro()
 	}
 	found, err := t.compute(ctx, s)
 	s.shown.end()
+	if tooLarge := new(memory.TooLarge); errors.As(err, &tooLarge) {
+		a.undo(s)
+		return err
+	}
 	if err != nil {
 		return j.stopped(err, s.dir, t.resumable)
 	}
@@ -147,6 +158,18 @@ func (a *app) begin(ctx context.Context, j *job, t task, s *session) (release fu
 		return nil, failure{err}
 	}
 	return release, nil
+}
+
+// undo removes what a new run has left of itself when its sizes turn out to be impossible before
+// work starts; with --resume, and where there is more, it removes nothing.
+func (a *app) undo(s *session) {
+	if s.resume || rundir.Exists(filepath.Join(s.dir, rundir.PosteriorFile)) || rundir.Exists(filepath.Join(s.dir, rundir.ChainsFile)) {
+		return
+	}
+	for _, name := range []string{runs.RecordFile, rundir.TraceFile} {
+		_ = os.Remove(filepath.Join(s.dir, name)) // a leftover does no harm
+	}
+	a.empty = s.dir
 }
 
 // store writes the record, with absolute paths.

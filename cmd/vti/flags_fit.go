@@ -29,20 +29,25 @@ type fitFlags struct {
 func (f *fitFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flow, f.batch = flowName("affine"), defaultBatch
-	flags.Var(parsed[flowName]{&f.flow, parseFlow}, "flow",
-		"family of q(θ | m): affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper")
-	flags.Var(count{&f.layers, 1}, "layers", "flow: layers (default 5; diag 2)")
-	flags.Var(count{&f.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2)")
-	flags.Var(count{&f.hidden, 2}, "hidden", "flow: units per hidden layer (default 32)")
-	flags.Var(count{&f.bins, 2}, "bins", "flow: bins of a spline (default 8)")
-	flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
-		"q(m): categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network, any number), or auto: a table up to 16, a network beyond")
-	flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
-	flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
-	flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; among many predictors 300; robust and student 3000)")
-	flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
-	registerFloatType(cmd, &f.dtype)
-	registerLaunch(cmd, &f.launch)
+	flagGroup(cmd, "Flow, q(θ | m)", func() {
+		flags.Var(parsed[flowName]{&f.flow, parseFlow}, "flow", "affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper")
+		flags.Var(count{&f.layers, 1}, "flow-layers", "layers (default 5; diag 2)")
+		flags.Var(count{&f.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2)")
+		flags.Var(count{&f.hidden, 2}, "flow-hidden", "units per hidden layer (default 32)")
+		flags.Var(count{&f.bins, 2}, "flow-bins", "bins of a spline (default 8)")
+	})
+	flagGroup(cmd, "Distribution of models, q(m)", func() {
+		flags.Var(parsed[varsel.Sampler]{&f.sampler, varsel.ParseSampler}, "sampler",
+			"categorical (a table, up to 20 predictors), surrogate (a Gaussian process, up to 20), autoregressive (a network), or auto: a table up to 16 predictors, a network beyond")
+		flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
+		flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
+	})
+	flagGroup(cmd, "Training", func() {
+		flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; many predictors 300; robust and student 3000)")
+		flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
+		registerFloatType(cmd, &f.dtype)
+		registerLaunch(cmd, &f.launch)
+	})
 	completeWith(cmd, "flow", flowNames()...)
 	completeWith(cmd, "sampler", "auto", "categorical", "surrogate", "autoregressive")
 	completeWith(cmd, "utility", "ucb", "thompson", "mean")
@@ -94,9 +99,8 @@ func (f *fitFlags) surrogateOptions(flags *pflag.FlagSet) (varsel.SurrogateOptio
 	return f.surrogate, nil
 }
 
-// config returns the flow that the flags ask for, those of its sizes having names that begin with
-// prefix. Sizes that the family does not have are refused.
-func (f *fitFlags) config(flags *pflag.FlagSet, prefix string) (cosmic.Config, error) {
+// config returns the flow that the flags ask for. Sizes that the family does not have are refused.
+func (f *fitFlags) config(flags *pflag.FlagSet) (cosmic.Config, error) {
 	var config cosmic.Config
 	for _, flow := range flows {
 		if flow.name == f.flow {
@@ -109,16 +113,16 @@ func (f *fitFlags) config(flags *pflag.FlagSet, prefix string) (cosmic.Config, e
 		field *int
 		used  bool
 	}{
-		{"layers", f.layers, &config.Layers, true},
-		{"blocks", f.blocks, &config.Blocks, config.Kind != cosmic.Diagonal},
-		{"hidden", f.hidden, &config.Hidden, true},
-		{"bins", f.bins, &config.Bins, config.Kind == cosmic.Spline},
+		{"flow-layers", f.layers, &config.Layers, true},
+		{"flow-blocks", f.blocks, &config.Blocks, config.Kind != cosmic.Diagonal},
+		{"flow-hidden", f.hidden, &config.Hidden, true},
+		{"flow-bins", f.bins, &config.Bins, config.Kind == cosmic.Spline},
 	} {
-		if !flags.Changed(prefix + size.flag) {
+		if !flags.Changed(size.flag) {
 			continue
 		}
 		if !size.used {
-			return config, fmt.Errorf("--%s is no size of --flow %s", prefix+size.flag, f.flow)
+			return config, fmt.Errorf("--%s is no size of --flow %s", size.flag, f.flow)
 		}
 		*size.field = size.value
 	}

@@ -21,10 +21,17 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
+	flagGroup(cmd, outputGroup, func() { f.define(cmd, computes) })
+}
+
+// outputGroup is the group of flags that say where a run computes, and what becomes of its answer.
+const outputGroup = "Run and output"
+
+func (f *outputFlags) define(cmd *cobra.Command, computes bool) {
 	flags := cmd.Flags()
 	if computes {
 		flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness: the same seed gives the same numbers on the same device")
-		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute: auto, cpu, cuda, xla-cpu, or go (slow, for checking); vti devices lists what is there")
+		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute: auto, cpu, cuda, xla-cpu, or go (slow, for checks); see vti devices")
 		completeWith(cmd, "device", gpu.KindNames()...)
 		registerPlugin(cmd, &f.plugin)
 	}

@@ -53,7 +53,7 @@ func mustRun(t *testing.T, args ...string) outcome {
 // tiny adds settings that train and certify within a second or two, in front of args, which
 // therefore prevail.
 func tiny(args ...string) []string {
-	small := []string{"--steps", "60", "--batch", "512", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "32768", "--quiet"}
+	small := []string{"--steps", "60", "--batch", "512", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "32768", "--quiet"}
 	return slices.Concat(args[:1], small, args[1:])
 }
 

@@ -33,8 +33,8 @@ pavi-e and adavi (nested groupings only) with networks that read a group's rows,
 distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge
 the answer:
 
-  trusted    the numbers are those of the posterior, as exactly as so many effective draws tell them
-  doubtful   they may hold, but the weights do not prove it
+  trusted    the numbers hold to within their Monte Carlo errors
+  doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 With --select every term of the formula becomes a question, whether it is absent, shared by all
@@ -44,10 +44,13 @@ Everything is kept in a run directory: the settings (run.json), the answer (resu
 tables), posterior draws (draws.parquet, draws.csv), plots of the effects by group (caterpillar-*.svg
 and .png), and the state of training (posterior.vti), from which a run that was stopped or killed goes
 on with --resume.`,
-		Example: `  vti hbm testdata/radon.csv --formula "log_radon ~ floor + log_uppm + (1 + floor | county)" --select
+		Example: `  vti hbm testdata/radon.csv --select \
+      --formula "log_radon ~ floor + log_uppm + (1 + floor | county)"
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)"
-  vti hbm testdata/epil.csv --formula "y ~ lbase*trt + lage + V4 + (1 | subject)" --likelihood poisson
-  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" --family pavi-e --amortize --out model
+  vti hbm testdata/epil.csv --likelihood poisson \
+      --formula "y ~ lbase*trt + lage + V4 + (1 | subject)"
+  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
+      --family pavi-e --amortize --out model
   vti hbm --resume runs/hbm-20260131-120000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,

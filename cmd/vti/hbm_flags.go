@@ -36,39 +36,48 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
-	flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-	flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
-	flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
-	flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group, with a probability")
-	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-
-	flags.Var(&f.coefficients, "coefficient-scale", "prior sd of the effect of one sd of a column, in units of sd(y) (1 on the link scale of logistic and poisson) (default 1.5)")
-	flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
-	flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
-	flags.Var(&f.sdScale, "sd-scale", "its scale, in the same units (default 1)")
-	flags.Var(&f.lkj, "lkj", "η of the LKJ prior of their correlations (default 2)")
-	flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
+	flagGroup(cmd, "Model", func() {
+		flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
+		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
+		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
+		flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group")
+		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+	})
+	flagGroup(cmd, "Priors", func() {
+		flags.Var(&f.coefficients, "prior-sd", "prior sd of the effect of one sd of a column, in units of sd(y), or on the link scale of other likelihoods than gaussian and student (default 1.5; link scale 1)")
+		flags.Var(&f.intercept, "intercept-scale", "prior sd of the intercept at the mean of the columns, in the same units (default 10)")
+		flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
+		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
+		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
+		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
+	})
 
 	f.family = regression.MarginalFamily
-	flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
-		"variational family: marginal integrates out the effects of the largest grouping; over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
-	flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that tell a group apart (default two for each number of the variable, and four more)")
-	flags.Var(count{&f.members, 1}, "members", "other families than marginal: groups (rows, if groupings are crossed) that a training step takes part in (default all)")
-	flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train over tables simulated from the priors, so that vti hbm infer answers for other tables in one pass")
-	flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
-		"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or with the sizes of the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
-	flags.Var(count{&f.fit.layers, 1}, "layers", "flow: layers (default 3; other families than marginal 1)")
-	flags.Var(count{&f.fit.blocks, 1}, "blocks", "flow: residual blocks per layer (default 2; 1)")
-	flags.Var(count{&f.fit.hidden, 2}, "hidden", "flow: units per hidden layer (default 32; 16)")
-	flags.Var(count{&f.fit.bins, 2}, "bins", "flow: bins of a spline (default 8)")
-	flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; other families than marginal 2000, with --amortize 10000)")
-	flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; other families than marginal 8 to 64), with --amortize simulated tables (16)")
-	registerFloatType(cmd, &f.fit.dtype)
-	registerLaunch(cmd, &f.fit.launch)
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws",
-		"draws that certify, beyond a first look at every model (default 262144, other likelihoods than gaussian 32768; other families than marginal 2000)")
+	flagGroup(cmd, "Variational family", func() {
+		flags.Var(parsed[familyName]{&f.family, parseFamily}, "family",
+			"marginal, which integrates out the effects of the largest grouping, or over all effects: "+strings.Join(hbm.FamilyNames(), ", "))
+		flags.Var(count{&f.encoding, 1}, "encoding", "pavi-f, pavi-e, adavi: numbers that encode a group (default two for each number of the variable, and four more)")
+		flags.Var(count{&f.members, 1}, "members", "not marginal: groups, or rows if groupings are crossed, in a training step (default all)")
+		flags.BoolVar(&f.amortize, "amortize", false, "pavi-e, adavi: train on tables simulated from the priors, for vti hbm infer on other tables")
+		flags.Var(parsed[flowName]{&f.fit.flow, parseFlow}, "flow",
+			"flow of marginal, pavi-f, pavi-e, adavi: affine, spline or diag, or as in the paper: affine-paper, spline-paper, diag-paper (default spline; affine with more than 64 coordinates)")
+		flags.Var(count{&f.fit.layers, 1}, "flow-layers", "layers (default 3; not marginal 1)")
+		flags.Var(count{&f.fit.blocks, 1}, "flow-blocks", "residual blocks per layer (default 2; 1)")
+		flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "units per hidden layer (default 32; 16)")
+		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
+	})
+	flagGroup(cmd, "Training", func() {
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; not marginal 2000, with --amortize 10000)")
+		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
+		registerFloatType(cmd, &f.fit.dtype)
+		registerLaunch(cmd, &f.fit.launch)
+	})
+	registerCertifyDraws(cmd, &f.certifyDraws,
+		"beyond a pilot run over every model (default 262144, other likelihoods than gaussian 32768; not marginal 2000)")
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
+	renamed(cmd, flowSizes, priorSD("coefficient-scale"))
+	completeColumns(cmd, "se")
 	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
@@ -103,7 +112,7 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		asked.flow = flowName(strings.ToLower(cosmic.Spline.String())) // the one that has all sizes
 	}
 	var err error
-	record.Flow, err = asked.config(flags, "")
+	record.Flow, err = asked.config(flags)
 	return record, err
 }
 
@@ -122,7 +131,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	}
 	for flag, has := range map[string]bool{
 		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
-		"flow": flows, "layers": flows, "blocks": flows, "hidden": flows, "bins": flows,
+		"flow": flows, "flow-layers": flows, "flow-blocks": flows, "flow-hidden": flows, "flow-bins": flows,
 	} {
 		if flags.Changed(flag) && !has {
 			return fmt.Errorf("--%s does not go with --family %s", flag, f.family)
@@ -137,7 +146,7 @@ func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, r
 	if !chosen {
 		f.fit.flow = flowName(strings.ToLower(r.DefaultFlow().String()))
 	}
-	if record.Flow, err = f.fit.config(flags, ""); err != nil || f.family == regression.MarginalFamily {
+	if record.Flow, err = f.fit.config(flags); err != nil || f.family == regression.MarginalFamily {
 		return err
 	}
 	if sizes := record.Flow; !chosen { // the package knows a small one

@@ -31,7 +31,8 @@ func (a *app) hbmInferCommand() *cobra.Command {
 the same columns: nothing is trained. The table may have other groups, and other numbers of groups and
 rows: training saw from a quarter to twice those of its table. Importance weights correct and judge the
 answer, which is that of vti hbm, with the same files.`,
-		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" --family pavi-e --amortize --out model
+		Example: `  vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)" \
+      --family pavi-e --amortize --out model
   vti hbm infer model other.csv`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -36,7 +36,7 @@ func groups(counts bool) string {
 }
 
 // quickHbm are settings that train within a second or two.
-var quickHbm = []string{"--steps", "60", "--batch", "256", "--layers", "2", "--blocks", "1", "--hidden", "8", "--certify-draws", "4096", "--quiet"}
+var quickHbm = []string{"--steps", "60", "--batch", "256", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8", "--certify-draws", "4096", "--quiet"}
 
 // hbmAnswer is the JSON contract, written down a second time: keys that it does not know fail its
 // decoding.
@@ -264,7 +264,7 @@ func TestHbmBadInput(t *testing.T) {
 		"bad scale":           {[]string{"data.csv", "-f", "y ~ x", "--sd-scale", "0"}, `--sd-scale`},
 		"bad prior":           {[]string{"data.csv", "-f", "y ~ x", "--sd-prior", "flat"}, "expected half-normal, half-cauchy or exponential"},
 		"bad flow":            {[]string{"data.csv", "-f", "y ~ x", "--flow", "realnvp"}, `unknown flow "realnvp"`},
-		"foreign size":        {[]string{"data.csv", "-f", "y ~ x", "--flow", "affine", "--bins", "4"}, "--bins is no size of --flow affine"},
+		"foreign size":        {[]string{"data.csv", "-f", "y ~ x", "--flow", "affine", "--flow-bins", "4"}, "--flow-bins is no size of --flow affine"},
 		"bad steps":           {[]string{"data.csv", "-f", "y ~ x", "--steps", "0"}, "expected a whole number from 1"},
 		"missing":             {[]string{"holes.csv", "-f", "y ~ x"}, "--na drop leaves these rows out"},
 		"out is taken":        {[]string{"data.csv", "-f", "y ~ x", "--out", "taken"}, "taken already holds a run"},

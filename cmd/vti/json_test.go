@@ -196,7 +196,7 @@ func TestAnswersAgree(t *testing.T) {
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}
 	exact := decode(t, mustRun(t, append([]string{"exact"}, data...)...).stdout)
-	trained := decode(t, mustRun(t, append([]string{"varsel", "--steps", "1500", "--batch", "256", "--layers", "4", "--blocks", "1", "--hidden", "24"}, data...)...).stdout)
+	trained := decode(t, mustRun(t, append([]string{"varsel", "--steps", "1500", "--batch", "256", "--flow-layers", "4", "--flow-blocks", "1", "--flow-hidden", "24"}, data...)...).stdout)
 	assert.Equal(t, "trusted", trained.Certificate.Verdict, trained.Certificate.Reasons)
 	var total float64
 	for _, model := range exact.Models {

@@ -68,7 +68,7 @@ func TestHumanOutput(t *testing.T) {
 	}
 	assert.Empty(t, got.stderr)
 	trained := mustRun(t, append(tiny("varsel", "data.csv", "--target", "y"), "--quiet=false")...)
-	assert.Regexp(t, `(?m)^(TRUSTED|DOUBTFUL|FAILED): .*\n(  .*\n)*  (Pareto k̂|by tempered chains)`, trained.stdout)
+	assert.Regexp(t, `(?m)^(TRUSTED|DOUBTFUL|FAILED): .*\n(  .*\n)*  (Pareto k̂|by tempered chains|exact:)`, trained.stdout)
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 

@@ -24,7 +24,19 @@ import (
 
 // registerResume adds --resume to a command.
 func registerResume(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	flagGroup(cmd, outputGroup, func() {
+		cmd.Flags().StringVar(dir, "resume", "", "continue the run in `directory`; needs no TABLE and no other flag")
+	})
+	if err := cmd.MarkFlagDirname("resume"); err != nil {
+		panic("registerResume: " + err.Error()) // no such flag
+	}
+}
+
+// registerCertifyDraws adds --certify-draws to a command.
+func registerCertifyDraws(cmd *cobra.Command, value *int, usage string) {
+	flagGroup(cmd, "Certification", func() {
+		cmd.Flags().Var(count{value, 1}, "certify-draws", "draws of certification, "+usage+"; with --resume a trained run is certified again")
+	})
 }
 
 // free are the flags that a resumed run may be given whatever its record says.

@@ -23,7 +23,7 @@ import (
 // long are settings with several checkpoints (one every 500 steps) that take a few seconds.
 func long(t *testing.T, out string) []string {
 	return []string{"varsel", testdata(t, "hald.csv"), "--target", "y", "--out", out, "--seed", "3", "--quiet",
-		"--steps", "3000", "--batch", "64", "--layers", "2", "--blocks", "1", "--hidden", "8"}
+		"--steps", "3000", "--batch", "64", "--flow-layers", "2", "--flow-blocks", "1", "--flow-hidden", "8"}
 }
 
 // start runs a command line in a process of its own.
@@ -184,7 +184,7 @@ func TestResumeRefuses(t *testing.T) {
 	write("run/posterior.vti", posterior)
 	write("data.csv", table)
 	t.Run("agreeing flags are fine", func(t *testing.T) {
-		got := mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--flow", "affine", "--dtype", "float32", "--layers", "2", "--slab-scale", "1.5", "--json", "--quiet")
+		got := mustRun(t, "varsel", "data.csv", "--resume", "run", "--steps", "60", "--flow", "affine", "--dtype", "float32", "--flow-layers", "2", "--prior-sd", "1.5", "--json", "--quiet")
 		assert.NotNil(t, decode(t, got.stdout).Loss, "of the run's last report, although no step was left to take")
 	})
 }
@@ -196,7 +196,7 @@ func TestCertifyDraws(t *testing.T) {
 	draws := func(args ...string) int {
 		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws
 	}
-	few := draws(append(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--out", "run"), "--certify-draws", "100")...)
+	few := draws(append(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--likelihood", "student", "--out", "run"), "--certify-draws", "100")...)
 	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 100`)
 	trained := readFile(t, "run/posterior.vti")
 	assert.Equal(t, few, draws("varsel", "--resume", "run"), "a resumed run keeps the number")
@@ -276,7 +276,7 @@ func TestResumePolicy(t *testing.T) {
 		"hbm": {
 			[]string{"hbm", "groups.csv", "-f", "y ~ x + (1 | g)", "--steps", "20", "--batch", "64", "--quiet", "--certify-draws", "500"},
 			[]string{"-f", "y ~ x + (1 | g)", "--steps", "20", "--sd-scale", "1", "--flow", "spline"},
-			[]string{"-f", "y ~ (1 | g)", "--layers", "4"}, "run.json, which says otherwise than --formula y ~ (1 | g), --layers 4: leave out",
+			[]string{"-f", "y ~ (1 | g)", "--flow-layers", "4"}, "run.json, which says otherwise than --formula y ~ (1 | g), --flow-layers 4: leave out",
 		},
 		"rjmcmc varsel": {
 			[]string{"rjmcmc", "varsel", "data.csv", "--target", "c", "--chains", "16", "--iterations", "40", "--burn-in", "20", "--thin", "5", "--quiet"},

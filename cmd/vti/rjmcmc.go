@@ -31,13 +31,15 @@ type chainFlags struct {
 func (f *chainFlags) register(cmd *cobra.Command) {
 	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
 	flags := cmd.Flags()
-	flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
-	flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
-	flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
-	flags.Var(count{&f.thin, 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
-	flags.Var(count{&f.temperatures, 1}, "temperatures", "copies of each chain, which sample flatter posteriors and exchange states with it: for posteriors with several modes")
-	flags.StringArrayVar(&f.start, "start", nil,
-		"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
+	flagGroup(cmd, "Chains", func() {
+		flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
+		flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
+		flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
+		flags.Var(count{&f.thin, 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
+		flags.Var(count{&f.temperatures, 1}, "temperatures", "copies of each chain, which sample flatter posteriors and exchange states with it: for posteriors with several modes")
+		flags.StringArrayVar(&f.start, "start", nil,
+			"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
+	})
 }
 
 // chainConfig is the configuration of the chains of a record.

@@ -24,6 +24,7 @@ func (f *rjmcmcVarselFlags) register(cmd *cobra.Command) {
 	f.chains.register(cmd)
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
+	renamed(cmd, priorSD("slab-scale"))
 }
 
 // describe turns the command line into the record of a new run.
@@ -47,7 +48,7 @@ func (a *app) rjmcmcVarselCommand() *cobra.Command {
 predictors and move the coefficients. Nothing is approximated but by the length of the chains,
 which R-hat and the effective sample size judge:
 
-  trusted    R-hat up to 1.01 and at least 400 effective draws, for every predictor and the log density
+  trusted    R-hat up to 1.01 and 400 effective draws, for every predictor and the log density
   doubtful   R-hat up to 1.1
   failed     the chains have not found the same posterior (exit status 3)`,
 		Example: `  vti rjmcmc varsel testdata/diabetes.csv --target y

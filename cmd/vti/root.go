@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,8 @@ type app struct {
 	stdout, stderr io.Writer
 	status         int    // of the process when no error is returned
 	dir            string // of the run, once there is one
+	empty          string // the directory of a run that was refused, to be removed if empty
+	stack          bool   // --stack: a defect prints its stack
 }
 
 // failure is an error of something that was asked for correctly. All other errors of a command are
@@ -35,18 +38,28 @@ type failure struct{ error }
 func (f failure) Unwrap() error { return f.error }
 
 // run executes one command line and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr}
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
+	printed := &checkedWriter{Writer: stdout}
+	a := &app{stdout: printed, stderr: stderr}
+	defer func() {
+		if value := recover(); value != nil {
+			status = a.defect(value)
+		}
+	}()
 	root := a.rootCommand()
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, args, err) })
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(printed)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if printed.err != nil { // whatever came of it
+		err = failure{fmt.Errorf("writing to standard output: %w", printed.err)}
+	}
 	if err == nil {
 		return a.status
 	}
 	text := err.Error()
-	status := statusUsage
+	status = statusUsage
 	switch {
 	case errors.Is(err, context.Canceled):
 		status = statusInterrupted
@@ -60,6 +73,40 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status
 }
 
+// defect reports a panic in one line, and its stack on request.
+func (a *app) defect(value any) (status int) {
+	line := strings.Join(strings.Fields(fmt.Sprint(value)), " ")
+	if a.dir != "" {
+		line += "; the run is in " + a.dir
+	}
+	if a.stack {
+		fmt.Fprintf(a.stderr, "vti: a defect of vti, please report it: %s\n%s", line, debug.Stack())
+		return statusFailure
+	}
+	fmt.Fprintf(a.stderr, "vti: a defect of vti, please report it: %s; --stack prints where\n", line)
+	return statusFailure
+}
+
+// checkedWriter remembers the first error of its writer.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// Groups of commands in the help.
+const (
+	answerGroup = "answer"
+	checkGroup  = "check"
+)
+
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "vti",
@@ -68,20 +115,36 @@ func (a *app) rootCommand() *cobra.Command {
 depend on which (dag), which effects vary by group (hbm --select).
 
 Each answer is a model. vti computes the posterior probability of every model, and of every part of
-one, with the parameters averaged over models, and tells whether its own answer can be trusted.`,
-		Example:       "  vti varsel testdata/diabetes.csv --target y\n  vti dag data.csv\n  vti hbm testdata/radon.csv --formula \"log_radon ~ floor + (1 + floor | county)\" --select\n  vti varsel --help",
+one, with the parameters averaged over models, and says whether its own answer can be trusted.`,
+		Example: `  vti varsel testdata/diabetes.csv --target y
+  vti dag data.csv
+  vti hbm testdata/radon.csv --formula "log_radon ~ floor + (1 + floor | county)" --select
+  vti varsel --help`,
 		Version:       vti.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
-	})
+	root.PersistentFlags().BoolVar(&a.stack, "stack", false, "print the stack after a defect")
 	root.SetVersionTemplate(versionText())
-	root.AddCommand(a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand(), a.devicesCommand(), a.versionCommand())
+	root.AddGroup(&cobra.Group{ID: answerGroup, Title: "Answer a question about a table:"}, &cobra.Group{ID: checkGroup, Title: "Check and compare answers:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = group
+			root.AddCommand(command)
+		}
+	}
+	add(answerGroup, a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand())
+	add(checkGroup, a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
+	add("", a.devicesCommand(), a.versionCommand())
+	setHelp(root)
 	return root
 }

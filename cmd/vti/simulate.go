@@ -41,17 +41,17 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "varsel --out FILE",
-		Short: "Make up a table for variable selection",
+		Short: "Simulate a table for variable selection",
 		Long: `Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give the same file.
 
-  ar1    few effects, of absolute size from 1 down to 0.3 and with random signs, at random places among normal
-         predictors whose neighbours correlate, and normal noise
-  paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with probability 0.4,
-         effects of 0.5 in the first half of the rows and 1.5 in the second, a tenth of the rows outliers.
-         Noise scales of bulk and outliers are 1 and 10 with --misspecification none, as the robust likelihood
-         assumes; 2 and 5 with medium; 4 and 4 with high, where some of the other predictors are correlated with
-         those that are in`,
-		Example: `  vti simulate varsel --rows 300 --predictors 1000 --effects 8 --correlation 0.5 --seed 1 --out wide.csv
+  ar1    few effects, of absolute size from 1 down to 0.3 and with random signs, at random places
+         among normal predictors whose neighbours correlate, and normal noise
+  paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
+         probability 0.4, effects of 0.5 in the first half of the rows and 1.5 in the second, a
+         tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
+         --misspecification none, as the robust likelihood assumes; 2 and 5 with medium; 4 and 4
+         with high, where some of the other predictors are correlated with those that are in`,
+		Example: `  vti simulate varsel --rows 300 --predictors 1000 --effects 8 --correlation 0.5 --out wide.csv
   vti varsel wide.csv --target y
   vti simulate varsel --design paper --predictors 9 --misspecification high --out robust.csv
   vti varsel robust.csv --target y --likelihood robust --no-intercept --no-standardize --always x0`,

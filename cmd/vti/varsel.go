@@ -27,10 +27,10 @@ type varselFlags struct {
 func (f *varselFlags) register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.fit.register(cmd)
-	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws",
-		"draws of certification, beyond a pilot run over every model; with --resume a run that is trained is certified again (default 262144)")
+	registerCertifyDraws(cmd, &f.certifyDraws, "beyond a pilot run over every model (default 262144)")
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
+	renamed(cmd, flowSizes, priorSD("slab-scale"))
 }
 
 // describe turns the command line into the record of a new run.
@@ -40,7 +40,7 @@ func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		return nil, err
 	}
 	record := newVarselRecord("varsel", path, &f.data)
-	if record.Flow, err = f.fit.config(flags, ""); err != nil {
+	if record.Flow, err = f.fit.config(flags); err != nil {
 		return nil, err
 	}
 	if record.Surrogate, err = f.fit.surrogateOptions(flags); err != nil {
@@ -64,7 +64,7 @@ once, together with the probability of each model. The answer is then corrected 
 importance weighting, and comes with a verdict:
 
   trusted    the corrected probabilities hold to within their standard errors
-  doubtful   they may hold, but the weights do not prove it
+  doubtful   they may hold, but the computation does not show it
   failed     do not use them (exit status 3)
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
@@ -72,7 +72,8 @@ tables), posterior draws (draws.parquet, draws.csv), and the state of training (
 was stopped or killed goes on with --resume.`,
 		Example: `  vti varsel testdata/diabetes.csv --target y
   vti varsel testdata/pima.csv --target type --exclude train --likelihood logistic
-  vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust --no-intercept --no-standardize --always x0
+  vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
+      --no-intercept --no-standardize --always x0
   vti varsel --resume runs/varsel-20260131-120000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -26,31 +27,35 @@ type dataFlags struct {
 func (f *dataFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required)")
-	flags.StringSliceVar(&f.design.Always, "always", nil, "columns that are in every model, separated by commas")
-	flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
-	flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
-	flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
-	flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as --interactions=`a:b,c:d`; without pairs, of all of them")
-	flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
-	flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
-	flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
-	flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
-	flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
-	flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, varsel.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
-	flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
+	flagGroup(cmd, "Table", func() {
+		flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required)")
+		flags.StringSliceVar(&f.design.Always, "always", nil, "columns that are in every model, separated by commas")
+		flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
+		flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
+		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
+		flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as --interactions=`a:b,c:d`; without pairs, of all of them")
+		flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
+		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
+		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
+		flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
+		flags.Var(parsed[varsel.NAPolicy]{&f.design.NA, varsel.ParseNAPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
+	})
+	flagGroup(cmd, "Likelihood and priors", func() {
+		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
+		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
+		flags.Var(&f.sigma1, "sigma1", "robust: `scale` of the bulk, or unknown: then it is inferred and sigma2/sigma1 kept (default 1)")
+		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
+		flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
+		flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
+		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
+		flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π, betabinomial:a,b or expected:s")
+		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
+		flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
+	})
 
-	flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
-	flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
-	flags.Var(&f.sigma1, "sigma1", "robust: `scale` of the bulk, or unknown: then it is inferred and sigma2/sigma1 kept (default 1)")
-	flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
-	flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
-	flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
-	flags.Var(&f.slab, "slab-scale", "prior sd of a coefficient in the model, on standardised columns (default 1.5)")
-	flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π, betabinomial:a,b or expected:s")
-	flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
-	flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
-
+	completeColumns(cmd, "target", "always", "exclude", "factor", "offset")
 	completeWith(cmd, "heredity", "strong", "weak", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
@@ -63,6 +68,32 @@ func completeWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("completeWith: " + err.Error()) // no such flag
 	}
+}
+
+// completeColumns makes the shell suggest the columns of the table for flags that take them, one or
+// several separated by commas.
+func completeColumns(cmd *cobra.Command, flags ...string) {
+	for _, flag := range flags {
+		if err := cmd.RegisterFlagCompletionFunc(flag, columnsOf); err != nil {
+			panic("completeColumns: " + err.Error()) // no such flag
+		}
+	}
+}
+
+func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	data, err := table.ReadFile(args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	before := begun[:strings.LastIndex(begun, ",")+1]
+	var suggestions []string
+	for _, name := range data.Names() {
+		suggestions = append(suggestions, before+name)
+	}
+	return suggestions, cobra.ShellCompDirectiveNoFileComp
 }
 
 // options returns what the flags ask for; flags that do not go together are an error.

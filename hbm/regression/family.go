@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
@@ -38,6 +39,9 @@ const elboDraws = 500
 // RunFamily fits a family of plates to the regression, see [Regression.Plates], certifies it, and
 // writes what [Regression.Run] writes. Resuming and stopping are as there.
 func (r *Regression) RunFamily(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*Result, error) {
+	if err := memory.Check(fmt.Sprintf("hbm: Draws %d", cfg.Certify.Draws), 8*float64(cfg.Certify.Draws)*float64(r.Dim())); err != nil {
+		return nil, err
+	}
 	clock := run.NewClock()
 	plates, fit, err := r.familyFit(ctx, device, cfg)
 	if err != nil {

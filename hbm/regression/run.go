@@ -79,6 +79,9 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if r.integrable() {
 		return r.runExact(ctx, device, cfg)
 	}
+	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
+		return nil, err
+	}
 	clock := run.NewClock()
 	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {

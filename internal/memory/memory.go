@@ -43,13 +43,25 @@ func total(readFile func(name string) ([]byte, error)) float64 {
 	return least
 }
 
-// Check fails when work needs more bytes than there are. what names the sizes that ask for them:
+// TooLarge is the error of work that needs more memory than there is.
+type TooLarge struct {
+	// What names the sizes that ask for it.
+	What string
+	// Bytes are needed at least, of Total.
+	Bytes, Total float64
+}
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%s needs at least %s of memory, and there are %s: choose a smaller size", e.What, Text(e.Bytes), Text(e.Total))
+}
+
+// Check fails with a *TooLarge when work needs more bytes than there are. what names the sizes that ask for them:
 // "Batch 1000000". bytes should be a lower bound, so that nothing that fits is refused.
 func Check(what string, bytes float64) error {
 	if bytes <= Total() {
 		return nil
 	}
-	return fmt.Errorf("%s needs at least %s of memory, and there are %s: choose a smaller size", what, Text(bytes), Text(Total()))
+	return &TooLarge{what, bytes, Total()}
 }
 
 // Text is a number of bytes in words: "1.5 GiB".

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Sizes that cannot be are refused with the memory that they would need, and nothing is written.
+func TestImpossibleSizesAreRefused(t *testing.T) {
+	emptyDir(t, "data.csv", collider(40))
+	rows := "y,x,g\n1,2,a\n2,3,a\n4,1,b\n5,2,b\n3,3,a\n6,1,b\n2,5,c\n1,4,c\n"
+	require.NoError(t, os.WriteFile("groups.csv", []byte(rows), 0o644))
+	student := "varsel data.csv --target c --likelihood student "
+	for _, args := range []string{
+		student + "--flow-hidden 1000000", student + "--batch 1000000000", student + "--certify-draws 99999999999999",
+		"rjmcmc varsel data.csv --target c --chains 1000000000", "rjmcmc varsel data.csv --target c --iterations 1000000000000",
+		"rjmcmc dag data.csv --chains 1000000000", "dag data.csv --structure chains --chains 1000000000",
+		"dag data.csv --sem mlp --hidden 1000000", "dag data.csv --evidence flow --flow-hidden 1000000",
+		"dag data.csv --evidence flow --batch 1000000000", "dag data.csv --evidence flow --certify-draws 99999999999999",
+		"hbm groups.csv -f y~x+(1|g) -l student --flow-hidden 1000000", "hbm groups.csv -f y~x+(1|g) -l student --batch 1000000000",
+		"hbm groups.csv -f y~x+(1|g) -l student --certify-draws 99999999999999",
+		"hbm groups.csv -f y~x+(1|g) --family pavi-f --certify-draws 99999999999999",
+	} {
+		t.Run(args, func(t *testing.T) {
+			before := entries(t)
+			got := vtiCommand(t, append(strings.Fields(args), "--out", "new")...)
+			assert.Equal(t, statusUsage, got.status, got.stderr)
+			assert.Regexp(t, `needs at least [\d.e+]+ [KMGTP]iB of memory, and there are [\d.]+ GiB: choose a smaller size\n$`, got.stderr)
+			assert.Equal(t, before, entries(t), "something was written")
+		})
+	}
+}
+
+// Names of columns may hold line breaks, as spreadsheets write them: they do not break the tables.
+func TestLineBreaksInNames(t *testing.T) {
+	emptyDir(t, "data.csv", "\"first\nname\",b,\"the\r\ntarget\"\n1,2,3\n2,5,4.5\n4,3,1\n5,1,7\n7,2,6\n")
+	got := mustRun(t, "exact", "data.csv", "--target", "the target", "--quiet", "--out", "run")
+	assert.Regexp(t, `(?m)^  first name +\d`, got.stdout)
+	assert.Contains(t, readFile(t, "run/inclusion.csv"), "first name,")
+	assert.Equal(t, 3, strings.Count(readFile(t, "run/inclusion.csv"), "\n"))
+}
+
+// A noise scale that no density can take is an error, not an answer without numbers.
+func TestNoiseScaleOutOfRange(t *testing.T) {
+	emptyDir(t, "data.csv", good)
+	for _, command := range []string{"exact", "varsel"} {
+		got := vtiCommand(t, command, "data.csv", "--target", "y", "--exclude", "c", "--sigma", "1e-300", "--quiet")
+		assert.Equal(t, statusFailure, got.status, "%s: %s", command, got.stdout)
+		assert.Contains(t, got.stderr, "vti: ")
+	}
+}
+
+// fullDisk takes no byte.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// An answer that cannot be printed is no success.
+func TestStandardOutputIsFull(t *testing.T) {
+	emptyDir(t, "data.csv", good)
+	for _, args := range []string{"exact data.csv --target y --quiet", "exact data.csv --target y --quiet --json", "version", "--help", "devices"} {
+		var stderr bytes.Buffer
+		assert.Equal(t, statusFailure, run(context.Background(), strings.Fields(args), fullDisk{}, &stderr), args)
+		assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+		assert.Contains(t, stderr.String(), "no space left on device")
+	}
+}
+
+// A panic becomes one line that says whose fault it is and where the run is; --stack shows where.
+func TestDefect(t *testing.T) {
+	var stderr bytes.Buffer
+	a := &app{stderr: &stderr, dir: "runs/one"}
+	status := func() (status int) {
+		defer func() { status = a.defect(recover()) }()
+		panic(errors.New("index out of\nrange"))
+	}
+	assert.Equal(t, statusFailure, status())
+	assert.Equal(t, "vti: a defect of vti, please report it: index out of range; the run is in runs/one; --stack prints where\n", stderr.String())
+	stderr.Reset()
+	a.stack = true
+	assert.Equal(t, statusFailure, status())
+	assert.Contains(t, stderr.String(), "defects_test.go")
+}
+
+func TestDidYouMean(t *testing.T) {
+	emptyDir(t, "data.csv", good)
+	for args, want := range map[string]string{
+		"varsl data.csv":              `unknown command "varsl"; did you mean varsel? (see vti --help)`,
+		"varsl data.csv --target y":   `unknown command "varsl"; did you mean varsel?`,
+		"dga data.csv":                `unknown command "dga"; did you mean dag?`,
+		"varsel data.csv --taget y":   "unknown flag: --taget; did you mean --target? (see vti varsel --help)",
+		"dag data.csv --max-parent 2": "unknown flag: --max-parent; did you mean --max-parents?",
+		"varsel data.csv --xyzzy 2":   "unknown flag: --xyzzy (see vti varsel --help)",
+	} {
+		got := vtiCommand(t, strings.Fields(args)...)
+		assert.Equal(t, statusUsage, got.status)
+		assert.Contains(t, got.stderr, want)
+	}
+}
+
+// Flags work by the names that they had before, and say their new ones on standard error.
+func TestRenamedFlags(t *testing.T) {
+	emptyDir(t, "data.csv", good)
+	got := mustRun(t, "exact", "data.csv", "--target", "y", "--exclude", "c", "--slab-scale", "2", "--json", "--quiet", "--out", "old")
+	assert.Equal(t, "vti: --slab-scale is now called --prior-sd; the old name goes with the next version\n", got.stderr)
+	assert.Contains(t, readFile(t, "old/run.json"), `"slab_scale": 2`)
+	now := mustRun(t, "exact", "data.csv", "--target", "y", "--exclude", "c", "--prior-sd", "2", "--json", "--quiet", "--out", "new")
+	assert.Empty(t, now.stderr)
+	assert.Equal(t, readFile(t, "old/models.csv"), readFile(t, "new/models.csv"))
+	for args, want := range map[string]string{
+		"varsel data.csv --target y --layers 0":                    "--layers is now called --flow-layers",
+		"varsel data.csv --target y --hidden 0":                    "--hidden is now called --flow-hidden",
+		"dag data.csv --draws 0":                                   "--draws is now called --certify-draws",
+		"hbm data.csv --coefficient-scale 0":                       "--coefficient-scale is now called --prior-sd",
+		"rjmcmc varsel data.csv --target y --slab-scale 0":         "--slab-scale is now called --prior-sd",
+		"hbm data.csv --formula y~a --bins 0 --likelihood student": "--bins is now called --flow-bins",
+	} {
+		got := vtiCommand(t, strings.Fields(args)...)
+		assert.Equal(t, statusUsage, got.status)
+		assert.Contains(t, got.stderr, want)
+	}
+}
+
+// The shell completes the columns of the table, and of lists the last one.
+func TestColumnsComplete(t *testing.T) {
+	emptyDir(t, "data.csv", good)
+	for args, want := range map[string]string{
+		"varsel data.csv --target":         "a\nb\nc\ny\n",
+		"rjmcmc varsel data.csv --exclude": "a\nb\nc\ny\n",
+		"dag data.csv --exclude":           "a\nb\nc\ny\n",
+		"hbm data.csv --se":                "a\nb\nc\ny\n",
+	} {
+		got := vtiCommand(t, append(append([]string{"__complete"}, strings.Fields(args)...), "")...)
+		assert.True(t, strings.HasPrefix(got.stdout, want), "%s: %s", args, got.stdout)
+	}
+	got := vtiCommand(t, "__complete", "varsel", "data.csv", "--exclude", "a,")
+	assert.True(t, strings.HasPrefix(got.stdout, "a,a\na,b\na,c\na,y\n"), got.stdout)
+}
+
+// The help of every command fits into 100 columns, and its flags are in groups.
+func TestHelpFits(t *testing.T) {
+	root := (&app{}).rootCommand()
+	var paths [][]string
+	var walk func(cmd *cobra.Command, path []string)
+	walk = func(cmd *cobra.Command, path []string) {
+		paths = append(paths, path)
+		for _, sub := range cmd.Commands() {
+			if sub.Name() != "completion" && !sub.Hidden { // cobra's own
+				walk(sub, append(append([]string(nil), path...), sub.Name()))
+			}
+		}
+	}
+	walk(root, nil)
+	require.Greater(t, len(paths), 12)
+	for _, path := range paths {
+		got := vtiCommand(t, append(path, "--help")...)
+		assert.Equal(t, statusOK, got.status)
+		for line := range strings.Lines(got.stdout) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), helpWidth, "%v: %s", path, line)
+		}
+	}
+	for _, want := range []string{"\nTable:\n", "\nLikelihood and priors:\n", "\nTraining:\n", "\nRun and output:\n"} {
+		assert.Contains(t, vtiCommand(t, "varsel", "--help").stdout, want)
+	}
+	for _, want := range []string{"\nAnswer a question about a table:\n", "\nCheck and compare answers:\n", "\nOther commands:\n"} {
+		assert.Contains(t, vtiCommand(t, "--help").stdout, want)
+	}
+}
