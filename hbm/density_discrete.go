@@ -6,18 +6,16 @@ import (
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/likelihood"
 )
 
 // Bernoulli is 1 with probability 1 / (1 + exp −logit) and 0 otherwise.
 func Bernoulli(logit Term) Density {
+	l := likelihood.New(likelihood.LogisticKind, likelihood.Shape{})
 	return elementwise("Bernoulli", Binaries,
-		func(x *Node, p []*Node) *Node { return Sub(Mul(x, p[0]), softplus(p[0])) },
-		func(random *rand.Rand, p []float64) float64 {
-			if random.Float64() < logistic(p[0]) {
-				return 1
-			}
-			return 0
-		}, logit)
+		func(x *Node, p []*Node) *Node { return l.LogKernel(x, p[0], nil) },
+		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logit)
 }
 
 // Binomial is the number of successes in a number of trials, each of probability 1 / (1 + exp
@@ -36,11 +34,23 @@ func Binomial(trials, logit Term) Density {
 
 // Poisson counts events at a rate of exp logRate.
 func Poisson(logRate Term) Density {
+	l := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
 	return elementwise("Poisson", Counts,
-		func(x *Node, p []*Node) *Node { return Sub(Sub(Mul(x, p[0]), Exp(p[0])), logGamma(AddScalar(x, 1))) },
-		func(random *rand.Rand, p []float64) float64 {
-			return distuv.Poisson{Lambda: math.Exp(p[0]), Src: random}.Rand()
-		}, logRate)
+		func(x *Node, p []*Node) *Node { return Add(l.LogKernel(x, p[0], nil), logSaturated(x)) },
+		func(random *rand.Rand, p []float64) float64 { return l.Draw(p[0], 1, random) }, logRate)
+}
+
+// logSaturated is the log probability of a count at a rate that is the count itself, x log x − x −
+// log x!, which likelihood.Likelihood leaves out: of large counts by Stirling's series, in which
+// nothing cancels.
+func logSaturated(x *Node) *Node {
+	const large = 100
+	base := MaxScalar(x, 1)
+	small := Sub(Sub(Mul(x, Log(base)), x), logGamma(AddScalar(x, 1)))
+	inverse := Reciprocal(base)
+	series := Mul(inverse, AddScalar(MulScalar(Square(inverse), 1.0/360), -1.0/12))
+	stirling := AddScalar(Sub(series, MulScalar(Log(base), 0.5)), -halfLogTwoPi)
+	return Where(LessThan(x, MulScalar(OnesLike(x), large)), small, stirling)
 }
 
 // NegativeBinomial counts events at a rate that is exp logMean times a gamma variable of mean one

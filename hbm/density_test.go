@@ -269,3 +269,13 @@ func open(t testing.TB) *gpu.Device {
 	t.Cleanup(device.Close)
 	return device
 }
+
+// Large counts lose no digits: the ratio of neighbouring probabilities is rate/(x+1), which sums of
+// terms of size 10¹⁰ miss by 10⁻⁶.
+func TestPoissonOfLargeCounts(t *testing.T) {
+	for _, rate := range []float64{90, 110, 1e6, 1e9} {
+		x := math.Round(rate + math.Sqrt(rate))
+		got := evaluate(t, Poisson(Number(math.Log(rate))), []float64{x, x + 1})
+		require.InDelta(t, math.Log(rate)-math.Log(x+1), got[1]-got[0], 1e-8, "rate %g", rate)
+	}
+}

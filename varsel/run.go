@@ -108,8 +108,8 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 		}
 	}
 	if c.Basis == vti.ExactSum && p.Slots == nil {
-		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than there
-		// are; where evidences are closed forms they are too.
+		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than
+		// there are; where evidences are closed forms they are too.
 		if problem, err := p.ExactProblem(); err == nil {
 			answer, err := Exact(ctx, problem)
 			if err == nil {
