@@ -66,7 +66,7 @@ func LoadAmortized(device *gpu.Device, model *Model, data Values, cfg Config) (*
 	current := template(model)
 	for i := range max(len(stored.Template), len(current)) {
 		if was, is := lineAt(stored.Template, i), lineAt(current, i); was != is {
-			return nil, fmt.Errorf("%s was trained for data of another shape: expected %s, found %s", cfg.Checkpoint, was, is)
+			return nil, fmt.Errorf("%s was trained for data of another shape: got %s, want %s", cfg.Checkpoint, is, was)
 		}
 	}
 	if cfg.Family, err = ParseFamily(stored.Family); err != nil {

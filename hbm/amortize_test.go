@@ -40,9 +40,9 @@ func TestAmortizeMistakes(t *testing.T) {
 	e := newEffects(3, 5, 1)
 	device := openCPU(t)
 	_, err := Fit(gocontext.Background(), device, e.model, nil, Config{Amortize: 4})
-	require.ErrorContains(t, err, "Amortize needs a family")
+	require.ErrorContains(t, err, "got Amortize with family")
 	_, err = Fit(gocontext.Background(), device, e.model, nil, Config{Family: PAVIE, Amortize: 4, Draws: 8})
-	require.ErrorContains(t, err, "one draw for each data set")
+	require.ErrorContains(t, err, "as many as Amortize has data sets")
 
 	data := e.draw(t, 1)
 	free := fit(t, e.model, data, Config{Steps: 1})
@@ -53,9 +53,9 @@ func TestAmortizeMistakes(t *testing.T) {
 	require.ErrorContains(t, err, "has no values")
 	wide := newEffects(3, 5, 2)
 	_, err = p.On(wide.model, wide.draw(t, 1))
-	require.ErrorContains(t, err, "expected latent variable mean[1], found latent variable mean[2]")
+	require.ErrorContains(t, err, "got latent variable mean[2], want latent variable mean[1]")
 	m := NewModel()
 	m.Latent("mean", Normal(Number(0), Number(1)))
 	_, err = p.On(m, nil)
-	require.ErrorContains(t, err, "expected a model of 2 plates")
+	require.ErrorContains(t, err, "want 2 and")
 }

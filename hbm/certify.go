@@ -136,7 +136,8 @@ func (w *weighing) certificate(sample *Draws) *Certificate {
 	}
 	j := verdict.New()
 	j.Weights(smoothed.K)
-	if shown := 1 - 1/math.Log10(float64(sample.N)); smoothed.K > shown && smoothed.K <= verdict.DoubtfulKHat { // Vehtari et al. 2024, eq. 13
+	// Vehtari et al. 2024, eq. 13
+	if shown := 1 - 1/math.Log10(float64(sample.N)); smoothed.K > shown && smoothed.K <= verdict.DoubtfulKHat {
 		j.Lower(verdict.Doubtful, "Pareto k̂ is %.2f, above the %.2f that %d draws can rely on", smoothed.K, shown, sample.N)
 	}
 	j.Size(smoothed.ESS, sample.N)

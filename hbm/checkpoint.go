@@ -146,7 +146,7 @@ func (e *encodings) restore(ctx *context.Context) error {
 			return err
 		}
 		if len(column) != len(e.columns[i]) {
-			return fmt.Errorf("the encodings of %q have %d numbers, expected %d", e.variable.name, len(column), len(e.columns[i]))
+			return fmt.Errorf("the encodings of %q: got %d numbers, want %d", e.variable.name, len(column), len(e.columns[i]))
 		}
 		e.columns[i] = column
 	}

@@ -130,23 +130,23 @@ func (c Config) Validate() error {
 		{"MaxNonFinite", c.MaxNonFinite}, {"LogEvery", float64(c.LogEvery)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
 		if field.value < 0 || math.IsNaN(field.value) {
-			return fmt.Errorf("hbm.Config: %s must not be negative, found %g", field.name, field.value)
+			return fmt.Errorf("hbm.Config: got %s %g, want a number that is not negative", field.name, field.value)
 		}
 	}
 	if c.Family < 0 || int(c.Family) >= len(familyNames) {
 		return fmt.Errorf("hbm.Config: unknown Family %d", int(c.Family))
 	}
 	if c.Amortize > 0 && c.Family != PAVIE && c.Family != ADAVI {
-		return fmt.Errorf("hbm.Config: Amortize needs a family that computes all encodings from the data, %v or %v, found %v", PAVIE, ADAVI, c.Family)
+		return fmt.Errorf("hbm.Config: got Amortize with family %v, want one that computes all encodings from the data, %v or %v", c.Family, PAVIE, ADAVI)
 	}
 	if c.Amortize > 0 && c.Draws > 0 && c.Draws != c.Amortize {
-		return fmt.Errorf("hbm.Config: with Amortize there is one draw for each data set, %d, found Draws = %d", c.Amortize, c.Draws)
+		return fmt.Errorf("hbm.Config: got %d Draws, want as many as Amortize has data sets, %d", c.Draws, c.Amortize)
 	}
 	if c.Resume && c.Checkpoint == "" {
 		return errors.New("hbm.Config: Resume needs Checkpoint, the file to continue from")
 	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
-		return fmt.Errorf("hbm.Config: DType must be Float32 or Float64, found %s", c.DType)
+		return fmt.Errorf("hbm.Config: got DType %s, want Float32 or Float64", c.DType)
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func Binomial(trials, logit Term) Density {
 	return elementwise("binomial", Counts,
 		func(x *Node, p []*Node) *Node {
 			failures := Sub(p[0], x)
-			ways := Sub(Sub(logGamma(AddScalar(p[0], 1)), logGamma(AddScalar(x, 1))), logGamma(AddScalar(failures, 1)))
-			return Add(ways, Sub(Mul(x, p[1]), Mul(p[0], softplus(p[1]))))
+			logCount := Sub(Sub(logGamma(AddScalar(p[0], 1)), logGamma(AddScalar(x, 1))), logGamma(AddScalar(failures, 1)))
+			return Add(logCount, Sub(Mul(x, p[1]), Mul(p[0], softplus(p[1]))))
 		},
 		func(random *rand.Rand, p []float64) float64 {
 			return distuv.Binomial{N: p[0], P: logistic(p[1]), Src: random}.Rand()
@@ -60,8 +60,8 @@ func NegativeBinomial(logMean, shape Term) Density {
 		func(x *Node, p []*Node) *Node {
 			shape := p[1]
 			logOdds := Sub(p[0], Log(shape)) // log μ/shape
-			ways := Sub(Sub(logGamma(Add(x, shape)), logGamma(shape)), logGamma(AddScalar(x, 1)))
-			return Add(ways, Sub(Mul(x, logOdds), Mul(Add(x, shape), softplus(logOdds))))
+			logCount := Sub(Sub(logGamma(Add(x, shape)), logGamma(shape)), logGamma(AddScalar(x, 1)))
+			return Add(logCount, Sub(Mul(x, logOdds), Mul(Add(x, shape), softplus(logOdds))))
 		},
 		func(random *rand.Rand, p []float64) float64 {
 			rate := distuv.Gamma{Alpha: p[1], Beta: p[1], Src: random}.Rand() * math.Exp(p[0])

@@ -13,7 +13,7 @@ func Mixture(weights Term, components ...Density) Density {
 	if len(components) == 0 {
 		panic(fmt.Errorf("hbm.Mixture: there are no components"))
 	}
-	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}, tells: ambiguous}
+	mixture := Density{name: "mixture", support: components[0].support, terms: []Term{weights}, says: ambiguous}
 	ends := make([]int, len(components)) // of the terms of each component
 	for i, component := range components {
 		if component.support != mixture.support {
@@ -32,7 +32,7 @@ func Mixture(weights Term, components ...Density) Density {
 		rank := x.Rank() - eventRank
 		weight := parameters[0]
 		if weight.Rank() != rank+1 || weight.Shape().Dim(rank) != len(components) {
-			panic(fmt.Errorf("hbm.Mixture: the weights have shape %s, expected %d axes, the last of size %d", weight.Shape(), rank+1, len(components)))
+			panic(fmt.Errorf("hbm.Mixture: got weights of shape %s, want %d axes, the last of size %d", weight.Shape(), rank+1, len(components)))
 		}
 		var joint *Node // [plates..., draws, components]
 		for i, component := range components {

@@ -21,7 +21,7 @@ func Normal(mean, sd Term) Density {
 		func(x *Node, p []*Node) *Node { return logNormal(x, p[0], p[1]) },
 		func(random *rand.Rand, p []float64) float64 { return p[0] + p[1]*random.NormFloat64() },
 		mean, sd).withNormal(asGiven)
-	d.tells = plainObservation
+	d.says = plainObservation
 	return d
 }
 

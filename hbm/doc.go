@@ -26,8 +26,8 @@
 //
 //	config := hbm.Config{Batch: map[*hbm.Plate]int{group: 20}}
 //	posterior, err := hbm.Fit(ctx, device, m, hbm.Values{x: numbers}, config)
-//	elbo, se, err := posterior.ELBO(1000, "elbo")
-//	draws, err := posterior.Sample(1000, "posterior")
+//	elbo, se, err := posterior.ELBO(ctx, 1000, "elbo")
+//	draws, err := posterior.Sample(ctx, 1000, "posterior")
 //
 // A step of training takes part in Batch members of each plate and weighs each variable with the
 // number of those it stands for, so that the gradient is unbiased (PAVI eq. 5 to 7). Each latent

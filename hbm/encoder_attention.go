@@ -20,7 +20,7 @@ const (
 // place that is left over.
 func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node) *Node {
 	// [to..., draws, points, hidden]
-	points := s.look(ctx.In("induced"), set, x, weight, inducedPoints)
+	points := s.attend(ctx.In("induced"), set, x, weight, inducedPoints)
 	rank := x.Rank()
 
 	// Each member attends to the points of its set.
@@ -37,11 +37,11 @@ func (s *setEncoder) attention(ctx *context.Context, set *sets, x, weight *Node)
 	seen := ReduceSum(Mul(InsertAxes(share, -1), values), rank-1) // [from..., draws, heads, h]
 	x = s.block(scope, x, reshapeLast(Reshape(seen, append(append([]int{}, x.Shape().Dimensions[:rank-1]...), s.hidden)...), []int{s.hidden}))
 
-	return Squeeze(s.look(ctx.In("seed"), set, x, weight, 1), rank-1+len(set.to)-len(set.from))
+	return Squeeze(s.attend(ctx.In("seed"), set, x, weight, 1), rank-1+len(set.to)-len(set.from))
 }
 
-// look lets learned points attend to the members of each set: [to..., draws, points, hidden].
-func (s *setEncoder) look(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
+// attend lets learned points attend to the members of each set: [to..., draws, points, hidden].
+func (s *setEncoder) attend(ctx *context.Context, set *sets, x, weight *Node, points int) *Node {
 	rank := x.Rank()
 	g, dtype := x.Graph(), x.DType()
 	h := s.hidden / attentionHeads

@@ -24,15 +24,15 @@ type siteEncoder struct{ *setEncoder }
 // of that many unknowns are written out in the graph.
 const largestSites = 32
 
-// hasSites tells whether a siteEncoder finds sites for a variable. Those without plates have no
+// hasSites reports whether a siteEncoder finds sites for a variable. Those without plates have no
 // members to share a map with, and equations of very many unknowns are not written out.
 func (v *Variable) hasSites() bool {
 	d, _ := v.link.Dim(v.event) // checked when it was added
 	return d <= largestSites && len(v.plates) > 0 && slices.ContainsFunc(v.model.variables, (*Variable).isSite)
 }
 
-// isSite tells whether data of v are observations of latent variables.
-func (v *Variable) isSite() bool { return v.role == Observed && v.density.tells != ambiguous }
+// isSite reports whether data of v are observations of latent variables.
+func (v *Variable) isSite() bool { return v.role == Observed && v.density.says != ambiguous }
 
 // siteNumbers is how many numbers of an encoding are sites of d unconstrained numbers: the
 // precision [d, d] and the precision times the mean [d]. They come first.
@@ -96,7 +96,7 @@ func (s siteEncoder) ofData(own, shared *context.Context, r *replica, x *Variabl
 	if known := slices.DeleteFunc(x.constants(), func(v *Variable) bool { return v.estimated }); len(known) > 0 {
 		d.constants = Concatenate([]*Node{d.constants, of(known)}, -1)
 	}
-	if x.density.tells != plainObservation {
+	if x.density.says != plainObservation {
 		d.weigh = d.value
 	} else if len(x.constants()) > 0 { // where noise is normal the precision does not depend on what was observed
 		d.weigh = of(x.constants())

@@ -60,7 +60,7 @@ func ParseFamily(name string) (Family, error) {
 			return Family(i), nil
 		}
 	}
-	return 0, fmt.Errorf("hbm: unknown family %q, expected one of %q", name, familyNames)
+	return 0, fmt.Errorf("hbm: unknown family %q, want one of %q", name, familyNames)
 }
 
 // Check reports what keeps the family from being fitted to a model: a model without latent
@@ -261,7 +261,7 @@ func (c *cascade) reader() *setEncoder {
 	return nil
 }
 
-// free tells whether the encodings of a latent variable are trained by themselves.
+// free reports whether the encodings of a latent variable are trained by themselves.
 func (c *cascade) free(l *latent) bool {
 	_, free := c.encoderOf(l).(freeEncodings)
 	return free

@@ -144,7 +144,7 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 		return nil, err
 	}
 	if cfg.Family == Joint && !t.selector.whole() {
-		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step, found a Batch", Joint)
+		return nil, fmt.Errorf("hbm: family %v takes part in the whole model in each step: got a Batch, want none", Joint)
 	}
 	setDefault(&p.config.Draws, t.draws())
 	if t.exec, err = context.NewExecAny(device.Backend(), p.variables, t.stepGraph); err != nil {
@@ -209,7 +209,7 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 			if err != nil {
 				return err
 			}
-			t.selector.ways[w.Source.Plate()].among(spans, len(w.bounds)-1)
+			t.selector.plans[w.Source.Plate()].among(spans, len(w.bounds)-1)
 		}
 		chosen = t.selector.draw(random)
 		if t.simulate != nil {

@@ -171,17 +171,17 @@ func TestFitMistakes(t *testing.T) {
 	data := e.draw(t, 1)
 	device := openCPU(t)
 	for says, cfg := range map[string]Config{
-		"Steps must not be negative":   {Steps: -1},
-		"unknown Family 77":            {Family: 77},
-		"DType must be":                {DType: dtypes.Int32},
-		"Batch[\"group\"] must not be": {Batch: map[*Plate]int{e.model.plates[0]: -2}},
-		"cosmic: got Bins":             {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
+		"got Steps -1, want a number that is not negative": {Steps: -1},
+		"unknown Family 77":       {Family: 77},
+		"got DType Int32":         {DType: dtypes.Int32},
+		"got Batch[\"group\"] -2": {Batch: map[*Plate]int{e.model.plates[0]: -2}},
+		"cosmic: got Bins":        {Flow: cosmic.Config{Kind: cosmic.Spline, Bins: 1}},
 	} {
 		_, err := Fit(gocontext.Background(), device, e.model, data, cfg)
 		require.ErrorContains(t, err, says)
 	}
 	_, err := Fit(gocontext.Background(), device, e.model, data, Config{Family: Joint, Batch: map[*Plate]int{e.model.plates[0]: 2}})
-	require.ErrorContains(t, err, "found a Batch")
+	require.ErrorContains(t, err, "got a Batch")
 	large := newEffects(MaxJoint, 1, 1)
 	_, err = Fit(gocontext.Background(), device, large.model, large.draw(t, 1), Config{Family: Joint})
 	require.ErrorContains(t, err, "at most 2048 latent numbers, this has 2049")

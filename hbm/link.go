@@ -56,21 +56,21 @@ func (SoftplusLink) Dim(event []int) (int, error) { return product(event), nil }
 
 func (s IntervalLink) Dim(event []int) (int, error) {
 	if !(s.Low < s.High) || math.IsInf(s.Low, 0) || math.IsInf(s.High, 0) {
-		return 0, fmt.Errorf("an interval from %g to %g is none", s.Low, s.High)
+		return 0, fmt.Errorf("got an interval from %g to %g, want finite ends in ascending order", s.Low, s.High)
 	}
 	return product(event), nil
 }
 
 func (SoftmaxLink) Dim(event []int) (int, error) {
 	if len(event) != 1 || event[0] < 2 {
-		return 0, fmt.Errorf("shares need an event of one axis of size 2 or more, found %v", event)
+		return 0, fmt.Errorf("got an event of shape %v, want one axis of size 2 or more for shares", event)
 	}
 	return event[0] - 1, nil
 }
 
 func (CholeskyLink) Dim(event []int) (int, error) {
 	if len(event) != 2 || event[0] != event[1] {
-		return 0, fmt.Errorf("a Cholesky factor needs a square event, found %v", event)
+		return 0, fmt.Errorf("got an event of shape %v, want a square one for a Cholesky factor", event)
 	}
 	return event[0] * (event[0] + 1) / 2, nil
 }

@@ -19,11 +19,11 @@ type selection struct {
 // selector draws selections of one size.
 type selector struct {
 	plates []*Plate // of which others depend first
-	ways   map[*Plate]*way
+	plans  map[*Plate]*plan
 }
 
-// way is how the members of a plate are selected.
-type way struct {
+// plan is how the members of a plate are selected.
+type plan struct {
 	kind  wayKind
 	size  int // places in a replica
 	share int // takeAmong: the largest number of members for each member above
@@ -38,7 +38,7 @@ type way struct {
 
 // among makes takeSome draw from spans, slices of the plate of which there are so many, each there
 // as often.
-func (w *way) among(spans [][2]int, count int) {
+func (w *plan) among(spans [][2]int, count int) {
 	members := 0
 	for _, span := range spans {
 		members += span[1] - span[0]
@@ -48,7 +48,7 @@ func (w *way) among(spans [][2]int, count int) {
 }
 
 // fromPool draws members of the spans.
-func (w *way) fromPool(random *rand.Rand) (members []int32) {
+func (w *plan) fromPool(random *rand.Rand) (members []int32) {
 	total := 0
 	for _, span := range w.pool {
 		total += span[1] - span[0]
@@ -72,7 +72,7 @@ const (
 	takeAll     wayKind = iota // all members, in order
 	takeSome                   // so many of all members, each as likely
 	takeAmong                  // so many of those of each member above that was selected
-	takeTouched                // those that selected members of a plate below belong to
+	takeParents                // those that selected members of a plate below belong to
 )
 
 // below is a plate whose selected members select the members they belong to.
@@ -87,13 +87,13 @@ type below struct {
 // member of that; a plate nested in several draws from all of its members, which select the members
 // they belong to.
 func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
-	s := &selector{ways: map[*Plate]*way{}}
+	s := &selector{plans: map[*Plate]*plan{}}
 	for p, n := range batch {
 		if p == nil || p.model != m {
 			return nil, fmt.Errorf("hbm: Batch names a plate that is not of this model")
 		}
 		if n < 0 {
-			return nil, fmt.Errorf("hbm: Batch[%q] must not be negative, got %d", p.name, n)
+			return nil, fmt.Errorf("hbm: got Batch[%q] %d, want a number that is not negative", p.name, n)
 		}
 	}
 	part := func(p *Plate) int { // 0: all
@@ -107,7 +107,7 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 		if len(p.parents) < 2 || part(p) == 0 {
 			continue
 		}
-		s.ways[p] = &way{kind: takeSome, size: part(p)}
+		s.plans[p] = &plan{kind: takeSome, size: part(p)}
 		for _, q := range m.plates {
 			chain := p.path(q)
 			if chain == nil {
@@ -123,19 +123,19 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 			if empty := slices.Index(counts, 0); empty >= 0 {
 				return nil, fmt.Errorf("hbm: no member of %q belongs to member %d of %q, which Batch would never select", p.name, empty, q.name)
 			}
-			if s.ways[q] != nil {
+			if s.plans[q] != nil {
 				return nil, fmt.Errorf("hbm: %q is above several plates that Batch draws from", q.name)
 			}
-			s.ways[q] = &way{kind: takeTouched, size: min(q.size, part(p)), below: below{chain, p, counts}}
+			s.plans[q] = &plan{kind: takeParents, size: min(q.size, part(p)), below: below{chain, p, counts}}
 		}
 	}
 	for _, p := range byDepth(m.plates) {
-		if s.ways[p] == nil {
-			w, err := s.wayDown(p, part(p))
+		if s.plans[p] == nil {
+			w, err := s.planNested(p, part(p))
 			if err != nil {
 				return nil, err
 			}
-			s.ways[p] = w
+			s.plans[p] = w
 		}
 	}
 	for len(s.plates) < len(m.plates) {
@@ -150,10 +150,10 @@ func newSelector(m *Model, batch map[*Plate]int) (*selector, error) {
 
 // after is the plate whose selection decides about that of p; nil if none does.
 func (s *selector) after(p *Plate) *Plate {
-	switch w := s.ways[p]; w.kind {
+	switch w := s.plans[p]; w.kind {
 	case takeAmong:
 		return p.parents[0].of
-	case takeTouched:
+	case takeParents:
 		return w.below.plate
 	}
 	return nil
@@ -174,20 +174,20 @@ func byDepth(plates []*Plate) []*Plate {
 	return ordered
 }
 
-// wayDown is how members of a plate are selected when those of all plates above it are.
-func (s *selector) wayDown(p *Plate, part int) (*way, error) {
+// planNested is how members of a plate are selected when those of all plates above it are.
+func (s *selector) planNested(p *Plate, part int) (*plan, error) {
 	if len(p.parents) == 0 {
 		if part == 0 {
-			return &way{kind: takeAll, size: p.size}, nil
+			return &plan{kind: takeAll, size: p.size}, nil
 		}
-		return &way{kind: takeSome, size: part}, nil
+		return &plan{kind: takeSome, size: part}, nil
 	}
 	whole := true
 	for _, parent := range p.parents {
-		whole = whole && s.ways[parent.of].kind == takeAll
+		whole = whole && s.plans[parent.of].kind == takeAll
 	}
 	if whole && part == 0 {
-		return &way{kind: takeAll, size: p.size}, nil
+		return &plan{kind: takeAll, size: p.size}, nil
 	}
 	if len(p.parents) > 1 {
 		return nil, fmt.Errorf("hbm: plate %q is nested in several plates, not all of which are taken whole: give Batch for it, not for them", p.name)
@@ -204,7 +204,7 @@ func (s *selector) wayDown(p *Plate, part int) (*way, error) {
 	if part > 0 {
 		share = min(share, part)
 	}
-	return &way{kind: takeAmong, size: share * s.ways[above.of].size, share: share, lists: lists}, nil
+	return &plan{kind: takeAmong, size: share * s.plans[above.of].size, share: share, lists: lists}, nil
 }
 
 // checkProducts reports a variable on several plates whose selections depend on each other: the
@@ -214,7 +214,7 @@ func (s *selector) checkProducts(m *Model) error {
 		for i, a := range v.plates {
 			for _, b := range v.plates[:i] {
 				for _, root := range m.plates {
-					if s.ways[root].kind != takeAll && linked(a, root) && linked(b, root) {
+					if s.plans[root].kind != takeAll && linked(a, root) && linked(b, root) {
 						return fmt.Errorf("hbm: variable %q is on plates %q and %q, whose members Batch would not select independently of each other", v.name, b.name, a.name)
 					}
 				}
@@ -236,11 +236,11 @@ func follow(chain []*membership, member int32) int32 {
 }
 
 // size is the number of places of a plate in every selection.
-func (s *selector) size(p *Plate) int { return s.ways[p].size }
+func (s *selector) size(p *Plate) int { return s.plans[p].size }
 
 // whole reports whether every selection holds all members in their order.
 func (s *selector) whole() bool {
-	for _, w := range s.ways {
+	for _, w := range s.plans {
 		if w.kind != takeAll {
 			return false
 		}
@@ -252,7 +252,7 @@ func (s *selector) whole() bool {
 func (s *selector) draw(random *rand.Rand) *selection {
 	chosen := &selection{members: map[*Plate][]int32{}, weight: map[*Plate][]float64{}, index: map[*membership][]int32{}}
 	for _, p := range s.plates {
-		w := s.ways[p]
+		w := s.plans[p]
 		members, weight := make([]int32, 0, w.size), make([]float64, 0, w.size)
 		switch w.kind {
 		case takeAll:
@@ -282,7 +282,7 @@ func (s *selector) draw(random *rand.Rand) *selection {
 					weight = append(weight, chosen.weight[above][place]*float64(len(list))/float64(n))
 				}
 			}
-		case takeTouched:
+		case takeParents:
 			from := w.below
 			total := map[int32]float64{}
 			for place, member := range chosen.members[from.plate] {

@@ -44,7 +44,7 @@ type Variable struct {
 	link    Link // of a latent variable
 	// where its inference starts: mean and sd of each unconstrained number, or nil
 	near [2][]float64
-	// estimated tells that a constant is computed from observed values, for encoders to read: no
+	// estimated says that a constant is computed from observed values, for encoders to read: no
 	// density depends on it.
 	estimated bool
 }
@@ -150,7 +150,7 @@ func (v *Variable) check() error {
 	}
 	dim, err := v.link.Dim(v.event)
 	if n, m := len(v.near[0]), len(v.near[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
-		return fmt.Errorf("it starts near %d means and %d standard deviations, expected %d", n, m, dim)
+		return fmt.Errorf("it starts near %d means and %d standard deviations, want %d of each", n, m, dim)
 	}
 	return err
 }

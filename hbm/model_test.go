@@ -85,7 +85,7 @@ func TestModelMistakes(t *testing.T) {
 		build func(m *Model)
 		says  string
 	}{
-		"empty plate":        {func(m *Model) { m.Plate("group", 0) }, `plate "group" has 0 members`},
+		"empty plate":        {func(m *Model) { m.Plate("group", 0) }, `plate "group": got 0 members`},
 		"two plates":         {func(m *Model) { m.Plate("a", 1); m.Plate("a", 2) }, `two plates "a"`},
 		"plate of no model":  {func(m *Model) { m.Plate("a", 1).In(NewModel().Plate("b", 1), []int32{0}) }, "does not have"},
 		"short index":        {func(m *Model) { m.Plate("a", 2).In(m.Plate("b", 1), []int32{0}) }, "index into"},
@@ -136,10 +136,10 @@ func TestDataMistakes(t *testing.T) {
 	good := Values{exposure: {1, 2}, count: {0, 3}, share: {0.5, 0.5}}
 	require.NoError(t, m.CheckData(good))
 	for says, bad := range map[string]Values{
-		`observed variable "count" has no values`: {exposure: {1, 2}, share: {0.5, 0.5}},
-		"expected 2 of shape [2]":                 {exposure: {1}, count: {0, 3}, share: {0.5, 0.5}},
-		"count[group 1]: expected counts":         {exposure: {1, 2}, count: {0, 3.5}, share: {0.5, 0.5}},
-		"a sum of 0.8":                            {exposure: {1, 2}, count: {0, 3}, share: {0.5, 0.3}},
+		`observed variable "count" has no values`:                         {exposure: {1, 2}, share: {0.5, 0.5}},
+		"want 2 of shape [2]":                                             {exposure: {1}, count: {0, 3}, share: {0.5, 0.5}},
+		"count[group 1]: got 3.5 at position 0 of the event, want counts": {exposure: {1, 2}, count: {0, 3.5}, share: {0.5, 0.5}},
+		"a sum of 0.8": {exposure: {1, 2}, count: {0, 3}, share: {0.5, 0.3}},
 	} {
 		require.ErrorContains(t, m.CheckData(bad), says)
 	}

@@ -21,7 +21,7 @@ type membership struct {
 func (m *Model) Plate(name string, size int) *Plate {
 	p := &Plate{model: m, name: name, size: size}
 	if size < 1 {
-		m.fail("plate %q has %d members, expected at least 1", name, size)
+		m.fail("plate %q: got %d members, want at least 1", name, size)
 	}
 	for _, other := range m.plates {
 		if other.name == name {

@@ -136,7 +136,7 @@ func (p *Posterior) On(model *Model, data Values) (*Posterior, error) {
 // Densities cannot be compared.
 func sameTemplate(a, b *Model) error {
 	if len(a.plates) != len(b.plates) || len(a.variables) != len(b.variables) {
-		return fmt.Errorf("hbm: expected a model of %d plates and %d variables, found %d and %d", len(a.plates), len(a.variables), len(b.plates), len(b.variables))
+		return fmt.Errorf("hbm: got a model of %d plates and %d variables, want %d and %d", len(b.plates), len(b.variables), len(a.plates), len(a.variables))
 	}
 	plates := func(m *Model, of []*Plate) (numbers []int) {
 		for _, p := range of {
@@ -152,13 +152,13 @@ func sameTemplate(a, b *Model) error {
 	}
 	for i, p := range a.plates {
 		if q := b.plates[i]; p.name != q.name || !slices.Equal(above(a, p), above(b, q)) {
-			return fmt.Errorf("hbm: expected plate %q, found %q or another nesting", p.name, q.name)
+			return fmt.Errorf("hbm: got plate %q, want %q with the same nesting", q.name, p.name)
 		}
 	}
 	for i, v := range a.variables {
 		w := b.variables[i]
 		if v.name != w.name || v.role != w.role || !slices.Equal(v.event, w.event) || !slices.Equal(plates(a, v.plates), plates(b, w.plates)) {
-			return fmt.Errorf("hbm: expected %s variable %v, found %s variable %v", v.role, v, w.role, w)
+			return fmt.Errorf("hbm: got %s variable %v, want %s variable %v", w.role, w, v.role, v)
 		}
 	}
 	return nil
@@ -253,8 +253,8 @@ func (p *Posterior) SampleSlice(ctx gocontext.Context, slice, n int, name string
 	if err != nil {
 		return nil, err
 	}
-	if way := s.ways[plate]; way.kind == takeSome {
-		way.among([][2]int{span}, len(w.bounds)-1)
+	if plan := s.plans[plate]; plan.kind == takeSome {
+		plan.among([][2]int{span}, len(w.bounds)-1)
 	}
 	part := *p.feed
 	part.window = own

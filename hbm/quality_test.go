@@ -24,7 +24,7 @@ var (
 	qualityRate   = flag.Float64("quality.rate", 0, "learning rate; 0: that of the family")
 )
 
-// chosen tells whether a comma-separated list, where it is not empty, holds name.
+// chosen reports whether a comma-separated list, where it is not empty, holds name.
 func chosen(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }

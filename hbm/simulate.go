@@ -88,7 +88,7 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 			return nil, fmt.Errorf("hbm: constant %q has no values", v.name)
 		}
 		if size := v.Members() * v.EventSize(); ok && len(values) != size && len(values) != size*sets {
-			return nil, fmt.Errorf("hbm: variable %q has %d values, expected %d of shape %v", v.name, len(values), v.Members()*v.EventSize(), v.shape())
+			return nil, fmt.Errorf("hbm: variable %q: got %d values, want %d of shape %v", v.name, len(values), v.Members()*v.EventSize(), v.shape())
 		}
 		if ok {
 			all[v] = values
@@ -122,7 +122,7 @@ func (s *Simulator) DrawSets(ctx gocontext.Context, known Values, sets int, seed
 	return all, nil
 }
 
-// rowsPerCheck is after how many rows, each far below a millisecond, a loop looks whether it was
+// rowsPerCheck is after how many rows, each far below a millisecond, a loop checks whether it was
 // cancelled.
 const rowsPerCheck = 1 << 10
 

@@ -58,9 +58,9 @@ func newWindow(m *Model, cfg Config) (*window, error) {
 	case p == nil || p.model != m || len(p.parents) > 0:
 		return nil, fmt.Errorf("hbm: slices must cut a plate of the model that is nested in no other")
 	case len(w.bounds) < 2 || w.bounds[0] != 0 || w.bounds[len(w.bounds)-1] != p.size || !slices.IsSorted(w.bounds):
-		return nil, fmt.Errorf("hbm: slices of plate %q must go from 0 to %d, found %d bounds", p.name, p.size, len(w.bounds))
+		return nil, fmt.Errorf("hbm: slices of plate %q: got %d bounds, want bounds from 0 to %d", p.name, len(w.bounds), p.size)
 	case w.Resident < 1 || w.Steps < 1:
-		return nil, fmt.Errorf("hbm: SliceConfig must not be negative, found %d slices and %d steps", w.Resident, w.Steps)
+		return nil, fmt.Errorf("hbm.SliceConfig: got %d slices and %d steps, want numbers that are not negative", w.Resident, w.Steps)
 	case cfg.Amortize > 0:
 		return nil, fmt.Errorf("hbm: Amortize simulates data, and Slices reads them: choose one")
 	}
@@ -70,7 +70,7 @@ func newWindow(m *Model, cfg Config) (*window, error) {
 		fewest = min(fewest, w.bounds[i+1]-w.bounds[i])
 	}
 	if n := cfg.Batch[p]; n < 1 || n > w.Resident*fewest {
-		return nil, fmt.Errorf("hbm: Batch of the sliced plate %q must be from 1 to the %d members that are in memory, found %d", p.name, w.Resident*fewest, n)
+		return nil, fmt.Errorf("hbm: Batch of the sliced plate %q: got %d, want a number from 1 to the %d members that are in memory", p.name, n, w.Resident*fewest)
 	}
 	for _, v := range source.Variables() {
 		if v == nil || v.model != m || v.role == Latent || len(v.plates) == 0 {
@@ -92,7 +92,7 @@ func newWindow(m *Model, cfg Config) (*window, error) {
 	return w, nil
 }
 
-// holds tells whether the values of a variable are in slices.
+// holds reports whether the values of a variable are in slices.
 func (w *window) holds(v *Variable) bool { return w != nil && w.starts[v] != nil }
 
 // at makes the slices of a step resident, and returns the spans of members that they hold.
@@ -134,7 +134,7 @@ func (w *window) read(slice int) (Values, error) {
 	for v, starts := range w.starts {
 		want := (starts[slice+1] - starts[slice]) * v.Members() / v.plates[0].size
 		if len(values[v]) != want*v.EventSize() {
-			return nil, fmt.Errorf("hbm: slice %d has %d values of %q, expected %d", slice, len(values[v]), v.name, want*v.EventSize())
+			return nil, fmt.Errorf("hbm: slice %d: got %d values of %q, want %d", slice, len(values[v]), v.name, want*v.EventSize())
 		}
 		if v.role == Observed {
 			for i := range want {

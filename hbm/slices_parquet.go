@@ -45,7 +45,7 @@ func (p *ParquetSlices) layOut(path string) (err error) {
 			continue
 		}
 		if len(names) != v.EventSize() {
-			return fmt.Errorf("hbm: %q needs %d columns, found %d", v.name, v.EventSize(), len(names))
+			return fmt.Errorf("hbm: %q: got %d columns, want %d", v.name, len(names), v.EventSize())
 		}
 		if len(v.plates) == 0 || len(p.variables) > 0 && !slices.Equal(v.plates, p.variables[0].plates) {
 			return fmt.Errorf("hbm: the variables of %s must be on the same plates", path)
@@ -79,7 +79,7 @@ func (p *ParquetSlices) layOut(path string) (err error) {
 		rows += p.file.Rows(group)
 	}
 	if rows != v.Members() {
-		return fmt.Errorf("%s has %d rows, expected %d members of %q", path, rows, v.Members(), v.name)
+		return fmt.Errorf("%s: got %d rows, want the %d members of %q", path, rows, v.Members(), v.name)
 	}
 	p.bounds = append(p.bounds, p.plate.size)
 	p.fingerprint, err = p.file.Fingerprint()

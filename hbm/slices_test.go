@@ -175,7 +175,7 @@ func TestSlicesAreUnbiased(t *testing.T) {
 		spans, err := slices.at(step)
 		require.NoError(t, err)
 		require.Len(t, slices.resident, 2)
-		s.ways[group].among(spans, 5)
+		s.plans[group].among(spans, 5)
 		chosen := s.draw(stream.Rand(7, fmt.Sprint(step)))
 		got := slices.gather(x, chosen.rows(x), 1)
 		for place, member := range chosen.members[row] {
@@ -197,8 +197,8 @@ func TestSliceMistakes(t *testing.T) {
 	source := slicedEffects(t, e, data, 2)
 	device := openCPU(t)
 	for want, change := range map[string]func(c *Config){
-		"must be from 1 to the 4 members that are in memory, found 5": func(c *Config) { c.Batch[e.model.plates[0]] = 5 },
-		"found 0":    func(c *Config) { c.Batch = nil },
+		"got 5, want a number from 1 to the 4 members that are in memory": func(c *Config) { c.Batch[e.model.plates[0]] = 5 },
+		"got 0":      func(c *Config) { c.Batch = nil },
 		"choose one": func(c *Config) { c.Amortize, c.Family = 4, PAVIE },
 	} {
 		cfg := Config{Batch: map[*Plate]int{e.model.plates[0]: 2}, Slices: SliceConfig{Source: source, Resident: 2}}
@@ -214,7 +214,7 @@ func TestSliceMistakes(t *testing.T) {
 	group := e.model.plates[0]
 	for want, columns := range map[string]map[*Variable][]string{
 		`no column "x2"; the nearest is "x1"`:                                 {e.x: {"x2"}},
-		"needs 1 columns, found 2":                                            {e.x: {"x1", "x1"}},
+		"got 2 columns, want 1":                                               {e.x: {"x1", "x1"}},
 		`row group 2 begins with row 5, in the middle of a member of "group"`: {e.x: {"x1"}},
 		"columns were given for 0 variables":                                  {},
 	} {

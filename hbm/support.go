@@ -93,12 +93,12 @@ func (s Support) check(value []float64) error {
 			in = in && x >= 0 && x == math.Trunc(x)
 		}
 		if !in {
-			return fmt.Errorf("expected %s, found %g at position %d of the event", s, x, i)
+			return fmt.Errorf("got %g at position %d of the event, want %s", x, i, s)
 		}
 		sum += x
 	}
 	if s.kind == simplexKind && math.Abs(sum-1) > shareTolerance {
-		return fmt.Errorf("expected %s, found a sum of %g", s, sum)
+		return fmt.Errorf("got a sum of %g, want %s", sum, s)
 	}
 	return nil
 }

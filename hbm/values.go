@@ -50,7 +50,7 @@ func (m *Model) checkData(data Values, w *window) error {
 		}
 		size := v.EventSize()
 		if len(values) != v.Members()*size {
-			return fmt.Errorf("hbm: variable %q has %d values, expected %d of shape %v", v.name, len(values), v.Members()*size, v.shape())
+			return fmt.Errorf("hbm: variable %q: got %d values, want %d of shape %v", v.name, len(values), v.Members()*size, v.shape())
 		}
 		support := Reals
 		if v.role == Observed {

@@ -65,7 +65,7 @@ func (v Variable) String() string {
 	return v.Transform.String() + "(" + name + ")"
 }
 
-// same tells whether two variables are equal, wherever they stand.
+// same reports whether two variables are equal, wherever they stand.
 func (v Variable) same(w Variable) bool {
 	return v.Column == w.Column && v.Transform == w.Transform
 }
@@ -85,10 +85,10 @@ func (t Term) String() string {
 	return strings.Join(names, ":")
 }
 
-// Same tells whether two terms are the same product, in any order.
+// Same reports whether two terms are the same product, in any order.
 func (t Term) Same(u Term) bool { return len(t) == len(u) && t.Contains(u) }
 
-// Contains tells whether every variable of u is one of t.
+// Contains reports whether every variable of u is one of t.
 func (t Term) Contains(u Term) bool {
 	for _, v := range u {
 		if !slices.ContainsFunc(t, v.same) {
@@ -115,7 +115,7 @@ type Varying struct {
 	Terms []Term
 	// Group are the columns whose combinations are the groups.
 	Group Term
-	// Independent tells that the effects of different terms are not correlated (||).
+	// Independent says that the effects of different terms are not correlated (||).
 	Independent bool
 }
 
@@ -140,7 +140,7 @@ func (f *Formula) String() string {
 	return f.Response.String() + " ~ " + strings.Join(parts, " + ")
 }
 
-// HasIntercept tells whether the intercept is a population term.
+// HasIntercept reports whether the intercept is a population term.
 func (f *Formula) HasIntercept() bool { return Index(f.Terms, nil) >= 0 }
 
 // sumText is a sum of terms; a missing intercept is a zero.
@@ -168,7 +168,7 @@ func Union(terms, more []Term) []Term {
 	return terms
 }
 
-// plainName tells whether a column needs no quotes in a formula.
+// plainName reports whether a column needs no quotes in a formula.
 func plainName(name string) bool {
 	for i, r := range name {
 		if !nameRune(r, i == 0) {
@@ -178,7 +178,7 @@ func plainName(name string) bool {
 	return name != ""
 }
 
-// nameRune tells whether a character can be part of a name that is not quoted.
+// nameRune reports whether a character can be part of a name that is not quoted.
 func nameRune(r rune, first bool) bool {
 	return r == '_' || unicode.IsLetter(r) || r == '.' || !first && unicode.IsDigit(r)
 }

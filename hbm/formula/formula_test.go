@@ -59,19 +59,19 @@ func TestParseFormula(t *testing.T) {
 
 func TestFormulaErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                        "character 1: expected the name of the response, found the end",
-		"~ x":                     `character 1: expected the name of the response, found "~"`,
-		"y x":                     `character 3: expected "~" after the response, found "x"`,
-		"y ~":                     "character 4: expected a term, found the end",
-		"y ~ x +":                 "character 8: expected a term, found the end",
-		"y ~ x x":                 `character 7: expected "+" or the end, found "x"`,
-		"y ~ x + 2":               `character 9: expected a term, 1 for the intercept, or 0 for none, found "2"`,
-		"y ~ x - 0":               "character 9: expected a term",
+		"":                        "character 1: got the end, want the name of the response",
+		"~ x":                     `character 1: got "~", want the name of the response`,
+		"y x":                     `character 3: got "x", want "~" after the response`,
+		"y ~":                     "character 4: got the end, want a term",
+		"y ~ x +":                 "character 8: got the end, want a term",
+		"y ~ x x":                 `character 7: got "x", want "+" or the end`,
+		"y ~ x + 2":               `character 9: got "2", want a term, 1 for the intercept, or 0 for none`,
+		"y ~ x - 0":               "character 9: got \"0\", want a term",
 		"y ~ 0":                   "character 6: the formula has no terms",
-		"y ~ x | g":               `character 7: expected "+" or the end, found "|"`,
-		"y ~ (x | g":              `character 11: expected ")" after the group, found the end`,
-		"y ~ (x | )":              `character 10: expected the column of the group, found ")"`,
-		"y ~ ( | g)":              `character 7: expected a term, found "|"`,
+		"y ~ x | g":               `character 7: got "|", want "+" or the end`,
+		"y ~ (x | g":              `character 11: got the end, want ")" after the group`,
+		"y ~ (x | )":              `character 10: got ")", want the column of the group`,
+		"y ~ ( | g)":              `character 7: got "|", want a term`,
 		"y ~ (0 | g)":             "character 5: nothing varies by group here",
 		"y ~ (1 | g) + (x | g)":   "character 15: (Intercept) varies by g twice",
 		"y ~ (x | a:b) + (x|b:a)": "varies by b:a twice",
@@ -82,16 +82,16 @@ func TestFormulaErrors(t *testing.T) {
 		"y ~ (1|log(g))":          "character 8: a group is a column as it is, without log()",
 		"y ~ log(x, 2)":           `character 10: ',' has no meaning in a formula`,
 		"y ~ x^2":                 `character 6: '^' has no meaning in a formula`,
-		"y ~ poly(x)":             `character 5: unknown function "poly"; expected log, log1p, exp, sqrt, factor`,
-		"y ~ log()":               `character 9: expected a column, found ")"`,
-		"y ~ log(x":               `character 10: expected ")", found the end`,
-		"y ~ `x":                  "character 5: expected a name between backticks",
-		"y ~ ``":                  "character 5: expected a name between backticks",
-		"y ~ (a + b":              `expected ")", found the end`,
+		"y ~ poly(x)":             `character 5: unknown function "poly"; want log, log1p, exp, sqrt, factor`,
+		"y ~ log()":               `character 9: got ")", want a column`,
+		"y ~ log(x":               `character 10: got the end, want ")"`,
+		"y ~ `x":                  "want a name between backticks",
+		"y ~ ``":                  "want a name between backticks",
+		"y ~ (a + b":              `got the end, want ")"`,
 		"y ~ a:(1 + b)":           "character 7: the intercept cannot be part of a product",
 		"factor(y) ~ x":           "character 1: the response is a number",
 		"y ~ offset(factor(x))":   "an offset is a number",
-		"y ~ (1|g|h)":             `character 9: expected ")" after the group, found "|"`,
+		"y ~ (1|g|h)":             `character 9: got "|", want ")" after the group`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := Parse(text)
@@ -103,7 +103,7 @@ func TestFormulaErrors(t *testing.T) {
 		})
 	}
 	_, err := Parse("y ~ x + 2")
-	require.EqualError(t, err, "formula, character 9: expected a term, 1 for the intercept, or 0 for none, found \"2\"\n  y ~ x + 2\n          ^")
+	require.EqualError(t, err, "formula, character 9: got \"2\", want a term, 1 for the intercept, or 0 for none\n  y ~ x + 2\n          ^")
 	_, err = Parse("y ~ " + strings.Repeat("(", 1000) + "x" + strings.Repeat(")", 1000))
 	require.ErrorContains(t, err, "parentheses inside each other")
 	_, err = Parse("y ~ a" + strings.Repeat("*(a1+a2+a3+a4+a5+a6+a7+a8+a9)", 9))

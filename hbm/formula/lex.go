@@ -39,7 +39,7 @@ type Error struct {
 	Text string
 	// Position is where the error is, in characters from 1.
 	Position int
-	// Message says what was expected and found.
+	// Message says what was got and what is wanted.
 	Message string
 }
 
@@ -67,7 +67,7 @@ func lex(text string) ([]token, error) {
 				i++
 			}
 			if i == len(runes) || i == start+1 {
-				return nil, &Error{text, start + 1, "expected a name between backticks"}
+				return nil, &Error{text, start + 1, "got no closing backtick or no name, want a name between backticks"}
 			}
 			tokens = append(tokens, token{nameToken, string(runes[start+1 : i]), start + 1})
 			i++

@@ -68,7 +68,7 @@ func (p *formulaParser) fail(position int, format string, args ...any) error {
 // expect takes the next token, which must be of a kind.
 func (p *formulaParser) expect(kind rune, what string) error {
 	if t := p.peek(); t.kind != kind {
-		return p.fail(t.position, "expected %s, found %s", what, t)
+		return p.fail(t.position, "got %s, want %s", t, what)
 	}
 	p.next()
 	return nil
@@ -78,7 +78,7 @@ func (p *formulaParser) expect(kind rune, what string) error {
 func (p *formulaParser) parse() error {
 	t := p.peek()
 	if t.kind != nameToken {
-		return p.fail(t.position, "expected the name of the response, found %s", t)
+		return p.fail(t.position, "got %s, want the name of the response", t)
 	}
 	var err error
 	if p.formula.Response, err = p.variable(); err != nil {
@@ -94,7 +94,7 @@ func (p *formulaParser) parse() error {
 		return err
 	}
 	if t := p.peek(); t.kind != endToken {
-		return p.fail(t.position, `expected "+" or the end, found %s`, t)
+		return p.fail(t.position, `got %s, want "+" or the end`, t)
 	}
 	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
 		return p.fail(p.peek().position, "the formula has no terms")
@@ -131,7 +131,7 @@ func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
 	if t.kind == numberToken {
 		p.next()
 		if t.text != "0" && t.text != "1" || minus && t.text == "0" {
-			return nil, p.fail(t.position, "expected a term, 1 for the intercept, or 0 for none, found %s", t)
+			return nil, p.fail(t.position, "got %s, want a term, 1 for the intercept, or 0 for none", t)
 		}
 		without := slices.DeleteFunc(terms, func(u Term) bool { return len(u) == 0 })
 		if minus || t.text == "0" {
@@ -180,7 +180,7 @@ func (p *formulaParser) special(minus bool) (found bool, err error) {
 	return true, p.expect(')', `")"`)
 }
 
-// barAhead tells whether the parenthesis that comes next has a bar.
+// barAhead reports whether the parenthesis that comes next has a bar.
 func (p *formulaParser) barAhead() bool {
 	if p.peek().kind != '(' {
 		return false
@@ -215,7 +215,7 @@ func (p *formulaParser) varying() error {
 	}
 	bar := p.next()
 	if bar.kind != '|' && bar.kind != doubleBar {
-		return p.fail(bar.position, `expected "|" before the group, found %s`, bar)
+		return p.fail(bar.position, `got %s, want "|" before the group`, bar)
 	}
 	groups, err := p.groups()
 	if err != nil {
@@ -247,7 +247,7 @@ func (p *formulaParser) groups() ([]Term, error) {
 	for {
 		t := p.peek()
 		if t.kind != nameToken {
-			return nil, p.fail(t.position, "expected the column of the group, found %s", t)
+			return nil, p.fail(t.position, "got %s, want the column of the group", t)
 		}
 		v, err := p.variable()
 		if err != nil {
@@ -351,14 +351,14 @@ func (p *formulaParser) atom() ([]Term, error) {
 		}
 		return terms, p.expect(')', `")"`)
 	}
-	return nil, p.fail(t.position, "expected a term, found %s", t)
+	return nil, p.fail(t.position, "got %s, want a term", t)
 }
 
 // variable reads a column or function(column); the next token is a name.
 func (p *formulaParser) variable() (Variable, error) {
 	t := p.peek()
 	if t.kind != nameToken {
-		return Variable{}, p.fail(t.position, "expected a column, found %s", t)
+		return Variable{}, p.fail(t.position, "got %s, want a column", t)
 	}
 	p.next()
 	if p.peek().kind != '(' {
@@ -366,12 +366,12 @@ func (p *formulaParser) variable() (Variable, error) {
 	}
 	at := slices.Index(transformNames[:], t.text)
 	if at <= 0 {
-		return Variable{}, p.fail(t.position, "unknown function %s; expected %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
+		return Variable{}, p.fail(t.position, "unknown function %s; want %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
 	}
 	p.next()
 	column := p.peek()
 	if column.kind != nameToken {
-		return Variable{}, p.fail(column.position, "expected a column, found %s", column)
+		return Variable{}, p.fail(column.position, "got %s, want a column", column)
 	}
 	p.next()
 	return Variable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)

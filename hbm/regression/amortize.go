@@ -187,7 +187,7 @@ func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferR
 
 // A simulated response is used if it could be one of a table: not the same in every row, counts
 // within reason, and some noise beside what the predictors explain. Without that bound a few tables
-// with next to no noise, whose posteriors are needles, would decide about training.
+// with next to no noise, whose posteriors are very narrow, would dominate training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // of the standard deviation of the response
@@ -262,7 +262,7 @@ func entries(values []float64, rows []int) []float64 {
 	return some
 }
 
-// usableResponse tells whether a response with noise of a standard deviation could be one of a
+// usableResponse reports whether a response with noise of a standard deviation could be one of a
 // table of the rows kept, and brings a continuous one to the working scale.
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
 	some := entries(y, kept)

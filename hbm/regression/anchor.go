@@ -69,7 +69,7 @@ func (r *Regression) Prepare(ctx gocontext.Context, device *gpu.Device) error {
 
 // unitShare is the unit of a standard deviation as a share of the width of its posterior: small
 // enough that what is left of the posterior at zero ends sharply, for weights to be bounded there.
-// unitRounds is how often widths are looked for, each time in the coordinates that those before
+// unitRounds is how often widths are searched for, each time in the coordinates that those before
 // give; narrowestUnit bounds units, in those of the scale of the prior.
 const (
 	unitShare     = 1.0 / 3

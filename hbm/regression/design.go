@@ -21,7 +21,7 @@ func numericValues(t *table.Table, v formula.Variable) ([]float64, error) {
 		return nil, err
 	}
 	if column.Kind == table.Factor {
-		return nil, fmt.Errorf("%s: column %q: expected numbers, found text (%q in %s)", t.Path, v.Column, column.Text(0), t.Place(0))
+		return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers", t.Path, v.Column, column.Text(0), t.Place(0))
 	}
 	values := slices.Clone(column.Values)
 	for row, x := range values {
@@ -37,7 +37,7 @@ func numericValues(t *table.Table, v formula.Variable) ([]float64, error) {
 			values[row], domain = math.Sqrt(x), "a number from 0"
 		}
 		if y := values[row]; math.IsNaN(y) || math.IsInf(y, 0) {
-			return nil, fmt.Errorf("%s: %s: %s: expected %s, found %v", t.Path, t.Place(row), v, domain, x)
+			return nil, fmt.Errorf("%s: %s: %s: got %v, want %s", t.Path, t.Place(row), v, x, domain)
 		}
 	}
 	return values, nil
@@ -107,8 +107,8 @@ func ownName(name string) string {
 	return oneLine(name)
 }
 
-// oneLine is a name as tables and files show it: quoted, with escapes, if it has control characters,
-// such as the newline of a spreadsheet cell.
+// oneLine is a name as tables and files show it: quoted, with escapes, if it has control
+// characters, such as the newline of a spreadsheet cell.
 func oneLine(name string) string {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return strconv.Quote(name)

@@ -20,8 +20,8 @@ import (
 // FamilyRun says how [Regression.RunFamily] works.
 type FamilyRun struct {
 	// Fit configures the family and its training. RunFamily sets Checkpoint and Batch. The ELBO
-	// that Progress hears of is that of the response in its own units; with Amortize it is the mean
-	// over simulated tables.
+	// that Progress is called with is that of the response in its own units; with Amortize it is
+	// the mean over simulated tables.
 	Fit hbm.Config
 	// Members is how many groups a step takes part in, of the grouping that all others are nested
 	// in, or how many rows if there is none; 0 stands for all. With Fit.Amortize a step takes part
@@ -101,7 +101,7 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 // in a step.
 func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 	if r.Options.Select {
-		return fmt.Errorf("terms are selected with family %s only, found %v", MarginalFamily, family)
+		return fmt.Errorf("terms are selected with family %s only, got %v", MarginalFamily, family)
 	}
 	plates, err := r.Plates()
 	if err != nil {

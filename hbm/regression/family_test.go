@@ -187,5 +187,5 @@ func TestFamilyMistakes(t *testing.T) {
 	require.ErrorContains(t, crossed.CheckFamily(hbm.PAVIE, 4), "family pavi-e reads whole groups: leave out the number of members, or use pavi-f or branch")
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
 	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
-	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 0), "terms are selected with family marginal only, found pavi-f")
+	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 0), "terms are selected with family marginal only, got pavi-f")
 }

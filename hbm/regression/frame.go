@@ -31,7 +31,7 @@ func ParseResponseKind(s string) (ResponseKind, error) {
 			return kind, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown likelihood %q; expected gaussian, student, logistic or poisson", s)
+	return 0, fmt.Errorf("unknown likelihood %q; want gaussian, student, logistic or poisson", s)
 }
 
 // FrameOptions says how a table is used.
@@ -109,7 +109,7 @@ type Grouping struct {
 // Rows returns n.
 func (f *Frame) Rows() int { return len(f.Y) }
 
-// Correlated tells whether the effects of two columns of a grouping have a correlation to be
+// Correlated reports whether the effects of two columns of a grouping have a correlation to be
 // learned.
 func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	first, second := g.Columns[a].Varying, g.Columns[b].Varying
@@ -138,7 +138,7 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 		return nil, err
 	}
 	if t.Rows() < 2 {
-		return nil, fmt.Errorf("%s: expected at least two rows, found %d", t.Path, t.Rows())
+		return nil, fmt.Errorf("%s: got %d rows, want at least two", t.Path, t.Rows())
 	}
 	f.Places, f.PlaceUnit = t.Places()
 	if err := f.response(t); err != nil {
@@ -259,7 +259,7 @@ func standardErrors(t *table.Table, name string) ([]float64, error) {
 	}
 	for row, v := range values {
 		if !(v > 0) {
-			return nil, fmt.Errorf("%s: %s: standard error %q: expected a positive number, found %v", t.Path, t.Place(row), name, v)
+			return nil, fmt.Errorf("%s: %s: standard error %q: got %v, want a positive number", t.Path, t.Place(row), name, v)
 		}
 	}
 	return values, nil

@@ -106,7 +106,7 @@ func TestFrameBadInput(t *testing.T) {
 		want    string
 	}{
 		"no formula":        {crossed, FrameOptions{}, "no formula was given; the columns are y, x, f, g, h"},
-		"no such file":      {crossed, FrameOptions{Formula: "y ~ x +"}, "expected a term"},
+		"no such file":      {crossed, FrameOptions{Formula: "y ~ x +"}, "want a term"},
 		"unknown column":    {"weight,height\n1,2\n3,4\n5,7\n", FrameOptions{Formula: "weight ~ hieght"}, `formula, character 10: data.csv: no column "hieght"; the nearest is "height"`},
 		"unknown response":  {crossed, FrameOptions{Formula: "z ~ x"}, `formula, character 1: data.csv: no column "z"`},
 		"unknown group":     {crossed, FrameOptions{Formula: "y ~ (1 | k)"}, `formula, character 10: data.csv: no column "k"`},
@@ -123,13 +123,13 @@ func TestFrameBadInput(t *testing.T) {
 		"constant slope":    {"y,a,g\n1,1,u\n2,1,u\n2,1,v\n3,1,v\n", FrameOptions{Formula: "y ~ (a|g)"}, "varying by g: a is constant"},
 		"constant factor":   {"y,f\n1,u\n2,u\n", FrameOptions{Formula: "y ~ f"}, `column "f" is u in every row`},
 		"row names":         {"y,f\n1,u\n2,v\n3,w\n", FrameOptions{Formula: "y ~ f"}, "all 3 rows hold different labels"},
-		"log of zero":       {"y,a\n1,1\n2,0\n", FrameOptions{Formula: "y ~ log(a)"}, "line 3: log(a): expected a positive number, found 0"},
-		"sqrt of negative":  {"y,a\n1,1\n2,-4\n", FrameOptions{Formula: "y ~ sqrt(a)"}, "line 3: sqrt(a): expected a number from 0, found -4"},
-		"text offset":       {crossed, FrameOptions{Formula: "y ~ x + offset(f)"}, `column "f": expected numbers`},
-		"text in log":       {crossed, FrameOptions{Formula: "y ~ log(f)"}, `column "f": expected numbers`},
+		"log of zero":       {"y,a\n1,1\n2,0\n", FrameOptions{Formula: "y ~ log(a)"}, "line 3: log(a): got 0, want a positive number"},
+		"sqrt of negative":  {"y,a\n1,1\n2,-4\n", FrameOptions{Formula: "y ~ sqrt(a)"}, "line 3: sqrt(a): got -4, want a number from 0"},
+		"text offset":       {crossed, FrameOptions{Formula: "y ~ x + offset(f)"}, `column "f": got text`},
+		"text in log":       {crossed, FrameOptions{Formula: "y ~ log(f)"}, `column "f": got text`},
 		"missing":           {"y,a,g\n1,NA,u\n2,2,NA\n1,2,u\n3,NA,v\n", FrameOptions{Formula: "y ~ a + (1|g)"}, `missing values in 2 of 3 used columns (of 4 rows): "a" 2, "g" 1`},
-		"one row left":      {"y,a\n1,2\nNA,3\n", FrameOptions{Formula: "y ~ a", DropMissing: true}, "expected at least two rows, found 1"},
-		"bad se":            {"y,a,s\n1,2,0\n3,3,1\n", FrameOptions{Formula: "y ~ a", SE: "s"}, `line 2: standard error "s": expected a positive number, found 0`},
+		"one row left":      {"y,a\n1,2\nNA,3\n", FrameOptions{Formula: "y ~ a", DropMissing: true}, "got 1 rows, want at least two"},
+		"bad se":            {"y,a,s\n1,2,0\n3,3,1\n", FrameOptions{Formula: "y ~ a", SE: "s"}, `line 2: standard error "s": got 0, want a positive number`},
 		"unknown se":        {"y,a,se\n1,2,0\n3,3,1\n", FrameOptions{Formula: "y ~ a", SE: "sse"}, `standard errors: data.csv: no column "sse"; the nearest is "se"`},
 		"se of counts":      {crossed, FrameOptions{Formula: "y ~ x", SE: "x", Response: PoissonResponse}, "known standard errors are for the gaussian likelihood"},
 		"bad cell":          {"a,y\n1,1\nx,2\n", FrameOptions{Formula: "y ~ a"}, `line 3, column "a"`},
@@ -165,7 +165,7 @@ func TestResponseKind(t *testing.T) {
 		assert.Equal(t, k, back)
 	}
 	_, err := ParseResponseKind("normal")
-	require.ErrorContains(t, err, "expected gaussian, student, logistic or poisson")
+	require.ErrorContains(t, err, "want gaussian, student, logistic or poisson")
 	assert.Equal(t, "likelihood.Kind(9)", ResponseKind(9).String())
 	assert.Equal(t, "Transform(9)", formula.Transform(9).String())
 }

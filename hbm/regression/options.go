@@ -31,7 +31,7 @@ func ParseSDPrior(s string) (SDPrior, error) {
 	if at := slices.Index(sdPriorNames[:], s); at >= 0 {
 		return SDPrior(at), nil
 	}
-	return 0, fmt.Errorf("unknown prior of standard deviations %q; expected half-normal, half-cauchy or exponential", s)
+	return 0, fmt.Errorf("unknown prior of standard deviations %q; want half-normal, half-cauchy or exponential", s)
 }
 
 // MarshalText writes the name.
@@ -103,11 +103,11 @@ func (o Options) Validate() error {
 		{"η of correlations", o.Correlation}, {"degrees of freedom", o.Degrees},
 	} {
 		if !(field.value > 0) || math.IsInf(field.value, 1) {
-			return fmt.Errorf("%s: expected a positive number, found %g", field.name, field.value)
+			return fmt.Errorf("%s: got %g, want a positive number", field.name, field.value)
 		}
 	}
 	if p := o.Intercept; p != nil && (!(p.SD > 0) || math.IsInf(p.SD, 1) || math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0)) {
-		return fmt.Errorf("prior of the intercept: expected a mean and a positive sd, found %g and %g", p.Mean, p.SD)
+		return fmt.Errorf("prior of the intercept: got mean %g and sd %g, want a mean and a positive sd", p.Mean, p.SD)
 	}
 	if !(o.ResponseSD >= 0) || math.IsInf(o.ResponseSD, 1) || math.IsNaN(o.ResponseMean) || math.IsInf(o.ResponseMean, 0) {
 		return fmt.Errorf("mean and sd of the response: got %g and %g, want numbers, the second not negative", o.ResponseMean, o.ResponseSD)

@@ -40,7 +40,7 @@ type Record struct {
 	Shape    *Shape `json:"shape,omitempty"`
 	// TrainedBy is the absolute path of the run that trained the family, if this one did not.
 	TrainedBy string `json:"trained_by,omitempty"`
-	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a first look at
+	// CertifyDraws is the number of draws that certify: MarginalFamily adds them to a pilot run of
 	// every model.
 	CertifyDraws int    `json:"certify_draws,omitempty"`
 	Seed         uint64 `json:"seed"`

@@ -220,7 +220,7 @@ func centreAndSpread(values []float64, centre bool) (mean, sd float64) {
 	return 0, norm(values) / math.Sqrt(float64(len(values)-1))
 }
 
-// usableSpread tells whether dividing by it keeps full precision.
+// usableSpread reports whether dividing by it keeps full precision.
 func usableSpread(sd float64) bool { return sd > 1e-150 && sd < 1e150 }
 
 func zerosAndOnes(values []float64) bool {

@@ -61,8 +61,8 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 
 // Run says how [Regression.Run] works.
 type Run struct {
-	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss that
-	// Progress hears of is that of the response in its own units.
+	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss
+	// that Progress is called with is that of the response in its own units.
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
@@ -196,7 +196,7 @@ func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, resu
 		return fmt.Errorf("checking the quadrature: %w", err)
 	}
 	if out[0].DType() != dtypes.Float64 {
-		return fmt.Errorf("checking the quadrature: expected %s, found %s", dtypes.Float64, out[0].DType())
+		return fmt.Errorf("checking the quadrature: got %s, want %s", out[0].DType(), dtypes.Float64)
 	}
 	loss := 0.0
 	for _, difference := range tensors.MustCopyFlatData[float64](out[0]) {

@@ -17,7 +17,7 @@ import (
 type question struct {
 	name string
 	term formula.Term
-	// population tells that the formula has it as a population term, optional that it may be
+	// population reports that the formula has it as a population term, optional that it may be
 	// absent: the intercept may not.
 	population, optional bool
 	// groups are the groupings by which the formula lets it vary.
@@ -121,7 +121,7 @@ func (r *Regression) ask() error {
 	return nil
 }
 
-// has tells whether a model has a population term.
+// has reports whether a model has a population term.
 func (r *Regression) has(code []int32, term formula.Term) bool {
 	for s, q := range r.questions {
 		if q.term.Same(term) {
@@ -132,7 +132,7 @@ func (r *Regression) has(code []int32, term formula.Term) bool {
 	return true
 }
 
-// varies tells whether a term varies by a grouping in a model.
+// varies reports whether a term varies by a grouping in a model.
 func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 	for s, q := range r.questions {
 		if !q.term.Same(term) {

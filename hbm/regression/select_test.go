@@ -100,9 +100,9 @@ func TestQuestions(t *testing.T) {
 func TestRegressionOptions(t *testing.T) {
 	f := frameOf(t, grouped18, FrameOptions{Formula: "y ~ x"})
 	for want, opt := range map[string]Options{
-		"coefficient scale: expected a positive number": {CoefficientScale: -1},
-		"degrees of freedom: expected a positive":       {Degrees: math.Inf(1)},
-		"unknown prior of standard deviations 7":        {SDPrior: 7},
+		"coefficient scale: got -1, want a positive number": {CoefficientScale: -1},
+		"degrees of freedom: got +Inf, want a positive":     {Degrees: math.Inf(1)},
+		"unknown prior of standard deviations 7":            {SDPrior: 7},
 	} {
 		_, err := New(f, opt)
 		require.ErrorContains(t, err, want)
@@ -115,7 +115,7 @@ func TestRegressionOptions(t *testing.T) {
 		require.Equal(t, p, back)
 	}
 	_, err := ParseSDPrior("flat")
-	require.ErrorContains(t, err, "expected half-normal, half-cauchy or exponential")
+	require.ErrorContains(t, err, "want half-normal, half-cauchy or exponential")
 	lines := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 + x | g)"}), Options{Select: true}).Priors()
 	require.Len(t, lines, 7)
 	require.Contains(t, lines[3], "sd of (Intercept) by g: ~ half-normal(1.863)")
