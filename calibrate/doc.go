@@ -19,7 +19,7 @@
 //
 // # Files
 //
-//	study.go            many replicates, one line of results.jsonl each; a study that was stopped goes on
+//	study.go            many replicates; a study that was stopped goes on
 //	replicate.go        one replicate, and when an answer is wrong
 //	summary.go          what the replicates say together
 //	uniformity.go       ranks, and simultaneous bands for their distribution
@@ -34,5 +34,5 @@
 //	varsel_hard.go      nasty tables for it
 //	dag.go              replicates of vti dag, from its priors, and the exact posterior of each
 //	dag_hard.go         nasty tables for it
-//	hbm.go              replicates of vti hbm, from its priors or nasty, and the exact posterior of each
+//	hbm.go              replicates of vti hbm, and the exact posterior of each
 package calibrate

@@ -20,7 +20,7 @@ type Model struct {
 // matched are the models that two runs list.
 type matched struct {
 	pairs []Pair
-	// completeA and completeB tell whether a run's list holds all its probability: then a model
+	// completeA and completeB report whether a run's list holds all its probability: then a model
 	// that it does not list has none.
 	completeA, completeB bool
 }

@@ -39,7 +39,7 @@ func (p Pair) largest() float64 {
 	return float64(p.A)
 }
 
-// known tells whether both probabilities are.
+// known reports whether both probabilities are.
 func (p Pair) known() bool { return !math.IsNaN(float64(p.Difference)) }
 
 // Disagreements smaller than this are not worth a reader's time however small their standard error,

@@ -142,8 +142,8 @@ func TestChecksFindHeavyTails(t *testing.T) {
 	require.InDelta(t, 0.5, float64(checks[0].Skewness), 0.48)
 }
 
-// Exact means and variances of weights are those of draws, within 4 standard errors of 60,000: of 18
-// comparisons, a false alarm in 1 of 900.
+// Exact means and variances of weights are those of draws, within 4 standard errors of 60,000: of
+// 18 comparisons, a false alarm in 1 of 900.
 func TestExactMoments(t *testing.T) {
 	random := randomOf(77)
 	for name, model := range map[string]ModelOptions{"unknown": {PriorSD: 1.2}, "known": {Sigma: 0.8}, "bge": {Mechanism: BGe}} {

@@ -35,7 +35,7 @@ const (
 )
 
 // needsAnchors reports whether models differ in more than which coordinates they have, and are few
-// enough to look at each. Outliers under a known scale are left to the engine's single
+// enough for one each. Outliers under a known scale are left to the engine's single
 // approximation: their posteriors have several modes, of which a second approximation shows no more
 // than the first.
 func (t *Target) needsAnchors() bool {

@@ -16,10 +16,10 @@ import (
 type Sampler int
 
 const (
-	// AutoSampler is a table while the engine looks at every model, which leaves little to learn,
+	// AutoSampler is a table while pilot runs take in every model, which leaves little to learn,
 	// and a network beyond: a large table that starts from the prior settles on the models that
 	// came first. Under likelihoods with heavy tails the network, which starts from chains, comes
-	// earlier: the look at every model sees no mode that the flow has missed.
+	// earlier: a pilot run sees no mode that the flow has missed.
 	AutoSampler Sampler = iota
 	// CategoricalSampler has one logit per model.
 	CategoricalSampler

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// screening is what a look at one predictor at a time says of all of them, given the best model
-// that adding one at a time finds. It is where q(m) and the flow start from, not an answer: every
-// number here is corrected by training and certification.
+// screening is what each predictor adds by itself to the best model that forward selection finds.
+// It is where q(m) and the flow start from, not an answer: every number here is corrected by
+// training and certification.
 type screening struct {
 	// base is the model, as predictors in the order they entered.
 	base []int
@@ -42,7 +42,7 @@ func (s *screening) weight(predictor int) float64 {
 }
 
 // screen adds predictor after predictor, always that with the largest evidence, while one improves
-// the posterior probability of the model and there are slots left; then it looks at every model
+// the posterior probability of the model and there are slots left; then it scans every model
 // that differs from the last by adding, removing or exchanging one. The evidences are those of the
 // quadratic of the log likelihood at the mode of the model so far (exact for Gaussian noise of
 // known scale), the cost of each scan is that of a few products with the design matrix. sizes are

@@ -35,7 +35,7 @@ var (
 )
 
 // largestTable is the number of predictors up to which q(m) can be a table, or a surrogate over
-// one, that starts from a look at every model.
+// one, that starts from a pilot run of every model.
 const largestTable = 16
 
 // TestCardinality is the sweep of the paper's figure 4: the robust design with a growing number of

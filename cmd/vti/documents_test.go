@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commandLine is vti and its arguments, in a code span or on an indented line that may go on after a
-// backslash.
+// commandLine is vti and its arguments, in a code span or on an indented line that may go on after
+// a backslash.
 var commandLine = regexp.MustCompile("(?:`|(?m:^ {4,}))(vti [a-z](?:[^`\\\\\n]|\\\\\n)*)")
 
 // TestDocumentsNameFlagsThatExist: every command line of the documents names a command of vti and
