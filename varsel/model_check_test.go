@@ -89,3 +89,29 @@ func TestCheckModel(t *testing.T) {
 		return strings.HasPrefix(f.What, "suspicious value: -999 occurs once") && strings.HasSuffix(f.Where, " 12")
 	}), "%v", report)
 }
+
+// The exact answer of a table that curves says so.
+func TestExactAnswersAreChecked(t *testing.T) {
+	random := stream.Rand(4, "test")
+	x, z, y := make([]float64, 60), make([]float64, 60), make([]float64, 60)
+	for i := range x {
+		x[i], z[i] = random.NormFloat64(), random.NormFloat64()
+		y[i] = 5*x[i]*x[i] + random.NormFloat64()
+	}
+	for _, curved := range []bool{true, false} {
+		if !curved {
+			for i := range y {
+				y[i] = x[i] + random.NormFloat64()
+			}
+		}
+		data, err := table.New("test", table.Numbers("x", x), table.Numbers("z", z), table.Numbers("y", y))
+		require.NoError(t, err)
+		design, err := NewDesign(data, DesignOptions{Target: "y"})
+		require.NoError(t, err)
+		problem, err := NewProblem(design, ModelOptions{})
+		require.NoError(t, err)
+		result, err := RunExact(t.Context(), problem, nil, "")
+		require.NoError(t, err)
+		require.Equal(t, curved, strings.Contains(result.ModelCheck.String(), "curvature"), "%v", result.ModelCheck)
+	}
+}

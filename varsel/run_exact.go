@@ -69,6 +69,9 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		})
 	}
 	result.Coefficients = problem.exactCoefficients(answer)
+	if result.ModelCheck, err = problem.checkExact(ctx, answer); err != nil {
+		return nil, err
+	}
 	result.Seconds = clock.Seconds()
 	return result, result.writeTables(dir)
 }
