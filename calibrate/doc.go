@@ -24,7 +24,7 @@
 //	summary.go          what the replicates say together
 //	uniformity.go       ranks, and simultaneous bands for their distribution
 //	reliability.go      stated probabilities against frequencies
-//	figure.go           the picture
+//	figure.go           the picture of ranks and of probabilities
 //	posterior.go        an exact posterior over models, from those of each
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	robust.go           exact posteriors of robust regressions of few rows

@@ -9,6 +9,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
+// SummaryFile is the name of the summary in the directory of a study.
+const SummaryFile = "summary.json"
+
 // Summary is what the replicates of a study say together.
 type Summary struct {
 	Study      string `json:"study"`

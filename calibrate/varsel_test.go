@@ -3,6 +3,7 @@ package calibrate
 import (
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +39,9 @@ func TestVarselStudy(t *testing.T) {
 	require.Len(t, s.Reliability, 2)
 	require.Equal(t, 8, s.Reliability[0].Count, "two predictors of each table")
 	require.NotEmpty(t, s.Uniformity)
+	require.NoError(t, s.WriteFigure(cfg.Dir))
+	require.FileExists(t, filepath.Join(cfg.Dir, FigureSVG))
+	require.FileExists(t, filepath.Join(cfg.Dir, FigurePNG))
 
 	cfg.Dir = t.TempDir()
 	cfg.Replicates = 1

@@ -48,8 +48,9 @@ func (a *app) calibrateCommand() *cobra.Command {
 		Long: `Draws many problems, answers each as the command does, and compares the answers with the truth that
 the problem was drawn from and, where there is one, with the exact posterior.
 
-The directory of a study holds results.jsonl, with a line for each problem, and summary.json. A study
-that was stopped goes on when it is started again with the same --out.`,
+The directory of a study holds results.jsonl, with a line for each problem, summary.json, and where
+problems come from the priors calibration.svg and calibration.png. A study that was stopped goes on
+when it is started again with the same --out.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -193,7 +194,7 @@ func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device)
 		return failure{err}
 	}
 	summary := calibrate.Summarize(made, cfg, replicates)
-	if err := rundir.WriteJSON(filepath.Join(dir, "summary.json"), summary); err != nil {
+	if err := errors.Join(rundir.WriteJSON(filepath.Join(dir, calibrate.SummaryFile), summary), summary.WriteFigure(dir)); err != nil {
 		return failure{err}
 	}
 	if f.output.json {
