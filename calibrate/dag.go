@@ -306,18 +306,16 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 	if err != nil {
 		return err
 	}
-	var edges [][2]int
-	for to, set := range parents {
-		for from := range p.Data.Nodes() {
-			if set>>from&1 == 1 {
-				edges = append(edges, [2]int{from, to})
-			}
-		}
+	// One of all pairs, and not of the true edges: that would prefer graphs of few edges, and the
+	// posterior given the edge does not.
+	from, to := random.IntN(p.Data.Nodes()), random.IntN(p.Data.Nodes()-1)
+	if to >= from {
+		to++
 	}
-	if len(edges) == 0 {
+	if parents[to]>>from&1 == 0 {
 		return nil
 	}
-	edge := edges[random.IntN(len(edges))]
+	edge := [2]int{from, to}
 	name := p.Data.Names[edge[0]] + "->" + p.Data.Names[edge[1]]
 	site, column := slices.Index(sample.Sites, name), slices.Index(sample.Coordinates, name)
 	if site < 0 || column < 0 {
