@@ -50,13 +50,15 @@ type Seconds = run.Seconds
 
 // CertificateReport is the verdict of importance weighting.
 type CertificateReport struct {
-	Verdict       vti.Verdict `json:"verdict"`
-	Basis         vti.Basis   `json:"basis"`          // what the numbers rest on
-	KHat          *Number     `json:"khat"`           // of weights; null if there are none
-	RHat          *Number     `json:"rhat,omitempty"` // of the chains, if they gave the answer
-	ESS           Number      `json:"ess"`
-	Draws         int         `json:"draws"`
-	ModelsChecked int         `json:"models_checked"`
+	Verdict vti.Verdict `json:"verdict"`
+	Basis   vti.Basis   `json:"basis"` // what the numbers rest on
+	// weights and tempered chains, which know nothing of each other, agree within their errors
+	Confirmed     bool    `json:"confirmed"`
+	KHat          *Number `json:"khat"`           // of weights; null if there are none
+	RHat          *Number `json:"rhat,omitempty"` // of the chains, if they gave the answer
+	ESS           Number  `json:"ess"`
+	Draws         int     `json:"draws"`
+	ModelsChecked int     `json:"models_checked"`
 	// every model was checked; else those that q(m) proposed, and others can have been missed
 	Complete bool     `json:"complete"`
 	Reasons  []string `json:"reasons,omitempty"`

@@ -84,7 +84,7 @@ func (p *Problem) newResult(command string) *Result {
 func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Certificate) error {
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
-		Verdict: c.Verdict, Basis: c.Basis, KHat: known(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
+		Verdict: c.Verdict, Basis: c.Basis, Confirmed: c.Confirmed, KHat: known(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
 		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {

@@ -128,7 +128,7 @@ const (
 		inclusion inclusion.name inclusion.certified inclusion.se models models.code models.size models.certified models.se
 		coefficients coefficients.name coefficients.mean coefficients.sd coefficients.q025 coefficients.q975 coefficients.mean_given_in run_dir`
 	varselKeys = `seed backend steps loss certificate certificate.verdict certificate.khat certificate.ess certificate.draws
-		certificate.models_checked inclusion.q models.q models.log_evidence models.log_evidence_se certificate.basis`
+		certificate.models_checked inclusion.q models.q models.log_evidence models.log_evidence_se certificate.basis certificate.confirmed`
 	exactKeys  = `models.log_evidence models.log_evidence_se log_evidence`
 	chainsKeys = `seed backend diagnostics diagnostics.rhat diagnostics.ess inclusion.rhat inclusion.ess`
 )

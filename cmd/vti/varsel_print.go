@@ -57,12 +57,18 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.RHat != nil:
-			fmt.Fprintf(w, "  by tempered chains, as weights of draws from q were not enough: R-hat %.3f (good up to 1.01), at least %.0f effective draws of %d\n",
+			fmt.Fprintf(w, "  by tempered chains, which are more precise here than weights: R-hat %.3f (good up to 1.01), at least %.0f effective draws of %d\n",
 				float64(*c.RHat), float64(c.ESS), c.Draws)
 		case c.Basis == vti.ExactSum:
 			fmt.Fprintf(w, "  exact: the sum over all %d models, whose evidences are closed forms\n", c.ModelsChecked)
 		case c.KHat != nil:
 			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n", float64(*c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+		}
+		switch {
+		case c.Confirmed && c.RHat != nil:
+			fmt.Fprintln(w, "  The weights, which know nothing of the chains, agree within their errors.")
+		case c.Confirmed:
+			fmt.Fprintln(w, "  Tempered chains, which know nothing of the weights, agree within their errors.")
 		}
 		if !c.Complete && c.RHat == nil {
 			fmt.Fprint(w, "  Models that q never proposed were not checked.\n")
