@@ -48,7 +48,8 @@ func (k *CodeKind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// mostListed is the number of predictors whose models the engine lists one by one.
+// mostListed is the number of predictors whose models the engine lists one by one: 2^16 models, the
+// default of vti.CertifyConfig.
 const mostListed = 16
 
 // lists reports whether models of so many predictors are written as lists.

@@ -13,7 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MaxExactGroups is the largest number of selectable predictors that Exact enumerates: 2^25 models.
+// MaxExactGroups is the largest number of selectable predictors that Exact enumerates: 2^25 models,
+// minutes of work. Chosen by hand.
 const MaxExactGroups = 25
 
 // ExactProblem is a Gaussian linear model with independent normal priors on the coefficients,
@@ -94,7 +95,7 @@ type ExactResult struct {
 	Sigma MarginalSummary
 }
 
-// exactQuantileModels is how many models enter the quantiles one by one.
+// exactQuantileModels is how many models enter the quantiles one by one. Chosen by hand, not tuned.
 const exactQuantileModels = 1024
 
 // Validate reports what is missing or contradictory in the problem.

@@ -18,7 +18,7 @@ const (
 	gridEdge = 1e-13
 	// gridReach bounds the distance of log σ from its prior mean, so that nothing overflows.
 	gridReach = 100
-	// gridCoarse is the number of points of each search for the range.
+	// gridCoarse is the number of points of each search for the range; chosen by hand, not tuned.
 	gridCoarse = 128
 )
 

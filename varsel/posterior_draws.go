@@ -9,7 +9,8 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// resampled is the number of equally weighted draws that a run writes.
+// resampled is the number of equally weighted draws that a run writes. Chosen by hand: their means
+// have errors of a hundredth of a posterior standard deviation.
 const resampled = 10000
 
 // Draws are posterior draws on the scale of the table.

@@ -14,7 +14,8 @@ import (
 )
 
 // Scales of the priors that are not the user's to choose, in units that follow the data: of sd(y)
-// for a continuous response, of the link otherwise.
+// for a continuous response, of the link otherwise. Chosen by hand, to say little: log σ within a
+// factor of 50 of sd(y).
 const (
 	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(0, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
@@ -54,7 +55,8 @@ type ModelOptions struct {
 
 // What the prior over models is for more predictors than manyPredictors, unless the user says
 // otherwise: uniform over models would mean models of half of the predictors. The limit is there
-// for the work, which grows with it; the posterior should have little mass there.
+// for the work, which grows with it; the posterior should have little mass there. Both chosen by
+// hand, not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20

@@ -15,6 +15,7 @@ func (r *Record) FitConfig(problem *Problem) (vti.Config, error) {
 }
 
 // Lengths of training: the anchored flow of a posterior with one mode per model starts close to it.
+// Chosen by hand, not tuned.
 const (
 	fewSteps  = 1000
 	manySteps = 3000

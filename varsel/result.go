@@ -123,6 +123,7 @@ type Coefficient struct {
 }
 
 // Limits of the list of models: all of them up to maxListedModels, else the best topModels.
+// Chosen by hand.
 const (
 	maxListedModels = 4096
 	topModels       = 100

@@ -32,7 +32,7 @@ const (
 )
 
 // heavyTailsTable is the number of models up to which AutoSampler is a table under likelihoods with
-// heavy tails.
+// heavy tails. Chosen by hand, not tuned.
 const heavyTailsTable = 1 << 10
 
 var samplerNames = [...]string{"auto", "categorical", "surrogate", "autoregressive"}

@@ -235,13 +235,14 @@ func (s *slotSpace) Features(codes *Node, dtype dtypes.DType) *Node {
 }
 
 // embeddedItems is the number of items, the most promising ones, that have a row of their own in
-// the flow's embedding; the others share the last. Row 0 is for "no more".
+// the flow's embedding; the others share the last. Row 0 is for "no more". Chosen by hand, not
+// tuned.
 const embeddedItems = 512
 
 // embed gives a flow on lists its embedding of items, and a small network that all layers share
 // between the features and themselves.
 func (t *SlotTarget) embed(flow *cosmic.Config) {
-	const width, context = 8, 64
+	const width, context = 8, 64 // chosen by hand, not tuned
 	if flow.Embedding == (cosmic.Embedding{}) {
 		flow.Embedding = cosmic.Embedding{Columns: t.space.Slots(), Rows: min(t.space.Items(), embeddedItems) + 1, Width: width}
 	}

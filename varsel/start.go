@@ -60,7 +60,7 @@ func (p *Problem) Start(text string) ([]int32, error) {
 
 // startSites is the number of predictors up to which spread starts range from none to all of them;
 // more thin out as (startSites/n)², because a start with many wrong predictors explains the data by
-// accident.
+// accident. Chosen by hand, not tuned.
 const startSites = 16
 
 // spreadStarts draws for every chain a model of predictors without parents, sparse in some chains
