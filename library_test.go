@@ -1,9 +1,11 @@
 package vti_test
 
 import (
+	"go/types"
 	"math"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -64,5 +66,25 @@ func TestLibraryOperationsRunEverywhere(t *testing.T) {
 			require.Falsef(t, math.IsNaN(slope) || math.IsInf(slope, 0), "%s on %v: derivative %v", name, kind, slope)
 		}
 		device.Close()
+	}
+}
+
+// What the table of imports says of a package is there.
+func TestLibraryNamesWhatPackagesHave(t *testing.T) {
+	page, err := os.ReadFile("docs/library.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile("(?m)^\\| `(vti[a-z/]*)` \\| (.*) \\|$")
+	name := regexp.MustCompile("`(?:\\w+\\.)?([A-Z]\\w*)(?:\\(.*?\\))?`")
+	packages := map[string]*types.Package{}
+	for _, p := range publicPackages(t) {
+		packages["vti"+strings.TrimPrefix(p.Path(), module)] = p
+	}
+	rows := row.FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(rows), 8)
+	for _, row := range rows {
+		require.Contains(t, packages, row[1])
+		for _, name := range name.FindAllStringSubmatch(row[2], -1) {
+			require.NotNilf(t, packages[row[1]].Scope().Lookup(name[1]), "%s has no %s", row[1], name[1])
+		}
 	}
 }
