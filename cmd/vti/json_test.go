@@ -32,6 +32,7 @@ type answer struct {
 	Certificate *struct {
 		Verdict       string   `json:"verdict"`
 		Basis         string   `json:"basis"`
+		Confirmed     bool     `json:"confirmed"`
 		KHat          *float64 `json:"khat"`
 		RHat          *float64 `json:"rhat"`
 		ESS           *float64 `json:"ess"`
