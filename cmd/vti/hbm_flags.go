@@ -67,13 +67,13 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
 	})
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; not marginal 2000, with --amortize 10000)")
-		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 1024, other likelihoods than gaussian 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; not marginal 2000, with --amortize 10000; marginal with a gaussian response trains nothing)")
+		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
 		registerLaunch(cmd, &f.fit.launch)
 	})
 	registerCertifyDraws(cmd, &f.certifyDraws,
-		"beyond a pilot run over every model (default 262144, other likelihoods than gaussian 32768; not marginal 2000)")
+		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
 	renamed(cmd, flowSizes, priorSD("coefficient-scale"))

@@ -47,7 +47,7 @@ answer, which is that of vti hbm, with the same files.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
-	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify (default 2000)")
+	flags.Var(count{&f.certifyDraws, 1}, "certify-draws", "draws that certify (default 2000, and up to 32000 where these do not show enough)")
 	f.output.register(cmd, true)
 	completeWith(cmd, "na", "refuse", "drop")
 	return cmd

@@ -65,8 +65,8 @@ type Options struct {
 	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
 	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response that its priors
-	// refer to; ResponseSD 0 stands for those of the table. A response that is drawn from the priors
-	// needs them to be fixed before.
+	// refer to; ResponseSD 0 stands for those of the table. A response that is drawn from the
+	// priors needs them to be fixed before.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Select makes every term of the formula optional.

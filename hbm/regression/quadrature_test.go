@@ -150,7 +150,8 @@ func TestQuadratureOfGaussianRows(t *testing.T) {
 		}
 		codes := [][]int32{{0}, {0}, {0}}
 		want := logJoints(t, r.Target(), codes, theta)
-		r.likelihood = newQuadratureRows(likelihood.New(GaussianResponse, likelihood.Shape{}), r, quadratureNodes)
+		rows := newQuadratureRows(likelihood.New(GaussianResponse, likelihood.Shape{}), r, quadratureNodes)
+		r.likelihood = func() groupedLikelihood { return rows }
 		assert.InDeltaSlice(t, want, logJoints(t, r.Target(), codes, theta), 1e-8, formula)
 	}
 }

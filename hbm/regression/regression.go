@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -39,10 +40,11 @@ type Regression struct {
 	noise       int // the coordinate of log σ, or −1
 	space       *effectSpace
 	questions   []question
-	logJacobian float64 // from the density of the working response to that of the table's
-	likelihood  groupedLikelihood
-	anchors     *anchors // of each model, once known
-	prepared    bool     // by Prepare
+	// from the density of the working response to that of the table's
+	logJacobian float64
+	likelihood  func() groupedLikelihood // of flows; made when it is first called
+	anchors     *anchors                 // of each model, once known
+	prepared    bool                     // by Prepare
 }
 
 // varyingGroup is a grouping on the working scale.
@@ -97,7 +99,7 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if f.Response != GaussianResponse && r.inner != nil && len(r.inner.Columns) >= len(quadratureNodes) {
 		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
 	}
-	r.likelihood = r.newLikelihood()
+	r.likelihood = sync.OnceValue(r.newLikelihood)
 	return r, nil
 }
 

@@ -167,7 +167,7 @@ var finerNodes = []int{1, 25, 14, 8}
 // noteQuadrature adds a note if the quadrature over effects is not as exact as the rest of the
 // answer: it compares log densities of a few draws with those of a finer rule.
 func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, result *Result) error {
-	rule, ok := r.likelihood.(*quadratureRows)
+	rule, ok := r.likelihood().(*quadratureRows)
 	if !ok || r.inner == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, resu
 		theta = append(theta, c.Sample.Theta.RawRowView(i)...)
 	}
 	finer := *r
-	finer.likelihood = newQuadratureRows(rule.row, r, finerNodes)
+	finer.likelihood = func() groupedLikelihood { return newQuadratureRows(rule.row, r, finerNodes) }
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) *Node {
 		mask := r.space.Mask(codes)
 		return Sub(Target{&finer}.LogJoint(codes, mask, theta), Target{r}.LogJoint(codes, mask, theta))

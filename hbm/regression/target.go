@@ -75,7 +75,7 @@ func (t Target) LogJoint(_, mask, theta *Node) *Node {
 	if len(wide) > 0 {
 		w = Concatenate(wide, -1)
 	}
-	return Add(r.likelihood.logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
+	return Add(r.likelihood().logDensity(w, inner, parts.logNoise), r.logPriorDensity(mask, active, used, parts))
 }
 
 // parts are the coordinates by what they mean.

@@ -1,0 +1,241 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// A simulated response is used if it could be one of a table: not the same in every row, counts
+// within reason, and some noise beside what the predictors explain. Without that bound a few tables
+// with next to no noise, whose posteriors are very narrow, would dominate training.
+const (
+	largestCount   = 1e5
+	leastNoise     = 0.1 // of the standard deviation of the response
+	simulateRounds = 100
+)
+
+// simulatedTable is one data set for amortization.
+type simulatedTable struct {
+	x, offset, estimates, y []float64
+	z                       [][]float64 // of each grouping
+	means                   []float64
+}
+
+// simulator makes tables from the prior predictive distribution. As [New] does with any
+// table, it centres and scales a continuous response of each of them, and its predictors: the prior
+// is relative to these. Half of them have the predictors of the table at hand; in others the rows
+// of each group are drawn, with replacement, from those of a group of it.
+func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
+	simulator, err := hbm.NewSimulator(device, p.Model)
+	if err != nil {
+		return nil, err
+	}
+	r := p.regression
+	return func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error) {
+		random := stream.Rand(seed, "tables/"+name)
+		var kept []int
+		for row := range r.y {
+			if left == nil || left[p.rows][row] {
+				kept = append(kept, row)
+			}
+		}
+		var good []*simulatedTable
+		for round := 0; len(good) < sets; round++ {
+			if round == simulateRounds {
+				return nil, fmt.Errorf("%s: hardly any response simulated from the priors is like one of a table: narrow them", r.Frame.Path)
+			}
+			tables := make([]*simulatedTable, sets)
+			for i := range tables {
+				tables[i] = p.predictors(kept, random)
+			}
+			drawn, err := simulator.DrawSets(ctx, p.collect(tables), sets, seed, fmt.Sprintf("%s/%d", name, round))
+			if err != nil {
+				return nil, err
+			}
+			for i, t := range tables {
+				t.y = make([]float64, len(r.y))
+				for row := range t.y {
+					t.y[row] = drawn[p.y][row*sets+i]
+				}
+				sigma := math.Inf(1)
+				if r.noise >= 0 {
+					sigma = drawn[p.globals[r.noise]][i]
+				}
+				if r.usableResponse(t.y, kept, sigma) && len(good) < sets {
+					t.estimates = p.estimatesOf(t, kept)
+					good = append(good, t)
+				}
+			}
+		}
+		values := p.collect(good)
+		values[p.y] = interleave(good, 1, func(t *simulatedTable) []float64 { return t.y })
+		return values, nil
+	}, nil
+}
+
+// entries are the values of some rows.
+func entries(values []float64, rows []int) []float64 {
+	some := make([]float64, len(rows))
+	for i, row := range rows {
+		some[i] = values[row]
+	}
+	return some
+}
+
+// usableResponse reports whether a response with noise of a standard deviation could be one of a
+// table of the rows kept, and brings a continuous one to the working scale.
+func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
+	some := entries(y, kept)
+	if len(some) < 2 {
+		return true // it says next to nothing
+	}
+	low, high := slices.Min(some), slices.Max(some)
+	if !(low < high) || r.Frame.Response == PoissonResponse && high > largestCount {
+		return false
+	}
+	if !r.Frame.Response.Continuous() {
+		return true
+	}
+	mean, sd := centreAndSpread(some, r.Frame.Formula.HasIntercept())
+	for i := range y {
+		y[i] = (y[i] - mean) / sd
+	}
+	return !math.IsInf(sd, 0) && sigma > leastNoise*sd
+}
+
+// predictors are those of a table at random, on the working scale of the rows kept.
+func (p *PlateModel) predictors(kept []int, random *rand.Rand) *simulatedTable {
+	r := p.regression
+	source := make([]int, len(r.y))
+	for i := range source {
+		source[i] = i
+	}
+	groups := r.innerRows()
+	if groups == nil {
+		groups = [][]int{slices.Clone(source)}
+	}
+	if random.IntN(2) == 0 {
+		for _, rows := range groups {
+			from := groups[random.IntN(len(groups))]
+			for _, row := range rows {
+				source[row] = from[random.IntN(len(from))]
+			}
+		}
+		if t := p.predictorsOf(source, kept); t != nil {
+			return t
+		}
+		for i := range source {
+			source[i] = i
+		}
+	}
+	if t := p.predictorsOf(source, kept); t != nil {
+		return t
+	}
+	t := &simulatedTable{x: p.Data[p.x], offset: p.Data[p.offset], estimates: p.Data[p.estimates]}
+	for _, g := range p.groups {
+		t.z = append(t.z, p.Data[g.z])
+		if g.a != nil {
+			t.means = p.Data[g.a]
+		}
+	}
+	return t
+}
+
+// predictorsOf are those of the rows of source, each in the place of a row of the table. It is nil
+// if those of the rows kept cannot be scaled, or not be taken apart as those of the model.
+func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
+	r := p.regression
+	t := &simulatedTable{estimates: p.Data[p.estimates]}
+	pick := func(from *mat.Dense) *mat.Dense {
+		_, columns := from.Dims()
+		picked := mat.NewDense(len(source), columns, nil)
+		for i, row := range source {
+			picked.SetRow(i, from.RawRowView(row))
+		}
+		return picked
+	}
+	var x *mat.Dense
+	if r.x != nil {
+		x = pick(r.Frame.X)
+		for j, c := range r.Frame.Columns {
+			if c.Name == formula.InterceptName {
+				continue
+			}
+			mean, sd := centreAndSpread(entries(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
+			if !usableSpread(sd) {
+				return nil
+			}
+			scaleColumn(x, j, mean, sd)
+		}
+	}
+	for _, g := range p.groups {
+		z := pick(g.Grouping.Z)
+		for c := range g.Columns {
+			sd := varyingSpread(entries(mat.Col(nil, c, z), kept))
+			if !usableSpread(sd) {
+				return nil
+			}
+			scaleColumn(z, c, 0, sd)
+		}
+		t.z = append(t.z, rowsOf(z))
+		if g.a == nil {
+			continue
+		}
+		a := means(x, z)
+		if a == nil {
+			return nil
+		}
+		for j := range r.Frame.Columns {
+			if (mat.Norm(a.ColView(j), 1) > 0) != (mat.Norm(g.means.ColView(j), 1) > 0) {
+				return nil
+			}
+		}
+		t.means = rowsOf(a)
+	}
+	if p.x != nil {
+		t.x = rowsOf(p.design(x))
+	}
+	if p.offset != nil {
+		t.offset = entries(r.offset, source)
+	}
+	return t
+}
+
+// collect brings the predictors of tables together.
+func (p *PlateModel) collect(tables []*simulatedTable) hbm.Values {
+	values := hbm.Values{}
+	put := func(v *hbm.Variable, of func(t *simulatedTable) []float64) {
+		if v != nil {
+			values[v] = interleave(tables, v.EventSize(), of)
+		}
+	}
+	put(p.x, func(t *simulatedTable) []float64 { return t.x })
+	put(p.offset, func(t *simulatedTable) []float64 { return t.offset })
+	put(p.estimates, func(t *simulatedTable) []float64 { return t.estimates })
+	for i, g := range p.groups {
+		put(g.z, func(t *simulatedTable) []float64 { return t.z[i] })
+		put(g.a, func(t *simulatedTable) []float64 { return t.means })
+	}
+	return values
+}
+
+// interleave puts values [members, size] of each table together as [members, tables, size].
+func interleave(tables []*simulatedTable, size int, of func(t *simulatedTable) []float64) []float64 {
+	all := make([]float64, 0, len(tables)*len(of(tables[0])))
+	for at := 0; at < len(of(tables[0])); at += size {
+		for _, t := range tables {
+			all = append(all, of(t)[at:at+size]...)
+		}
+	}
+	return all
+}
