@@ -146,7 +146,7 @@ const listedModels = 1000
 // fill puts a certificate and a sample into the user's words.
 func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
 	result.Certificate = &Certificate{
-		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: effective(c.ESS, s), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
 		result.Certificate.RHat = figure(c.RHat)
@@ -156,6 +156,12 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 	if r.Options.Select {
 		r.fillSelection(result, c)
 	}
+}
+
+// effective is the number of effective draws that summaries rest on: those of the weights, and no
+// more than were drawn from them.
+func effective(ess float64, s *posteriorSample) Figure {
+	return Figure(math.Min(ess, float64(len(s.codes))))
 }
 
 // fillSample puts a sample into the user's words.
