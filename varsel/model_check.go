@@ -63,8 +63,8 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	return &report, err
 }
 
-// checkExact checks the model of an exact answer with draws from it: of the models that it lists, and
-// of their parameters. It returns nil where the parameters of one cannot be drawn.
+// checkExact checks the model of an exact answer with draws from it: of the models that it lists,
+// and of their parameters. It returns nil where the parameters of one cannot be drawn.
 func (p *Problem) checkExact(ctx gocontext.Context, answer *ExactResult) (*modelcheck.Report, error) {
 	bits := *p
 	bits.Slots = nil // models of an exact answer are bits

@@ -44,7 +44,7 @@ func (a *app) rjmcmcDagCommand() *cobra.Command {
 		Long: `Samples the posterior of vti dag --sem linear by reversible-jump MCMC: chains that change the order of the
 nodes and the edges along it and move the parameters of all mechanisms. They use nothing of the structure
 that vti dag rests on, which makes them a check of it, for up to about 6 nodes; R-hat and the effective
-sample size tell whether they have mixed.`,
+sample size show whether they have mixed.`,
 		Example:           "  vti rjmcmc dag data.csv --iterations 5000",
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,

@@ -88,7 +88,7 @@ type Comparison struct {
 	Err error
 }
 
-// Agrees tells whether the device passes.
+// Agrees reports whether the device passes.
 func (c Comparison) Agrees() bool { return c.Err == nil && c.Difference <= c.Tolerance }
 
 // Reference holds what the interpreter finds in float64.
