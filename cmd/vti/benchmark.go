@@ -127,7 +127,7 @@ func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFl
 		rows.add(strconv.Itoa(r.Rows), r.Method, plusMinus(&r.F1, &r.F1SE, 3), plusMinus(&r.SHD, &r.SHDSE, 1), plusMinus(&r.Brier, &r.BrierSE, 1),
 			plusMinus(&r.AUROC, &r.AUROCSE, 3), seconds, trusted, failed)
 	}
-	rows.print(a.stdout)
-	fmt.Fprintf(a.stdout, "\n%s holds table.csv, figure.svg, figure.png and the runs\n", output.out)
+	rows.print(a.text)
+	fmt.Fprintf(a.text, "\n%s holds table.csv, figure.svg, figure.png and the runs\n", output.out)
 	return nil
 }

@@ -106,7 +106,7 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 	study.register(cmd)
 	f.data.register(cmd)
 	f.fit.register(cmd)
-	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a first look at every model (default 262144)")
+	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
 	return cmd
 }
 
@@ -200,7 +200,7 @@ func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device)
 	if f.output.json {
 		return a.printJSON(summary)
 	}
-	printSummary(a.stdout, summary)
+	printSummary(a.text, summary)
 	return nil
 }
 

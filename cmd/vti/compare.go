@@ -121,7 +121,7 @@ func (a *app) compareSelections(ctx context.Context, dirA, dirB string) (compari
 		return nil, nil, err
 	}
 	c, err := varsel.Compare(ctx, x, y)
-	return c, func() { printSelections(a.stdout, c, x.Result.Data.Predictors) }, err
+	return c, func() { printSelections(a.text, c, x.Result.Data.Predictors) }, err
 }
 
 func (a *app) compareGraphs(dirA, dirB string) (comparison, func(), error) {
@@ -130,7 +130,7 @@ func (a *app) compareGraphs(dirA, dirB string) (comparison, func(), error) {
 		return nil, nil, err
 	}
 	c, err := dag.Compare(x, y)
-	return c, func() { printGraphComparison(a.stdout, c) }, err
+	return c, func() { printGraphComparison(a.text, c) }, err
 }
 
 func (a *app) compareRegressions(dirA, dirB string) (comparison, func(), error) {
@@ -139,5 +139,5 @@ func (a *app) compareRegressions(dirA, dirB string) (comparison, func(), error) 
 		return nil, nil, err
 	}
 	c, err := regression.Compare(x, y)
-	return c, func() { printRegressionComparison(a.stdout, c) }, err
+	return c, func() { printRegressionComparison(a.text, c) }, err
 }

@@ -63,7 +63,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 			flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
 			completeWith(cmd, "sem", "linear", "bge", "mlp")
 		}
-		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can tell directions (default unknown)")
+		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can identify directions (default unknown)")
 		flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
 		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")

@@ -110,7 +110,7 @@ func printEdges(w io.Writer, r *dag.Result) {
 		}
 		table.add(append(joined, class...)...)
 	}
-	row([]string{"", "a → b", "b → a", "none"}, []string{"effect", "<95% interval"}, "class a → b", "b → a", "a − b")
+	row([]string{"", "a → b", "b → a", "none"}, []string{"effect", "<95% interval"}, "|class a → b", "b → a", "a − b")
 	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })
 	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
 	for _, e := range edges {

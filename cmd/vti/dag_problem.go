@@ -48,20 +48,20 @@ func (d *discovery) printProblem() {
 		return
 	}
 	data := d.problem.Data
-	fmt.Fprintf(d.stdout, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
+	fmt.Fprintf(d.text, "%s: %d rows, %d nodes", data.Path, data.Rows(), data.Nodes())
 	if d.record.Structure != dag.Chains && len(d.problem.Families) > 0 {
-		fmt.Fprintf(d.stdout, ", %d families of a node with its parents", len(d.problem.Families))
+		fmt.Fprintf(d.text, ", %d families of a node with its parents", len(d.problem.Families))
 	}
-	fmt.Fprintln(d.stdout)
+	fmt.Fprintln(d.text)
 	if data.DroppedRows > 0 {
 		rows := "rows"
 		if data.DroppedRows == 1 {
 			rows = "row"
 		}
-		fmt.Fprintf(d.stdout, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
+		fmt.Fprintf(d.text, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
 	}
 	for _, line := range d.problem.Priors() {
-		fmt.Fprintln(d.stdout, "  "+line)
+		fmt.Fprintln(d.text, "  "+line)
 	}
-	fmt.Fprintln(d.stdout)
+	fmt.Fprintln(d.text)
 }

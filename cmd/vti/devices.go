@@ -74,12 +74,12 @@ a large array on the same device. It stops where memory runs out.`,
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(answer)
 			}
-			_, err = fmt.Fprint(a.stdout, answer.text())
+			_, err = fmt.Fprint(a.text, answer.text())
 			if check {
-				printCheck(a.stdout, answer.Check)
+				printCheck(a.text, answer.Check)
 			}
 			if benchmark {
-				printBenchmark(a.stdout, answer.Benchmark)
+				printBenchmark(a.text, answer.Benchmark)
 			}
 			return err
 		},

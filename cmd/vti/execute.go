@@ -198,7 +198,7 @@ func (a *app) finish(j *job, s *session, found *conclusion) error {
 	if j.output.json {
 		return a.printJSON(found.result)
 	}
-	found.print(a.stdout)
+	found.print(a.text)
 	return nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// renamed lets a command take flags by the names that they had before, with a note on standard error
-// that says the new one. Old names are gone in the next version.
+// renamed lets a command take flags by the names that they had before, with a note on standard
+// error that says the new one. Old names are gone in the next version.
 func renamed(cmd *cobra.Command, lists ...map[string]string) {
 	names := map[string]string{}
 	for _, list := range lists {

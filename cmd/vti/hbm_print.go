@@ -35,7 +35,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	printVerdict(w, c.Verdict, advice, c.Reasons)
 	if c.RHat != nil {
-		fmt.Fprintf(w, "  by tempered chains, as weights could not tell: R-hat %.3f (good up to 1.01), %.0f effective draws of %d", float64(*c.RHat), float64(c.ESS), c.Draws)
+		fmt.Fprintf(w, "  by tempered chains, as weights were not reliable: R-hat %.3f (good up to 1.01), %.0f effective draws of %d", float64(*c.RHat), float64(c.ESS), c.Draws)
 	} else {
 		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d", float64(c.KHat), float64(c.ESS), c.Draws)
 	}
@@ -65,7 +65,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	if r.ELBO == nil {
 		fmt.Fprintf(w, "%s in all: effects are integrated out in closed form, so that nothing was trained\n\n%s holds\n", timeText(r.Seconds.Total), r.RunDir)
 	} else if r.Command == regression.InferCommand {
-		fmt.Fprintf(w, "%s in all, with %d weights that %d steps over simulated tables have trained\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
+		fmt.Fprintf(w, "%s in all, with %d weights, trained in %d steps on simulated tables\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
 	} else {
 		fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
 			timeText(r.Seconds.Total), timeText(r.Seconds.Train), r.Steps, r.Weights, timeText(r.Seconds.Certify), r.RunDir)

@@ -62,21 +62,21 @@ func (r *hierarchical) printProblem() {
 		}
 		return
 	}
-	fmt.Fprintf(r.stdout, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
+	fmt.Fprintf(r.text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
 	for _, g := range frame.Groupings {
-		fmt.Fprintf(r.stdout, "  %d groups of %s\n", len(g.Levels), g.Name)
+		fmt.Fprintf(r.text, "  %d groups of %s\n", len(g.Levels), g.Name)
 	}
 	if frame.DroppedRows > 0 {
-		fmt.Fprintf(r.stdout, "  %d rows with missing values dropped\n", frame.DroppedRows)
+		fmt.Fprintf(r.text, "  %d rows with missing values dropped\n", frame.DroppedRows)
 	}
 	if frame.Labels != nil {
-		fmt.Fprintf(r.stdout, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
+		fmt.Fprintf(r.text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
 	}
 	for _, line := range r.regression.Priors() {
-		fmt.Fprintln(r.stdout, "  "+line)
+		fmt.Fprintln(r.text, "  "+line)
 	}
 	for _, line := range frame.Warnings {
-		fmt.Fprintln(r.stdout, "  note: "+line)
+		fmt.Fprintln(r.text, "  note: "+line)
 	}
-	fmt.Fprintln(r.stdout)
+	fmt.Fprintln(r.text)
 }

@@ -20,8 +20,8 @@ const helpWidth = 100
 // groupAnnotation names the group of a flag in the help of its command.
 const groupAnnotation = "vti_group"
 
-// flagGroup adds the flags that define defines to a group of the help. Groups are shown in the order
-// in which they are made, after the flags of none.
+// flagGroup adds the flags that define defines to a group of the help. Groups are shown in the
+// order in which they are made, after the flags of none.
 func flagGroup(cmd *cobra.Command, title string, define func()) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { before[flag.Name] = true })
@@ -53,8 +53,8 @@ func setHelp(root *cobra.Command) {
 	})
 }
 
-// wrapped is a text in lines of at most helpWidth columns. Paragraphs are between blank lines; lines
-// that begin with a space stay as they are.
+// wrapped is a text in lines of at most helpWidth columns. Paragraphs are between blank lines;
+// lines that begin with a space stay as they are.
 func wrapped(text string) string {
 	var lines []string
 	line := ""

@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/internal/memory"
 )
 
-// Shares of the memory of the machine, chosen by hand: from the first on the collector works harder,
-// beyond the second the process ends itself, before the system ends it without a word.
+// Shares of the memory of the machine, chosen by hand: from the first on the collector works
+// harder, beyond the second the process ends itself, before the system ends it without a word.
 const (
 	softShare = 0.85
 	hardShare = 0.95

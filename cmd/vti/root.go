@@ -25,10 +25,11 @@ const (
 // app is what the commands share.
 type app struct {
 	stdout, stderr io.Writer
-	status         int    // of the process when no error is returned
-	dir            string // of the run, once there is one
-	empty          string // the directory of a run that was refused, to be removed if empty
-	stack          bool   // --stack: a defect prints its stack
+	text           *textWriter // standard output, for readers
+	status         int         // of the process when no error is returned
+	dir            string      // of the run, once there is one
+	empty          string      // the directory of a run that was refused, to be removed if empty
+	stack          bool        // --stack: a defect prints its stack
 }
 
 // failure is an error of something that was asked for correctly. All other errors of a command are
@@ -40,7 +41,7 @@ func (f failure) Unwrap() error { return f.error }
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	printed := &checkedWriter{Writer: stdout}
-	a := &app{stdout: printed, stderr: stderr}
+	a := &app{stdout: printed, stderr: stderr, text: &textWriter{w: printed}}
 	defer func() {
 		if value := recover(); value != nil {
 			status = a.defect(value)
@@ -51,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	root.SetArgs(args)
 	root.SetOut(printed)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := errors.Join(root.ExecuteContext(ctx), a.text.end())
 	if printed.err != nil { // whatever came of it
 		err = failure{fmt.Errorf("writing to standard output: %w", printed.err)}
 	}

@@ -103,7 +103,7 @@ func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	report := a.stdout
+	var report io.Writer = a.text
 	if out == "-" {
 		report = a.stderr
 		err = data.WriteCSV(a.stdout)

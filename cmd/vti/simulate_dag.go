@@ -118,6 +118,6 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 	if asJSON {
 		return printJSON(a.stdout, summary)
 	}
-	fmt.Fprintf(a.stdout, "%s: %d rows of %d nodes; %s: %d edges\n", summary.Data, summary.Rows, summary.Nodes, summary.Truth, summary.Edges)
+	fmt.Fprintf(a.text, "%s: %d rows of %d nodes; %s: %d edges\n", summary.Data, summary.Rows, summary.Nodes, summary.Truth, summary.Edges)
 	return nil
 }

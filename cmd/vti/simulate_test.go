@@ -27,8 +27,8 @@ func TestSimulate(t *testing.T) {
 		"no file to write was given":           {},
 		"--effects is for --design ar1":        {"--design", "paper", "--effects", "2", "--out", "c.csv"},
 		"--misspecification is for --design p": {"--misspecification", "high", "--out", "c.csv"},
-		"from 0 to 3 effects":                  {"--predictors", "3", "--effects", "4", "--out", "c.csv"},
-		"a correlation from 0 to below 1":      {"--correlation", "1", "--out", "c.csv"},
+		"got 4 effects, want 0 to 3":           {"--predictors", "3", "--effects", "4", "--out", "c.csv"},
+		"want one from 0 to below 1":           {"--correlation", "1", "--out", "c.csv"},
 		"unknown design":                       {"--design", "other", "--out", "c.csv"},
 	} {
 		got := vtiCommand(t, append([]string{"simulate", "varsel"}, args...)...)

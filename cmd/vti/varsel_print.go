@@ -52,7 +52,7 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 	if c := r.Certificate; c != nil {
 		text := verdictText[c.Verdict]
 		if c.RHat != nil && c.Verdict != vti.Trusted {
-			text = "neither weights nor the chains that check them tell enough. More --certify-draws make the chains longer."
+			text = "neither the weights nor the chains that check them are reliable. Try more --certify-draws, which make the chains longer."
 		}
 		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
@@ -105,7 +105,7 @@ func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 		table.add(cells...)
 	}
 	fmt.Fprintln(w, "Predictors: probability to be in the model, and coefficient on the scale of the table")
-	add("", "by q", "certified", "mean", "sd", "<95% interval", "mean if in", "sd", "<95% interval")
+	add("", "by q", "certified", "mean", "sd", "<95% interval", "|mean if in", "sd", "<95% interval")
 	columns := r.Coefficients
 	var noise *varsel.Coefficient
 	if problem.UnknownScale() {

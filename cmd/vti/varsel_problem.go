@@ -75,15 +75,15 @@ func (s *selection) printProblem() {
 		return
 	}
 	design := s.problem.Design
-	fmt.Fprintf(s.stdout, "%s: %d rows, target %s, %d predictors to select from\n", design.Path, design.Rows(), design.Target, len(design.Predictors))
-	s.printDropped(s.stdout)
+	fmt.Fprintf(s.text, "%s: %d rows, target %s, %d predictors to select from\n", design.Path, design.Rows(), design.Target, len(design.Predictors))
+	s.printDropped(s.text)
 	if len(design.Levels) == 2 {
-		fmt.Fprintf(s.stdout, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
+		fmt.Fprintf(s.text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
 	}
 	for _, line := range s.problem.Priors() {
-		fmt.Fprintln(s.stdout, "  "+line)
+		fmt.Fprintln(s.text, "  "+line)
 	}
-	fmt.Fprintln(s.stdout)
+	fmt.Fprintln(s.text)
 }
 
 func (s *selection) printDropped(w io.Writer) {

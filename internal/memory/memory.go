@@ -55,8 +55,9 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s needs at least %s of memory, and there are %s: choose a smaller size", e.What, Text(e.Bytes), Text(e.Total))
 }
 
-// Check fails with a *TooLarge when work needs more bytes than there are. what names the sizes that ask for them:
-// "Batch 1000000". bytes should be a lower bound, so that nothing that fits is refused.
+// Check fails with a *TooLarge when work needs more bytes than there are. what names the sizes that
+// ask for them: "Batch 1000000". bytes should be a lower bound, so that nothing that fits is
+// refused.
 func Check(what string, bytes float64) error {
 	if bytes <= Total() {
 		return nil
