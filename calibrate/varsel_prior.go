@@ -215,8 +215,8 @@ func drawModel(prior varsel.Prior, groups int, random *rand.Rand) []bool {
 	return in
 }
 
-// judgeVarsel notes the ranks of true parameters and what statements came true. Of the coefficients
-// that are in, one at random gives a rank: those of one table depend on each other.
+// judgeVarsel notes the ranks of true parameters and what statements came true. One coefficient at
+// random gives a rank, if it is in the model: those of one table depend on each other.
 func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *varsel.Result, run string, random *rand.Rand) error {
 	if r.Verdict != trusted || p.Slots != nil {
 		return nil
@@ -257,16 +257,12 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 		value, _ := rank(p.Design.Dim(), truth.sigma, always)
 		r.Ranks = append(r.Ranks, Rank{"sigma", value})
 	}
-	var in []int
-	for g, predictor := range p.Design.Predictors {
-		if truth.in[predictor.Name] {
-			in = append(in, g)
-		}
-	}
-	if len(in) == 0 {
+	// Of all predictors, and not of those in the model: that would prefer small models, and the
+	// posterior given that a predictor is in does not.
+	g := random.IntN(len(p.Design.Predictors))
+	if !truth.in[p.Design.Predictors[g].Name] {
 		return nil
 	}
-	g := in[random.IntN(len(in))]
 	coordinates := p.Design.Predictors[g].Coordinates
 	j := coordinates[random.IntN(len(coordinates))]
 	if value, enough := rank(j, truth.coefficients[p.Design.Names[j]], func(code []int32) bool { return code[g] == 1 }); enough {
