@@ -14,6 +14,8 @@ func TestTotal(t *testing.T) {
 		files map[string]string
 		want  float64
 	}{
+		"address space":  {map[string]string{meminfo: machine, "/proc/self/limits": "Limit  Soft Limit  Hard Limit  Units\nMax address space         1000000000           unlimited            bytes\n"}, 8e8},
+		"no such limit":  {map[string]string{meminfo: machine, "/proc/self/limits": "Max address space         unlimited            unlimited            bytes\n"}, 16000000 * 1024},
 		"unknown":        {nil, 1 << 40},
 		"machine":        {map[string]string{meminfo: machine}, 16000000 * 1024},
 		"no limit":       {map[string]string{meminfo: machine, v2: "max\n"}, 16000000 * 1024},
