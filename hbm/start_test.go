@@ -51,7 +51,7 @@ func TestStartInThreeSteps(t *testing.T) {
 	elbo, _, err := p.ELBO(t.Context(), 1000, "elbo")
 	require.NoError(t, err)
 	require.InDelta(t, exact.logEvidence, elbo, 0.1)
-	require.ErrorContains(t, Config{Start: Start{Modes: -1}}.Validate(), "Start.Modes must not be negative")
+	require.ErrorContains(t, Config{Start: Start{Modes: -1}}.Validate(), "got Start.Modes -1")
 }
 
 // What overflows in the first steps does not end a training, and what goes on overflowing does.
