@@ -174,15 +174,15 @@ func TestResponseKind(t *testing.T) {
 // told apart and take one line each.
 func TestNamesOfResults(t *testing.T) {
 	text := "y,(Intercept),sigma,\"two\nlines\",\"the\ngroup\"\n1,2,3,u,\"a\nb\"\n2,3,1,v,\"a\nb\"\n4,1,2,w,c\n3,5,4,u,c\n2.5,1,1,v,d\n6,2,2,w,d\n"
-	f := frameOf(t, text, FrameOptions{Formula: "y ~ `(Intercept)` + sigma + `two\nlines` + (1 | `the\ngroup`)"})
+	f := frameOf(t, text, FrameOptions{Formula: "y ~ `(Intercept)` + sigma + `two lines` + (1 | `the group`)"})
 	r := newRegression(t, f, Options{})
 	var names []string
 	for _, c := range f.Columns {
 		names = append(names, c.Name)
 	}
 	names = append(append(names, r.sdNames()...), f.Groupings[0].Levels...)
-	require.Equal(t, []string{"(Intercept)", "`(Intercept)`", "`sigma`", "\"two\\nlines=v\"", "\"two\\nlines=w\"",
-		"sd((Intercept) | \"the\\ngroup\")", "sigma", "\"a\\nb\"", "c", "d"}, names)
+	require.Equal(t, []string{"(Intercept)", "`(Intercept)`", "`sigma`", "two lines=v", "two lines=w",
+		"sd((Intercept) | the group)", "sigma", "\"a\\nb\"", "c", "d"}, names)
 	result, _ := runRegression(t, f, Options{}, vti.Config{})
 	require.Equal(t, "`(Intercept)`", result.Effects[1].Name)
 }
