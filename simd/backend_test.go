@@ -52,7 +52,7 @@ func TestInputsAreChecked(t *testing.T) {
 	_, err := e.Execute(nil, nil, 0)
 	require.ErrorContains(t, err, "want 1 inputs, got 0")
 	_, err = e.Execute([]backends.Buffer{buffer32(t, b, make([]float32, 6), 3, 2)}, nil, 0)
-	require.ErrorContains(t, err, `input "x0": expected shape`)
+	require.ErrorContains(t, err, `input "x0": want shape`)
 	_, err = e.Execute([]backends.Buffer{"no buffer"}, nil, 0)
 	require.ErrorContains(t, err, "want a buffer of this backend")
 	_, err = b.BufferFromFlatData(0, []float32{1}, shapes.Make(dtypes.Float32, 2))

@@ -225,7 +225,7 @@ func TestHbmInfer(t *testing.T) {
 	require.Len(t, got.Varying, 7)
 	require.Equal(t, got.Effects, decodeHbm(t, readFile(t, "answer/result.json")).Effects)
 	text := vtiCommand(t, "hbm", "infer", "model", "other.csv", "--certify-draws", "200")
-	require.Contains(t, text.stdout, "that 20 steps over simulated tables have trained")
+	require.Contains(t, strings.Join(strings.Fields(text.stdout), " "), "trained in 20 steps on simulated tables")
 
 	mustRun(t, append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "--out", "once"}, quickHbm...)...)
 	for want, args := range map[string][]string{

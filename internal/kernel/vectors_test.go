@@ -33,7 +33,7 @@ func TestDetect(t *testing.T) {
 	}
 	t.Setenv(EnvISA, "sse9")
 	_, err := DetectErr()
-	require.ErrorContains(t, err, `found "sse9"`)
+	require.ErrorContains(t, err, `got "sse9"`)
 	require.Equal(t, Available()[len(Available())-1], Detect())
 	t.Setenv(EnvISA, "")
 	_, err = DetectErr()
