@@ -273,16 +273,10 @@ func (x *exactMasses) searchStarts(c *Certificate, random *rand.Rand) [][]int32 
 	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {
 		starts = append(starts, model.Code)
 	}
+	_, members := outcomesOf(x.e.target.Space())
+	size := func(model ModelEstimate) int { return len(members(model.Code)) }
 	bySize := slices.Clone(c.Models)
-	used := func(code []int32) (n int) {
-		for _, outcome := range code {
-			if outcome > 0 {
-				n++
-			}
-		}
-		return n
-	}
-	slices.SortStableFunc(bySize, func(a, b ModelEstimate) int { return used(a.Code) - used(b.Code) })
+	slices.SortStableFunc(bySize, func(a, b ModelEstimate) int { return size(a) - size(b) })
 	for k := range min(len(bySize), searchChains/8) {
 		starts = append(starts, bySize[k].Code, bySize[len(bySize)-1-k].Code)
 	}

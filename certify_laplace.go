@@ -1,12 +1,14 @@
 package vti
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/space"
 )
 
 const (
@@ -28,9 +30,7 @@ const (
 // from the flow alone. It returns how many draws each is to have at first.
 func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, logPrior []float64) (allocation []int, err error) {
 	allocation = make([]int, len(models))
-	masker, ok := s.evaluator.target.Space().(interface {
-		MaskRow(code []int32, dst []bool) []bool
-	})
+	masker, ok := s.evaluator.target.Space().(space.RowMasker)
 	_, _, dim := s.evaluator.sizes()
 	if !ok || dim > laplaceMaxDim {
 		return allocation, nil
@@ -51,15 +51,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		}
 		return logPrior[i] + s.tallies[i].one.logJoint
 	}
-	slices.SortStableFunc(unreliable, func(a, b int) int {
-		switch x, y := best(a), best(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(unreliable, func(a, b int) int { return cmp.Compare(best(b), best(a)) })
 	if len(unreliable) == 0 {
 		return allocation, nil
 	}
