@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
@@ -82,6 +84,10 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 		return nil
 	}
 	header.Cards, header.Sites, header.Coordinates = p.Posterior().Space().Cards(), p.siteNames(), d.Names
+	header.Variables, header.DensityScale = p.variables(), "standardised"
+	if p.Slots != nil {
+		header.Items = p.Design.PredictorNames()
+	}
 	file := &draws.Draws{Header: header}
 	file.LogP, file.LogQ, file.Chain = d.LogP, d.LogQ, d.Chain
 	for i, code := range d.Codes {
@@ -92,6 +98,23 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, file),
 		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, file),
 	)
+}
+
+// variables name the columns of files of draws: beta[NAME] for a column of the design, sigma, and
+// coef[1], coef[2], … for the members of a list.
+func (p *Problem) variables() []string {
+	names := p.coordinateNames()
+	for j, name := range names {
+		member, listed := strings.CutPrefix(name, "coef.")
+		switch {
+		case p.UnknownScale() && name == p.Design.scaleName():
+		case p.Slots != nil && listed && !slices.Contains(p.Design.Names, name):
+			names[j] = "coef[" + member + "]"
+		default:
+			names[j] = "beta[" + name + "]"
+		}
+	}
+	return names
 }
 
 // siteNames name the sites of the codes of draws.

@@ -152,6 +152,9 @@ const (
 	DrawsCSV     = "draws.csv"
 )
 
+// levelName names the effect of a level among draws.
+func levelName(column, group, level string) string { return column + " | " + group + "=" + level }
+
 // mostDrawnLevels bounds the effects of levels whose draws are written.
 const mostDrawnLevels = 1000
 
@@ -162,10 +165,13 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 	for _, q := range r.questions {
 		header.Sites = append(header.Sites, q.name)
 	}
+	header.DensityScale = "standardised"
 	for _, c := range r.Frame.Columns {
 		header.Coordinates = append(header.Coordinates, c.Name)
+		header.Variables = append(header.Variables, "beta["+c.Name+"]")
 	}
 	header.Coordinates = append(header.Coordinates, r.sdNames()...)
+	header.Variables = append(header.Variables, r.sdNames()...)
 	levels := 0
 	for _, g := range r.groups {
 		levels += g.effects()
@@ -173,7 +179,8 @@ func (r *Regression) writeDraws(dir string, seed uint64, s *posteriorSample) err
 	if levels <= mostDrawnLevels {
 		for _, g := range r.groups {
 			for at := range g.effects() {
-				header.Coordinates = append(header.Coordinates, g.Columns[at/len(g.Levels)].Name+" | "+g.Name+"="+g.Levels[at%len(g.Levels)])
+				name := levelName(g.Columns[at/len(g.Levels)].Name, g.Name, g.Levels[at%len(g.Levels)])
+				header.Coordinates, header.Variables = append(header.Coordinates, name), append(header.Variables, "effect["+name+"]")
 			}
 		}
 	}

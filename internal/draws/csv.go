@@ -39,7 +39,7 @@ func newCSVEncoder(w io.Writer, h Header) (*csvEncoder, error) {
 	if h.Kind == Chains {
 		fmt.Fprintf(e.out, "# algorithm = rjmcmc\n# num_warmup = %d\n# save_warmup = 0\n# thin = %d\n", h.BurnIn, max(1, h.Thin))
 	}
-	_, err = fmt.Fprintln(e.out, strings.Join(h.columns(), ","))
+	_, err = fmt.Fprintln(e.out, strings.Join(h.columns(CmdStanCSV), ","))
 	return e, err
 }
 
@@ -123,10 +123,10 @@ func readCSV(r io.Reader) (*Draws, error) {
 		case rows >= 0:
 			return fail(fmt.Errorf("want nothing after the line that begins with %q", rowsPrefix))
 		case cells == nil:
-			if err := d.equalColumns(strings.Split(text, ",")); err != nil {
+			if err := d.equalColumns(CmdStanCSV, strings.Split(text, ",")); err != nil {
 				return fail(err)
 			}
-			cells = make([]float64, 0, len(d.columns()))
+			cells = make([]float64, 0, len(d.numbers()))
 		default:
 			if err := d.parseRow(text, cells); err != nil {
 				return fail(err)
@@ -158,7 +158,7 @@ func (d *Draws) parseRow(text string, cells []float64) error {
 	for cell := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseFloat(cell, 64)
 		if err != nil {
-			return fmt.Errorf("column %s: want a number, got %q", d.columns()[len(cells)], cell)
+			return fmt.Errorf("column %s: want a number, got %q", d.columns(CmdStanCSV)[len(cells)], cell)
 		}
 		cells = append(cells, v)
 	}

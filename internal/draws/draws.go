@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 )
 
 // Format is a file format.
@@ -76,8 +74,16 @@ type Header struct {
 	Cards []int `json:"cards"`
 	// Sites names the sites; nil or S names.
 	Sites []string `json:"sites,omitempty"`
+	// Items, where models are lists, names what the outcomes 1, 2, … of a site stand for: the
+	// members of a model are those of its outcomes but 0.
+	Items []string `json:"items,omitempty"`
 	// Coordinates names the D coordinates.
 	Coordinates []string `json:"coordinates"`
+	// Variables names their columns; nil stands for beta[coordinate].
+	Variables []string `json:"variables,omitempty"`
+	// DensityScale says of which coordinates the log densities are, where these are not those of
+	// the file: "standardised".
+	DensityScale string `json:"density_scale,omitempty"`
 	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
 	Seed   uint64 `json:"seed"`
 	BurnIn int    `json:"burn_in,omitempty"`
@@ -100,6 +106,9 @@ func (h Header) Validate() error {
 	if h.Sites != nil && len(h.Sites) != len(h.Cards) {
 		return fmt.Errorf("%d names for %d sites", len(h.Sites), len(h.Cards))
 	}
+	if h.Variables != nil && len(h.Variables) != len(h.Coordinates) {
+		return fmt.Errorf("%d variables for %d coordinates", len(h.Variables), len(h.Coordinates))
+	}
 	return nil
 }
 
@@ -109,18 +118,6 @@ func (h Header) densities() []string {
 		return []string{"lp__", "chain__"}
 	}
 	return []string{"log_p__", "log_q__"}
-}
-
-// columns are the names of all columns, in order.
-func (h Header) columns() []string {
-	names := append(h.densities(), "model__")
-	for s := range h.Cards {
-		names = append(names, "gamma."+strconv.Itoa(s+1))
-	}
-	for j := range h.Coordinates {
-		names = append(names, "beta."+strconv.Itoa(j+1))
-	}
-	return names
 }
 
 // model is the mixed-radix number of a code, NaN when numbers of that space do not all fit a
@@ -154,7 +151,7 @@ type fileHeader struct {
 }
 
 // version is that of the file layout.
-const version = 1
+const version = 2
 
 func (h Header) marshal() (string, error) {
 	text, err := json.Marshal(fileHeader{version, h})
@@ -167,7 +164,7 @@ func unmarshalHeader(text string) (Header, error) {
 		return Header{}, fmt.Errorf("damaged header: %w", err)
 	}
 	if h.Version != version {
-		return Header{}, fmt.Errorf("layout version is %d, this program reads %d", h.Version, version)
+		return Header{}, fmt.Errorf("layout version is %d, this program reads %d: repeat the run", h.Version, version)
 	}
 	if err := h.Validate(); err != nil {
 		return Header{}, fmt.Errorf("damaged header: %w", err)
@@ -236,7 +233,7 @@ func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 	for s, card := range d.Cards {
 		outcome := int32(cells[s])
 		if float64(outcome) != cells[s] || outcome < 0 || int(outcome) >= card {
-			return fmt.Errorf("column gamma.%d: want a whole number from 0 to %d, got %v", s+1, card-1, cells[s])
+			return fmt.Errorf("column %s: want a whole number from 0 to %d, got %v", d.siteColumn(s), card-1, cells[s])
 		}
 		d.Codes = append(d.Codes, outcome)
 	}
@@ -245,18 +242,4 @@ func (d *Draws) appendRow(first, second, model float64, cells []float64) error {
 		return fmt.Errorf("column model__: the outcomes are those of model %v, got those of %v", want, model)
 	}
 	return nil
-}
-
-// equalColumns reports how found differs from the columns of the header.
-func (h Header) equalColumns(found []string) error {
-	want := h.columns()
-	if slices.Equal(want, found) {
-		return nil
-	}
-	for i := range min(len(want), len(found)) {
-		if want[i] != found[i] {
-			return fmt.Errorf("column %d: want %q, got %q", i+1, want[i], found[i])
-		}
-	}
-	return fmt.Errorf("want %d columns, got %d", len(want), len(found))
 }

@@ -122,12 +122,12 @@ func TestCSVText(t *testing.T) {
 	require.NoError(t, Write(path, CmdStanCSV, d))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, `# vti_draws {"version":1,"kind":"iid","cards":[2,3],"sites":["a","b"],"coordinates":["one","a"],"seed":5}
+	assert.Equal(t, `# vti_draws {"version":2,"kind":"iid","cards":[2,3],"sites":["a","b"],"coordinates":["one","a"],"seed":5}
 # model = vti
 # method = laplace
 # id = 1
 # seed = 5
-log_p__,log_q__,model__,gamma.1,gamma.2,beta.1,beta.2
+log_p__,log_q__,model__,gamma[a],gamma[b],beta[one],beta[a]
 -1.5,-1,5,1,2,0.1,1e-30
 -2,-2.25,1,0,1,3,0
 # rows = 2
@@ -199,17 +199,15 @@ func TestReadableAsCmdStan(t *testing.T) {
 			assert.Equal(t, d.LogQ, variables["log_q__"][0])
 		}
 		assert.Equal(t, d.LogP, variables[density][0])
-		assert.Len(t, variables["gamma"], 3)
-		assert.Len(t, variables["beta"], 4)
 		for i := range d.Len() {
 			index := 0
 			for s, outcome := range d.Code(i) {
-				assert.Equal(t, float64(outcome), variables["gamma"][s][i])
+				assert.Equal(t, float64(outcome), variables[fmt.Sprintf("gamma[%d]", s+1)][0][i])
 				index = index*d.Cards[s] + int(outcome)
 			}
 			assert.Equal(t, float64(index), variables["model__"][0][i])
 			for j, v := range d.Values(i) {
-				assert.Equal(t, v, variables["beta"][j][i])
+				assert.Equal(t, v, variables[fmt.Sprintf("beta[x%d; 'naïve' =  %[1]d]", j)][0][i])
 			}
 		}
 	}
@@ -243,20 +241,20 @@ func TestDamagedCSV(t *testing.T) {
 	for text, want := range map[string]string{
 		"":           "draws.csv: the file is empty",
 		"x,y\n1,2\n": "line 1: not a file of draws",
-		strings.Replace(good, `"version":1`, `"version":9`, 1):     "line 1: layout version is 9",
+		strings.Replace(good, `"version":2`, `"version":9`, 1):     "line 1: layout version is 9",
 		strings.Replace(good, `"kind":"chains"`, `"kind":"ch"`, 1): "line 1: damaged header: kind of draws",
 		strings.Replace(good, `"cards":[2,3]`, `"cards":[2,0]`, 1): "site 2 has 0 outcomes",
-		strings.Replace(good, "beta.2", "beta.3", 1):               `column 7: want "beta.2", got "beta.3"`,
-		strings.Replace(good, ",beta.2", "", 1):                    "want 7 columns, got 6",
-		change(row, "1,2\n"):                                       at + "want 7 cells, got 2",
-		cell(5, "abc"):                                             at + `column beta.1: want a number, got "abc"`,
-		cell(3, "2"):                                               at + "column gamma.1: want a whole number from 0 to 1, got 2",
-		cell(1, "0"):                                               at + "column chain__: want a whole number from 1",
-		cell(2, "77"):                                              at + "column model__",
-		strings.Join(lines[:row+2], ""):                            "it is truncated",
-		change(row, ""):                                            "want 4 rows, got 3",
-		good + lines[row]:                                          "want nothing after",
-		strings.Replace(good, "# rows = 4", "# rows = four", 1):    "want a number of rows",
+		strings.Replace(good, "gamma[2]", "gamma[3]", 1):           `column 5: want "gamma[2]", got "gamma[3]"`,
+		strings.Replace(good, ",beta[x1; 'naïve' =  1]", "", 1):    "want 7 columns, got 6",
+		change(row, "1,2\n"):            at + "want 7 cells, got 2",
+		cell(5, "abc"):                  at + `column beta[x0; 'naïve' =  0]: want a number, got "abc"`,
+		cell(3, "2"):                    at + "column gamma[1]: want a whole number from 0 to 1, got 2",
+		cell(1, "0"):                    at + "column chain__: want a whole number from 1",
+		cell(2, "77"):                   at + "column model__",
+		strings.Join(lines[:row+2], ""): "it is truncated",
+		change(row, ""):                 "want 4 rows, got 3",
+		good + lines[row]:               "want nothing after",
+		strings.Replace(good, "# rows = 4", "# rows = four", 1): "want a number of rows",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := Read(path)

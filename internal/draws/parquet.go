@@ -22,14 +22,17 @@ const (
 	rowGroup     = 1 << 16 // rows
 )
 
-// schema gives chain__ and the sites 32-bit integers and everything else doubles.
+// schema gives chain__ and the sites 32-bit integers, the spelled model texts, and everything else
+// doubles.
 func (h Header) schema() *arrow.Schema {
-	first := len(h.densities()) + 1 // column of gamma.1
+	first := len(h.densities()) + 1 // column of the first site
 	var fields []arrow.Field
-	for i, name := range h.columns() {
+	for i, name := range h.columns(Parquet) {
 		var kind arrow.DataType = arrow.PrimitiveTypes.Float64
 		if name == "chain__" || i >= first && i < first+len(h.Cards) {
 			kind = arrow.PrimitiveTypes.Int32
+		} else if name == ModelColumn {
+			kind = arrow.BinaryTypes.String
 		}
 		fields = append(fields, arrow.Field{Name: name, Type: kind})
 	}
@@ -79,6 +82,7 @@ func (e *parquetEncoder) write(b Batch) error {
 		for j, v := range b.Theta[i*dim : (i+1)*dim] {
 			doubles(3 + sites + j).Append(v)
 		}
+		e.builder.Field(3 + sites + dim).(*array.StringBuilder).Append(e.header.ModelName(code))
 	}
 	record := e.builder.NewRecordBatch()
 	defer record.Release()
@@ -127,7 +131,7 @@ func readParquet(f *os.File) (d *Draws, err error) {
 	for _, field := range records.Schema().Fields() {
 		names = append(names, field.Name)
 	}
-	if err := header.equalColumns(names); err != nil {
+	if err := header.equalColumns(Parquet, names); err != nil {
 		return nil, err
 	}
 	d = &Draws{Header: header}
@@ -146,7 +150,7 @@ func readParquet(f *os.File) (d *Draws, err error) {
 }
 
 func (d *Draws) appendRecord(record arrow.RecordBatch) error {
-	cell := make([]func(int) float64, record.NumCols())
+	cell := make([]func(int) float64, record.NumCols()-1) // the spelled model comes last
 	for i := range cell {
 		name := record.ColumnName(i)
 		if record.Column(i).NullN() > 0 {

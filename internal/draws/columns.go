@@ -1,0 +1,124 @@
+package draws
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// ModelColumn is the column of a Parquet file that spells the model; readers of CmdStan files take
+// numbers alone.
+const ModelColumn = "model"
+
+// numbers are the names of the columns that hold numbers, in order: log densities or chain, model,
+// sites and coordinates.
+func (h Header) numbers() []string {
+	names := append(h.densities(), "model__")
+	for s := range h.Cards {
+		names = append(names, h.siteColumn(s))
+	}
+	for j, name := range h.Coordinates {
+		if h.Variables != nil {
+			name = h.Variables[j]
+		} else {
+			name = "beta[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return distinct(names)
+}
+
+// columns are the names of the columns of a file.
+func (h Header) columns(format Format) []string {
+	names := h.numbers()
+	if format == Parquet {
+		return append(names, ModelColumn)
+	}
+	for i, name := range names {
+		names[i] = plain(name)
+	}
+	return distinct(names)
+}
+
+// siteColumn is gamma[name of the site], or member[1], member[2], … where models are lists.
+func (h Header) siteColumn(s int) string {
+	switch {
+	case h.Items != nil:
+		return "member[" + strconv.Itoa(s+1) + "]"
+	case h.Sites != nil:
+		return "gamma[" + h.Sites[s] + "]"
+	}
+	return "gamma[" + strconv.Itoa(s+1) + "]"
+}
+
+// plain is a name without what readers of CmdStan files take for its end, for an index, or for a
+// quoted cell.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ',':
+			return ';'
+		case r == '.':
+			return '_'
+		case r == '"':
+			return '\''
+		case r == '#' || unicode.IsControl(r):
+			return ' '
+		}
+		return r
+	}, name)
+}
+
+// distinct numbers the names that repeat an earlier one.
+func distinct(names []string) []string {
+	seen := make(map[string]bool, len(names))
+	for i, name := range names {
+		for k := 2; seen[names[i]]; k++ {
+			names[i] = fmt.Sprintf("%s (%d)", name, k)
+		}
+		seen[names[i]] = true
+	}
+	return names
+}
+
+// ModelName spells a code: the names of the sites in it, with their outcomes where a site has more
+// than two, or of the members of a list, joined by plus signs; "(none)" for the empty model.
+func (h Header) ModelName(code []int32) string {
+	var members []string
+	for s, outcome := range code {
+		switch {
+		case outcome == 0:
+		case h.Items != nil && int(outcome) <= len(h.Items):
+			members = append(members, h.Items[outcome-1])
+		default:
+			name := strconv.Itoa(s + 1)
+			if h.Sites != nil {
+				name = h.Sites[s]
+			}
+			if h.Cards[s] > 2 {
+				name += "=" + strconv.Itoa(int(outcome))
+			}
+			members = append(members, name)
+		}
+	}
+	if len(members) == 0 {
+		return "(none)"
+	}
+	return strings.Join(members, " + ")
+}
+
+// equalColumns reports how found differs from the columns of a file of the format.
+func (h Header) equalColumns(format Format, found []string) error {
+	want := h.columns(format)
+	if slices.Equal(want, found) {
+		return nil
+	}
+	for i := range min(len(want), len(found)) {
+		if want[i] != found[i] {
+			return fmt.Errorf("column %d: want %q, got %q", i+1, want[i], found[i])
+		}
+	}
+	return fmt.Errorf("want %d columns, got %d", len(want), len(found))
+}
