@@ -51,8 +51,8 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 		return nil, fmt.Errorf("nodes: got %d, want 2 to %d", d.Nodes, MostNodes)
 	}
 	random := stream.Rand(seed, "prior")
-	p := &dagProblem{about: d.Name(), record: d.Record, flags: []string{"--scale none", "--sigma 1"}}
-	p.record.Columns.Scaling, p.record.Model.Sigma = dag.Unscaled, 1
+	p := &dagProblem{about: d.Name(), record: d.Record, flags: []string{"--scale none", "--sigma 1", "--graph-prior uniform"}}
+	p.record.Columns.Scaling, p.record.Model.Sigma, p.record.Model.Graphs = dag.Unscaled, 1, dag.UniformGraphs
 	graphs := acyclic(d.Nodes)
 	parents := graphs[random.IntN(len(graphs))]
 	priorSD := p.record.Model.PriorSD

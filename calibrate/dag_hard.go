@@ -29,7 +29,8 @@ func (h HardDag) Replicate(ctx context.Context, seed uint64, dir string) (*Repli
 
 // draw draws a table.
 func (h HardDag) draw(random *rand.Rand) *dagProblem {
-	p := &dagProblem{record: h.Record}
+	p := &dagProblem{record: h.Record, flags: []string{"--sem linear", "--graph-prior uniform"}}
+	p.record.Model.Mechanism, p.record.Model.Graphs = dag.Linear, dag.UniformGraphs
 	nodes := 2 + random.IntN(3)
 	rows := []int{3, 4, 5, 6, 8, 12, 20, 50, 200}[random.IntN(9)]
 	var about []string

@@ -195,7 +195,7 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 	if err := data.scale(Unscaled); err != nil {
 		return nil, err
 	}
-	problem, err := NewProblem(data, ModelOptions{Mechanism: s.Mechanism, Hidden: s.Hidden, NoBias: !s.Bias, Sigma: s.Noise}, Constraints{})
+	problem, err := NewProblem(data, ModelOptions{Mechanism: s.Mechanism, Graphs: UniformGraphs, Hidden: s.Hidden, NoBias: !s.Bias, Sigma: s.Noise}, Constraints{})
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func TestConstraints(t *testing.T) {
 	p, err := NewProblem(d, ModelOptions{EdgePenalty: -5}, Constraints{Forbid: []string{"a->b"}, Tiers: [][]string{{"a", "b"}, {"c"}}, MaxParents: 1})
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"graphs: exp(+5 edges) over acyclic graphs, each counted once",
+		"graphs: exp(+5 edges); over acyclic graphs, each counted once",
 		"of them only those that keep to: no a->b; no edge from a later to an earlier tier of (a, b), (c); at most 1 parents per node",
 	}, p.Priors()[3:])
 

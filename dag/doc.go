@@ -32,7 +32,7 @@
 //	collinear_columns.go        columns that others give without noise
 //	constraints.go              edges that are forbidden or required, tiers
 //	mechanism.go                how a node depends on its parents
-//	model_options.go            likelihood and priors
+//	model_options.go            likelihood and priors; graph_prior.go those over graphs
 //	problem.go, method.go       data with model and constraints, and how it can be solved
 //	parameter_layout.go         coordinates of the parameters of a family
 //

@@ -145,7 +145,7 @@ func TestLogJointAgainstALoop(t *testing.T) {
 func TestQuadraticsOfLinearFamilies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, sigma := range []float64{0.7, 0} {
-		p, err := NewProblem(chainData(t, 30, DataOptions{}), ModelOptions{Sigma: sigma}, Constraints{})
+		p, err := NewProblem(chainData(t, 30, DataOptions{}), ModelOptions{Mechanism: Linear, Sigma: sigma}, Constraints{})
 		require.NoError(t, err)
 		l := p.layout()
 		for _, family := range p.Families {

@@ -108,7 +108,7 @@ func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 // Space is that of codes (P, U).
 func (t *graphTarget) Space() space.Space { return t.space }
 
-// LogPrior is −λ edges, normalised over the codes, and −Inf for graphs that the constraints
+// LogPrior is the weight of the graph before the data, normalised over the codes, and −Inf for graphs that the constraints
 // exclude. Where the prior is that over graphs, the codes of a graph share its probability. [B,S]
 // -> [B] float64
 func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
@@ -124,9 +124,18 @@ func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	}
 	allowed, required := table(s.Allowed), table(s.Required)
 	wrong := graph.ReduceSum(graph.Add(graph.Mul(edges, graph.OneMinus(allowed)), graph.Mul(graph.OneMinus(edges), required)), 1, 2)
-	parents := graph.ReduceMax(graph.ReduceSum(edges, 1), -1)
+	sizes := graph.ReduceSum(edges, 1) // [B, N]
+	parents := graph.ReduceMax(sizes, -1)
 	possible := graph.LogicalAnd(graph.LessThan(wrong, graph.OnesLike(wrong)), graph.LessThan(parents, graph.MulScalar(graph.OnesLike(parents), most+0.5)))
-	logPrior := graph.AddScalar(graph.MulScalar(graph.ReduceSum(edges, 1, 2), -s.EdgePenalty), -t.logMass)
+	logPrior := graph.AddScalar(graph.ZerosLike(parents), -t.logMass)
+	if s.Prior.BySize != nil {
+		index := graph.Reshape(graph.ConvertDType(sizes, dtypes.Int32), -1, 1)
+		weights := graph.Reshape(graph.Gather(graph.Const(g, s.Prior.BySize), index), -1, nodes)
+		logPrior = graph.Add(logPrior, graph.ReduceSum(weights, -1))
+	}
+	if s.Prior.ByEdge != nil {
+		logPrior = graph.Add(logPrior, graph.ReduceSum(graph.Mul(edges, graph.InsertAxes(graph.Const(g, s.Prior.ByEdge), 0)), 1, 2))
+	}
 	if !s.Orders {
 		logPrior = graph.Sub(logPrior, graph.Log(dgraph.CountOrders(adjacency)))
 	}

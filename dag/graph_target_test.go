@@ -3,6 +3,7 @@ package dag
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/graph"
@@ -22,6 +23,9 @@ func TestGraphTargetAgainstFamilies(t *testing.T) {
 	for name, free := range problems(t) {
 		model := free.Model
 		model.EdgePenalty, model.Orders = 0.3, free.Data.Counted != nil
+		if model.Orders {
+			model.EdgePenalty, model.EdgePrior = 0, &EdgePrior{free.Data.Names, slices.Repeat([][]float64{slices.Repeat([]float64{1 / (1 + math.Exp(0.3))}, free.Data.Nodes())}, free.Data.Nodes())}
+		}
 		p, err := NewProblem(free.Data, model, Constraints{Require: []string{"a->c"}, Forbid: []string{"c->a"}, MaxParents: 1})
 		require.NoError(t, err)
 		target := newGraphTarget(p)
@@ -156,7 +160,7 @@ func TestStandardCoordinates(t *testing.T) {
 	backend := testkit.Backend(t)
 	random := rand.New(rand.NewPCG(7, 5))
 	for _, sigma := range []float64{0.7, 0} {
-		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Sigma: sigma, PriorSD: 1.3}, Constraints{})
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: Linear, Sigma: sigma, PriorSD: 1.3, Graphs: UniformGraphs}, Constraints{})
 		require.NoError(t, err)
 		target, err := newStandardTarget(p)
 		require.NoError(t, err)

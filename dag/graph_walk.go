@@ -11,9 +11,9 @@ import (
 // outside marks a node whose parents are not all candidates.
 const outside = -1
 
-// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ exp Σ_j (β
-// ℓ_j(pa_j) − λ |pa_j|), or with the prior over orders to that over pairs of an order and a graph
-// along it.
+// walk is a Markov chain over acyclic graphs whose distribution converges to π(A) ∝ Π_j p(pa_j)
+// exp(β ℓ_j(pa_j)), or with the prior over orders to that over pairs of an order and a graph along
+// it.
 //
 // Its large step moves a node in an order and draws all families that this concerns at once. Given
 // an order ≺ the families are independent, p(A | ≺) = Π_j w(pa_j) / α_j(≺), with α_j the sum over
@@ -32,7 +32,7 @@ type walk struct {
 	local    []int // the family of each node as a mask of candidates, or outside
 	order    []int
 	position []int
-	score    float64 // Σ_j ℓ_j(pa_j) − λ edges
+	score    float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
 	known    map[dgraph.Family]float64
 	children []dgraph.Set
 	changed  []change // scratch of step
@@ -89,12 +89,10 @@ func (w *walk) rescore() {
 // rememberedScores bounds the scores that a walk keeps.
 const rememberedScores = 1 << 17
 
-// scoreOf is ℓ_j(pa) − λ |pa|.
+// scoreOf is log p(pa) + ℓ_j(pa).
 func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
-	s := w.tables.problem.Structure
-	penalty := s.EdgePenalty * float64(parents.Len())
 	if mask := w.tables.localMask(j, parents); mask != outside {
-		return w.tables.scores[j][mask] - penalty
+		return w.tables.scores[j][mask] + w.tables.priors[j][mask]
 	}
 	f := dgraph.Family{Node: j, Parents: parents}
 	value, ok := w.known[f]
@@ -102,10 +100,10 @@ func (w *walk) scoreOf(j int, parents dgraph.Set) float64 {
 		if len(w.known) >= rememberedScores {
 			clear(w.known)
 		}
-		value = w.tables.score(j, parents)
+		value = w.tables.score(j, parents) + w.tables.problem.Structure.Prior.LogWeight(j, parents)
 		w.known[f] = value
 	}
-	return value - penalty
+	return value
 }
 
 // localMask is a family as a mask of candidates, or outside.
@@ -115,13 +113,6 @@ func (c *candidates) localMask(j int, parents dgraph.Set) int {
 		return outside
 	}
 	return mask
-}
-
-// tempered is the difference of log weights at the temperature of the tables, given that of ℓ − λ
-// edges and that of the number of edges.
-func (w *walk) tempered(difference, edges float64) float64 {
-	lambda := w.tables.problem.Structure.EdgePenalty
-	return w.tables.beta*(difference+lambda*edges) - lambda*edges
 }
 
 // sort draws an order of the graph: every time one of the nodes whose parents are all placed, each
@@ -294,9 +285,9 @@ func (w *walk) fixed(j int) dgraph.Set {
 	return w.tables.problem.Structure.Required[j]
 }
 
-// listed is ℓ_j − λ |pa_j| of a node whose parents are candidates.
+// listed is log p(pa_j) + ℓ_j(pa_j) of a node whose parents are candidates.
 func (w *walk) listed(j int) float64 {
-	return w.tables.scores[j][w.local[j]] - w.tables.problem.Structure.EdgePenalty*float64(w.parents[j].Len())
+	return w.tables.scores[j][w.local[j]] + w.tables.priors[j][w.local[j]]
 }
 
 // shift moves the node at one place of the order to another.
@@ -314,7 +305,7 @@ func (w *walk) shift(from, to int) {
 }
 
 // toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or
-// added.
+// added. Tables must be those of β = 1.
 func (w *walk) toggle() {
 	nodes, s := len(w.parents), w.tables.problem.Structure
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
@@ -327,16 +318,15 @@ func (w *walk) toggle() {
 	}
 	turn := w.parents[from].Has(to)
 	var turned dgraph.Set
-	difference, edges := w.scoreOf(to, changed)-w.scoreOf(to, w.parents[to]), float64(changed.Len()-w.parents[to].Len())
+	difference := w.scoreOf(to, changed) - w.scoreOf(to, w.parents[to])
 	if turn {
 		turned = w.parents[from].Without(to)
 		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can be turned
 			return
 		}
 		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
-		edges--
 	}
-	if w.tempered(difference, edges) < math.Log(w.random.Float64()) {
+	if difference < math.Log(w.random.Float64()) {
 		return
 	}
 	if changed.Has(from) {

@@ -119,7 +119,7 @@ func TestInterventionsFarAway(t *testing.T) {
 	}
 	for seed := range uint64(4) {
 		d := farInterventions(t, rand.New(rand.NewPCG(seed, 31)), 8, DataOptions{Scaling: Center})
-		p, err := NewProblem(d, ModelOptions{Sigma: 1}, Constraints{})
+		p, err := NewProblem(d, ModelOptions{Sigma: 1, Graphs: UniformGraphs}, Constraints{})
 		require.NoError(t, err)
 		exact := func() [][]float64 {
 			scores, err := p.ExactScores(t.Context(), nil)

@@ -9,8 +9,9 @@ import (
 // deviation of the node.
 const logSigmaSD = 2
 
-// ModelOptions are the likelihood and the priors. The zero value is linear with unknown noise of
-// every node and the uniform prior over graphs. Scales are those of the working columns.
+// ModelOptions are the likelihood and the priors. The zero value gives all graphs of an equivalence
+// class the same evidence, BGe or BDeu, and has the sparse prior over graphs. Scales are those of
+// the working columns.
 type ModelOptions struct {
 	Mechanism Mechanism `json:"mechanism"`
 	// Hidden is the number of hidden units of MLP; 0 stands for 10. NoBias leaves out b1 and b2.
@@ -20,15 +21,20 @@ type ModelOptions struct {
 	Sigma float64 `json:"sigma"`
 	// PriorSD is σ0, the prior standard deviation of every weight; 0 stands for 1.
 	PriorSD float64 `json:"prior_sd"`
-	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges).
+	// Graphs is the prior over graphs.
+	Graphs GraphPrior `json:"graph_prior"`
+	// EdgePrior are the prior probabilities of single edges, instead of Graphs.
+	EdgePrior *EdgePrior `json:"edge_prior,omitempty"`
+	// EdgePenalty is λ: graphs are a priori proportional to exp(−λ edges), instead of Graphs; 0:
+	// none.
 	EdgePenalty float64 `json:"edge_penalty"`
 	// ExpectedDegree sets λ such that each edge, cycles aside, has the odds of a graph with so many
-	// parents per node; 0: use EdgePenalty.
+	// parents per node; 0: none.
 	ExpectedDegree float64 `json:"expected_degree"`
 	// ImaginarySampleSize is α of categories: as if so many rows had been seen before, spread
 	// evenly over all combinations of values; 0 stands for 1.
 	ImaginarySampleSize float64 `json:"imaginary_sample_size,omitempty"`
-	// Orders makes the prior uniform over orders and edges along them, as in the paper.
+	// Orders makes the prior one over orders and edges along them, as in the paper.
 	Orders bool `json:"orders"`
 }
 
@@ -53,7 +59,7 @@ func (o ModelOptions) Validate() error {
 		return fmt.Errorf("unknown mechanism %v", o.Mechanism)
 	case o.Mechanism == BGe && o.Sigma != 0:
 		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
-	case o.Mechanism == BGe && o.PriorSD != 1:
+	case o.Mechanism == BGe && o.PriorSD != 0 && o.PriorSD != 1:
 		return fmt.Errorf("prior-sd: got %g, want none with bge mechanisms, whose prior is given", o.PriorSD)
 	case !(o.ImaginarySampleSize > 0) || math.IsInf(o.ImaginarySampleSize, 1):
 		return fmt.Errorf("imaginary-sample-size: got %g, want a positive number", o.ImaginarySampleSize)
@@ -69,8 +75,25 @@ func (o ModelOptions) Validate() error {
 		return fmt.Errorf("expected-degree: got %g, want a positive number", o.ExpectedDegree)
 	case o.ExpectedDegree != 0 && o.EdgePenalty != 0:
 		return fmt.Errorf("expected-degree and edge-penalty both set the prior of edges: give one")
+	case o.EdgePrior != nil && (o.ExpectedDegree != 0 || o.EdgePenalty != 0):
+		return fmt.Errorf("edge-prior sets the prior of every edge: give neither edge-penalty nor expected-degree")
+	case o.Graphs < 0 || int(o.Graphs) >= len(graphPriorNames):
+		return fmt.Errorf("unknown prior over graphs %v", o.Graphs)
 	}
 	return nil
+}
+
+// resolve is what the mechanism stands for with data of a kind.
+func (o ModelOptions) resolve(discrete bool) Mechanism {
+	switch {
+	case o.Mechanism != AnyMechanism:
+		return o.Mechanism
+	case discrete:
+		return Categorical
+	case o.Sigma != 0 || o.PriorSD != 0:
+		return Linear
+	}
+	return BGe
 }
 
 // penalty is λ for graphs over some nodes.

@@ -163,7 +163,7 @@ func TestRunParticles(t *testing.T) {
 	require.Len(t, first.Checks, 3)
 	require.NotEmpty(t, first.Parameters)
 	_, err := RunParticles(t.Context(), &Problem{}, ParticlesConfig{})
-	require.ErrorContains(t, err, "not for linear")
+	require.ErrorContains(t, err, "not for auto")
 }
 
 // Families that no look was taken at are predicted from smaller ones: exactly, where gains add up.

@@ -260,7 +260,7 @@ func (p *Problem) newDensity() *density {
 
 func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
 	for j, set := range parents {
-		sum -= d.problem.Structure.EdgePenalty * float64(set.Len())
+		sum += d.problem.Structure.Prior.LogWeight(j, set)
 		if d.forms != nil {
 			sum += d.forms[j].logJoint(set, thetas[j])
 		} else {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,6 +24,7 @@ type candidates struct {
 	parents [][]int      // candidates of each node, by rank
 	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
 	scores [][]float64
+	priors [][]float64 // log weights of the same before the data
 }
 
 // newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
@@ -32,7 +32,7 @@ type candidates struct {
 // themselves, and the parents that greedy search gives j, of which its neighbours there come first.
 func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
-	c := &candidates{problem: p, forms: make([]closedForm, nodes), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes)}
+	c := &candidates{problem: p, forms: make([]closedForm, nodes), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ const (
 // only helps beside some others is found by this, and not by screening. That many others are rarely
 // parents, as in large sparse graphs, is no reason: single edges find those.
 func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
-	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores)}
+	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
 	err := eachNode(ctx, len(c.parents), func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
@@ -204,14 +204,14 @@ func (c *candidates) mask(j int, parents dgraph.Set) (mask int) {
 
 // scoreSets scores all sets of candidates. It leaves off when ctx is cancelled.
 func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
-	c.scores[j] = make([]float64, 1<<len(c.parents[j]))
+	c.scores[j], c.priors[j] = make([]float64, 1<<len(c.parents[j])), make([]float64, 1<<len(c.parents[j]))
 	for mask := range c.scores[j] {
 		if ctx.Err() != nil {
 			return
 		}
 		c.scores[j][mask] = math.Inf(-1)
 		if set := c.set(j, mask); c.problem.Structure.Allows(j, set) {
-			c.scores[j][mask] = c.score(j, set)
+			c.scores[j][mask], c.priors[j][mask] = c.score(j, set), c.problem.Structure.Prior.LogWeight(j, set)
 		}
 	}
 }
@@ -226,7 +226,7 @@ type orderTables struct {
 	sorted [][]int32
 }
 
-// newTables sums weights exp(β ℓ_j − λ edges).
+// newTables sums weights p(pa_j) exp(β ℓ_j).
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
 	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]int32, nodes)}
@@ -253,6 +253,5 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 
 // weight is the log weight of a family of candidates.
 func (t *orderTables) weight(j, mask int) float64 {
-	s := t.problem.Structure
-	return t.beta*t.scores[j][mask] - s.EdgePenalty*float64(s.Required[j].Len()+bits.OnesCount64(uint64(mask)))
+	return t.beta*t.scores[j][mask] + t.priors[j][mask]
 }

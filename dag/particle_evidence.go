@@ -138,7 +138,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 func (s *particleScores) flattened(ctx gocontext.Context) (*Posterior, error) {
 	power := math.Min(1, pilotRows/float64(s.problem.Data.Rows()))
 	structure, scores := s.problem.Structure, s.scores(true)
-	structure.EdgePenalty *= power
+	structure.Prior = structure.Prior.Power(power)
 	for i := range scores.LogEvidence {
 		scores.LogEvidence[i] *= power
 	}

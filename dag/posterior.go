@@ -138,7 +138,7 @@ func (p *Posterior) describe(families []int) Draw {
 	variance := square(p.LogEvidenceSE)
 	for j, f := range families {
 		parents[j] = p.Scores.Families[f].Parents
-		logWeight += p.Scores.LogEvidence[f] - p.Structure.EdgePenalty*float64(parents[j].Len())
+		logWeight += p.Scores.LogEvidence[f] + p.Structure.Prior.LogWeight(j, parents[j])
 		variance += square(p.Scores.SE[f]) * (square(1-p.Marginals[f]) - square(p.Marginals[f]))
 	}
 	d.Graph = dgraph.FromParents(parents)

@@ -16,7 +16,13 @@ import (
 // randomStructure has constraints if asked for.
 func randomStructure(random *rand.Rand, nodes int, constrained, orders bool) dgraph.Structure {
 	s := dgraph.FreeStructure(nodes)
-	s.Orders, s.EdgePenalty = orders, random.Float64()
+	s.Orders, s.Prior = orders, dgraph.SparsePrior(s.Nodes)
+	s.Prior.ByEdge = zeros(s.Nodes)
+	for _, row := range s.Prior.ByEdge {
+		for i := range row {
+			row[i] = random.NormFloat64()
+		}
+	}
 	if constrained {
 		s.Required[1] = s.Required[1].With(0)
 		s.Allowed[0] = s.Allowed[0].Without(2)
@@ -47,11 +53,11 @@ func brute(s dgraph.Structure, scores Scores) (logTotal float64, families []floa
 	var keys []string
 	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
 		g := dgraph.FromParents(parents)
-		logWeight := -s.EdgePenalty * float64(g.Edges())
+		logWeight := 0.0
 		var own []int
 		for j, set := range parents {
 			f := place[dgraph.Family{Node: j, Parents: set}]
-			logWeight += scores.LogEvidence[f]
+			logWeight += scores.LogEvidence[f] + s.Prior.LogWeight(j, set)
 			own = append(own, f)
 		}
 		if s.Orders {
@@ -187,7 +193,7 @@ func TestStructureErrors(t *testing.T) {
 		"required and not allowed":                        func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1); s.Allowed[0] = dgraph.SetOf(2) },
 		"2 required parents and may have 1":               func(s *dgraph.Structure) { s.Required[0] = dgraph.SetOf(1, 2); s.MaxParents = 1 },
 		"own parent":                                      func(s *dgraph.Structure) { s.Allowed[1] = s.Allowed[1].With(1) },
-		"edge penalty":                                    func(s *dgraph.Structure) { s.EdgePenalty = math.NaN() },
+		"log weight that is not finite":                   func(s *dgraph.Structure) { s.Prior = dgraph.PenaltyPrior(s.Nodes, math.NaN()) },
 		"want 2 to 128":                                   func(s *dgraph.Structure) { s.Nodes = 129 },
 	} {
 		s := dgraph.FreeStructure(3)

@@ -3,7 +3,6 @@ package dag
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -27,11 +26,9 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	if err := model.Validate(); err != nil {
 		return nil, err
 	}
+	model.Mechanism = model.resolve(data.Discrete())
 	model = model.withDefaults()
-	switch {
-	case data.Discrete() && model.Mechanism == Linear:
-		model.Mechanism = Categorical
-	case data.Discrete() != (model.Mechanism == Categorical):
+	if data.Discrete() != (model.Mechanism == Categorical) {
 		kind := map[bool]string{true: "discrete", false: "continuous"}[data.Discrete()]
 		return nil, fmt.Errorf("%s: got %s mechanisms for %s columns: categorical mechanisms go with discrete columns, and the others with continuous ones", data.Path, model.Mechanism, kind)
 	}
@@ -44,7 +41,7 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 			return nil, err
 		}
 	}
-	if structure.EdgePenalty, err = model.penalty(data.Nodes()); err != nil {
+	if structure.Prior, err = model.familyPrior(data); err != nil {
 		return nil, err
 	}
 	structure.Orders = model.Orders
@@ -108,14 +105,11 @@ func (p *Problem) Priors() []string {
 
 // withGraphPrior adds the prior over graphs and the constraints.
 func (p *Problem) withGraphPrior(lines []string) []string {
-	graphs := "graphs: uniform"
-	if p.Structure.EdgePenalty != 0 {
-		graphs = fmt.Sprintf("graphs: exp(%s edges)", strings.Replace(fmt.Sprintf("%+.4g", -p.Structure.EdgePenalty), "-", "−", 1))
-	}
+	graphs := "graphs: " + p.Model.describeGraphs(p.Structure.Prior)
 	if p.Structure.Orders {
-		graphs += " over orders and edges along them: a graph counts as often as it has topological orders"
+		graphs += "; over orders and edges along them: a graph counts as often as it has topological orders"
 	} else {
-		graphs += " over acyclic graphs, each counted once"
+		graphs += "; over acyclic graphs, each counted once"
 	}
 	lines = append(lines, graphs)
 	if constraints := p.Constraints.String(); constraints != "" {

@@ -35,7 +35,7 @@ func eachQualityCase(t *testing.T, dataSets uint64, test func(device *gpu.Device
 			require.NoError(t, err)
 			d, err := NewData(tableOf(t, s.Names, s.Values), DataOptions{})
 			require.NoError(t, err)
-			p, err := NewProblem(d, ModelOptions{}, Constraints{})
+			p, err := NewProblem(d, ModelOptions{Mechanism: Linear, Graphs: UniformGraphs}, Constraints{})
 			require.NoError(t, err)
 			exact, err := p.ExactScores(t.Context(), nil)
 			require.NoError(t, err)

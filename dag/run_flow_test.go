@@ -87,7 +87,7 @@ func TestEffectsOfFewDraws(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{}, Constraints{})
+	p, err := NewProblem(chainData(t, 40, DataOptions{}), ModelOptions{Mechanism: Linear}, Constraints{})
 	require.NoError(t, err)
 	flow := cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}
 	found, err := RunFlow(t.Context(), device, p, RunConfig{Fit: vti.Config{Flow: flow, Steps: 30, Seed: 3}, Draws: 10, Dir: t.TempDir()})

@@ -48,11 +48,15 @@ func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
 func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config, error) {
 	fit = p.MadeTraining(fit)
 	ordered := target.space.Ordered
+	edge := 0.0 // log odds of the first parent of a node
+	if sizes := p.Structure.Prior.BySize; sizes != nil {
+		edge = sizes[1]
+	}
 	config := modeldist.AutoregressiveConfig{Seed: fit.Seed, DType: fit.DType, Constraint: dgraph.NewOrderedConstraint(ordered, p.Structure)}
 	for _, card := range ordered.Cards() {
 		start := make([]float64, card)
 		if card == 2 && len(config.SiteLogPrior) >= p.Structure.Nodes-1 {
-			start[1] = -p.Structure.EdgePenalty
+			start[1] = edge
 		}
 		config.SiteLogPrior = append(config.SiteLogPrior, start)
 	}

@@ -24,7 +24,7 @@ func TestRunMade(t *testing.T) {
 	require.NoError(t, err)
 	defer device.Close()
 	for _, orders := range []bool{false, true} {
-		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Orders: orders, EdgePenalty: 0.5}, Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}})
+		p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: Linear, Orders: orders, EdgePenalty: 0.5}, Constraints{Forbid: []string{"c->a"}, Require: []string{"b->c"}})
 		require.NoError(t, err)
 		scores, err := p.ExactScores(t.Context(), nil)
 		require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestRunMade(t *testing.T) {
 	names := strings.Split("abcdefghijk", "")
 	d, err := NewData(tableOf(t, names, [][]float64{wide[:11], wide[11:22], wide[22:]}), DataOptions{})
 	require.NoError(t, err)
-	many, err := NewProblem(d, ModelOptions{}, Constraints{})
+	many, err := NewProblem(d, ModelOptions{Mechanism: Linear}, Constraints{})
 	require.NoError(t, err)
 	require.ErrorContains(t, many.CheckMade(), "want at most 10")
 	require.ErrorContains(t, many.CheckReversibleJump(), "want at most 10")
@@ -80,7 +80,7 @@ func TestRunMade(t *testing.T) {
 // The file of draws has the graphs in proportion to their probabilities, and the density of every
 // draw is what loops over rows give.
 func TestDrawsFile(t *testing.T) {
-	for _, model := range []ModelOptions{{EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
+	for _, model := range []ModelOptions{{Mechanism: Linear, EdgePenalty: 0.4}, {Mechanism: MLP, Hidden: 2}} {
 		p, err := NewProblem(chainData(t, 25, DataOptions{}), model, Constraints{})
 		require.NoError(t, err)
 		dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestDrawsFile(t *testing.T) {
 						}
 					}
 				}
-				want += naiveLogJoint(p, dgraph.Family{Node: j, Parents: set}, own) - p.Structure.EdgePenalty*float64(set.Len())
+				want += naiveLogJoint(p, dgraph.Family{Node: j, Parents: set}, own) + p.Structure.Prior.LogWeight(j, set)
 			}
 			require.InDelta(t, want, file.LogP[k], 1e-6)
 		}

@@ -96,7 +96,7 @@ func TestCompareRefuses(t *testing.T) {
 // Runs of vti dag are compared with exact ones: the flow's weights leave less than a hundredth.
 func TestCompareGraphs(t *testing.T) {
 	emptyDir(t, "data.csv", collider(80))
-	mustRun(t, "exact", "dag", "data.csv", "--quiet", "--out", "exact")
+	mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--quiet", "--out", "exact")
 	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "60", "--batch", "128", "--certify-draws", "8192", "--out", "run")
 	mustRun(t, "dag", "data.csv", "--quiet", "--evidence", "flow", "--steps", "20", "--batch", "64", "--certify-draws", "2048", "--sigma", "1", "--out", "sigma")
 	got := mustRun(t, "compare", "exact", "run", "--out", "a", "--json")

@@ -24,7 +24,7 @@ type dagFlags struct {
 }
 
 func (f *dagFlags) register(cmd *cobra.Command) {
-	f.model.register(cmd, true)
+	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP)
 	f.walks.register(cmd)
 	f.fit.register(cmd)
 	f.output.register(cmd, true)
@@ -42,6 +42,9 @@ func (f *dagFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		return nil, err
 	}
 	f.walks.fill(record)
+	if record.Model.Mechanism == dag.AnyMechanism && (record.Structure == dag.Made || record.Evidence == dag.Flow) {
+		record.Model.Mechanism = dag.Linear // flows know no other closed form
+	}
 	return record, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ type dagModelFlags struct {
 	constraints dag.Constraints
 	model       dag.ModelOptions
 	tiers       string
+	edgePrior   string
 	truth       string
 	na          missingPolicy
 
@@ -35,8 +37,8 @@ func parseMissingPolicy(s string) (missingPolicy, error) {
 	return missingPolicy(s), nil
 }
 
-// register adds the flags; networks are left out where mechanisms have to be linear.
-func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
+// register adds the flags, with a choice among these mechanisms if there are any.
+func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
@@ -57,18 +59,33 @@ func (f *dagModelFlags) register(cmd *cobra.Command, networks bool) {
 		flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
 	})
 	flagGroup(cmd, "Mechanisms and priors", func() {
-		if networks {
-			flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: linear; bge, linear with the same evidence for all graphs of an equivalence class; or mlp, networks with one hidden layer of ReLU units. Categories have tables of probabilities")
-			flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
-			flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
-			completeWith(cmd, "sem", "linear", "bge", "mlp")
+		if len(mechanisms) > 0 {
+			names := []string{dag.AnyMechanism.String()}
+			for _, m := range mechanisms {
+				names = append(names, m.String())
+			}
+			networks := slices.Contains(mechanisms, dag.MLP)
+			usage := "mechanisms: bge, linear with the same evidence for all graphs of an equivalence class; linear, with independent normal weights"
+			if networks {
+				usage += "; mlp, networks with one hidden layer of ReLU units"
+			}
+			flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem",
+				usage+"; auto: bge, or linear with --sigma or --prior-sd. Categories have tables of probabilities")
+			completeWith(cmd, "sem", names...)
+			if networks {
+				flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
+				flags.BoolVar(&f.model.NoBias, "no-bias", false, "mlp: no bias in hidden and output units")
+			}
 		}
 		flags.Var(&f.sigma, "sigma", "noise `scale` of all nodes, on the scaled columns, or unknown: each node its own. Equal noise is a strong assumption: it can identify directions (default unknown)")
 		flags.Var(&f.priorSD, "prior-sd", "prior sd of a weight, on the scaled columns (default 1)")
 		flags.Var(&f.sampleSize, "imaginary-sample-size", "categories: weight of the prior in rows, spread evenly over all combinations of values (default 1)")
-		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "λ of the prior exp(−λ edges)")
+		flags.Var(parsed[dag.GraphPrior]{&f.model.Graphs, dag.ParseGraphPrior}, "graph-prior", "prior over graphs: sparse, uniform over the number of parents of a node and then over sets of so many; or uniform")
+		flags.Float64Var(&f.model.EdgePenalty, "edge-penalty", 0, "instead λ of the prior exp(−λ edges)")
 		flags.Var(&f.degree, "expected-degree", "set λ by the mean `number` of parents of a node, cycles aside")
-		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior uniform over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
+		flags.StringVar(&f.edgePrior, "edge-prior", "", "instead the probability of each edge, cycles aside: `file` with a row for each cause and a column for each effect")
+		completeWith(cmd, "graph-prior", "sparse", "uniform")
+		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
 		flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
 	completeColumns(cmd, "exclude", "intervened")
@@ -91,6 +108,13 @@ func (f *dagModelFlags) fill(record *dag.Record) error {
 			return fmt.Errorf("--tiers: %w", err)
 		}
 		record.Constraints.Tiers = tiers
+	}
+	if f.edgePrior != "" {
+		prior, err := dag.ReadEdgePrior(f.edgePrior)
+		if err != nil {
+			return fmt.Errorf("--edge-prior: %w", err)
+		}
+		record.Model.EdgePrior = prior
 	}
 	return record.Model.Validate()
 }

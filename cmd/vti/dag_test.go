@@ -46,7 +46,7 @@ func decodeDag(t *testing.T, text string) *dag.Result {
 func TestDagAgreesWithExact(t *testing.T) {
 	emptyDir(t, "data.csv", collider(60))
 	require.NoError(t, os.WriteFile("truth.csv", []byte(colliderTruth), 0o644))
-	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact", "--truth", "truth.csv").stdout)
+	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--json", "--out", "exact", "--truth", "truth.csv").stdout)
 	args := append([]string{"dag", "data.csv", "--json", "--out", "learned", "--truth", "truth.csv"}, flowDag...)
 	learned := decodeDag(t, mustRun(t, args...).stdout)
 
@@ -121,7 +121,7 @@ func TestDagMade(t *testing.T) {
 	args := append([]string{"dag", "data.csv", "--structure", "made", "--json", "--out", "out"}, quickDag...)
 	result := decodeDag(t, mustRun(t, args...).stdout)
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
-	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--json", "--out", "exact").stdout)
+	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--json", "--out", "exact").stdout)
 	require.InDelta(t, float64(exact.Edges[0].ProbNone), float64(result.Edges[0].ProbNone), 0.01)
 	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "graphs.csv", "classes.csv", "parameters.csv", "checks.csv", "draws.parquet", "graph.svg"} {
 		info, err := os.Stat(filepath.Join("out", name))
@@ -183,7 +183,7 @@ func TestDagBadInput(t *testing.T) {
 		"two priors of edges":    {"dag data.csv --edge-penalty 1 --expected-degree 1", "give one"},
 		"too many parents":       {"dag data.csv --expected-degree 3", "want less than 1 in graphs"},
 		"hidden without mlp":     {"dag data.csv --hidden 3", "--hidden and --no-bias are for --sem mlp"},
-		"unknown mechanism":      {"dag data.csv --sem cubic", "want linear, mlp, bge or categorical"},
+		"unknown mechanism":      {"dag data.csv --sem cubic", "want auto, linear, mlp, bge or categorical"},
 		"unknown scale":          {"dag data.csv --scale zscore", "want standardize, global, center or none"},
 		"no truth":               {"dag data.csv --truth none.csv", "none.csv: no such file"},
 		"chains of networks":     {"dag data.csv --structure chains --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
@@ -192,12 +192,12 @@ func TestDagBadInput(t *testing.T) {
 		"steps without a flow":   {"dag data.csv --steps 3", "--steps does not go with --evidence closed, which this run has; --evidence flow trains a flow"},
 		"one chain":              {"dag data.csv --structure chains --chains 1", "expected a whole number from 2"},
 		"steps for particles":    {"dag data.csv --sem mlp --steps 3", "--steps does not go with --evidence particles"},
-		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for linear"},
+		"particles for lines":    {"dag data.csv --evidence particles", "particles are for mechanisms that are networks, not for bge"},
 		"resume nothing":         {"dag --resume none", "none is not a run directory"},
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
 		"islands for made":       {"dag data.csv --structure made --islands 3", "--islands does not go with --structure made"},
-		"networks are not exact": {"exact dag data.csv --sem mlp", "unknown flag: --sem"},
+		"networks are not exact": {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			emptyDir(t, "data.csv", collider(20))

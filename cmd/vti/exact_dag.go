@@ -14,8 +14,8 @@ func (a *app) exactDagCommand() *cobra.Command {
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "dag TABLE",
-		Short: "Discover graphs exactly, with linear mechanisms",
-		Long: `Computes the same answer as vti dag --sem linear, with the same priors, from scores in closed form; an
+		Short: "Discover graphs exactly, with evidences in closed form",
+		Long: `Computes the same answer as vti dag, with the same priors, from scores in closed form; with --sem linear an
 unknown noise scale is integrated numerically. The sums over graphs are exact, for up to 14 columns (20 with
 --prior-orders): 13 columns take about 20 seconds of one core, 14 a minute, and fewer much less.`,
 		Example: `  vti exact dag data.csv
@@ -37,7 +37,7 @@ unknown noise scale is integrated numerically. The sums over graphs are exact, f
 		}
 		return a.execute(cmd.Context(), &d.job, d.sum("exact-dag"))
 	}
-	model.register(cmd, false)
+	model.register(cmd, dag.BGe, dag.Linear)
 	output.register(cmd, false)
 	cmd.Flags().Uint64Var(&output.seed, "seed", 0, "root of all randomness: of the graphs drawn, and of the draws of parameters")
 	return cmd

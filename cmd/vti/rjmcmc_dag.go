@@ -21,7 +21,7 @@ type rjmcmcDagFlags struct {
 }
 
 func (f *rjmcmcDagFlags) register(cmd *cobra.Command) {
-	f.model.register(cmd, false)
+	f.model.register(cmd)
 	f.chains.register(cmd)
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
@@ -33,6 +33,7 @@ func (f *rjmcmcDagFlags) describe(_ *pflag.FlagSet, path string) (any, error) {
 		Header: runs.Header{Command: "rjmcmc dag", Version: vti.Version, Data: path}, Seed: f.output.seed,
 		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
 	}
+	f.model.model.Mechanism = dag.Linear
 	return record, f.model.fill(record)
 }
 

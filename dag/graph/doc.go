@@ -16,7 +16,8 @@
 //
 //	graph.go               graphs: edges, parents, topological order, cycles
 //	sets.go                sets of nodes
-//	structure.go           which graphs are possible, and their prior
+//	structure.go           which graphs are possible
+//	family_prior.go        their prior
 //	enumerate.go           every acyclic graph, one by one
 //	lehmer.go              orders of nodes as Lehmer codes
 //	ordered.go             graphs as codes of an order and the edges along it

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -23,10 +22,10 @@ type Structure struct {
 	Required, Allowed []Set
 	// MaxParents bounds the parents of a node; negative: no bound.
 	MaxParents int
-	// EdgePenalty is λ: the prior is proportional to exp(−λ edges).
-	EdgePenalty float64
-	// Orders makes the prior uniform over codes (P, U) instead of graphs, as in the paper: a graph
-	// then counts as often as it has topological orders.
+	// Prior is the weight of a graph before the data.
+	Prior FamilyPrior
+	// Orders makes the prior one over codes (P, U) instead of graphs, as in the paper: a graph then
+	// counts as often as it has topological orders.
 	Orders bool
 }
 
@@ -83,8 +82,11 @@ func (s Structure) Validate() error {
 	if len(s.Required) != s.Nodes || len(s.Allowed) != s.Nodes {
 		return fmt.Errorf("got constraints for %d and %d nodes, want %d", len(s.Required), len(s.Allowed), s.Nodes)
 	}
-	if math.IsNaN(s.EdgePenalty) || math.IsInf(s.EdgePenalty, 0) {
-		return fmt.Errorf("edge penalty: got %g, want a finite number", s.EdgePenalty)
+	if got := len(s.Prior.BySize); got != 0 && got != s.Nodes {
+		return fmt.Errorf("prior of families: got %d sizes, want %d", got, s.Nodes)
+	}
+	if !s.Prior.finite() {
+		return fmt.Errorf("prior of families: got a log weight that is not finite")
 	}
 	for j, required := range s.Required {
 		if s.Allowed[j].Has(j) {
@@ -124,7 +126,7 @@ func (s Structure) PriorName() string {
 }
 
 // Sum sums over all graphs of the structure, with the weight of a graph the product of those of its
-// families: exp(score − λ parents). families are those of the structure in its order, with their
+// families: its score and its weight by the prior. families are those of the structure in its order, with their
 // scores [F]. goOn is called with how far the sum is, and reports whether to go on; a sum that was
 // stopped is of no use. It panics above [Structure.ExactLimit] nodes.
 func (s Structure) Sum(families []Family, scores []float64, goOn func(done, total int) bool) Sum {
@@ -138,11 +140,11 @@ func (s Structure) Sum(families []Family, scores []float64, goOn func(done, tota
 	return newLayerSum(sets, goOn)
 }
 
-// weights are the log weights of families, by node: score less the penalty of its edges.
+// weights are the log weights of families, by node: score and prior.
 func (s Structure) weights(families []Family, scores []float64) [][]weightedSet {
 	byNode := make([][]weightedSet, s.Nodes)
 	for i, f := range families {
-		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents[0], scores[i] - s.EdgePenalty*float64(f.Parents.Len()), i})
+		byNode[f.Node] = append(byNode[f.Node], weightedSet{f.Parents[0], scores[i] + s.Prior.LogWeight(f.Node, f.Parents), i})
 	}
 	return byNode
 }

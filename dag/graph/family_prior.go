@@ -1,0 +1,75 @@
+package graph
+
+import "math"
+
+// FamilyPrior is the prior weight of a graph as far as it is a product over nodes: p(A) ∝ Π_j
+// exp(BySize[|pa_j|] + Σ_{i ∈ pa_j} ByEdge[i][j]). The zero value is uniform.
+type FamilyPrior struct {
+	// BySize is the log weight of a family by its number of parents [N]; nil for zeros.
+	BySize []float64
+	// ByEdge is the log odds of each edge, by cause and effect [N][N]; nil for zeros.
+	ByEdge [][]float64
+}
+
+// PenaltyPrior is exp(−λ edges).
+func PenaltyPrior(nodes int, lambda float64) FamilyPrior {
+	if lambda == 0 {
+		return FamilyPrior{}
+	}
+	p := FamilyPrior{BySize: make([]float64, nodes)}
+	for k := range p.BySize {
+		p.BySize[k] = -lambda * float64(k)
+	}
+	return p
+}
+
+// SparsePrior is uniform over the number of parents of a node, and then over the sets of so many
+// parents: 1/C(N−1, k) for k of them (Friedman and Koller 2003, section 3.2). All graphs of an
+// equivalence class have the same numbers of parents, in another order, and so the same weight.
+func SparsePrior(nodes int) FamilyPrior {
+	p := FamilyPrior{BySize: make([]float64, nodes)}
+	for k := 1; k < nodes; k++ { // C(N−1, k) = C(N−1, k−1) (N−k)/k
+		p.BySize[k] = p.BySize[k-1] - math.Log(float64(nodes-k)/float64(k))
+	}
+	return p
+}
+
+// LogWeight is that of a family.
+func (p FamilyPrior) LogWeight(j int, parents Set) (sum float64) {
+	if p.BySize != nil {
+		sum = p.BySize[parents.Len()]
+	}
+	if p.ByEdge != nil {
+		for i := range parents.Nodes() {
+			sum += p.ByEdge[i][j]
+		}
+	}
+	return sum
+}
+
+// Power raises all weights to a power.
+func (p FamilyPrior) Power(power float64) (out FamilyPrior) {
+	scaled := func(values []float64) (list []float64) {
+		for _, x := range values {
+			list = append(list, power*x)
+		}
+		return list
+	}
+	out.BySize = scaled(p.BySize)
+	for _, row := range p.ByEdge {
+		out.ByEdge = append(out.ByEdge, scaled(row))
+	}
+	return out
+}
+
+// finite reports whether all weights are.
+func (p FamilyPrior) finite() bool {
+	for _, row := range append([][]float64{p.BySize}, p.ByEdge...) {
+		for _, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
