@@ -97,6 +97,10 @@ func (k Kind) Continuous() bool { return kinds[k].scaled }
 // can be integrated out in closed form.
 func (k Kind) Conjugate() bool { return k == GaussianKind }
 
+// LogConcave reports whether the log density is a concave function of η, so that with normal priors
+// the posterior of coefficients has a single mode, for a response without a noise scale.
+func (k Kind) LogConcave() bool { return k == LogisticKind || k == PoissonKind }
+
 // Expected describes valid responses when y is none, and is "" when y is one.
 func (k Kind) Expected(y float64) string {
 	if kinds[k].valid(y) {

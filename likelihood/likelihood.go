@@ -62,8 +62,21 @@ func LogConstants(l Row, y []float64) (sum float64) {
 
 // LogDensityAt is LogDensity on the host, for one η [n] and σ.
 func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
+	return LogKernels(l, y, eta, scale) + LogConstants(l, y)
+}
+
+// kernelSummer is a Row that sums kernels faster than one by one.
+type kernelSummer interface {
+	sumKernels(y, eta []float64) float64
+}
+
+// LogKernels is Σ_i LogKernelAt(y_i, η_i, σ).
+func LogKernels(l Row, y, eta []float64, scale float64) (sum float64) {
+	if s, ok := l.(kernelSummer); ok {
+		return s.sumKernels(y, eta)
+	}
 	for i, v := range y {
-		sum += l.LogKernelAt(v, eta[i], scale) + l.LogConstant(v)
+		sum += l.LogKernelAt(v, eta[i], scale)
 	}
 	return sum
 }

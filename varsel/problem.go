@@ -139,13 +139,17 @@ type Problem struct {
 }
 
 // Posterior is the target to work on: Slots if there is one, else Target. Where the response is
-// normal given its noise scale it is a vti.ExactTarget too, and where models have approximations of
+// normal given its noise scale it is a vti.ExactTarget too, where its likelihood is log-concave a
+// vti.LaplaceTarget, and where models have approximations of
 // their own (modelAnchors, lists) a vti.QuadraticTarget.
 func (p *Problem) Posterior() vti.Target {
-	exact := p.Model.Likelihood.Conjugate()
+	exact, concave := p.Model.Likelihood.Conjugate(), p.Model.Likelihood.LogConcave()
 	if p.Slots != nil {
-		if exact {
+		switch {
+		case exact:
 			return exactSlots{p.Slots}
+		case concave:
+			return laplaceSlots{p.Slots}
 		}
 		return p.Slots
 	}
@@ -155,6 +159,10 @@ func (p *Problem) Posterior() vti.Target {
 		return anchoredExactBits{exactBits{p.Target}, anchors}
 	case exact:
 		return exactBits{p.Target}
+	case concave && anchors != nil:
+		return anchoredLaplaceBits{laplaceBits{p.Target}, anchors}
+	case concave:
+		return laplaceBits{p.Target}
 	case anchors != nil:
 		return anchoredBits{p.Target, anchors}
 	}
@@ -178,6 +186,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's
 	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, model.shape())}
+	t.logConstant = likelihood.LogConstants(t.responses, design.Y)
 	unknown := false
 	switch model.Likelihood {
 	case likelihood.GaussianKind:

@@ -40,6 +40,12 @@ func (r responses) logDensityAt(eta []float64, scale float64) float64 {
 	return likelihood.LogDensityAt(r.Likelihood, r.y, eta, scale) + rest + float64(r.more)*r.LogConstant(0)
 }
 
+// logKernels is the part of the log density that depends on eta [n], for a likelihood without a
+// noise scale.
+func (r responses) logKernels(eta []float64) float64 {
+	return likelihood.LogKernels(r.Likelihood, r.y, eta, 1)
+}
+
 // working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the
 // gradient of the log density at eta. Its curvature is that of the log density; with cautious it is
 // large enough for iterated maximisation to climb. See [likelihood.Row].

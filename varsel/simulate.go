@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 )
 
 // SimulationDesign names a way to make up a data set for variable selection.
@@ -17,8 +18,8 @@ type SimulationDesign int
 
 const (
 	// AR1Design has normal predictors, neighbours of which correlate, and few effects: the k-th of
-	// s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. Noise is
-	// normal.
+	// s effects has absolute size 1 − 0.7 (k−1)/(s−1), a random sign and a random place. The
+	// response is normal, or that of another likelihood.
 	AR1Design SimulationDesign = iota
 	// PaperDesign is the robust design of section 5.1 and table 2, with a column of ones x0: each
 	// predictor matters with probability 0.4, by 0.5 in the first half of the rows and 1.5 in the
@@ -81,6 +82,9 @@ type Simulation struct {
 	Effects     int
 	Correlation float64
 	Noise       float64
+	// Likelihood is for an AR1Design: the distribution of y around the sum of the effects, on the
+	// scale of the link and with its default shape; the zero value is GaussianKind.
+	Likelihood likelihood.Kind
 	// Misspecification is for a PaperDesign.
 	Misspecification Misspecification
 	Seed             uint64
@@ -191,15 +195,23 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 		}
 		sizes[place] = math.Round(size*1000) / 1000
 	}
-	y := normals(random, s.Rows)
-	for i := range y {
-		y[i] *= s.Noise
+	y := make([]float64, s.Rows)
+	if s.Likelihood == likelihood.GaussianKind {
+		for i, z := range normals(random, s.Rows) {
+			y[i] = s.Noise * z
+		}
 	}
 	slices.Sort(places)
 	for _, place := range places {
 		d.Effects = append(d.Effects, Effect{d.Names[place], sizes[place]})
 		for i, x := range d.Columns[place] {
 			y[i] += sizes[place] * x
+		}
+	}
+	if s.Likelihood != likelihood.GaussianKind {
+		response := likelihood.New(s.Likelihood, likelihood.Shape{})
+		for i, eta := range y {
+			y[i] = response.Draw(eta, s.Noise, random)
 		}
 	}
 	d.add("y", y)

@@ -23,6 +23,8 @@ type Target struct {
 	responses responses
 	scale     int     // coordinate of log σ, or −1
 	logScale  float64 // log σ when it is known
+	// logConstant is the part of the log density of the responses that depends on no parameter.
+	logConstant float64
 	mean, sd  []float64
 	prior     Prior
 	heredity  *heredity // nil: every model is allowed

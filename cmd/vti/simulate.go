@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -45,7 +46,8 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 		Long: `Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give the same file.
 
   ar1    few effects, of absolute size from 1 down to 0.3 and with random signs, at random places
-         among normal predictors whose neighbours correlate, and normal noise
+         among normal predictors whose neighbours correlate, and a normal response, or with --likelihood
+         another
   paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
          probability 0.4, effects of 0.5 in the first half of the rows and 1.5 in the second, a
          tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
@@ -64,12 +66,14 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 	flags.Var(count{&s.Predictors, 1}, "predictors", "predictors to select from (default 1000; paper 7)")
 	flags.Var(count{&s.Effects, 1}, "effects", "ar1: predictors that matter (default 8)")
 	flags.Float64Var(&s.Correlation, "correlation", 0.5, "ar1: correlation of neighbouring predictors, from 0 to below 1")
-	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1)")
+	flags.Var(&noise, "noise", "ar1: standard deviation of the noise (default 1), or noise scale of a robust or student response")
+	flags.Var(parsed[likelihood.Kind]{&s.Likelihood, likelihood.Parse}, "likelihood", "ar1: response: gaussian, robust, student, logistic or poisson")
 	flags.Var(parsed[varsel.Misspecification]{&s.Misspecification, varsel.ParseMisspecification}, "misspecification", "paper: none, medium or high")
 	flags.Uint64Var(&s.Seed, "seed", 0, "root of all randomness")
 	flags.StringVarP(&out, "out", "o", "", "`file` to write (required); - for standard output")
 	flags.BoolVar(&asJSON, "json", false, "print the effects as JSON")
 	completeWith(cmd, "design", "ar1", "paper")
+	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
 	completeWith(cmd, "misspecification", "none", "medium", "high")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s.Noise = float64(noise)
@@ -84,7 +88,7 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 // checkSimulationFlags refuses flags of another design.
 func checkSimulationFlags(flags *pflag.FlagSet, design varsel.SimulationDesign) error {
 	for flag, of := range map[string]varsel.SimulationDesign{
-		"effects": varsel.AR1Design, "correlation": varsel.AR1Design, "noise": varsel.AR1Design, "misspecification": varsel.PaperDesign,
+		"effects": varsel.AR1Design, "correlation": varsel.AR1Design, "noise": varsel.AR1Design, "likelihood": varsel.AR1Design, "misspecification": varsel.PaperDesign,
 	} {
 		if flags.Changed(flag) && of != design {
 			return fmt.Errorf("--%s is for --design %s; this one is %s", flag, of, design)
