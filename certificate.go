@@ -154,6 +154,9 @@ type WeightedSample struct {
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
 	if !c.Complete {
 		probability, se = c.weighted().probability(event)
+		if c.byModel != nil {
+			se = math.Hypot(se, c.evidenceError(event, probability))
+		}
 		return probability, math.Max(se, c.leastSE())
 	}
 	for _, model := range c.Models {
@@ -161,6 +164,12 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 			probability += model.Certified
 		}
 	}
+	return probability, c.evidenceError(event, probability)
+}
+
+// evidenceError is what the errors of the evidences of models add to that of the probability of an
+// event.
+func (c *Certificate) evidenceError(event func(code []int32) bool, probability float64) float64 {
 	var variance float64
 	for _, model := range c.Models {
 		indicator := 0.0
@@ -171,7 +180,7 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 			variance += term * term
 		}
 	}
-	return probability, math.Sqrt(variance)
+	return math.Sqrt(variance)
 }
 
 // Frequencies are the certified probabilities of n events, with their standard errors as of
@@ -200,6 +209,13 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	} else if sample := c.weighted(); sample.Group == nil {
 		for i, code := range sample.Codes {
 			count(code, sample.Weight[i], sample.Weight[i]*sample.Weight[i])
+		}
+		if c.byModel != nil { // draws of one model share the error of its evidence
+			for _, model := range c.Models {
+				if square := model.Certified * model.LogEvidenceSE; !math.IsNaN(square) {
+					count(model.Code, 0, square*square)
+				}
+			}
 		}
 	} else {
 		probability, se = sample.groupedFrequencies(n, events)

@@ -10,12 +10,17 @@ import (
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	count, ok := space.CountModels(e.target.Space())
 	listed := ok && count <= cfg.MaxModels
-	if target, exact := e.target.(ExactTarget); exact {
-		certificate, err := certifyExactly(ctx, e, target, listed, cfg)
-		if err == nil || ctx.Err() != nil {
-			return certificate, err
+	if source := evidencesOf(e); source != nil {
+		certificate, err := certifyModels(ctx, e, source, listed, cfg)
+		if ctx.Err() != nil {
+			return nil, err
 		}
-		// The closed form failed numerically: weights do not need it.
+		_, exact := source.(exactEvidences)
+		if err == nil && (exact || certificate.Verdict == Trusted && !cfg.Confirm) {
+			return certificate, nil
+		}
+		// Closed forms or approximations failed numerically, or are no good: weights of q do not
+		// need them.
 	}
 	byWeights := certifyEach
 	if !listed {

@@ -127,9 +127,18 @@ func (c *Certificate) gather() {
 		c.Models[k].Certified += sample.Weight[i]
 		c.Models[k].Draws++
 	}
+	c.ModelsChecked = len(c.Models)
+	c.setErrors()
+}
+
+// setErrors fills in the standard errors of the models of an incomplete certificate.
+func (c *Certificate) setErrors() {
+	position := make(map[string]int, len(c.Models))
+	for k, model := range c.Models {
+		position[codeKey(model.Code)] = k
+	}
 	_, se := c.Frequencies(len(c.Models), func(code []int32) []int { return []int{position[codeKey(code)]} })
 	for k := range c.Models {
 		c.Models[k].SE = se[k]
 	}
-	c.ModelsChecked = len(c.Models)
 }

@@ -16,8 +16,8 @@ import (
 type LaplaceTarget interface {
 	Target
 	// ProposeParameters draws n times from the approximation of a model: theta [n,D] with inactive
-	// coordinates 0, and logWeights[i] = log p(y, θ_i | m) less the log density of the
-	// approximation, all constants kept, which must be bounded. It may be called from several
-	// goroutines, and fails with an error where the numbers do.
-	ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logWeights []float64, err error)
+	// coordinates 0, logJoint[i] = log p(y, θ_i | m) with all constants kept, and logProposal[i],
+	// the log density of the approximation, whose tails must be so heavy that the ratio is bounded.
+	// It may be called from several goroutines, and fails with an error where the numbers do.
+	ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error)
 }

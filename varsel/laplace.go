@@ -34,31 +34,32 @@ var (
 )
 
 // ProposeParameters draws from a t distribution around the mode of a model.
-func (t laplaceBits) ProposeParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
+func (t laplaceBits) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	return t.proposeParameters(t.active(code), n, t.space.Dim(), random)
 }
 
 // ProposeParameters draws from a t distribution around the mode of a model.
-func (t laplaceSlots) ProposeParameters(code []int32, n int, random *rand.Rand) (*mat.Dense, []float64, error) {
+func (t laplaceSlots) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	return t.bits.proposeParameters(t.active(code), n, t.space.Dim(), random)
 }
 
 // proposeParameters draws n times: coordinates of θ [n, dim] at their places.
-func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (*mat.Dense, []float64, error) {
+func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	f, err := newLaplaceFit(t, a)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	theta, logWeights := mat.NewDense(max(n, 1), dim, nil), make([]float64, n)
+	theta, logJoint, logProposal = mat.NewDense(max(n, 1), dim, nil), make([]float64, n), make([]float64, n)
 	values := make([]float64, len(a.coordinates))
 	for i := range n {
-		logWeights[i] = f.draw(random, values)
+		logProposal[i] = f.draw(random, values)
+		logJoint[i] = f.logJoint(values)
 		row := theta.RawRowView(i)
 		for k, j := range a.coordinates {
 			row[j] = values[k]
 		}
 	}
-	return theta, logWeights, nil
+	return theta, logJoint, logProposal, nil
 }
 
 // laplaceFit is the Laplace approximation of one model with a log-concave likelihood.
@@ -214,9 +215,8 @@ func backSolve(factor, x []float64) {
 	}
 }
 
-// draw writes a draw of the coefficients to theta [k] and returns its log weight, log p(y, θ | m)
-// less the log density of the proposal.
-func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logWeight float64) {
+// draw writes a draw of the coefficients to theta [k] and returns its log density.
+func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
 	k := len(theta)
 	var chi float64 // χ² of so many degrees over their number
 	for range laplaceDegrees {
@@ -233,6 +233,5 @@ func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logWeight float64
 	floats.Add(theta, f.mode)
 	top, _ := math.Lgamma(float64(laplaceDegrees+k) / 2)
 	bottom, _ := math.Lgamma(laplaceDegrees / 2.0)
-	logDensity := top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) + f.logDet - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
-	return f.logJoint(theta) - logDensity
+	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) + f.logDet - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/psis"
@@ -76,8 +77,9 @@ func TestProposalsEstimateEvidences(t *testing.T) {
 			target := problem.Posterior().(vti.LaplaceTarget)
 			for _, code := range [][]int32{{1, 0, 0}, {0, 0, 1}} {
 				t.Run(fmt.Sprint(kind, rows, code), func(t *testing.T) {
-					theta, logWeights, err := target.ProposeParameters(code, 20000, stream.Rand(5, "propose"))
+					theta, logWeights, logProposal, err := target.ProposeParameters(code, 20000, stream.Rand(5, "propose"))
 					require.NoError(t, err)
+					floats.Sub(logWeights, logProposal)
 					estimate, se := psis.LogMeanExp(logWeights)
 					require.Less(t, se, 0.01, "the proposal is close to the posterior")
 					require.InDelta(t, naiveEvidence(problem.Target, problem.Target.active(code)), estimate, 4.5*se+1e-6)
@@ -108,8 +110,9 @@ func TestModesFarAway(t *testing.T) {
 		require.NoError(t, err)
 		problem, err := NewProblem(design, ModelOptions{Likelihood: kind})
 		require.NoError(t, err)
-		_, logWeights, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 2000, stream.Rand(1, "far"))
+		_, logWeights, logProposal, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 2000, stream.Rand(1, "far"))
 		require.NoError(t, err)
+		floats.Sub(logWeights, logProposal)
 		smoothed := psis.Smooth(logWeights)
 		require.Less(t, smoothed.K, 0.5, "%s", kind)
 		require.Greater(t, smoothed.ESS, 800.0, "%s", kind)
@@ -129,8 +132,9 @@ func BenchmarkProposals(b *testing.B) {
 	random := stream.Rand(1, "bench")
 	var ess float64
 	for b.Loop() {
-		_, logWeights, err := target.ProposeParameters(code, 32, random)
+		_, logWeights, logProposal, err := target.ProposeParameters(code, 32, random)
 		require.NoError(b, err)
+		floats.Sub(logWeights, logProposal)
 		ess += psis.Smooth(logWeights).ESS / 32
 	}
 	b.ReportMetric(ess/float64(b.N), "ESS/draw")

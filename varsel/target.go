@@ -25,9 +25,9 @@ type Target struct {
 	logScale  float64 // log σ when it is known
 	// logConstant is the part of the log density of the responses that depends on no parameter.
 	logConstant float64
-	mean, sd  []float64
-	prior     Prior
-	heredity  *heredity // nil: every model is allowed
+	mean, sd    []float64
+	prior       Prior
+	heredity    *heredity // nil: every model is allowed
 }
 
 // Space is the set of subsets: one site per selectable predictor, in table order.

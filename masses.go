@@ -1,0 +1,103 @@
+package vti
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// massesChunk is the number of evidences between two reports of progress.
+const massesChunk = 1 << 10
+
+// modelMasses are the models looked at so far, each with log p(m) and log Z_m, which is found once
+// and kept.
+type modelMasses struct {
+	e      *evaluator
+	source evidences
+
+	position map[string]int // of a code in what follows
+	codes    [][]int32
+	logPrior []float64
+	evidence []modelEvidence
+}
+
+func newModelMasses(e *evaluator, source evidences) *modelMasses {
+	return &modelMasses{e: e, source: source, position: map[string]int{}}
+}
+
+// add looks at the models that are new among codes and returns where each code is.
+func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(done int)) (positions []int, err error) {
+	first := len(x.codes)
+	for _, code := range codes {
+		key := codeKey(code)
+		at, known := x.position[key]
+		if !known {
+			at = len(x.codes)
+			x.position[key] = at
+			x.codes = append(x.codes, slices.Clone(code))
+		}
+		positions = append(positions, at)
+	}
+	fresh := x.codes[first:]
+	logPrior, err := x.e.logPrior(fresh)
+	if err != nil {
+		return nil, err
+	}
+	x.logPrior = append(x.logPrior, logPrior...)
+	for start := 0; start < len(fresh); start += massesChunk {
+		chunk := fresh[start:min(start+massesChunk, len(fresh))]
+		values := slices.Repeat([]modelEvidence{{log: math.Inf(-1)}}, len(chunk))
+		var possible [][]int32
+		var at []int
+		for i, code := range chunk {
+			if !math.IsInf(logPrior[start+i], -1) {
+				possible, at = append(possible, code), append(at, i)
+			}
+		}
+		found, err := x.source.of(ctx, possible)
+		if err != nil {
+			return nil, err
+		}
+		for k, value := range found {
+			if math.IsNaN(value.log) || math.IsInf(value.log, 1) {
+				return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.log)
+			}
+			values[at[k]] = value
+		}
+		x.evidence = append(x.evidence, values...)
+		if progress != nil {
+			progress(start + len(chunk))
+		}
+	}
+	return positions, nil
+}
+
+// logMass is log p(m) Z_m of the model at a position.
+func (x *modelMasses) logMass(at int) float64 {
+	if math.IsInf(x.logPrior[at], -1) {
+		return math.Inf(-1)
+	}
+	return x.logPrior[at] + x.evidence[at].log
+}
+
+// logMasses are those of all models looked at.
+func (x *modelMasses) logMasses() []float64 {
+	masses := make([]float64, len(x.codes))
+	for i := range masses {
+		masses[i] = x.logMass(i)
+	}
+	return masses
+}
+
+// probabilities are the masses as shares of their sum, whose logarithm comes with them.
+func (x *modelMasses) probabilities() (probability []float64, logTotal float64) {
+	probability = x.logMasses()
+	logTotal = logsum.Of(probability)
+	for i, mass := range probability {
+		probability[i] = math.Exp(mass - logTotal)
+	}
+	return probability, logTotal
+}
