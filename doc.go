@@ -32,6 +32,7 @@
 //
 //	target.go         Target, and the optional knowledge that a target may have of its models
 //	exact.go          ExactTarget: evidences in closed form
+//	laplace_target.go LaplaceTarget: evidences estimated around the mode of each model
 //	config.go         Config: how Fit trains; Info: what it reports
 //
 // Training:
@@ -62,7 +63,9 @@
 //
 //	certify.go           which of the following applies
 //	certify_config.go    CertifyConfig: how much work it may do
-//	certify_exact.go     sums of evidences that are known
+//	certify_models.go    models alone: sums of evidences, or weights of models
+//	evidences.go         where evidences come from without q
+//	masses.go            the models looked at so far
 //	certify_each.go      weights of each model by itself
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable

@@ -299,3 +299,29 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 	assert.InDelta(t, want, wide, 1e-9)
 	assert.InDelta(t, want, narrow, 0.1)
 }
+
+// Sums over rows are those of the rows one by one.
+func TestLogKernelsSumRows(t *testing.T) {
+	random := stream.Rand(1, "kernels")
+	for _, kind := range Kinds() {
+		l := New(kind, Shape{})
+		n := 2500
+		y, eta, want := make([]float64, n), make([]float64, n), 0.0
+		for i := range y {
+			switch kind {
+			case LogisticKind:
+				y[i] = float64(i % 2)
+			case PoissonKind:
+				y[i] = math.Floor(math.Exp(float64(i%15) * random.Float64()))
+			default:
+				y[i] = 3 * random.NormFloat64()
+			}
+			eta[i] = 4 * random.NormFloat64()
+			if i%500 == 7 {
+				eta[i] *= 20 // far tails
+			}
+			want += l.LogKernelAt(y[i], eta[i], 1.3)
+		}
+		require.InEpsilon(t, want, LogKernels(l, y, eta, 1.3), 1e-12, "%s", kind)
+	}
+}

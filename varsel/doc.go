@@ -66,6 +66,10 @@
 //	conjugate.go, conjugate_scale.go
 //	                          one model given σ, and its posterior of σ
 //
+// Log-concave likelihoods:
+//
+//	laplace.go                draws around the mode of one model, for the engine
+//
 // From a posterior to an answer:
 //
 //	run.go, run_chains.go, run_exact.go
