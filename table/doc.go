@@ -36,6 +36,7 @@
 //	memory.go   tables from columns in memory
 //	file.go     reading a file, and how large it may be
 //	csv.go      CSV text
+//	stack.go    rows of a new table below those of an old one
 //	parquet.go  Parquet, whole
 //	slices.go   Parquet, one row group at a time
 //	nearest.go  "did you mean" for names of columns

@@ -79,6 +79,7 @@
 //	model_text.go             models as text
 //	posterior_draws.go        draws on the scale of the table
 //	record*.go, files.go      what a run directory holds
+//	rows.go                   rows under the draws of a finished run, for package predict
 //	compare*.go               two runs side by side
 //	simulate.go               tables whose truth is known
 package varsel

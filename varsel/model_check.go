@@ -3,11 +3,8 @@ package varsel
 import (
 	gocontext "context"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -61,36 +58,6 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 	}
 	report, err := modelcheck.Regression(ctx, in)
 	return &report, err
-}
-
-// checkExact checks the model of an exact answer with draws from it: of the models that it lists,
-// and of their parameters. It returns nil where the parameters of one cannot be drawn.
-func (p *Problem) checkExact(ctx gocontext.Context, answer *ExactResult) (*modelcheck.Report, error) {
-	bits := *p
-	bits.Slots = nil // models of an exact answer are bits
-	random := stream.Rand(0, "model check/draws")
-	times := make([]int, len(answer.Models))
-	for range modelcheck.MinDraws {
-		at, u := 0, random.Float64()*answer.Covered
-		for u -= answer.Models[0].Probability; u > 0 && at+1 < len(answer.Models); u -= answer.Models[at].Probability {
-			at++
-		}
-		times[at]++
-	}
-	var codes [][]int32
-	theta := mat.NewDense(modelcheck.MinDraws, len(p.Target.mean), nil)
-	for at, count := range times {
-		if count == 0 {
-			continue
-		}
-		drawn, _, err := exactBits{p.Target}.SampleParameters(answer.Models[at].Code, count, random)
-		if err != nil {
-			return nil, nil
-		}
-		theta.Slice(len(codes), len(codes)+count, 0, len(p.Target.mean)).(*mat.Dense).Copy(drawn)
-		codes = append(codes, slices.Repeat([][]int32{answer.Models[at].Code}, count)...)
-	}
-	return bits.checkModel(ctx, bits.toOriginal(codes, theta), 0)
 }
 
 // linearPredictor writes η of the rows for a draw on the scale of the table, and returns the noise

@@ -4,9 +4,12 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
 )
@@ -48,7 +51,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	if err != nil {
 		return nil, err
 	}
-	exact.Progress = progress
+	exact.Progress, exact.TopModels = progress, min(drawnModels, 1<<len(exact.Groups))
 	answer, err := Exact(ctx, exact)
 	if err != nil {
 		return nil, err
@@ -62,18 +65,81 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	for s, predictor := range problem.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
 	}
-	for _, model := range answer.Models {
+	for _, model := range answer.Models[:min(len(answer.Models), listed(1<<len(exact.Groups)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
 			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
 		})
 	}
 	result.Coefficients = problem.exactCoefficients(answer)
-	if result.ModelCheck, err = problem.checkExact(ctx, answer); err != nil {
-		return nil, err
+	bits := *problem
+	bits.Slots = nil // models of an exact answer are bits
+	if sample := bits.drawExact(answer, resampled); sample != nil {
+		if result.ModelCheck, err = bits.checkModel(ctx, sample, 0); err != nil {
+			return nil, err
+		}
+		header := draws.Header{Kind: draws.IID}
+		if answer.Covered < wellCovered {
+			header.Covered = answer.Covered
+		}
+		if err := bits.writeDraws(dir, header, sample); err != nil {
+			return nil, err
+		}
 	}
 	result.Seconds = clock.Seconds()
 	return result, result.writeTables(dir)
+}
+
+// drawnModels is the number of most probable models that draws of an exact answer come from: all of
+// those of 14 predictors. Chosen by hand: beyond, the others hardly matter.
+const drawnModels = 1 << 14
+
+// drawExact draws models from those that an exact answer lists, and their parameters from closed
+// forms. It returns nil where the parameters of one cannot be drawn.
+func (p *Problem) drawExact(answer *ExactResult, n int) *Draws {
+	random := stream.Rand(0, "exact/draws")
+	cumulative := make([]float64, len(answer.Models))
+	sum := 0.0
+	for k, model := range answer.Models {
+		sum += model.Probability
+		cumulative[k] = sum
+	}
+	times := make([]int, len(answer.Models))
+	for range n {
+		at, _ := slices.BinarySearch(cumulative, random.Float64()*sum)
+		times[min(at, len(times)-1)]++
+	}
+	var codes [][]int32
+	var logQ, logP []float64
+	dim := len(p.Target.mean)
+	theta := mat.NewDense(n, dim, nil)
+	for at, count := range times {
+		if count == 0 {
+			continue
+		}
+		model := answer.Models[at]
+		drawn, logDensity, err := exactBits{p.Target}.SampleParameters(model.Code, count, random)
+		if err != nil {
+			return nil
+		}
+		theta.Slice(len(codes), len(codes)+count, 0, dim).(*mat.Dense).Copy(drawn)
+		codes = append(codes, slices.Repeat([][]int32{model.Code}, count)...)
+		for _, l := range logDensity {
+			logQ = append(logQ, math.Log(model.Probability)+l)
+			logP = append(logP, math.Log(model.Probability)+l+answer.LogEvidence-p.Design.LogJacobian())
+		}
+	}
+	// in random order, so that every part of the file is a sample
+	order := random.Perm(n)
+	shuffled, shuffledCodes := mat.NewDense(n, dim, nil), make([][]int32, n)
+	shuffledP, shuffledQ := make([]float64, n), make([]float64, n)
+	for i, from := range order {
+		shuffled.SetRow(i, theta.RawRowView(from))
+		shuffledCodes[i], shuffledP[i], shuffledQ[i] = codes[from], logP[from], logQ[from]
+	}
+	sample := p.toOriginal(shuffledCodes, shuffled)
+	sample.LogP, sample.LogQ = shuffledP, shuffledQ
+	return sample
 }
 
 // exactCoefficients are the rows of an exact answer, that of σ last where it is unknown.

@@ -12,7 +12,6 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
-	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -54,19 +53,11 @@ type comparison interface {
 }
 
 func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) error {
-	kinds := make([]string, 2)
+	kinds := make([]question, 2)
 	for k, dir := range []string{dirA, dirB} {
-		var header runs.Header
-		if err := rundir.ReadRecord(dir, &header); err != nil {
+		var err error
+		if _, kinds[k], err = readHeader(dir); err != nil {
 			return err
-		}
-		switch header.Command {
-		case "dag", "exact dag", "rjmcmc dag":
-			kinds[k] = "graphs"
-		case "hbm", regression.InferCommand:
-			kinds[k] = "hierarchical regressions"
-		default:
-			kinds[k] = "variable selection"
 		}
 	}
 	if kinds[0] != kinds[1] {
@@ -76,9 +67,9 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 	var print func()
 	var err error
 	switch kinds[0] {
-	case "graphs":
+	case aboutGraphs:
 		c, print, err = a.compareGraphs(dirA, dirB)
-	case "hierarchical regressions":
+	case aboutRegressions:
 		c, print, err = a.compareRegressions(dirA, dirB)
 	default:
 		c, print, err = a.compareSelections(cmd.Context(), dirA, dirB)

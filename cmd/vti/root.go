@@ -105,6 +105,7 @@ func (w *checkedWriter) Write(p []byte) (int, error) {
 // Groups of commands in the help.
 const (
 	answerGroup = "answer"
+	useGroup    = "use"
 	checkGroup  = "check"
 )
 
@@ -136,7 +137,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	}
 	root.PersistentFlags().BoolVar(&a.stack, "stack", false, "print the stack after a defect")
 	root.SetVersionTemplate(versionText())
-	root.AddGroup(&cobra.Group{ID: answerGroup, Title: "Answer a question about a table:"}, &cobra.Group{ID: checkGroup, Title: "Check and compare answers:"})
+	root.AddGroup(&cobra.Group{ID: answerGroup, Title: "Answer a question about a table:"}, &cobra.Group{ID: useGroup, Title: "Use an answer:"}, &cobra.Group{ID: checkGroup, Title: "Check and compare answers:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, command := range commands {
 			command.GroupID = group
@@ -144,7 +145,8 @@ one, with the parameters averaged over models, and says whether its own answer c
 		}
 	}
 	add(answerGroup, a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand())
-	add(checkGroup, a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
+	add(useGroup, a.predictCommand())
+	add(checkGroup, a.checkCommand(), a.looCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
 	add("", a.devicesCommand(), a.versionCommand())
 	setHelp(root)
 	return root

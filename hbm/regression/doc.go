@@ -35,5 +35,6 @@
 //	simulated_tables.go       tables from the priors, over which a family for many is trained
 //	result.go, caterpillar.go, record.go      what is printed and written
 //	predictive_check.go, model_check.go       data simulated from the posterior beside the table
+//	rows.go                   rows under the draws of a finished run, for package predict
 //	compare.go                two finished runs side by side
 package regression

@@ -166,12 +166,17 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 	}
 }
 
+// sdName and correlationName name the spread of effects that vary by a group.
+func sdName(column, group string) string { return "sd(" + column + " | " + group + ")" }
+
+func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
+
 // sdNames name what tableSDs writes: the standard deviations and correlations of each grouping, and
 // σ.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
 		for _, c := range g.Columns {
-			names = append(names, "sd("+c.Name+" | "+g.Name+")")
+			names = append(names, sdName(c.Name, g.Name))
 		}
 		for a := range g.Columns {
 			for b := range a {

@@ -256,7 +256,7 @@ func (r *Regression) layOut() {
 				if r.Frame.Correlated(g.Grouping, a, b) {
 					// LKJ(η) as partial correlations given the b columns before: Beta(β, β) on (−1,
 					// 1) (Lewandowski, Kurowicka and Joe 2009).
-					g.partial[a][b] = add(coordinate{kind: partialCoordinate, name: "cor(" + g.Columns[b].Name + ", " + g.Columns[a].Name + " | " + g.Name + ")",
+					g.partial[a][b] = add(coordinate{kind: partialCoordinate, name: correlationName(g.Columns[b].Name, g.Columns[a].Name, g.Name),
 						beta: r.Options.Correlation + float64(blockSize(r.Frame, g, a)-2-blockPlace(r.Frame, g, a, b))/2})
 				}
 			}

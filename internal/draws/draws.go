@@ -84,6 +84,9 @@ type Header struct {
 	// DensityScale says of which coordinates the log densities are, where these are not those of
 	// the file: "standardised".
 	DensityScale string `json:"density_scale,omitempty"`
+	// Covered is the probability of the models that were drawn from, where others were left out; 0:
+	// all.
+	Covered float64 `json:"covered,omitempty"`
 	// Seed, BurnIn and Thin are settings of the run, for the reader's information.
 	Seed   uint64 `json:"seed"`
 	BurnIn int    `json:"burn_in,omitempty"`

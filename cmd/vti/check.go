@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/predict"
+	runs "github.com/transdim/vti/run"
+)
+
+// Files that vti check and vti loo leave in the directory of a run.
+const (
+	checkFile = "check.json"
+	looFile   = "loo.csv"
+)
+
+// checked is what vti check prints as JSON.
+type checked struct {
+	Schema string `json:"schema"`
+	RunDir string `json:"run_dir"`
+	// ModelCheck is that of the run, by data simulated from its posterior.
+	ModelCheck  *modelcheck.Report   `json:"model_check,omitempty"`
+	LOO         *predict.LOO         `json:"loo"`
+	Calibration *predict.Calibration `json:"calibration"`
+}
+
+// ranking is what vti loo prints as JSON.
+type ranking struct {
+	Schema string           `json:"schema"`
+	Runs   []predict.Ranked `json:"runs"`
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var asJSON bool
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "check RUN",
+		Short: "Say how well a finished run describes its table, and predicts it",
+		Long: `Checks the model of a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm, in three ways: the
+model check of the run (data simulated from the posterior beside the table), leave-one-out (how well each row is
+predicted from all others, by Pareto-smoothed importance sampling), and the calibration of these predictions
+(whether as many responses fall into intervals as should).
+
+The result is written to ` + checkFile + ` and ` + looFile + ` in the directory of the run. For graphs the model check alone is printed.`,
+		Example: `  vti check runs/varsel-20260131-120000`,
+		Args:    oneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.check(cmd, args[0], seed, asJSON)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of simulated responses")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	return cmd
+}
+
+// oneRun accepts one run directory.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("expected one run directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+	}
+	return nil
+}
+
+func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) error {
+	var stored struct {
+		ModelCheck *modelcheck.Report `json:"model_check"`
+	}
+	_, about, err := readHeader(dir)
+	if err != nil {
+		return err
+	}
+	if err := rundir.ReadResult(dir, &stored); err != nil {
+		return err
+	}
+	result := &checked{Schema: schemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
+	if about != aboutGraphs {
+		rows, err := ownRows(dir)
+		if err != nil {
+			return err
+		}
+		if result.LOO, err = leaveOneOut(cmd, dir, rows, seed); err != nil {
+			return err
+		}
+		result.Calibration = predict.Calibrate(result.LOO, result.LOO.Spikes(rows.Discrete), seed)
+	}
+	if err := rundir.WriteJSON(filepath.Join(dir, checkFile), result); err != nil {
+		return failure{err}
+	}
+	if asJSON {
+		return a.printJSON(result)
+	}
+	printChecked(a.text, result)
+	return nil
+}
+
+// ownRows are the rows that a run was fitted to.
+func ownRows(dir string) (*predict.Rows, error) {
+	run, err := openPredictor(dir)
+	if err != nil {
+		return nil, err
+	}
+	return run.Rows(nil)
+}
+
+// leaveOneOut computes it and writes its rows to the run directory.
+func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64) (*predict.LOO, error) {
+	loo, err := predict.LeaveOneOut(cmd.Context(), rows, seed)
+	if err != nil {
+		return nil, err
+	}
+	cells := [][]string{{"row", "elpd", "khat", "mean", "pit"}}
+	for _, row := range loo.Rows {
+		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text()})
+	}
+	err = atomicfile.Write(filepath.Join(dir, looFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
+	if err != nil {
+		return nil, failure{err}
+	}
+	return loo, nil
+}
+
+func printChecked(w io.Writer, c *checked) {
+	printModelCheck(w, c.ModelCheck)
+	if c.LOO == nil {
+		return
+	}
+	fmt.Fprintf(w, "leave-one-out: %s\n", looText(c.LOO))
+	table := &grid{}
+	table.add("runs", "log predictive density", "effective parameters", "largest k̂")
+	table.add("this", fmt.Sprintf("%.2f ± %.2f", float64(c.LOO.ELPD), float64(c.LOO.SE)), fmt.Sprintf("%.1f", float64(c.LOO.P)), fmt.Sprintf("%.2f", float64(c.LOO.KHat)))
+	table.rows[0][0], table.rows[1][0] = "", ""
+	table.print(w)
+	fmt.Fprintf(w, "\ncalibration: %s (p = %.2g)\n", c.Calibration.Verdict, float64(c.Calibration.P))
+	intervals := &grid{}
+	intervals.add("interval", "responses in it", "if calibrated")
+	for _, i := range c.Calibration.Intervals {
+		intervals.add(fmt.Sprintf("%.0f%%", 100*float64(i.Level)), fmt.Sprintf("%.1f%%", 100*float64(i.Share)), fmt.Sprintf("%.0f%% ± %.1f%%", 100*float64(i.Level), 100*float64(i.SE)))
+	}
+	intervals.print(w)
+	fmt.Fprint(w, "\n"+looWords)
+}
+
+// looWords explains what the numbers of leave-one-out are.
+const looWords = `The log predictive density is the sum over rows of the log density of each response given all other rows; ` +
+	`only differences between models of the same rows say anything. k̂ says how far the estimate of a row can be relied on.
+`
+
+// looText says in words how well rows are predicted.
+func looText(l *predict.LOO) string {
+	text := fmt.Sprintf("%d rows, each predicted from all others", len(l.Rows))
+	if l.R2 != nil {
+		text += fmt.Sprintf(", explain %.0f%% of the variance", 100*float64(*l.R2))
+	}
+	if l.Unreliable > 0 {
+		text += fmt.Sprintf("; of %d rows the estimate is not reliable (k̂ above %.2f): each moves the posterior by itself", l.Unreliable, float64(l.Limit))
+	}
+	return text
+}
+
+func (a *app) looCommand() *cobra.Command {
+	var asJSON bool
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "loo RUN...",
+		Short: "Leave-one-out of finished runs: which model predicts better",
+		Long: `Computes how well each row of a table is predicted from all others, by Pareto-smoothed importance sampling, for
+one or several finished runs on the same rows, and orders them. A difference of more than about four in the log
+predictive density, and of more than two of its standard errors, says that one model predicts better.
+
+The rows are written to ` + looFile + ` in the directory of each run, with k̂: above 0.7 the estimate of a row is not reliable.`,
+		Example: `  vti loo runs/hbm-20260131-120000 runs/hbm-20260131-120500`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("expected run directories, found none (see %s --help)", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.loo(cmd, args, seed, asJSON) },
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of simulated responses")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	return cmd
+}
+
+func (a *app) loo(cmd *cobra.Command, dirs []string, seed uint64, asJSON bool) error {
+	list := make([]predict.Ranked, len(dirs))
+	var first runs.Header
+	for k, dir := range dirs {
+		header, _, err := readHeader(dir)
+		if err != nil {
+			return err
+		}
+		if k == 0 {
+			first = header
+		} else if err := runs.SameTable(dirs[0], &first, dir, &header); err != nil {
+			return err
+		}
+		rows, err := ownRows(dir)
+		if err != nil {
+			return err
+		}
+		list[k].RunDir = dir
+		if list[k].LOO, err = leaveOneOut(cmd, dir, rows, seed); err != nil {
+			return err
+		}
+	}
+	list, err := predict.Compare(list)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(ranking{schemaOf("loo"), list})
+	}
+	printRanking(a.text, list)
+	return nil
+}
+
+func printRanking(w io.Writer, list []predict.Ranked) {
+	fmt.Fprintf(w, "%s\n\n", rankingText(list))
+	table := &grid{}
+	table.add("run", "log predictive density", "less than best", "k̂", "unreliable rows")
+	for k, r := range list {
+		difference := ""
+		if k > 0 {
+			difference = fmt.Sprintf("%.2f ± %.2f", -float64(r.Difference), float64(r.DifferenceSE))
+		}
+		table.add(r.RunDir, fmt.Sprintf("%.2f ± %.2f", float64(r.LOO.ELPD), float64(r.LOO.SE)), difference, fmt.Sprintf("%.2f", float64(r.LOO.KHat)), fmt.Sprint(r.LOO.Unreliable))
+	}
+	table.print(w)
+	fmt.Fprint(w, "\n"+looWords)
+}
+
+// clearDifference is the log predictive density below which models predict alike, however small the
+// standard error (Sivula, Magnusson and Vehtari 2020).
+const clearDifference = 4
+
+// rankingText says which run predicts best, if one does.
+func rankingText(list []predict.Ranked) string {
+	best := list[0]
+	if len(list) == 1 {
+		return best.RunDir + ": " + looText(best.LOO)
+	}
+	next := list[1]
+	if difference := -float64(next.Difference); difference > clearDifference && difference > 2*float64(next.DifferenceSE) {
+		return fmt.Sprintf("%s predicts rows better than the others.", best.RunDir)
+	}
+	return fmt.Sprintf("%s and %s predict rows about equally well.", best.RunDir, next.RunDir)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/table"
+)
+
+// predictionsFile is where vti predict puts its table, in the directory of the run.
+const predictionsFile = "predictions.csv"
+
+// predictFlags are those of vti predict.
+type predictFlags struct {
+	out, draws string
+	level      float64
+	seed       uint64
+	json       bool
+}
+
+func (a *app) predictCommand() *cobra.Command {
+	f := &predictFlags{}
+	cmd := &cobra.Command{
+		Use:   "predict RUN [TABLE]",
+		Short: "Predict the rows of a table, averaged over models",
+		Long: `Predicts rows with a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm: those of a new
+table (CSV or Parquet), or without one those that the run was fitted to. Every posterior draw has its own model,
+so that predictions are averaged over models by their probability.
+
+For each row it gives the expected response (for a response of two values the probability of the second), an
+interval that says how well that expectation is known, and an interval that holds a new response. The table needs
+the columns of all predictors. Labels that the run has not seen are an error that says where they stand; numbers
+out of the range seen are noted. With vti hbm rows of groups that the run has seen have their effects, and those of
+new groups vary as groups do. If the table has the response as well, predictions are compared with it.
+
+The predictions of all rows are written to ` + predictionsFile + ` in the directory of the run, or to --out.`,
+		Example: `  vti predict runs/varsel-20260131-120000 new.csv
+  vti predict runs/hbm-20260131-120000 new.csv --draws draws.parquet --level 0.8`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return fmt.Errorf("expected a run directory and at most one table, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.predict(cmd, args, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.out, "out", "o", "", "`file` of the predictions as CSV (default "+predictionsFile+" in the run directory)")
+	flags.StringVar(&f.draws, "draws", "", "`file` for the draws of every row as Parquet: expected values and new responses")
+	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
+	flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness of new responses")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	return cmd
+}
+
+func (a *app) predict(cmd *cobra.Command, args []string, f *predictFlags) error {
+	config := predict.Config{Level: f.level, Seed: f.seed}
+	if err := config.Validate(); err != nil || f.level == 0 {
+		return fmt.Errorf("--level: got %v, want a number between 0 and 1", f.level)
+	}
+	run, err := openPredictor(args[0])
+	if err != nil {
+		return err
+	}
+	var fresh *table.Table
+	name := "its own rows"
+	if len(args) == 2 {
+		name = args[1]
+		if fresh, err = table.ReadFile(args[1]); err != nil {
+			return err
+		}
+	}
+	rows, err := run.Rows(fresh)
+	if err != nil {
+		return err
+	}
+	result, err := predict.Summarise(cmd.Context(), rows, config)
+	if err != nil {
+		return err
+	}
+	result.Schema, result.RunDir, result.Data = schemaOf("predict"), args[0], name
+	if f.out == "" {
+		f.out = filepath.Join(args[0], predictionsFile)
+	}
+	if err := result.WriteCSV(f.out); err != nil {
+		return failure{err}
+	}
+	result.Files = append(result.Files, f.out)
+	if f.draws != "" {
+		if err := predict.WriteDraws(cmd.Context(), f.draws, rows, f.seed); err != nil {
+			return failure{err}
+		}
+		result.Files = append(result.Files, f.draws)
+	}
+	if f.json {
+		return a.printJSON(result)
+	}
+	printPredictions(a.text, result, rows.Unit)
+	return nil
+}
+
+// shownRows is how many rows are printed; the file has all.
+const shownRows = 25
+
+func printPredictions(w io.Writer, r *predict.Result, unit string) {
+	level := fmt.Sprintf("%g%%", 100*float64(r.Level))
+	fmt.Fprintf(w, "Predictions of %d rows of %s, averaged over the models of %d posterior draws\n", len(r.Predictions), r.Data, r.Draws)
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
+	fmt.Fprintln(w)
+	table := &grid{}
+	expected := "expected"
+	if r.Labels != nil {
+		expected = "P(" + r.Labels[1] + ")"
+	}
+	header := []string{unit, expected, "<" + level + " of it", "<" + level + " of a response"}
+	if r.Observed != nil {
+		header = append(header, "observed")
+	}
+	table.add(header...)
+	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
+		cells := []string{fmt.Sprint(p.Row), short(p.Mean), interval(p.ExpectedLow, p.ExpectedHigh), interval(p.Low, p.High)}
+		if p.Observed != nil {
+			cells = append(cells, short(*p.Observed))
+		}
+		table.add(cells...)
+	}
+	table.print(w)
+	if more := len(r.Predictions) - shownRows; more > 0 {
+		fmt.Fprintf(w, "  and %d more rows\n", more)
+	}
+	if o := r.Observed; o != nil {
+		fmt.Fprintf(w, "\nThe table has the response: root mean square error %s, %.0f%% of responses in their %s intervals,\nmean log score %s.\n",
+			short(o.RMSE), 100*float64(o.Covered), level, short(o.LogScore))
+	}
+	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
+}

@@ -1,0 +1,299 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/table"
+)
+
+// Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of a
+// new table. Rows of groups that the run has seen have their effects; the effects of others are
+// drawn with the standard deviations and correlations of each draw.
+func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
+	path := filepath.Join(r.Dir, DrawsParquet)
+	if !rundir.Exists(path) {
+		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, DrawsParquet)
+	}
+	stored, err := draws.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if stored.Len() == 0 {
+		return nil, fmt.Errorf("%s holds no draws", path)
+	}
+	seen, err := r.Record.Table()
+	if err != nil {
+		return nil, err
+	}
+	own, err := NewFrame(seen, r.Record.Frame)
+	if err != nil {
+		return nil, err
+	}
+	rows := &predict.Rows{Labels: own.Labels, Mean: own.Response.Link().Mean, Discrete: !own.Response.Continuous()}
+	rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
+	frame, first := own, 0
+	if fresh != nil {
+		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows); err != nil {
+			return nil, err
+		}
+	}
+	rows.Places, rows.Unit = frame.Places[first:], frame.PlaceUnit
+	if fresh == nil || rows.Y != nil {
+		rows.Y = frame.Y[first:]
+	}
+	if frame.Offset != nil {
+		rows.Offset = frame.Offset[first:]
+	}
+	return rows, r.fillTerms(rows, stored, own, frame, first)
+}
+
+// below is the frame of the rows that the run has seen with those of a new table below them, of
+// which first is the first. Without a response of every new row rows.Y stays nil.
+func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *predict.Rows) (frame *Frame, first int, err error) {
+	used, err := usedColumns(seen, options, f.Formula)
+	if err != nil {
+		return nil, 0, err
+	}
+	if seen, err = new(Frame).withoutMissing(seen, used, options.DropMissing); err != nil {
+		return nil, 0, err
+	}
+	first = seen.Rows()
+	target := f.Formula.Response.Column
+	observed := slices.Contains(fresh.Names(), target)
+	if missing, err := fresh.Missing([]string{target}); observed && (err != nil || len(missing) > 0) {
+		observed = false
+		rows.Notes = append(rows.Notes, target+" is not known in every row: it is not compared")
+	}
+	if observed {
+		rows.Y = []float64{}
+	} else { // any response will do
+		column, err := seen.Lookup(target)
+		if err != nil {
+			return nil, 0, err
+		}
+		fresh = fresh.With(column.Repeated(0, fresh.Rows()))
+	}
+	both, dropped, err := seen.Below(fresh, used, options.DropMissing)
+	if err != nil {
+		return nil, 0, err
+	}
+	if dropped > 0 {
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%d rows of %s with missing values have no prediction", dropped, fresh.Path))
+	}
+	if err := f.checkSeen(both, first, rows); err != nil {
+		return nil, 0, err
+	}
+	if frame, err = NewFrame(both, options); err != nil {
+		return nil, 0, err
+	}
+	names := func(columns []Column) (list []string) {
+		for _, c := range columns {
+			list = append(list, c.Name)
+		}
+		return list
+	}
+	for k, g := range f.Groupings {
+		if !slices.Equal(names(g.Columns), names(frame.Groupings[k].Columns)) {
+			return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that vary by %s and that the run has not seen", fresh.Path, g.Name)
+		}
+	}
+	if !slices.Equal(names(f.Columns), names(frame.Columns)) {
+		return nil, 0, fmt.Errorf("%s: the rows have combinations of labels that the run has not seen: got the columns %q, want %q", fresh.Path, names(frame.Columns), names(f.Columns))
+	}
+	return frame, first, nil
+}
+
+// checkSeen compares the new values of population and varying terms with those seen.
+func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) error {
+	terms := slices.Clone(f.Formula.Terms)
+	for _, v := range f.Formula.Varying {
+		terms = append(terms, v.Terms...)
+	}
+	checked := map[string]bool{}
+	for _, term := range terms {
+		for _, v := range term {
+			if checked[v.Column] {
+				continue
+			}
+			checked[v.Column] = true
+			c, err := both.Lookup(v.Column)
+			if err != nil {
+				return err
+			}
+			note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
+			if err != nil {
+				return err
+			}
+			if note != "" {
+				rows.Notes = append(rows.Notes, note)
+			}
+		}
+	}
+	return nil
+}
+
+// fillTerms puts the draws of population effects and of the effects of levels beside their columns.
+func (r *StoredRun) fillTerms(rows *predict.Rows, stored *draws.Draws, own, frame *Frame, first int) error {
+	at := make(map[string]int, len(stored.Coordinates))
+	for j, name := range stored.Coordinates {
+		if _, repeated := at[name]; !repeated { // population effects come first
+			at[name] = j
+		}
+	}
+	column := func(name string) []float64 {
+		j, ok := at[name]
+		if !ok {
+			return nil
+		}
+		values := make([]float64, stored.Len())
+		for s := range values {
+			values[s] = stored.Values(s)[j]
+		}
+		return values
+	}
+	if rows.Scale = column(noiseName); rows.Scale == nil {
+		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
+	}
+	if frame.SE != nil {
+		rows.RowScale = frame.SE[first:]
+	}
+	for j, c := range frame.Columns {
+		rows.Terms = append(rows.Terms, predict.Term{Name: c.Name, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(c.Name)}})
+	}
+	for k, g := range frame.Groupings {
+		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillGrouping adds the effects of one grouping. own is that of the run, g that of the rows.
+func (r *StoredRun) fillGrouping(rows *predict.Rows, n int, column func(name string) []float64, own, g *Grouping, first int) error {
+	var levels []string // of the rows, each once
+	place := map[int]int{}
+	index := make([]int, len(g.Index)-first)
+	for i, level := range g.Index[first:] {
+		if _, ok := place[level]; !ok {
+			place[level] = len(levels)
+			levels = append(levels, g.Levels[level])
+		}
+		index[i] = place[level]
+	}
+	effects := make([][][]float64, len(g.Columns)) // by column and level
+	var fresh []int
+	for k, level := range levels {
+		known := slices.Contains(own.Levels, level)
+		if !known {
+			fresh = append(fresh, k)
+		}
+		for c := range g.Columns {
+			var values []float64
+			if known {
+				if values = column(levelName(g.Columns[c].Name, g.Name, level)); values == nil {
+					return fmt.Errorf("%s: the run keeps no draws of the effects of its %d groups by %s, which are more than %d", r.Dir, len(own.Levels), g.Name, mostDrawnLevels)
+				}
+			} else {
+				values = make([]float64, n)
+			}
+			effects[c] = append(effects[c], values)
+		}
+	}
+	if len(fresh) > 0 {
+		names := make([]string, len(fresh))
+		for i, k := range fresh {
+			names[i] = levels[k]
+		}
+		rows.Notes = append(rows.Notes, fmt.Sprintf("%s: %s not seen before: effects drawn with the variance of groups", g.Name, listText(names)))
+		spread := newLevelSpread(column, g)
+		for s := range n {
+			factor := spread.factor(s)
+			for _, k := range fresh {
+				random := stream.Rand(uint64(s), "predict/group/"+g.Name+"/"+levels[k])
+				z := make([]float64, len(g.Columns))
+				for c := range z {
+					z[c] = random.NormFloat64()
+				}
+				for c := range g.Columns {
+					for b := range c + 1 {
+						effects[c][k][s] += factor[c][b] * z[b]
+					}
+				}
+			}
+		}
+	}
+	for c, col := range g.Columns {
+		rows.Terms = append(rows.Terms, predict.Term{Name: col.Name + " | " + g.Name, X: mat.Col(nil, c, g.Z)[first:], Level: index, Draws: effects[c]})
+	}
+	return nil
+}
+
+// levelSpread holds draws of how the effects of a group differ from those of the population.
+type levelSpread struct {
+	sd          [][]float64   // of each effect, by draw
+	correlation [][][]float64 // of effects a > b, by draw; nil for none
+}
+
+func newLevelSpread(column func(name string) []float64, g *Grouping) *levelSpread {
+	l := &levelSpread{}
+	for a, c := range g.Columns {
+		l.sd = append(l.sd, column(sdName(c.Name, g.Name)))
+		l.correlation = append(l.correlation, nil)
+		for b := range a {
+			l.correlation[a] = append(l.correlation[a], column(correlationName(g.Columns[b].Name, c.Name, g.Name)))
+		}
+	}
+	return l
+}
+
+// factor is the lower Cholesky factor of the covariance under a draw. Effects that are absent have
+// variance 0.
+func (l *levelSpread) factor(draw int) [][]float64 {
+	factor := make([][]float64, len(l.sd))
+	for a := range factor {
+		factor[a] = make([]float64, len(l.sd))
+		left := l.sd[a][draw] * l.sd[a][draw]
+		for b := range a {
+			value := 0.0
+			if l.correlation[a][b] != nil {
+				value = l.correlation[a][b][draw] * l.sd[a][draw] * l.sd[b][draw]
+			}
+			for c := range b {
+				value -= factor[a][c] * factor[b][c]
+			}
+			if factor[b][b] > 0 {
+				factor[a][b] = value / factor[b][b]
+			}
+			left -= factor[a][b] * factor[a][b]
+		}
+		factor[a][a] = math.Sqrt(math.Max(left, 0))
+	}
+	return factor
+}
+
+// listText lists names, the first few of many.
+func listText(names []string) string {
+	const shown = 4
+	text := ""
+	for i, name := range names[:min(shown, len(names))] {
+		if i > 0 {
+			text += ", "
+		}
+		text += name
+	}
+	if len(names) > shown {
+		text += fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return text
+}

@@ -1,0 +1,112 @@
+package regression
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+)
+
+// finished runs a regression on a table of the repository and opens it again.
+func finished(t *testing.T, name string, options FrameOptions) *StoredRun {
+	t.Helper()
+	dir := t.TempDir()
+	path, err := filepath.Abs(filepath.Join("../../testdata", name))
+	require.NoError(t, err)
+	record := &Record{Header: run.Header{Command: "hbm", Data: path}, Frame: options, Seed: 1}
+	r, err := record.Regression()
+	require.NoError(t, err)
+	require.NoError(t, record.Write(dir))
+	_, err = r.Run(t.Context(), open(t, gpu.Auto), Run{Fit: vti.Config{Seed: 1}, Dir: dir})
+	require.NoError(t, err)
+	stored, err := OpenRun(dir)
+	require.NoError(t, err)
+	return stored
+}
+
+// TestRowsOfKnownAndNewGroups predicts subjects of the sleep study, and one that it has not seen.
+func TestRowsOfKnownAndNewGroups(t *testing.T) {
+	stored := finished(t, "sleepstudy.csv", FrameOptions{Formula: "Reaction ~ Days + (Days | Subject)"})
+	file, err := draws.Read(filepath.Join(stored.Dir, DrawsParquet))
+	require.NoError(t, err)
+	column := func(name string) []float64 {
+		for j, other := range file.Coordinates {
+			if other == name {
+				values := make([]float64, file.Len())
+				for s := range values {
+					values[s] = file.Values(s)[j]
+				}
+				return values
+			}
+		}
+		t.Fatalf("no draws of %s among %q", name, file.Coordinates)
+		return nil
+	}
+	fresh, err := table.Parse("new.csv", []byte("Days,Subject\n4,308\n4,999\n20,999\n"))
+	require.NoError(t, err)
+	rows, err := stored.Rows(fresh)
+	require.NoError(t, err)
+	assert.Nil(t, rows.Y)
+	assert.Equal(t, []string{"Days: 1 of 3 rows are outside the range seen, 0 to 9", "Subject: 999 not seen before: effects drawn with the variance of groups"}, rows.Notes)
+
+	known, unknown := make([]float64, rows.Draws()), make([]float64, rows.Draws())
+	rows.Predictor(0, known)
+	rows.Predictor(1, unknown)
+	intercept, slope, u, v := column("(Intercept)"), column("Days"), column("(Intercept) | Subject=308"), column("Days | Subject=308")
+	for s, eta := range known {
+		require.InDelta(t, intercept[s]+u[s]+4*(slope[s]+v[s]), eta, 1e-9)
+	}
+	// Given the draw, the new subject is normal around the population with the variance
+	// s0² + 2·4 ρ s0 s1 + 4² s1². False alarms of both: 1 in 8,000.
+	s0, s1, rho := column("sd((Intercept) | Subject)"), column("sd(Days | Subject)"), column("cor((Intercept), Days | Subject)")
+	standard := make([]float64, len(unknown))
+	for s, eta := range unknown {
+		variance := s0[s]*s0[s] + 8*rho[s]*s0[s]*s1[s] + 16*s1[s]*s1[s]
+		standard[s] = (eta - intercept[s] - 4*slope[s]) / math.Sqrt(variance)
+	}
+	n := float64(len(standard))
+	mean, sd := stat.MeanStdDev(standard, nil)
+	assert.InDelta(t, 0, mean, 4/math.Sqrt(n))
+	assert.InDelta(t, 1, sd, 4/math.Sqrt(2*n))
+
+	result, err := predict.Summarise(t.Context(), rows, predict.Config{})
+	require.NoError(t, err)
+	assert.Greater(t, float64(result.Predictions[1].ExpectedSD), 2*float64(result.Predictions[0].ExpectedSD))
+	loo, err := predict.LeaveOneOut(t.Context(), mustRows(t, stored), 1)
+	require.NoError(t, err)
+	assert.Equal(t, 180, len(loo.Rows))
+	// 36 effects of subjects, shrunk, and six parameters.
+	assert.Greater(t, float64(loo.P), 20.0)
+	assert.Less(t, float64(loo.P), 42.0)
+
+	for text, want := range map[string]string{
+		"Days,Reaction\n1,2\n": `new.csv: no column "Subject"`,
+		"Days,Subject\nx,1\n":  `column "Days": got text`,
+	} {
+		wrong, err := table.Parse("new.csv", []byte(text))
+		require.NoError(t, err)
+		_, err = stored.Rows(wrong)
+		require.ErrorContains(t, err, want)
+	}
+	require.NoError(t, os.Remove(filepath.Join(stored.Dir, DrawsParquet)))
+	_, err = stored.Rows(nil)
+	require.ErrorContains(t, err, "holds no draws.parquet")
+}
+
+func mustRows(t *testing.T, stored *StoredRun) *predict.Rows {
+	t.Helper()
+	rows, err := stored.Rows(nil)
+	require.NoError(t, err)
+	return rows
+}

@@ -1,0 +1,107 @@
+package predict
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Calibration says whether leave-one-out predictions are as sure as they should be.
+type Calibration struct {
+	// Intervals are the shares of responses in the central predictive intervals.
+	Intervals []Interval `json:"intervals"`
+	// Distance is the largest difference between the distribution of the probability integral
+	// transforms and the uniform one, and P the probability of a larger one if predictions are
+	// calibrated (Kolmogorov's limit; ties of discrete responses are broken at random).
+	Distance Number `json:"distance"`
+	P        Number `json:"p"`
+	// Verdict puts it into words.
+	Verdict string `json:"verdict"`
+}
+
+// Interval is the share of responses in intervals of a probability.
+type Interval struct {
+	Level Number `json:"level"`
+	Share Number `json:"share"`
+	// SE is the standard error of the share of calibrated predictions.
+	SE Number `json:"se"`
+}
+
+// calibrationLevels are those of the intervals.
+var calibrationLevels = []float64{0.5, 0.8, 0.95}
+
+// notable is the probability below which a distance is called one: a false alarm in a hundred
+// tables. Chosen by hand.
+const notable = 0.01
+
+// Calibrate compares the probability integral transforms of leave-one-out predictions with the
+// uniform distribution that they have if predictions are calibrated. spike is the probability that
+// each row's predictive distribution gives to its response itself, as discrete ones do: nil for
+// none.
+func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
+	n := float64(len(loo.Rows))
+	pit := make([]float64, len(loo.Rows))
+	for i, row := range loo.Rows {
+		pit[i] = float64(row.PIT)
+		if spike != nil {
+			u := stream.Rand(seed, "calibration/"+strconv.Itoa(i)).Float64()
+			pit[i] = min(1, max(0, pit[i]+(u-0.5)*spike[i]))
+		}
+	}
+	c := &Calibration{}
+	for _, level := range calibrationLevels {
+		inside := 0.0
+		for _, p := range pit {
+			if math.Abs(p-0.5) <= level/2 {
+				inside++
+			}
+		}
+		c.Intervals = append(c.Intervals, Interval{Number(level), Number(inside / n), Number(math.Sqrt(level * (1 - level) / n))})
+	}
+	slices.Sort(pit)
+	distance := 0.0
+	for i, p := range pit {
+		distance = max(distance, p-float64(i)/n, float64(i+1)/n-p)
+	}
+	c.Distance, c.P = Number(distance), Number(kolmogorov((math.Sqrt(n)+0.12+0.11/math.Sqrt(n))*distance))
+	wide := c.Intervals[0].Share
+	switch {
+	case c.P >= notable:
+		c.Verdict = "calibrated, as far as these rows tell"
+	case wide > 0.5+2*c.Intervals[0].SE:
+		c.Verdict = "less sure than they could be: responses fall near the middle of the predictions too often"
+	case wide < 0.5-2*c.Intervals[0].SE:
+		c.Verdict = "too sure: responses fall outside the predictions too often"
+	default:
+		c.Verdict = "not calibrated: responses are not where the predictions expect them"
+	}
+	return c
+}
+
+// kolmogorov is the probability that Kolmogorov's limit distribution exceeds x: the argument is
+// √n + 0.12 + 0.11/√n times the distance, which makes it good for few rows too (Stephens 1970).
+func kolmogorov(x float64) float64 {
+	if x < 0.2 {
+		return 1
+	}
+	sum := 0.0
+	for k := 1; k <= 100; k++ {
+		sum += 2 * math.Pow(-1, float64(k-1)) * math.Exp(-2*float64(k*k)*x*x)
+	}
+	return min(1, max(0, sum))
+}
+
+// Spikes returns the leave-one-out probability of each response itself, e to its ELPD, if the
+// responses are discrete: whole numbers whose densities are probabilities.
+func (l *LOO) Spikes(discrete bool) []float64 {
+	if !discrete {
+		return nil
+	}
+	spikes := make([]float64, len(l.Rows))
+	for i, row := range l.Rows {
+		spikes[i] = math.Exp(float64(row.ELPD))
+	}
+	return spikes
+}

@@ -1,0 +1,55 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Ranked is a run among others on the same rows.
+type Ranked struct {
+	RunDir string `json:"run_dir"`
+	LOO    *LOO   `json:"loo"`
+	// Difference is its ELPD less that of the best, and DifferenceSE its standard error over rows.
+	Difference   Number `json:"difference"`
+	DifferenceSE Number `json:"difference_se"`
+}
+
+// Compare orders runs on the same rows by their ELPD, the best first. It is an error when their rows
+// differ.
+func Compare(runs []Ranked) ([]Ranked, error) {
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")
+	}
+	ranked := slices.Clone(runs)
+	slices.SortStableFunc(ranked, func(a, b Ranked) int {
+		switch {
+		case a.LOO.ELPD > b.LOO.ELPD:
+			return -1
+		case a.LOO.ELPD < b.LOO.ELPD:
+			return 1
+		}
+		return 0
+	})
+	best := ranked[0]
+	for k := range ranked {
+		other := &ranked[k]
+		if len(other.LOO.Rows) != len(best.LOO.Rows) {
+			return nil, fmt.Errorf("%s has %d rows and %s has %d", best.RunDir, len(best.LOO.Rows), other.RunDir, len(other.LOO.Rows))
+		}
+		differences := make([]float64, len(best.LOO.Rows))
+		for i, row := range best.LOO.Rows {
+			if other.LOO.Rows[i].Row != row.Row {
+				return nil, fmt.Errorf("%s and %s use different rows of the table: row %d of the first is %d, of the second %d",
+					best.RunDir, other.RunDir, i+1, row.Row, other.LOO.Rows[i].Row)
+			}
+			differences[i] = float64(other.LOO.Rows[i].ELPD - row.ELPD)
+			other.Difference += Number(differences[i])
+		}
+		_, variance := stat.PopMeanVariance(differences, nil)
+		other.DifferenceSE = Number(math.Sqrt(float64(len(differences)) * variance))
+	}
+	return ranked, nil
+}

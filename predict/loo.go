@@ -1,0 +1,126 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// LOO is how well rows are predicted from all others.
+type LOO struct {
+	// ELPD is the sum of the log predictive densities of the rows, each given all others, with its
+	// standard error over rows; P the effective number of parameters.
+	ELPD Number `json:"elpd"`
+	SE   Number `json:"se"`
+	P    Number `json:"p"`
+	// R2 is the share of the variance of the response that the predictions explain; null for
+	// responses of 0 and 1.
+	R2 *Number `json:"r2,omitempty"`
+	// KHat is the largest of the rows, and Unreliable counts the rows whose k̂ is above Limit.
+	KHat       Number `json:"khat"`
+	Limit      Number `json:"limit"`
+	Unreliable int    `json:"unreliable"`
+	Draws      int    `json:"draws"`
+	// Rows are in the order of the table.
+	Rows []LOORow `json:"rows"`
+}
+
+// LOORow is one row.
+type LOORow struct {
+	Row int `json:"row"`
+	// ELPD is its log predictive density given all other rows, KHat says how far it can be relied
+	// on: up to 0.7.
+	ELPD Number `json:"elpd"`
+	KHat Number `json:"khat"`
+	// Mean is the response expected from all other rows, and PIT the probability of a response
+	// below the observed one, with half of what is equal to it.
+	Mean Number `json:"mean"`
+	PIT  Number `json:"pit"`
+}
+
+// ErrNoResponse is that of rows whose responses are not known.
+var ErrNoResponse = errors.New("predict: leave-one-out needs the responses of the rows")
+
+// LeaveOneOut predicts every row from all others by importance sampling: a draw counts by the
+// inverse of the density it gives the row, smoothed.
+func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
+	if rows.Y == nil {
+		return nil, ErrNoResponse
+	}
+	loo := &LOO{Limit: Number(psis.ReliableFor(rows.Draws())), Draws: rows.Draws(), Rows: make([]LOORow, rows.Len()), KHat: Number(math.Inf(-1))}
+	full := make([]float64, rows.Len())
+	err := rows.each(ctx, "leave-one-out", func(row int, eta []float64) {
+		logDensity, ratios := make([]float64, len(eta)), make([]float64, len(eta))
+		rows.LogDensities(row, eta, logDensity)
+		full[row] = logMean(logDensity)
+		for s, l := range logDensity {
+			ratios[s] = -l
+		}
+		smoothed := psis.Smooth(ratios)
+		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
+		var total, density, mean, below float64
+		largest, shift := maximum(smoothed.LogWeights), maximum(logDensity)
+		for s, l := range smoothed.LogWeights {
+			w := math.Exp(l - largest)
+			total += w
+			density += w * math.Exp(logDensity[s]-shift)
+			mean += w * rows.Mean(eta[s])
+			switch y := rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random); {
+			case y < rows.Y[row]:
+				below += w
+			case y == rows.Y[row]:
+				below += w / 2
+			}
+		}
+		loo.Rows[row] = LOORow{
+			Row: rows.Places[row], ELPD: Number(shift + math.Log(density/total)), KHat: Number(smoothed.K),
+			Mean: Number(mean / total), PIT: Number(below / total),
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
+	for i, row := range loo.Rows {
+		elpd[i], residuals[i] = float64(row.ELPD), rows.Y[i]-float64(row.Mean)
+		loo.ELPD += row.ELPD
+		loo.P += Number(full[i]) - row.ELPD
+		loo.KHat = max(loo.KHat, row.KHat)
+		if !(row.KHat <= loo.Limit) {
+			loo.Unreliable++
+		}
+	}
+	n := float64(rows.Len())
+	_, variance := stat.PopMeanVariance(elpd, nil)
+	loo.SE = Number(math.Sqrt(n * variance))
+	if rows.Labels == nil && !binary(rows.Y) {
+		_, unexplained := stat.PopMeanVariance(residuals, nil)
+		_, all := stat.PopMeanVariance(rows.Y, nil)
+		r2 := Number(1 - unexplained/all)
+		loo.R2 = &r2
+	}
+	return loo, nil
+}
+
+func binary(y []float64) bool {
+	for _, v := range y {
+		if v != 0 && v != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func maximum(values []float64) float64 {
+	largest := math.Inf(-1)
+	for _, v := range values {
+		largest = math.Max(largest, v)
+	}
+	return largest
+}

@@ -1,0 +1,136 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/transdim/vti/internal/report"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
+// Response is the distribution of a response given its linear predictor η and noise scale.
+type Response interface {
+	// LogKernelAt and LogConstant sum to the log density of y.
+	LogKernelAt(y, eta, scale float64) float64
+	LogConstant(y float64) float64
+	// Draw draws a response.
+	Draw(eta, scale float64, random *rand.Rand) float64
+}
+
+// Rows are N rows of a table under S equally weighted posterior draws, in the units of the table.
+type Rows struct {
+	// Places [N] are the numbers of the rows in their file, which count what Unit says: "line" or
+	// "row".
+	Places []int
+	Unit   string
+	// Y [N] are the responses that were observed; nil if they are not known.
+	Y []float64
+	// Offset [N] is added to the linear predictor; nil for none.
+	Offset []float64
+	// Terms are what else the linear predictor is the sum of.
+	Terms []Term
+	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, the known one of each row
+	// instead.
+	Scale, RowScale []float64
+	// Response is the distribution of a response, and Mean its mean at η.
+	Response Response
+	Mean     func(eta float64) float64
+	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
+	Chain []int32
+	// Discrete reports whether responses are whole numbers whose densities are probabilities.
+	Discrete bool
+	// Labels are the two texts that the responses 0 and 1 stand for; nil otherwise.
+	Labels []string
+	// Notes say what a reader must know of these rows, such as values out of the range seen.
+	Notes []string
+}
+
+// Term adds x β to the linear predictor.
+type Term struct {
+	// Name is that of the coefficient: for files.
+	Name string
+	// X [N] is the column of the design.
+	X []float64
+	// Level [N] is the place in Draws of the coefficient of each row; nil: all rows have the first.
+	Level []int
+	// Draws are the draws [S] of each coefficient, 0 where the model of the draw is without it.
+	Draws [][]float64
+}
+
+// Len is N.
+func (r *Rows) Len() int { return len(r.Places) }
+
+// Draws is S.
+func (r *Rows) Draws() int { return len(r.Scale) }
+
+// Predictor writes the linear predictor of a row under each draw to eta [S].
+func (r *Rows) Predictor(row int, eta []float64) {
+	if len(eta) != r.Draws() {
+		panic(fmt.Sprintf("predict: Rows.Predictor: got room for %d draws, want %d", len(eta), r.Draws()))
+	}
+	offset := 0.0
+	if r.Offset != nil {
+		offset = r.Offset[row]
+	}
+	for s := range eta {
+		eta[s] = offset
+	}
+	for _, term := range r.Terms {
+		x, level := term.X[row], 0
+		if x == 0 {
+			continue
+		}
+		if term.Level != nil {
+			level = term.Level[row]
+		}
+		for s, beta := range term.Draws[level] {
+			eta[s] += x * beta
+		}
+	}
+}
+
+// NoiseScale is the noise scale of a row under a draw.
+func (r *Rows) NoiseScale(row, draw int) float64 {
+	if r.RowScale != nil {
+		return r.RowScale[row]
+	}
+	return r.Scale[draw]
+}
+
+// LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its linear
+// predictors.
+func (r *Rows) LogDensities(row int, eta, dst []float64) {
+	y := r.Y[row]
+	constant := r.Response.LogConstant(y)
+	for s := range dst {
+		dst[s] = r.Response.LogKernelAt(y, eta[s], r.NoiseScale(row, s)) + constant
+	}
+}
+
+// each calls f for every row on all cores, with room for the linear predictors of its draws. The
+// order of rows does not matter to the results.
+func (r *Rows) each(ctx context.Context, what string, f func(row int, eta []float64)) error {
+	var next, done atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), r.Len()) {
+		wait.Go(func() {
+			eta := make([]float64, r.Draws())
+			for row := int(next.Add(1)) - 1; row < r.Len() && ctx.Err() == nil; row = int(next.Add(1)) - 1 {
+				r.Predictor(row, eta)
+				f(row, eta)
+				done.Add(1)
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s stopped after %d of %d rows: %w", what, done.Load(), r.Len(), err)
+	}
+	return nil
+}

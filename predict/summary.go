@@ -1,0 +1,153 @@
+package predict
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Prediction is what the posterior expects of one row.
+type Prediction struct {
+	// Row is its number in the file.
+	Row int `json:"row"`
+	// Mean is the expected response; for a response of 0 or 1 the probability of 1.
+	Mean Number `json:"mean"`
+	// ExpectedSD, ExpectedLow and ExpectedHigh say how well the expected value is known.
+	ExpectedSD   Number `json:"expected_sd"`
+	ExpectedLow  Number `json:"expected_low"`
+	ExpectedHigh Number `json:"expected_high"`
+	// SD, Low and High say where a new response falls.
+	SD   Number `json:"sd"`
+	Low  Number `json:"low"`
+	High Number `json:"high"`
+	// Observed is the response that the table has, if it has one.
+	Observed *Number `json:"observed,omitempty"`
+}
+
+// Config says how predictions are made.
+type Config struct {
+	// Level is the probability of the intervals, between the quantiles (1 ∓ Level)/2; 0 stands for
+	// 0.95.
+	Level float64
+	// Seed is that of new responses.
+	Seed uint64
+}
+
+// Result are the predictions of rows: the object that vti predict prints as JSON.
+type Result struct {
+	Schema string `json:"schema"`
+	RunDir string `json:"run_dir"`
+	Data   string `json:"data"`
+	// Level is the probability of the intervals, Draws the number of posterior draws.
+	Level Number `json:"level"`
+	Draws int    `json:"draws"`
+	// Labels are the two texts that the responses 0 and 1 stand for.
+	Labels      []string     `json:"labels,omitempty"`
+	Predictions []Prediction `json:"predictions"`
+	// Observed compares predictions with the responses that the table has.
+	Observed *Observed `json:"observed,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`
+	Files    []string  `json:"files,omitempty"`
+}
+
+// Observed says how far predictions are from responses.
+type Observed struct {
+	Rows int `json:"rows"`
+	// RMSE is the root mean square of response − Mean, and Covered the share of responses within
+	// their intervals.
+	RMSE    Number `json:"rmse"`
+	Covered Number `json:"covered"`
+	// LogScore is the mean log predictive density.
+	LogScore Number `json:"log_score"`
+}
+
+// Validate reports a level that is no probability of an interval.
+func (c Config) Validate() error {
+	if c.Level != 0 && !(c.Level > 0 && c.Level < 1) {
+		return fmt.Errorf("probability of intervals: got %v, want a number between 0 and 1", c.Level)
+	}
+	return nil
+}
+
+// Summarise predicts every row: averages over draws, each of which has its own model, are averages
+// over models. Means come from expected values rather than from new responses, whose noise they need
+// not have. The error of a mean is its ExpectedSD over the root of the number of effective draws.
+func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Level == 0 {
+		cfg.Level = 0.95
+	}
+	result := &Result{Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: rows.Notes, Predictions: make([]Prediction, rows.Len())}
+	scores := make([]float64, rows.Len())
+	err := rows.each(ctx, "predicting", func(row int, eta []float64) {
+		expected, drawn := make([]float64, len(eta)), make([]float64, len(eta))
+		rows.draw(row, cfg.Seed, eta, expected, drawn)
+		p := Prediction{Row: rows.Places[row]}
+		if rows.Y != nil {
+			rows.LogDensities(row, eta, eta)
+			scores[row] = logMean(eta)
+			observed := Number(rows.Y[row])
+			p.Observed = &observed
+		}
+		p.Mean = Number(stat.Mean(expected, nil))
+		p.ExpectedSD, p.ExpectedLow, p.ExpectedHigh = spread(expected, cfg.Level)
+		p.SD, p.Low, p.High = spread(drawn, cfg.Level)
+		result.Predictions[row] = p
+	})
+	if err != nil {
+		return nil, err
+	}
+	if rows.Y != nil {
+		result.Observed = observe(result.Predictions, scores)
+	}
+	return result, nil
+}
+
+// draw writes the expected response of a row under each draw, and a new response.
+func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
+	random := stream.Rand(seed, "predict/"+strconv.Itoa(row))
+	for s, v := range eta {
+		expected[s] = r.Mean(v)
+		drawn[s] = r.Response.Draw(v, r.NoiseScale(row, s), random)
+	}
+}
+
+// spread returns standard deviation and quantiles of draws, which it sorts.
+func spread(draws []float64, level float64) (sd, low, high Number) {
+	_, variance := stat.PopMeanVariance(draws, nil)
+	slices.Sort(draws)
+	at := func(p float64) Number {
+		return Number(draws[min(len(draws)-1, max(0, int(math.Ceil(p*float64(len(draws))))-1))])
+	}
+	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
+}
+
+func observe(predictions []Prediction, scores []float64) *Observed {
+	n := float64(len(predictions))
+	squares, covered := 0.0, 0.0
+	for _, p := range predictions {
+		squares += float64((*p.Observed - p.Mean) * (*p.Observed - p.Mean))
+		if *p.Observed >= p.Low && *p.Observed <= p.High {
+			covered++
+		}
+	}
+	return &Observed{Rows: len(predictions), RMSE: Number(math.Sqrt(squares / n)), Covered: Number(covered / n), LogScore: Number(stat.Mean(scores, nil))}
+}
+
+// logMean is log mean exp.
+func logMean(values []float64) float64 {
+	largest := slices.Max(values)
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Exp(v - largest)
+	}
+	return largest + math.Log(sum/float64(len(values)))
+}

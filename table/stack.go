@@ -1,0 +1,160 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Stack returns the named columns with the rows of first and below them those of second, as columns
+// of one type: the labels of first decide whether a column holds numbers. It is an error when second
+// lacks columns, all of which it names, or has text where first has numbers. Places are those of
+// each row in its own table.
+func Stack(first, second *Table, names []string) (*Table, error) {
+	var missing []string
+	for _, name := range names {
+		if !slices.Contains(second.Names(), name) {
+			missing = append(missing, fmt.Sprintf("%q", name))
+		}
+	}
+	switch {
+	case len(missing) == 1:
+		return nil, fmt.Errorf("%s: no column %s; %s", second.Path, missing[0], suggest(strings.Trim(missing[0], `"`), second.Names()))
+	case len(missing) > 1:
+		return nil, fmt.Errorf("%s: no columns %s; the columns are %s", second.Path, strings.Join(missing, ", "), strings.Join(second.Names(), ", "))
+	}
+	out := &Table{Path: second.Path, Fingerprint: second.Fingerprint, unit: second.unit, places: slices.Concat(first.places, second.places)}
+	for _, name := range names {
+		above, err := first.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		below, err := second.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if above.Kind == Numeric && below.Kind == Numeric {
+			out.columns = append(out.columns, &Column{Name: name, Kind: Numeric, Values: slices.Concat(above.Values, below.Values), Missing: above.Missing + below.Missing})
+			continue
+		}
+		if above.Kind == Numeric {
+			row := slices.IndexFunc(below.Codes, func(code int) bool { return code >= 0 })
+			return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers as in %s", second.Path, name, below.Text(max(row, 0)), second.Place(max(row, 0)), first.Path)
+		}
+		var texts []string
+		var absent []bool
+		for _, c := range []*Column{above, below} {
+			for row := range c.length() {
+				texts, absent = append(texts, c.Text(row)), append(absent, c.IsMissing(row))
+			}
+		}
+		out.columns = append(out.columns, newFactor(name, texts, absent))
+	}
+	return out, nil
+}
+
+// With returns the table with a column in place of that of its name, or after the others.
+func (t *Table) With(c *Column) *Table {
+	out := *t
+	out.columns = slices.Clone(t.columns)
+	if c.length() != t.Rows() {
+		panic(fmt.Sprintf("table: Table.With: got %d rows in column %q, want %d", c.length(), c.Name, t.Rows()))
+	}
+	for i, own := range out.columns {
+		if own.Name == c.Name {
+			out.columns[i] = c
+			return &out
+		}
+	}
+	out.columns = append(out.columns, c)
+	return &out
+}
+
+// Unseen lists the labels of a column that rows from first on have and the rows before do not, each
+// with the first such row.
+func (c *Column) Unseen(first int) (labels []string, rows []int) {
+	labelled := c.AsFactor()
+	seen := make([]bool, len(labelled.Levels))
+	for row, code := range labelled.Codes {
+		if code >= 0 && !seen[code] {
+			seen[code] = true
+			if row >= first {
+				labels, rows = append(labels, labelled.Levels[code]), append(rows, row)
+			}
+		}
+	}
+	return labels, rows
+}
+
+// Below is [Stack] for rows that need every one of the named cells: a missing one is an error that
+// counts them, or, with drop, leaves its row of second out.
+func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dropped int, err error) {
+	there := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(second.Names(), name) })
+	missing, err := second.Missing(there)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(missing) > 0 && !drop {
+		parts := make([]string, len(missing))
+		for i, m := range missing {
+			parts[i] = fmt.Sprintf("%q %d", m.Column, m.Count)
+		}
+		return nil, 0, fmt.Errorf("%s: missing values: %s (of %d rows)", second.Path, strings.Join(parts, ", "), second.Rows())
+	}
+	if len(missing) > 0 {
+		if second, dropped, err = second.DropMissing(there); err != nil {
+			return nil, 0, err
+		}
+		if second.Rows() == 0 {
+			return nil, 0, fmt.Errorf("%s: every row misses a value", second.Path)
+		}
+	}
+	both, err = Stack(t, second, names)
+	return both, dropped, err
+}
+
+// CheckSeen compares the rows of a column from first on with those before. A label that these do not
+// have is an error, which says where it stands; note says how many numbers are out of their range.
+// With labels the numbers of the column are labels.
+func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
+	if labels || c.Kind == Factor {
+		unseen, rows := c.Unseen(first)
+		if len(unseen) == 0 {
+			return "", nil
+		}
+		const shown = 5
+		var parts []string
+		for i, label := range unseen[:min(shown, len(unseen))] {
+			parts = append(parts, fmt.Sprintf("%q in %s", label, t.Place(rows[i])))
+		}
+		if len(unseen) > shown {
+			parts = append(parts, fmt.Sprintf("and %d more", len(unseen)-shown))
+		}
+		return "", fmt.Errorf("%s: column %q has labels that the run has not seen: %s", t.Path, c.Name, strings.Join(parts, ", "))
+	}
+	low, high := slices.Min(c.Values[:first]), slices.Max(c.Values[:first])
+	outside := 0
+	for _, v := range c.Values[first:] {
+		if v < low || v > high {
+			outside++
+		}
+	}
+	if outside == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s: %d of %d rows are outside the range seen, %.4g to %.4g", c.Name, outside, len(c.Values)-first, low, high), nil
+}
+
+// Repeated is a column of n rows with the cell of one row of this.
+func (c *Column) Repeated(row, n int) *Column {
+	out := &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}
+	if c.Kind == Factor {
+		out.Codes = slices.Repeat([]int{c.Codes[row]}, n)
+	} else {
+		out.Values = slices.Repeat([]float64{c.Values[row]}, n)
+	}
+	if c.IsMissing(row) {
+		out.Missing = n
+	}
+	return out
+}

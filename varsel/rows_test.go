@@ -1,0 +1,269 @@
+package varsel
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/table"
+)
+
+// finishedExact runs an exact selection on a table of text and opens it again.
+func finishedExact(t *testing.T, text string, design DesignOptions, model ModelOptions) (*StoredRun, *Problem) {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "data.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	record := &Record{Header: run.Header{Command: "exact", Data: path}, Design: design, Model: model}
+	data, err := record.Table()
+	require.NoError(t, err)
+	d, err := NewDesign(data, design)
+	require.NoError(t, err)
+	problem, err := NewProblem(d, model)
+	require.NoError(t, err)
+	require.NoError(t, record.Write(dir))
+	_, err = RunExact(t.Context(), problem, nil, dir)
+	require.NoError(t, err)
+	stored, err := OpenRun(dir)
+	require.NoError(t, err)
+	return stored, problem
+}
+
+// linearTable is a table of y = 2 + coefficients · x + noise, x standard normal.
+func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64) string {
+	var b strings.Builder
+	for j := range coefficients {
+		fmt.Fprintf(&b, "x%d,", j+1)
+	}
+	b.WriteString("y\n")
+	for range n {
+		y := 2 + sigma*random.NormFloat64()
+		for _, c := range coefficients {
+			x := random.NormFloat64()
+			y += c * x
+			fmt.Fprintf(&b, "%v,", x)
+		}
+		fmt.Fprintf(&b, "%v\n", y)
+	}
+	return b.String()
+}
+
+// TestPredictionsAreThoseOfTheMixture compares predictions with the closed form: given σ, every
+// model predicts a normal distribution, and the average over models is their mixture.
+func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 4))
+	sigma := 1.5
+	stored, problem := finishedExact(t, linearTable(random, 40, []float64{1, 0.4, 0}, sigma), DesignOptions{Target: "y"}, ModelOptions{Sigma: sigma})
+	fresh, err := table.Parse("new.csv", []byte("x3,x1,x2\n0.5,2,-1\n-1,0,0\n3,-2.5,4\n"))
+	require.NoError(t, err)
+	rows, err := stored.Rows(fresh)
+	require.NoError(t, err)
+	require.Len(t, rows.Notes, 3)
+	assert.Contains(t, rows.Notes[0], "x1: 2 of 3 rows are outside the range seen")
+	result, err := predict.Summarise(t.Context(), rows, predict.Config{Seed: 1})
+	require.NoError(t, err)
+
+	design, scaling := problem.Design, problem.Design.Scaling
+	working := sigma / scaling.YSD
+	exact, err := problem.ExactProblem()
+	require.NoError(t, err)
+	answer, err := Exact(t.Context(), exact)
+	require.NoError(t, err)
+	for i, x := range [][]float64{{2, -1, 0.5}, {0, 0, -1}, {-2.5, 4, 3}} {
+		var mixture []distuv.Normal
+		var weights []float64
+		mean := 0.0
+		for _, model := range answer.Models {
+			columns := []int{0}
+			for s, in := range model.Code {
+				if in == 1 {
+					columns = append(columns, 1+s)
+				}
+			}
+			q := len(columns)
+			precision, right, row := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil), mat.NewVecDense(q, nil)
+			for a, ca := range columns {
+				if ca == 0 {
+					row.SetVec(a, 1)
+				} else {
+					row.SetVec(a, (x[ca-1]-scaling.Mean[ca])/scaling.SD[ca])
+				}
+				for b, cb := range columns[:a+1] {
+					sum := 0.0
+					for k := range design.Rows() {
+						sum += design.X.At(k, ca) * design.X.At(k, cb)
+					}
+					sum /= working * working
+					if a == b {
+						sum += 1 / (exact.PriorSD[ca] * exact.PriorSD[ca])
+					}
+					precision.SetSym(a, b, sum)
+				}
+				sum := exact.PriorMean[ca] / (exact.PriorSD[ca] * exact.PriorSD[ca])
+				for k := range design.Rows() {
+					sum += design.X.At(k, ca) * design.Y[k] / (working * working)
+				}
+				right.SetVec(a, sum)
+			}
+			var factor mat.Cholesky
+			require.True(t, factor.Factorize(precision))
+			var centre, spread mat.VecDense
+			require.NoError(t, factor.SolveVecTo(&centre, right))
+			require.NoError(t, factor.SolveVecTo(&spread, row))
+			eta := mat.Dot(row, &centre)*scaling.YSD + scaling.YMean
+			mixture = append(mixture, distuv.Normal{Mu: eta, Sigma: scaling.YSD * math.Sqrt(working*working+mat.Dot(row, &spread))})
+			weights = append(weights, model.Probability)
+			mean += model.Probability * eta
+		}
+		below := func(y float64) (p float64) {
+			for k, m := range mixture {
+				p += weights[k] * m.CDF(y)
+			}
+			return p
+		}
+		// 10,000 draws; false alarms: 3 rows × 3 checks at 4.5 standard errors, 1 in 16,000.
+		p, n := result.Predictions[i], 10000.0
+		assert.InDelta(t, mean, float64(p.Mean), 4.5*float64(p.ExpectedSD)/math.Sqrt(n), "mean of row %d", i)
+		assert.InDelta(t, 0.025, below(float64(p.Low)), 4.5*math.Sqrt(0.025*0.975/n))
+		assert.InDelta(t, 0.975, below(float64(p.High)), 4.5*math.Sqrt(0.025*0.975/n))
+	}
+}
+
+// TestLeaveOneOutIsThatOfRefits compares PSIS with exact leave-one-out: the evidence of all rows
+// over that of all but one, for the same priors.
+func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	stored, problem := finishedExact(t, linearTable(random, 50, []float64{1, 0.3, 0, 0}, 1), DesignOptions{Target: "y"}, ModelOptions{})
+	rows, err := stored.Rows(nil)
+	require.NoError(t, err)
+	loo, err := predict.LeaveOneOut(t.Context(), rows, 1)
+	require.NoError(t, err)
+	assert.Zero(t, loo.Unreliable)
+	full, err := problem.ExactProblem()
+	require.NoError(t, err)
+	all, err := Exact(t.Context(), full)
+	require.NoError(t, err)
+	n, dim := full.X.Dims()
+	total, worst := 0.0, 0.0
+	for i := range n {
+		without := full
+		without.X, without.Y = mat.NewDense(n-1, dim, nil), nil
+		for k, at := 0, 0; k < n; k++ {
+			if k != i {
+				without.X.SetRow(at, full.X.RawRowView(k))
+				without.Y = append(without.Y, full.Y[k])
+				at++
+			}
+		}
+		without.LogConstant = full.LogConstant * float64(n-1) / float64(n)
+		rest, err := Exact(t.Context(), without)
+		require.NoError(t, err)
+		elpd := all.LogEvidence - rest.LogEvidence
+		total += elpd
+		worst = math.Max(worst, math.Abs(elpd-float64(loo.Rows[i].ELPD)))
+		assert.InDelta(t, elpd, float64(loo.Rows[i].ELPD), 0.03, "row %d, k̂ %.2f", i, float64(loo.Rows[i].KHat))
+	}
+	assert.InDelta(t, total, float64(loo.ELPD), 0.06)
+	t.Logf("largest error of a row %.4f, of the sum %.4f", worst, math.Abs(total-float64(loo.ELPD)))
+	calibration := predict.Calibrate(loo, nil, 1)
+	assert.Equal(t, "calibrated, as far as these rows tell", calibration.Verdict)
+}
+
+// TestCoverageOfNewResponses draws tables from the priors: then intervals hold a new response with
+// their probability, averaged over tables. False alarms: 1 in 15,000.
+func TestCoverageOfNewResponses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("30 tables take ten seconds")
+	}
+	random := rand.New(rand.NewPCG(11, 11))
+	const tables, fresh = 30, 40
+	shares := make([]float64, tables)
+	for k := range shares {
+		coefficients := make([]float64, 3)
+		for j := range coefficients {
+			if random.IntN(2) == 0 {
+				coefficients[j] = random.NormFloat64()
+			}
+		}
+		stored, _ := finishedExact(t, linearTable(random, 25, coefficients, 1), DesignOptions{Target: "y", NoStandardize: true}, ModelOptions{Sigma: 1})
+		next, err := table.Parse("new.csv", []byte(linearTable(random, fresh, coefficients, 1)))
+		require.NoError(t, err)
+		rows, err := stored.Rows(next)
+		require.NoError(t, err)
+		result, err := predict.Summarise(t.Context(), rows, predict.Config{Level: 0.8, Seed: uint64(k)})
+		require.NoError(t, err)
+		shares[k] = float64(result.Observed.Covered)
+	}
+	mean, sd := stat.MeanStdDev(shares, nil)
+	assert.InDelta(t, 0.8, mean, 4*sd/math.Sqrt(tables))
+}
+
+// Factors, interactions, offsets and missing cells of new tables.
+func TestRowsOfNewTables(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,f,b,o,y\n")
+	random := rand.New(rand.NewPCG(3, 3))
+	for i := range 30 {
+		a, b, o := random.NormFloat64(), random.NormFloat64(), random.NormFloat64()
+		fmt.Fprintf(&text, "%v,%s,%v,%v,%v\n", a, []string{"u", "v", "w"}[i%3], b, o, a+a*b+o+0.1*random.NormFloat64())
+	}
+	options := DesignOptions{Target: "y", Interactions: []string{"a:b"}, Offset: "o", NA: DropNA}
+	stored, problem := finishedExact(t, text.String(), options, ModelOptions{})
+	own, err := stored.Rows(nil)
+	require.NoError(t, err)
+	// The table itself as a new one has the same linear predictors, the offset apart.
+	data, err := stored.Record.Table()
+	require.NoError(t, err)
+	again, err := stored.Rows(data)
+	require.NoError(t, err)
+	require.Equal(t, own.Len(), again.Len())
+	require.Equal(t, problem.Design.Places, again.Places)
+	x, y := make([]float64, own.Draws()), make([]float64, own.Draws())
+	offset, err := data.Lookup("o")
+	require.NoError(t, err)
+	for i := range own.Len() {
+		own.Predictor(i, x)
+		again.Predictor(i, y)
+		for s := range x {
+			require.InDelta(t, x[s]+offset.Values[i], y[s], 1e-9)
+		}
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"missing columns": {"a,o\n1,1\n", `new.csv: no columns "f", "b"; the columns are a, o`},
+		"missing column":  {"a,f,o\n1,u,1\n", `new.csv: no column "b"`},
+		"unseen label":    {"a,f,b,o\n1,u,1,1\n1,z,1,1\n", `new.csv: column "f" has labels that the run has not seen: "z" in line 3`},
+		"text":            {"a,f,b,o\nten,u,1,1\n", `column "a": got text ("ten" in line 2), want numbers`},
+		"nothing left":    {"a,f,b,o\nNA,u,1,1\n", "every row misses a value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, err := table.Parse("new.csv", []byte(test.text))
+			require.NoError(t, err)
+			_, err = stored.Rows(next)
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+	next, err := table.Parse("new.csv", []byte("a,f,b,o,y\n1,u,1,1,NA\nNA,v,1,1,2\n"))
+	require.NoError(t, err)
+	rows, err := stored.Rows(next)
+	require.NoError(t, err)
+	assert.Equal(t, []int{2}, rows.Places)
+	assert.Nil(t, rows.Y)
+	assert.Contains(t, strings.Join(rows.Notes, "\n"), "1 rows of new.csv with missing values have no prediction")
+	ctx, cancel := gocontext.WithCancel(t.Context())
+	cancel()
+	_, err = predict.Summarise(ctx, rows, predict.Config{})
+	require.ErrorIs(t, err, gocontext.Canceled)
+}
