@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/verdict":    {"internal/psis"},
+	"internal/weighted":   {"internal/psis"},
 }
 
 // layerOf returns the layer of a package; every internal package is in layer 0.

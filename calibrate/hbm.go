@@ -343,11 +343,10 @@ func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 
 // compare compares an answer with it.
 func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
-	effective := float64(result.Certificate.ESS)
 	add := func(name string, s regression.Summary, exact [2]float64) {
 		list = append(list,
-			Comparison{Mean, name, Number(float64(s.Mean) / exact[1]), Number(1 / math.Sqrt(effective)), Number(exact[0] / exact[1])},
-			Comparison{SD, name, Number(math.Log(float64(s.SD))), Number(1 / math.Sqrt(2*effective)), Number(math.Log(exact[1]))})
+			Comparison{Mean, name, Number(float64(s.Mean) / exact[1]), Number(float64(s.MeanSE) / exact[1]), Number(exact[0] / exact[1])},
+			Comparison{SD, name, Number(math.Log(float64(s.SD))), Number(float64(s.SDSE / s.SD)), Number(math.Log(exact[1]))})
 	}
 	if result.LogEvidence != nil && result.LogEvidenceSE != nil {
 		list = append(list, Comparison{Evidence, "", *result.LogEvidence, *result.LogEvidenceSE, Number(e.logEvidence)})
@@ -367,7 +366,7 @@ func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
 	}
 	for _, v := range result.Varying {
 		if v.Level == "g0" {
-			add("first group", regression.Summary{Mean: v.Mean, SD: v.SD}, e.sets)
+			add("first group", regression.Summary{Mean: v.Mean, MeanSE: v.MeanSE, SD: v.SD, SDSE: v.SDSE}, e.sets)
 		}
 	}
 	return list

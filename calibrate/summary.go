@@ -98,8 +98,9 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	return s
 }
 
-// negligibleSE is the standard error below which a number is exact by its own account.
-const negligibleSE = 1e-9
+// negligibleSE is the standard error below which a number is exact by its own account, and by that of
+// the exact answers, which are right to about as much where noise is almost zero.
+const negligibleSE = 1e-6
 
 func newScore(quantity Quantity, list []Comparison) Score {
 	score := Score{Quantity: quantity, Count: len(list), SD: Number(math.NaN()), Largest: Number(math.NaN())}

@@ -169,7 +169,6 @@ func compareVarsel(p *varsel.Problem, result *varsel.Result, exact *exactPosteri
 	for g, predictor := range result.Inclusion {
 		add(Inclusion, predictor.Name, float64(predictor.Certified), float64(predictor.SE), exact.inclusion[g])
 	}
-	ess := float64(result.Certificate.ESS)
 	in := make([]float64, design.Dim()+1) // exact probability of each coordinate
 	for _, j := range design.Always {
 		in[j] = 1
@@ -196,10 +195,8 @@ func compareVarsel(p *varsel.Problem, result *varsel.Result, exact *exactPosteri
 		if in[j] < rareTruth {
 			continue
 		}
-		// standard errors of independent draws, as many as are effective
-		effective := ess * in[j]
-		add(Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], 1/math.Sqrt(effective), exact.meanIn[j]/exact.sdIn[j])
-		add(SD, c.Name, math.Log(float64(c.SDGivenIn)/slope), 1/math.Sqrt(2*effective), math.Log(exact.sdIn[j]))
+		add(Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], float64(c.MeanGivenInSE)/slope/exact.sdIn[j], exact.meanIn[j]/exact.sdIn[j])
+		add(SD, c.Name, math.Log(float64(c.SDGivenIn)/slope), float64(c.SDGivenInSE/c.SDGivenIn), math.Log(exact.sdIn[j]))
 	}
 	return list
 }

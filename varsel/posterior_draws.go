@@ -89,8 +89,9 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 }
 
 // summarizeDraws returns the posterior of every column of the design and of sigma, with the given
-// weights of the draws. Where models are lists, columns that are in no draw are left out.
-func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient {
+// weights of the draws, which may be independent or not. Where models are lists, columns that are in
+// no draw are left out.
+func (p *Problem) summarizeDraws(draws *Draws, weights []float64, independent bool) []Coefficient {
 	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
 	included := make([][]weighted.Value, len(names))
 	always := make([]bool, len(names))
@@ -111,7 +112,7 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64) []Coefficient 
 	var coefficients []Coefficient
 	for j, name := range names {
 		if always[j] || len(included[j]) > 0 || j < p.Design.Dim() && p.Slots == nil {
-			coefficients = append(coefficients, summarize(name, included[j], mass))
+			coefficients = append(coefficients, summarize(name, included[j], mass, independent))
 		}
 	}
 	return coefficients

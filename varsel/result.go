@@ -109,17 +109,21 @@ type ModelReport struct {
 }
 
 // Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero
-// where it is out) and given that it is in.
+// where it is out) and given that it is in. Means and sds are null where draws do not resolve them,
+// as of a quantity whose tail is too heavy to have them. Their Monte Carlo standard errors are 0 for
+// an exact answer, and null for draws of chains.
 type Coefficient struct {
-	Name        string `json:"name"`
-	Mean        Number `json:"mean"`
-	SD          Number `json:"sd"`
-	Q025        Number `json:"q025"`
-	Q975        Number `json:"q975"`
-	MeanGivenIn Number `json:"mean_given_in"`
-	SDGivenIn   Number `json:"sd_given_in"`
-	Q025GivenIn Number `json:"q025_given_in"`
-	Q975GivenIn Number `json:"q975_given_in"`
+	Name          string `json:"name"`
+	Mean          Number `json:"mean"`
+	SD            Number `json:"sd"`
+	Q025          Number `json:"q025"`
+	Q975          Number `json:"q975"`
+	MeanGivenIn   Number `json:"mean_given_in"`
+	MeanGivenInSE Number `json:"mean_given_in_se"`
+	SDGivenIn     Number `json:"sd_given_in"`
+	SDGivenInSE   Number `json:"sd_given_in_se"`
+	Q025GivenIn   Number `json:"q025_given_in"`
+	Q975GivenIn   Number `json:"q975_given_in"`
 }
 
 // Limits of the list of models: all of them up to maxListedModels, else the best topModels.

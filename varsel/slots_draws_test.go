@@ -90,7 +90,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	for i := range weights {
 		weights[i] = float64(i % 3)
 	}
-	got, expected := problem.summarizeDraws(packed, weights), bits.summarizeDraws(want, weights)
+	got, expected := problem.summarizeDraws(packed, weights, true), bits.summarizeDraws(want, weights, true)
 	require.Len(t, got, len(expected))
 	for j := range got {
 		require.Equal(t, expected[j].Name, got[j].Name)

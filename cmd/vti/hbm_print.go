@@ -122,6 +122,14 @@ func printTerms(w io.Writer, r *regression.Result) {
 	fmt.Fprintln(w)
 }
 
+// moment is a mean or a standard deviation, which draws may not resolve.
+func moment(x regression.Figure) string {
+	if math.IsNaN(float64(x)) {
+		return "not resolved"
+	}
+	return short(x)
+}
+
 // printSummaries prints a row for each number.
 func printSummaries(w io.Writer, title string, list []regression.Summary) {
 	if len(list) == 0 {
@@ -131,7 +139,7 @@ func printSummaries(w io.Writer, title string, list []regression.Summary) {
 	table := &grid{}
 	table.add("", "mean", "sd", "<95% interval")
 	for _, s := range list {
-		table.add(s.Name, short(s.Mean), short(s.SD), interval(s.Q025, s.Q975))
+		table.add(s.Name, moment(s.Mean), moment(s.SD), interval(s.Q025, s.Q975))
 	}
 	table.print(w)
 	fmt.Fprintln(w)
@@ -157,7 +165,7 @@ func printLevels(w io.Writer, varying []regression.LevelSummary) {
 				}
 				continue
 			}
-			table.add(l.Level, fmt.Sprint(l.Rows), short(l.Mean), short(l.SD), interval(l.Q025, l.Q975), fmt.Sprintf("%.2f", float64(l.Pooling)))
+			table.add(l.Level, fmt.Sprint(l.Rows), moment(l.Mean), moment(l.SD), interval(l.Q025, l.Q975), fmt.Sprintf("%.2f", float64(l.Pooling)))
 		}
 		table.print(w)
 		fmt.Fprintln(w)

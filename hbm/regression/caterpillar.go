@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,12 +47,20 @@ func caterpillars(result *Result) (list []caterpillar) {
 	}
 	for i := range list {
 		c := &list[i]
-		slices.SortStableFunc(c.levels, func(a, b LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
+		slices.SortStableFunc(c.levels, func(a, b LevelSummary) int { return cmp.Compare(a.middle(), b.middle()) })
 		if c.left = len(c.levels) - caterpillarRows; c.left > 0 {
 			c.levels = slices.Concat(c.levels[:caterpillarRows/2], c.levels[len(c.levels)-caterpillarRows/2:])
 		}
 	}
 	return list
+}
+
+// middle is the mean, or the middle of the interval where the mean is not resolved.
+func (l LevelSummary) middle() Figure {
+	if math.IsNaN(float64(l.Mean)) {
+		return (l.Q025 + l.Q975) / 2
+	}
+	return l.Mean
 }
 
 // fileName is that of the plot, without its ending: only letters, digits and a few signs, so that
@@ -105,7 +114,7 @@ func (c caterpillar) plot() (*plot.Plot, error) {
 	for i, level := range c.levels {
 		at := float64(i)
 		ticks = append(ticks, plot.Tick{Value: at, Label: level.Level})
-		means[i] = plotter.XY{X: float64(level.Mean), Y: at}
+		means[i] = plotter.XY{X: float64(level.middle()), Y: at}
 		line, err := plotter.NewLine(plotter.XYs{{X: float64(level.Q025), Y: at}, {X: float64(level.Q975), Y: at}})
 		if err != nil {
 			return nil, err

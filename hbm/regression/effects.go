@@ -27,6 +27,8 @@ const (
 // posteriorSample are equally weighted draws of everything, in the units of the table. Absent
 // effects are zero.
 type posteriorSample struct {
+	moments    *momentDraws // what means and standard deviations rest on where it knows them, or nil
+	ess        float64      // effective draws that these were taken from
 	codes      [][]int32
 	logP, logQ []float64
 	effects    *mat.Dense   // of the population [N, P], or nil
@@ -71,14 +73,15 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 
 // sample draws the effects of all levels, given draws of the other coordinates: of the inner
 // grouping from their distribution given those, which is normal for a gaussian response, and
-// otherwise by resampling candidates.
-func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, seed uint64) (*posteriorSample, error) {
+// otherwise by resampling candidates. ess is the effective number of these.
+func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
 	random := stream.Rand(seed, "hbm/effects")
 	rows := r.chooseDraws(weighted.Weight, seed)
 	if len(rows) == 0 {
 		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
+	s.moments, s.ess = r.momentsOfSample(weighted, seed), ess
 	counts := make([][]float64, len(r.groups))
 	for i, g := range r.groups {
 		s.pooling = append(s.pooling, make([]float64, g.effects()))

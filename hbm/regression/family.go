@@ -219,8 +219,10 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
-	mask, check, design := r.space.masks[0], r.newCheck(), p.design(r.x)
-	theta := make([]float64, r.Dim())
+	s.moments, s.ess = p.moments(c, seed), c.ESS
+	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	check, design, theta := r.newCheck(), p.design(r.x), make([]float64, r.Dim())
+	quantities := make([]float64, r.quantities())
 	for k, at := range rows {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
@@ -229,40 +231,69 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
 		value := func(v *hbm.Variable) []float64 { return c.Sample.Of(v, at) }
-		if p.population != nil {
-			copy(theta, value(p.population))
-			r.tableEffects(mask, theta, s.effects.RawRowView(k))
-		}
-		for j, v := range p.globals {
-			theta[j] = value(v)[0]
-		}
-		sigma := 1.0
-		if r.noise >= 0 {
-			sigma = theta[r.noise]
-		}
-		factors := make([][][]float64, len(r.groups))
-		for i, g := range r.groups {
-			factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
+		sigma := p.quantitiesAt(value, theta, quantities)
+		if s.effects != nil {
+			s.effects.SetRow(k, quantities[:columns])
 		}
 		if s.sds != nil {
-			r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+			s.sds.SetRow(k, quantities[columns:first])
+		}
+		for i, varying := range s.varying {
+			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
 		}
 		eta := p.predictor(design, value)
-		for i, g := range p.groups {
-			for a, b := range g.effects {
-				mean := 0.0
-				if g.means != nil {
-					mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
-				}
-				for level, effect := range value(b) {
-					s.varying[i].Set(k, a*len(g.Levels)+level, (effect-mean)*r.ySD/g.zSD[a])
-				}
-			}
-		}
 		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
 		s.predictors.add(k, eta, sigma)
 	}
 	return s, nil
+}
+
+// moments are those of everything by all weighted draws of a certificate.
+func (p *PlateModel) moments(c *hbm.Certificate, seed uint64) *momentDraws {
+	rows, kept := p.regression.momentRows(c.Weight, seed)
+	m := &momentDraws{weight: kept, known: p.regression.quantities()}
+	m.value = mat.NewDense(len(rows), m.known, nil)
+	theta := make([]float64, p.regression.Dim())
+	for k, at := range rows {
+		p.quantitiesAt(func(v *hbm.Variable) []float64 { return c.Sample.Of(v, at) }, theta, m.value.RawRowView(k))
+	}
+	return m
+}
+
+// quantitiesAt writes all that is summarised at values of the latent variables, in the units of the
+// table, and returns σ on the working scale. theta [D] is overwritten.
+func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, dst []float64) (sigma float64) {
+	r, mask := p.regression, p.regression.space.masks[0]
+	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	if p.population != nil {
+		copy(theta, value(p.population))
+		r.tableEffects(mask, theta, dst[:columns])
+	}
+	for j, v := range p.globals {
+		theta[j] = value(v)[0]
+	}
+	sigma = 1.0
+	if r.noise >= 0 {
+		sigma = theta[r.noise]
+	}
+	factors := make([][][]float64, len(r.groups))
+	for i, g := range r.groups {
+		factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
+	}
+	r.tableSDs(factors, sigma, dst[columns:first])
+	for i, g := range p.groups {
+		varying := dst[r.firstQuantity(i):]
+		for a, b := range g.effects {
+			mean := 0.0
+			if g.means != nil {
+				mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
+			}
+			for level, effect := range value(b) {
+				varying[a*len(g.Levels)+level] = (effect - mean) * r.ySD / g.zSD[a]
+			}
+		}
+	}
+	return sigma
 }
 
 // predictor is the linear predictor of each row at values of the latent variables, given the

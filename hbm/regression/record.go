@@ -104,9 +104,9 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 // writeTables writes result.json and the tables of a result to a run directory.
 func (r *Result) writeTables(dir string) error {
 	summaries := func(list []Summary) [][]string {
-		rows := [][]string{{"name", "mean", "sd", "q025", "q975"}}
+		rows := [][]string{{"name", "mean", "mean_se", "sd", "sd_se", "q025", "q975"}}
 		for _, s := range list {
-			rows = append(rows, []string{s.Name, s.Mean.Text(), s.SD.Text(), s.Q025.Text(), s.Q975.Text()})
+			rows = append(rows, []string{s.Name, s.Mean.Text(), s.MeanSE.Text(), s.SD.Text(), s.SDSE.Text(), s.Q025.Text(), s.Q975.Text()})
 		}
 		return rows
 	}

@@ -67,10 +67,14 @@ type GroupSummary struct {
 // averaged over models, in those without it being zero.
 type Summary struct {
 	Name string `json:"name"`
-	Mean Figure `json:"mean"`
-	SD   Figure `json:"sd"`
-	Q025 Figure `json:"q025"`
-	Q975 Figure `json:"q975"`
+	// Mean and SD are null where draws do not resolve them, as of a quantity whose tail is too heavy
+	// to have them. MeanSE and SDSE are their Monte Carlo standard errors.
+	Mean   Figure `json:"mean"`
+	MeanSE Figure `json:"mean_se"`
+	SD     Figure `json:"sd"`
+	SDSE   Figure `json:"sd_se"`
+	Q025   Figure `json:"q025"`
+	Q975   Figure `json:"q975"`
 }
 
 // LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is
@@ -79,10 +83,13 @@ type LevelSummary struct {
 	Group string `json:"group"`
 	Level string `json:"level"`
 	Term  string `json:"term"`
-	Mean  Figure `json:"mean"`
-	SD    Figure `json:"sd"`
-	Q025  Figure `json:"q025"`
-	Q975  Figure `json:"q975"`
+	// Mean and SD, with MeanSE and SDSE, as of Summary.
+	Mean   Figure `json:"mean"`
+	MeanSE Figure `json:"mean_se"`
+	SD     Figure `json:"sd"`
+	SDSE   Figure `json:"sd_se"`
+	Q025   Figure `json:"q025"`
+	Q975   Figure `json:"q975"`
 	// Rows is the number of rows of the level; Pooling the share of the variance of its effect that
 	// they leave, from 0, they say all, to 1, all is from the other levels.
 	Rows    int    `json:"rows"`
@@ -146,7 +153,7 @@ const listedModels = 1000
 // fill puts a certificate and a sample into the user's words.
 func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample) {
 	result.Certificate = &Certificate{
-		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: effective(c.ESS, s), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
+		Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: c.ModelsChecked, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
 		result.Certificate.RHat = figure(c.RHat)
@@ -158,26 +165,21 @@ func (r *Regression) fill(result *Result, c *vti.Certificate, s *posteriorSample
 	}
 }
 
-// effective is the number of effective draws that summaries rest on: those of the weights, and no
-// more than were drawn from them.
-func effective(ess float64, s *posteriorSample) Figure {
-	return Figure(math.Min(ess, float64(len(s.codes))))
-}
-
 // fillSample puts a sample into the user's words.
 func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 	for j, column := range r.Frame.Columns {
-		result.Effects = append(result.Effects, summarizeColumn(s.effects, j, column.Name))
+		result.Effects = append(result.Effects, s.summarize(column.Name, j, s.effects, j))
 	}
 	for j, name := range r.sdNames() {
-		result.SDs = append(result.SDs, summarizeColumn(s.sds, j, name))
+		result.SDs = append(result.SDs, s.summarize(name, len(r.Frame.Columns)+j, s.sds, j))
 	}
 	for i, g := range r.groups {
 		for at := range g.effects() {
 			column, level := at/len(g.Levels), at%len(g.Levels)
-			one := summarizeColumn(s.varying[i], at, "")
+			one := s.summarize("", r.firstQuantity(i)+at, s.varying[i], at)
 			result.Varying = append(result.Varying, LevelSummary{
-				Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name, Mean: one.Mean, SD: one.SD, Q025: one.Q025, Q975: one.Q975,
+				Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name,
+				Mean: one.Mean, MeanSE: one.MeanSE, SD: one.SD, SDSE: one.SDSE, Q025: one.Q025, Q975: one.Q975,
 				Rows: g.Counts[level], Pooling: r.poolingOf(g, s, i, at),
 			})
 		}
@@ -244,24 +246,17 @@ func codeText(code []int32) string {
 	return strings.Join(parts, separator)
 }
 
-// summarizeColumn is the posterior of a column of equally weighted draws.
-func summarizeColumn(draws *mat.Dense, column int, name string) Summary {
+// summarize is the posterior of a quantity, whose equally weighted draws are a column of a matrix.
+func (s *posteriorSample) summarize(name string, quantity int, draws *mat.Dense, column int) Summary {
 	if draws == nil {
 		missing := Figure(math.NaN())
-		return Summary{name, missing, missing, missing, missing}
+		return Summary{name, missing, missing, missing, missing, missing, missing}
 	}
 	values := mat.Col(nil, column, draws)
 	slices.SortFunc(values, cmp.Compare[float64])
-	n := float64(len(values))
-	mean, squares := 0.0, 0.0
-	for _, v := range values {
-		mean += v / n
-	}
-	for _, v := range values {
-		squares += (v - mean) * (v - mean) / n
-	}
 	quantile := func(level float64) Figure {
-		return Figure(values[min(len(values)-1, int(math.Ceil(level*n))-1)])
+		return Figure(values[min(len(values)-1, int(math.Ceil(level*float64(len(values))))-1)])
 	}
-	return Summary{name, Figure(mean), Figure(math.Sqrt(squares)), quantile(0.025), quantile(0.975)}
+	m := s.momentsOf(quantity, draws, column)
+	return Summary{name, Figure(m.Mean), Figure(m.MeanSE), Figure(m.SD), Figure(m.SDSE), quantile(0.025), quantile(0.975)}
 }

@@ -107,7 +107,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 
 	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
 	result.ELBO, result.Steps, result.Weights = figure(-training.Loss()), posterior.Steps(), posterior.Weights()
-	sample, err := r.sample(ctx, certificate.Sample, fit.Seed)
+	sample, err := r.sample(ctx, certificate.Sample, certificate.ESS, fit.Seed)
 	if err != nil {
 		return nil, err
 	}

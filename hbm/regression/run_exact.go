@@ -59,18 +59,49 @@ type modelIntegral struct {
 	weights  psis.Result
 }
 
-// at puts hyperparameters into coordinates θ.
-func (m *modelIntegral) at(h []float64, dim int) []float64 {
-	theta := make([]float64, dim)
+// at puts hyperparameters into coordinates θ, which it returns.
+func (m *modelIntegral) at(h, theta []float64) []float64 {
 	for i, j := range m.free {
 		theta[j] = h[i]
 	}
 	return theta
 }
 
-// integrateModels finds the evidence of every model that the prior allows: effects are integrated
-// out in closed form, and hyperparameters by importance sampling.
-func (r *Regression) integrateModels(ctx gocontext.Context, effects *jointEffects, seed uint64, progress func(done, total int)) ([]*modelIntegral, *vti.Certificate, error) {
+// integral is the posterior by integrals over the hyperparameters of every model.
+type integral struct {
+	effects     *jointEffects
+	models      []*modelIntegral
+	certificate *vti.Certificate // without a sample; models in the order of models
+	draws       *integralDraws
+	moments     *momentDraws
+}
+
+// integralDraws are all weighted draws of all models together.
+type integralDraws struct {
+	models       []*modelIntegral
+	weight       []float64
+	model, place []int // of each draw, and its place in the sample of the model
+}
+
+// drawsOf collects the draws that have weight.
+func drawsOf(models []*modelIntegral, c *vti.Certificate) *integralDraws {
+	d := &integralDraws{models: models}
+	for k, m := range models {
+		total := logsum.Of(m.weights.LogWeights)
+		for i, l := range m.weights.LogWeights {
+			if w := c.Models[k].Certified * math.Exp(l-total); w > 0 {
+				d.weight, d.model, d.place = append(d.weight, w), append(d.model, k), append(d.place, i)
+			}
+		}
+	}
+	return d
+}
+
+// integrate finds the evidence of every model that the prior allows: effects are integrated out in
+// closed form, and hyperparameters by importance sampling. Draws are added until evidences and
+// moments are known well, or there are as many as may be.
+func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
+	effects := newJointEffects(r)
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -81,23 +112,28 @@ func (r *Regression) integrateModels(ctx gocontext.Context, effects *jointEffect
 		m.free = r.hyperparameters(m.mask)
 		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
 		if err := r.adapt(ctx, effects, m, seed); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
 		}
 	}
 	for round := 0; ; round++ {
-		c := r.certificateOf(models, logPrior)
-		if c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable {
-			return models, c, nil
-		}
+		found := &integral{effects: effects, models: models, certificate: r.certificateOf(models, logPrior)}
+		c := found.certificate
 		more := r.mostUncertain(models, c)
-		if len(more) == 0 {
-			return models, c, nil
+		if len(more) == 0 || c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable {
+			found.draws = drawsOf(models, c)
+			var err error
+			if found.moments, err = r.moments(ctx, effects, found.draws, seed); err != nil {
+				return nil, err
+			}
+			if len(more) == 0 || found.moments == nil || found.moments.sharp(len(r.Frame.Columns)+len(r.sdNames())) {
+				return found, nil
+			}
 		}
 		for _, k := range more {
 			m := models[k]
 			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
 			if err := m.proposal.Draw(ctx, m.sample, len(m.sample.Points), random); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			m.weights = psis.Smooth(m.sample.LogWeights())
 		}
@@ -118,7 +154,7 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 	}
 	problem := integrate.Problem{
 		Centre: make([]float64, len(m.free)), Width: make([]float64, len(m.free)),
-		LogDensity: func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, r.Dim())) },
+		LogDensity: func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, make([]float64, r.Dim()))) },
 	}
 	for i, j := range m.free {
 		// of the map of a standard deviation: from a hundredth of its scale to twice that
@@ -127,6 +163,7 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 			problem.Centre[i], problem.Width[i] = c.mean, c.sd
 		}
 	}
+	problem.LogScales = r.logScales(m)
 	random := stream.Rand(seed, fmt.Sprintf("hbm/adapt/%v", m.code))
 	var err error
 	if m.proposal, err = integrate.Adapt(ctx, problem, random); err != nil {
@@ -137,6 +174,31 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 	}
 	m.weights = psis.Smooth(m.sample.LogWeights())
 	return nil
+}
+
+// logScales are the logarithms of the standard deviations among the hyperparameters of a model: the
+// posterior variances of effects and of themselves are in proportion to their squares. Those whose
+// prior has no second moment are left out, as a posterior of few groups has none either.
+func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
+	var places []int
+	for i, j := range m.free {
+		kind := r.coordinates[j].kind
+		if kind == noiseCoordinate || kind == sdCoordinate && r.Options.SDPrior != HalfCauchySD {
+			places = append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	return func(h []float64) []float64 {
+		scales := make([]float64, len(places))
+		for k, i := range places {
+			if scales[k] = h[i]; r.coordinates[m.free[i]].kind == sdCoordinate {
+				scales[k], _ = scaleRatio(h[i])
+			}
+		}
+		return scales
+	}
 }
 
 // mostUncertain lists the models that more draws help most: those whose part of the error of the
@@ -203,14 +265,14 @@ func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) 
 // runExact is [Regression.Run] where nothing needs to be trained.
 func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock := run.NewClock()
-	effects := newJointEffects(r)
-	models, c, err := r.integrateModels(ctx, effects, cfg.Fit.Seed, cfg.Certify.Progress)
+	found, err := r.integrate(ctx, cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err
 	}
+	c := found.certificate
 	judge(c)
 	clock.Certified()
-	sample, err := r.drawExactly(ctx, effects, models, c, cfg.Fit.Seed)
+	sample, err := r.drawExactly(ctx, found, cfg.Fit.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -264,15 +326,15 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	if !r.integrable() {
 		return nil
 	}
-	effects := newJointEffects(r)
-	models, c, err := r.integrateModels(ctx, effects, *result.Seed, nil)
+	found, err := r.integrate(ctx, *result.Seed, nil)
 	if err != nil {
 		return err
 	}
+	c := found.certificate
 	if judge(c); c.Verdict != vti.Trusted {
 		return nil
 	}
-	sample, err := r.drawExactly(ctx, effects, models, c, *result.Seed)
+	sample, err := r.drawExactly(ctx, found, *result.Seed)
 	if err != nil {
 		return err
 	}
@@ -301,30 +363,21 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 
 // drawExactly draws everything: a model and its hyperparameters by their weights, and all effects
 // from their joint normal distribution given these.
-func (r *Regression) drawExactly(ctx gocontext.Context, effects *jointEffects, models []*modelIntegral, c *vti.Certificate, seed uint64) (*posteriorSample, error) {
-	var weight []float64
-	var model, place []int
-	for k, m := range models {
-		total := logsum.Of(m.weights.LogWeights)
-		for i, l := range m.weights.LogWeights {
-			if w := c.Models[k].Certified * math.Exp(l-total); w > 0 {
-				weight, model, place = append(weight, w), append(model, k), append(place, i)
-			}
-		}
-	}
-	rows := r.chooseDraws(weight, seed)
+func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed uint64) (*posteriorSample, error) {
+	d, effects := found.draws, found.effects
+	rows := r.chooseDraws(d.weight, seed)
 	if len(rows) == 0 {
 		return r.noSample(), nil
 	}
 	s, check, random := r.emptySample(len(rows)), r.newCheck(), stream.Rand(seed, "hbm/effects")
+	s.moments, s.ess = found.moments, found.certificate.ESS
 	theta := make([]float64, r.Dim())
 	for k, row := range rows {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
 		}
-		m, at := models[model[row]], place[row]
-		copy(theta, m.at(m.sample.Points[at], r.Dim()))
-		given, ok := effects.given(m.mask, theta)
+		m, at := d.models[d.model[row]], d.place[row]
+		given, ok := effects.given(m.mask, m.at(m.sample.Points[at], theta))
 		if !ok {
 			return nil, fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 		}

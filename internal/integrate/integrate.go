@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
 
@@ -53,6 +54,10 @@ type Problem struct {
 	// LogDensity is the log density at a point [D], unnormalised; −Inf where there is none. It is
 	// called by several goroutines at once.
 	LogDensity func(x []float64) float64
+	// LogScales, if not nil, are logarithms of functions whose squares under the density are wanted
+	// too, such as standard deviations. The proposal then covers where the density times each square
+	// lies, which can be far from the density itself.
+	LogScales func(x []float64) []float64
 }
 
 // Proposal is a distribution near a density.
@@ -96,7 +101,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 			return nil, err
 		}
 		proposals = append(proposals, p.mixture)
-		weights := balanced(all, proposals, draws)
+		weights := p.balanced(all, proposals, draws)
 		if weights == nil {
 			return nil, fmt.Errorf("integrate: the density is zero at %d points within %v of %v", len(all.Points), problem.Width, problem.Centre)
 		}
@@ -250,7 +255,9 @@ func split(parts mixture, points [][]float64, weights []float64, spread *mat.Sym
 
 // balanced are the weights of points drawn in equal numbers from several proposals in turn, each by
 // the density of their mixture, and tempered where few points have all the weight; nil if none has.
-func balanced(all *Sample, proposals []mixture, draws int) []float64 {
+// What they weight is the density or, with LogScales, the mean of the normalised density and its
+// normalised products with each square.
+func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int) []float64 {
 	logWeights := make([]float64, len(all.Points))
 	for i, x := range all.Points {
 		work, logs := make([]float64, len(x)), make([]float64, len(proposals))
@@ -262,9 +269,34 @@ func balanced(all *Sample, proposals []mixture, draws int) []float64 {
 			logWeights[i] = math.Inf(-1)
 		}
 	}
-	// The largest power at which enough points count for a covariance.
+	combined := tempered(logWeights, draws)
+	if combined == nil || p.problem.LogScales == nil {
+		return combined
+	}
+	scales := make([][]float64, len(all.Points))
+	for i, x := range all.Points {
+		scales[i] = p.problem.LogScales(x)
+	}
+	terms := 1.0
+	product := make([]float64, len(logWeights))
+	for k := range scales[0] {
+		for i, l := range logWeights {
+			product[i] = l + 2*scales[i][k]
+		}
+		if weights := tempered(product, draws); weights != nil {
+			floats.Add(combined, weights)
+			terms++
+		}
+	}
+	floats.Scale(1/terms, combined)
+	return combined
+}
+
+// tempered are normalised weights at the largest power at which enough points count for a
+// covariance; nil if there is none.
+func tempered(logWeights []float64, draws int) []float64 {
+	weights := make([]float64, len(logWeights))
 	for power := 1.0; power > 1e-3; power *= 0.7 {
-		weights := make([]float64, len(logWeights))
 		for i, l := range logWeights {
 			weights[i] = power * l
 		}

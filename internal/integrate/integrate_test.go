@@ -66,7 +66,7 @@ func TestIntegrals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(5) {
 				random := rand.New(rand.NewPCG(seed, 1))
-				p, err := Adapt(t.Context(), Problem{make([]float64, c.dim), slices.Repeat([]float64{3}, c.dim), c.density}, random)
+				p, err := Adapt(t.Context(), Problem{Centre: make([]float64, c.dim), Width: slices.Repeat([]float64{3}, c.dim), LogDensity: c.density}, random)
 				require.NoError(t, err)
 				s := &Sample{}
 				const n = 20_000
@@ -96,7 +96,7 @@ func TestIntegrals(t *testing.T) {
 func TestDeterministic(t *testing.T) {
 	run := func() *Sample {
 		random := rand.New(rand.NewPCG(3, 1))
-		p, err := Adapt(t.Context(), Problem{[]float64{0, 0}, []float64{3, 3}, problems["two modes"].density}, random)
+		p, err := Adapt(t.Context(), Problem{Centre: []float64{0, 0}, Width: []float64{3, 3}, LogDensity: problems["two modes"].density}, random)
 		require.NoError(t, err)
 		s := &Sample{}
 		require.NoError(t, p.Draw(t.Context(), s, 100, random))
@@ -110,7 +110,7 @@ func TestCancelled(t *testing.T) {
 	for _, after := range []int32{0, 50, 900, 1100, 3000} {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := make(chan struct{}, 1<<20)
-		problem := Problem{[]float64{0, 0}, []float64{3, 3}, func(x []float64) float64 {
+		problem := Problem{Centre: []float64{0, 0}, Width: []float64{3, 3}, LogDensity: func(x []float64) float64 {
 			calls <- struct{}{}
 			if len(calls) > int(after) {
 				cancel()
@@ -122,4 +122,33 @@ func TestCancelled(t *testing.T) {
 		require.Less(t, len(calls), int(after)+100)
 		cancel()
 	}
+}
+
+// A standard deviation whose square lies far out in the tail of the density, here 4 of its standard
+// deviations away, is known as well as the density itself when it is asked for, and not otherwise.
+func TestLogScales(t *testing.T) {
+	const sd, n = 2.0, 20_000
+	problem := Problem{Centre: []float64{0, 0}, Width: []float64{2, 1}, LogDensity: func(x []float64) float64 {
+		return -x[0]*x[0]/(2*sd*sd) - x[1]*x[1]/2
+	}}
+	share := func(scales func(x []float64) []float64) float64 {
+		problem.LogScales = scales
+		p, err := Adapt(t.Context(), problem, rand.New(rand.NewPCG(1, 2)))
+		require.NoError(t, err)
+		s := &Sample{}
+		require.NoError(t, p.Draw(t.Context(), s, n, rand.New(rand.NewPCG(1, 3))))
+		products := s.LogWeights()
+		require.Less(t, psis.Smooth(products).K, psis.Reliable)
+		require.Greater(t, psis.Smooth(products).ESS, 0.2*n)
+		for i, x := range s.Points {
+			products[i] += 2 * x[0]
+		}
+		weights := psis.Smooth(products)
+		if scales != nil { // five errors: one in two million by chance
+			require.InDelta(t, math.Log(2*math.Pi*sd)+2*sd*sd, weights.LogMean, 5*weights.LogMeanSE)
+		}
+		return weights.ESS / n
+	}
+	require.Greater(t, share(func(x []float64) []float64 { return x[:1] }), 0.2)
+	require.Less(t, share(nil), 0.05)
 }

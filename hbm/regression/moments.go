@@ -1,0 +1,221 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/weighted"
+)
+
+// mostMoments bounds the numbers behind the means and standard deviations of an answer: draws times
+// quantities. Chosen by hand: two such matrices take 256 megabytes.
+const mostMoments = 1 << 24
+
+// momentDraws are weighted draws of the quantities that are summarised, in the units of the table:
+// population effects, standard deviations, and the effects of all levels. Means and standard
+// deviations rest on them, which are all draws that have weight, while equally weighted draws are at
+// most a few thousand.
+type momentDraws struct {
+	weight []float64
+	known  int // so many quantities, the first of all
+	// value [N, Q] is the expectation of a quantity given the rest of a draw, and within [N, Q] an
+	// unbiased estimate of its variance given that; nil where the value is the quantity itself.
+	value, within *mat.Dense
+}
+
+// quantities is the number of quantities: population effects, standard deviations, and the effects
+// of all levels.
+func (r *Regression) quantities() int {
+	count := len(r.Frame.Columns) + len(r.sdNames())
+	for _, g := range r.groups {
+		count += g.effects()
+	}
+	return count
+}
+
+// of estimates the moments of a quantity.
+func (m *momentDraws) of(quantity int) weighted.Moments {
+	column := func(from *mat.Dense) []float64 {
+		if from == nil {
+			return nil
+		}
+		return mat.Col(nil, quantity, from)
+	}
+	return weighted.MomentsOf(m.weight, column(m.value), column(m.within))
+}
+
+// momentRows are the draws of a weighted sample that moments rest on, with their weights: all that
+// have weight, or as many as there is room for, chosen by their weights.
+func (r *Regression) momentRows(weight []float64, seed uint64) (rows []int, kept []float64) {
+	most := mostMoments / max(r.quantities(), 1)
+	for i, w := range weight {
+		if w > 0 {
+			rows, kept = append(rows, i), append(kept, w)
+		}
+	}
+	if len(rows) <= most {
+		return rows, kept
+	}
+	rows = weighted.Rows(weight, most, stream.Rand(seed, "hbm/moments"))
+	kept = make([]float64, len(rows))
+	for i := range kept {
+		kept[i] = 1
+	}
+	return rows, kept
+}
+
+// momentChunk is the number of draws that one stream of random numbers serves.
+const momentChunk = 256
+
+// moments finds the moments of everything by weighted draws of models and their hyperparameters:
+// given these the expectations of all effects are known, and one draw of the effects estimates
+// their variances.
+func (r *Regression) moments(ctx gocontext.Context, effects *jointEffects, d *integralDraws, seed uint64) (*momentDraws, error) {
+	rows, kept := r.momentRows(d.weight, seed)
+	m := &momentDraws{weight: kept, known: r.quantities()}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	m.value, m.within = mat.NewDense(len(rows), r.quantities(), nil), mat.NewDense(len(rows), r.quantities(), nil)
+	chunks := make(chan int)
+	failed := make(chan int, len(rows)/momentChunk+1)
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			theta := make([]float64, r.Dim())
+			for chunk := range chunks {
+				random := stream.Rand(seed, fmt.Sprintf("hbm/moments/%d", chunk))
+				for i := chunk * momentChunk; i < min((chunk+1)*momentChunk, len(rows)); i++ {
+					of := d.models[d.model[rows[i]]]
+					given, ok := effects.given(of.mask, of.at(of.sample.Points[d.place[rows[i]]], theta))
+					if !ok {
+						failed <- i
+						return
+					}
+					given.momentsInto(given.draw(random), theta, of.mask, m.value.RawRowView(i), m.within.RawRowView(i))
+				}
+			}
+		})
+	}
+	for chunk := 0; chunk*momentChunk < len(rows) && ctx.Err() == nil && len(failed) == 0; chunk++ {
+		chunks <- chunk
+	}
+	close(chunks)
+	group.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("summing effects up stopped: %w", err)
+	}
+	if len(failed) > 0 {
+		return nil, fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+	}
+	return m, nil
+}
+
+// momentsInto writes the expectation of every quantity, and the square of the distance that drawn
+// effects have from theirs. theta is overwritten.
+func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, within []float64) {
+	r := c.e.r
+	expected := c.effectsOf(c.centre)
+	columns := len(r.Frame.Columns)
+	if r.x != nil {
+		for j := range columns {
+			theta[j] = c.mean[j] + drawn[j]
+		}
+		r.tableEffects(mask, theta, within[:columns])
+		for j := range columns {
+			theta[j] = c.mean[j] + expected[j]
+		}
+		r.tableEffects(mask, theta, value[:columns])
+	}
+	sds := len(r.sdNames())
+	r.tableSDs(c.factors, c.sigma, value[columns:columns+sds])
+	copy(within[columns:columns+sds], value[columns:columns+sds])
+	for _, block := range c.e.blocks {
+		if block.group >= 0 {
+			first := r.firstQuantity(block.group)
+			r.tableLevel(block, c.e, expected, value[first:])
+			r.tableLevel(block, c.e, drawn, within[first:])
+		}
+	}
+	for k := range within {
+		distance := within[k] - value[k]
+		within[k] = distance * distance
+	}
+}
+
+// momentsOfSample finds the moments of all that the coordinates of weighted draws tell: population
+// effects, standard deviations, and the effects of groupings before the inner one, whose effects are
+// integrated out.
+func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
+	groups := r.groups
+	if at := slices.Index(groups, r.inner); at >= 0 {
+		groups = groups[:at]
+	}
+	rows, kept := r.momentRows(sample.Weight, seed)
+	m := &momentDraws{weight: kept, known: r.firstQuantity(len(groups))}
+	if len(rows) == 0 || m.known == 0 {
+		return nil
+	}
+	m.value = mat.NewDense(len(rows), m.known, nil)
+	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	for k, i := range rows {
+		theta, value := sample.Theta.RawRowView(i), m.value.RawRowView(k)
+		mask := r.space.MaskRow(sample.Codes[i], nil)
+		if r.x != nil {
+			r.tableEffects(mask, theta, value[:columns])
+		}
+		factors := make([][][]float64, len(r.groups))
+		for i, g := range r.groups {
+			factors[i] = r.factorAt(g, mask, theta)
+		}
+		r.tableSDs(factors, r.noiseAt(theta), value[columns:first])
+		for i, g := range groups {
+			at := r.firstQuantity(i)
+			r.outerEffects(g, factors[i], theta, value[at:at+g.effects()])
+		}
+	}
+	return m
+}
+
+// firstQuantity is the place of the first effect of a grouping among the quantities.
+func (r *Regression) firstQuantity(group int) int {
+	first := len(r.Frame.Columns) + len(r.sdNames())
+	for _, g := range r.groups[:group] {
+		first += g.effects()
+	}
+	return first
+}
+
+// sharp reports whether the moments of the first quantities are known well: means to 2 percent of a
+// standard deviation, and these to 2.5 percent. Chosen by hand: half of what is still resolved.
+func (m *momentDraws) sharp(quantities int) bool {
+	for k := range quantities {
+		one := m.of(k)
+		if !(one.MeanSE <= 0.02*one.SD && one.SDSE <= 0.025*one.SD) && one.SD != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// momentsOf are the moments of a quantity, which the place of its draws in a matrix tells too: by all
+// weighted draws where they know it, else by equally weighted ones.
+func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
+	if s.moments != nil && quantity < s.moments.known {
+		return s.moments.of(quantity)
+	}
+	n, _ := draws.Dims()
+	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil)
+	// the draws are taken from fewer effective ones, whose error adds to theirs
+	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
+	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE
+	return m
+}
