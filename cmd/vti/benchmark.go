@@ -17,14 +17,14 @@ import (
 func (a *app) benchmarkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "benchmark",
-		Short:   "Repeat a published study",
-		Example: "  vti benchmark dag --out figure3",
+		Short:   "Repeat a published study, or measure times",
+		Example: "  vti benchmark dag --out figure3\n  vti benchmark time --only hald,diabetes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a study: vti benchmark dag (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected vti benchmark dag or vti benchmark time (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.benchmarkDagCommand())
+	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkTimeCommand())
 	return cmd
 }
 
