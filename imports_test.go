@@ -20,7 +20,7 @@ const module = "github.com/transdim/vti"
 var layers = map[string]float64{
 	"cmd/vti":                      6,
 	"cmd/vti/internal/devicecheck": 5, "calibrate": 5,
-	"cmd/vti/internal/timecheck": 5, "calibrate": 5,
+	"cmd/vti/internal/timecheck": 5,
 	"run":    3.5,
 	"varsel": 4, "dag": 4, "hbm": 4, "hbm/regression": 4,
 	"": 3, "dag/graph": 3,

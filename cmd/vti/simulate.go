@@ -46,8 +46,8 @@ func (a *app) simulateVarselCommand() *cobra.Command {
 		Long: `Writes a table (CSV, response y) and prints which predictors matter in it. The same flags give the same file.
 
   ar1    few effects, of absolute size from 1 down to 0.3 and with random signs, at random places
-         among normal predictors whose neighbours correlate, and a normal response, or that of another
-         --likelihood
+         among normal predictors whose neighbours correlate, and a normal response, or that of
+         another --likelihood
   paper  the robust design of Davies et al. (2025): a column of ones x0, each predictor in with
          probability 0.4, effects of 0.5 in the first half of the rows and 1.5 in the second, a
          tenth of the rows outliers. Noise scales of bulk and outliers are 1 and 10 with
