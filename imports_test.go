@@ -19,7 +19,7 @@ const module = "github.com/transdim/vti"
 // its own or a higher one.
 var layers = map[string]float64{
 	"cmd/vti":                      6,
-	"cmd/vti/internal/devicecheck": 5, "calibrate": 5,
+	"cmd/vti/internal/devicecheck": 5, "calibrate": 5, "report": 5,
 	"cmd/vti/internal/timecheck": 5,
 	"run":                        3.5,
 	"varsel":                     4, "dag": 4, "hbm": 4, "hbm/regression": 4,
@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"internal/integrate":  {"internal/logsum"},
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile"},
+	"internal/picture":    {"internal/atomicfile"},
 	"internal/verdict":    {"internal/psis"},
 	"internal/weighted":   {"internal/psis"},
 }

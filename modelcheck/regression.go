@@ -127,12 +127,13 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	r := response{name: in.Response.Name, noun: "response", y: y, kind: in.Kind, at: rows, rows: in.Checked}
 	checks := newChecks([]*response{&r}, in.Predictors, in.Draws, in.Remedies)
 	checks.addCopies(in.Predictors)
-	fitted := make([]float64, len(y))
+	fitted, kept := make([]float64, len(y)), newFitting(in.Kind, y, in.Draws)
 	err := checks.run(ctx, in.Draws, func(d int, _ int, mean, sd, replicate []float64) {
 		in.Draw(d, mean, sd, replicate)
 		for i, m := range mean {
 			fitted[i] += m / float64(in.Draws)
 		}
+		kept.add(mean, replicate)
 	})
 	if err != nil {
 		return Report{}, err
@@ -141,7 +142,15 @@ func Regression(ctx context.Context, in RegressionInput) (Report, error) {
 	if in.Kind == Binary {
 		findings = append(findings, separation(in.Response.Name, y, fitted)...)
 	}
-	return newReport(findings), nil
+	report := newReport(findings)
+	report.Predictive = kept.predictive()
+	report.Fitted = kept.rows(func(i int) int {
+		if in.Checked != nil {
+			i = in.Checked[i]
+		}
+		return rows.number(i)
+	})
+	return report, nil
 }
 
 // response is a column whose residuals are checked.

@@ -103,6 +103,11 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Findings are listed worst first.
 	Findings []Finding `json:"findings"`
+	// Predictive is a histogram of the response beside those of tables drawn anew from the
+	// posterior, and Fitted what the model says of single rows, at most 1000 of them, evenly
+	// spaced. Both are there for responses of regressions.
+	Predictive []PredictiveBin `json:"predictive,omitempty"`
+	Fitted     []FittedRow     `json:"-"`
 }
 
 // newReport sorts findings and takes the worst verdict.

@@ -16,6 +16,14 @@ type RowNames struct {
 	Unit string
 }
 
+// number is that of a row by its index.
+func (r RowNames) number(row int) int {
+	if r.Numbers == nil {
+		return row + 1
+	}
+	return r.Numbers[row]
+}
+
 // shownRows is how many rows a finding names.
 const shownRows = 5
 
@@ -23,11 +31,7 @@ const shownRows = 5
 func (r RowNames) list(rows []int) string {
 	names := make([]string, 0, shownRows+1)
 	for _, i := range rows[:min(shownRows, len(rows))] {
-		number := i + 1
-		if r.Numbers != nil {
-			number = r.Numbers[i]
-		}
-		names = append(names, fmt.Sprint(number))
+		names = append(names, fmt.Sprint(r.number(i)))
 	}
 	if more := len(rows) - shownRows; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

@@ -76,6 +76,7 @@
 //	                          the runs: engine, reversible jump, enumeration
 //	summary.go, result.go     the answer in the words of the table
 //	model_check.go            data simulated from the posterior beside the table
+//	coefficient_priors.go     priors on the scale of the table
 //	model_text.go             models as text
 //	posterior_draws.go        draws on the scale of the table
 //	record*.go, files.go      what a run directory holds

@@ -12,11 +12,24 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // Files are the names of the files that a run writes beside those of every run.
 func Files() []string {
-	return []string{"inclusion.csv", "models.csv", "coefficients.csv", DrawsParquet, DrawsCSV}
+	return []string{"inclusion.csv", "models.csv", "coefficients.csv", modelcheck.FittedFile, DrawsParquet, DrawsCSV}
+}
+
+// finish adds what describes the problem to a result, and writes it to a run directory, if there is
+// one.
+func (p *Problem) finish(r *Result, dir string) error {
+	p.fillPriors(r)
+	if dir != "" && r.ModelCheck != nil {
+		if err := modelcheck.WriteFitted(filepath.Join(dir, modelcheck.FittedFile), r.ModelCheck.Fitted); err != nil {
+			return err
+		}
+	}
+	return r.writeTables(dir)
 }
 
 // writeTables writes result.json and the tables of a result to a run directory, if there is one.

@@ -34,7 +34,10 @@ type Result struct {
 	Inclusion    []Inclusion   `json:"inclusion"`
 	Models       []ModelReport `json:"models"`
 	Coefficients []Coefficient `json:"coefficients"`
-	RunDir       string        `json:"run_dir,omitempty"`
+	// SizePrior are the prior probabilities of models with 0, 1, 2, … predictors; absent where they
+	// depend on heredity.
+	SizePrior []Number `json:"size_prior,omitempty"`
+	RunDir    string   `json:"run_dir,omitempty"`
 }
 
 // DataSummary says what was analysed.
@@ -124,6 +127,8 @@ type Coefficient struct {
 	SDGivenInSE   Number `json:"sd_given_in_se"`
 	Q025GivenIn   Number `json:"q025_given_in"`
 	Q975GivenIn   Number `json:"q975_given_in"`
+	// Prior is that of the coefficient given that it is in.
+	Prior *CoefficientPrior `json:"prior,omitempty"`
 }
 
 // Limits of the list of models: all of them up to maxListedModels, else the best topModels.

@@ -69,7 +69,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()
-	return result, result.writeTables(cfg.Dir)
+	return result, problem.finish(result, cfg.Dir)
 }
 
 // newResult starts a result with what does not depend on the method.

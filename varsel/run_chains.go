@@ -99,7 +99,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()
-	return result, result.writeTables(dir)
+	return result, problem.finish(result, dir)
 }
 
 // chainInclusion summarises, for every predictor, whether it is in the model.

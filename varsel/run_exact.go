@@ -87,7 +87,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		}
 	}
 	result.Seconds = clock.Seconds()
-	return result, result.writeTables(dir)
+	return result, problem.finish(result, dir)
 }
 
 // drawnModels is the number of most probable models that draws of an exact answer come from: all of

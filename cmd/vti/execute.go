@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
 )
 
@@ -108,7 +109,7 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 	if err != nil {
 		return j.stopped(err, s.dir, t.resumable)
 	}
-	return a.finish(j, s, found)
+	return a.finish(ctx, j, s, found)
 }
 
 // open opens the device: that of the record of a run that goes on, else the one that the user
@@ -147,7 +148,7 @@ func (a *app) begin(ctx context.Context, j *job, t task, s *session) (release fu
 		return release, nil
 	}
 	now := time.Now()
-	files := append([]string{rundir.ResultFile, rundir.TraceFile}, t.files...)
+	files := append([]string{rundir.ResultFile, rundir.TraceFile, report.File}, t.files...)
 	if s.dir, release, err = rundir.Claim(j.output.out, t.name, now, files); err != nil {
 		return nil, err
 	}
@@ -185,12 +186,15 @@ func (j *job) store(dir string) (err error) {
 	return runs.WriteRecord(dir, j.stored)
 }
 
-// finish completes the record, sets the exit status, and prints the answer.
-func (a *app) finish(j *job, s *session, found *conclusion) error {
+// finish completes the record, makes the page, sets the exit status, and prints the answer.
+func (a *app) finish(ctx context.Context, j *job, s *session, found *conclusion) error {
 	now := time.Now().Round(time.Second)
 	j.header.Finished, j.header.Seconds = &now, &found.seconds
 	if err := j.store(s.dir); err != nil {
 		return failure{err}
+	}
+	if err := report.Finish(ctx, s.dir); err != nil {
+		return failure{fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", quoted(s.dir), err)}
 	}
 	if found.result.ExitStatus() != 0 {
 		a.status = statusUntrusted

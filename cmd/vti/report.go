@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/report"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var out string
+	var open bool
+	cmd := &cobra.Command{
+		Use:   "report RUN...",
+		Short: "Make a page of a run, or of several side by side, to send to a colleague",
+		Long: `Makes one HTML file from the directory of a finished run: the answer in three sentences, what to think
+of it and what to do next, then pictures and tables, and how the answer was earned. The file needs
+nothing else: no network, and no JavaScript but for sorting and filtering.
+
+Every run writes it as report.html when it ends, with the pictures as SVG and PNG in figures/. Of
+several runs about the same table it sets the answers side by side.`,
+		Example: `  vti report runs/varsel-20260131-120000 --open
+  vti report runs/exact-20260131-120000 runs/varsel-20260131-120500 --out both.html`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.report(cmd.Context(), args, out, open)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write (default report.html in the directory of the run, of several in this one)")
+	cmd.Flags().BoolVar(&open, "open", false, "open the page in the browser")
+	return cmd
+}
+
+// report writes the page of runs.
+func (a *app) report(ctx context.Context, dirs []string, out string, open bool) error {
+	for _, dir := range dirs {
+		if !rundir.Exists(filepath.Join(dir, rundir.RecordFile)) {
+			return fmt.Errorf("%s is not a run directory: it holds no %s", dir, rundir.RecordFile)
+		}
+	}
+	var err error
+	switch {
+	case out == "" && len(dirs) == 1:
+		out = filepath.Join(dirs[0], report.File)
+		err = report.Finish(ctx, dirs[0])
+	case out == "":
+		out = report.File
+		fallthrough
+	default:
+		err = report.Write(ctx, out, dirs...)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.text, out)
+	if open {
+		return openPage(ctx, out)
+	}
+	return nil
+}
+
+// openPage shows a file in the browser of the desktop.
+func openPage(ctx context.Context, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return failure{err}
+	}
+	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if command == nil {
+		command = []string{"xdg-open"}
+	}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return failure{fmt.Errorf("--open: there is no %s to show the page with; it is in %s", command[0], path)}
+	}
+	if err := exec.CommandContext(ctx, command[0], append(command[1:], path)...).Run(); err != nil {
+		return failure{errors.Join(fmt.Errorf("--open: %s did not show the page, which is in %s", command[0], path), err)}
+	}
+	return nil
+}

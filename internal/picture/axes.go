@@ -1,0 +1,164 @@
+package picture
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Scale maps numbers to places in points.
+type Scale struct {
+	Min, Max float64 // numbers
+	From, To float64 // their places
+	// Whole numbers have ticks at whole numbers only.
+	Whole bool
+}
+
+// At is the place of a number; numbers outside are put on the nearer end.
+func (s Scale) At(x float64) float64 {
+	return s.From + (s.To-s.From)*math.Min(1, math.Max(0, (x-s.Min)/(s.Max-s.Min)))
+}
+
+// Holds reports whether a number lies on the scale.
+func (s Scale) Holds(x float64) bool { return x >= s.Min && x <= s.Max }
+
+// Around is a scale that holds all finite numbers with a margin on both sides.
+func Around(values ...float64) Scale {
+	s := Scale{Min: math.Inf(1), Max: math.Inf(-1)}
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.Min, s.Max = math.Min(s.Min, v), math.Max(s.Max, v)
+		}
+	}
+	if s.Min > s.Max {
+		s.Min, s.Max = 0, 1
+	}
+	margin := 0.04 * (s.Max - s.Min)
+	if margin == 0 {
+		margin = math.Max(math.Abs(s.Min)/10, 0.5)
+	}
+	s.Min, s.Max = s.Min-margin, s.Max+margin
+	return s
+}
+
+// Tick is a labelled number on a scale.
+type Tick struct {
+	Value float64
+	Label string
+}
+
+// ticks are at round numbers, 1, 2 or 5 times a power of ten apart, at most about most of them.
+func (s Scale) ticks(most int) (list []Tick) {
+	span := s.Max - s.Min
+	if !(span > 0) || math.IsInf(span, 0) {
+		return nil
+	}
+	power := math.Pow(10, math.Floor(math.Log10(span/float64(most))))
+	step := power
+	for _, times := range []float64{1, 2, 5, 10} {
+		if step = times * power; span/step <= float64(most) {
+			break
+		}
+	}
+	if s.Whole {
+		step = math.Max(1, step)
+	}
+	decimals := int(math.Max(0, -math.Floor(math.Log10(step)+1e-9)))
+	for k := math.Ceil(s.Min/step - 1e-9); k*step <= s.Max+1e-9*step; k++ {
+		list = append(list, Tick{k * step, tickLabel(k*step, step, decimals)})
+	}
+	return list
+}
+
+// tickLabel writes a multiple of a step.
+func tickLabel(value, step float64, decimals int) string {
+	if math.Abs(value) < step/2 {
+		return "0"
+	}
+	if math.Abs(value) >= 1e6 || decimals > 4 {
+		return strings.ReplaceAll(strings.ReplaceAll(strconv.FormatFloat(value, 'g', 4, 64), "e+0", "e"), "-", "−")
+	}
+	return strings.Replace(strconv.FormatFloat(value, 'f', decimals, 64), "-", "−", 1)
+}
+
+// Frame is the part of a picture between axes.
+type Frame struct {
+	*Picture
+	X, Y Scale
+}
+
+// Margins around a frame, in points.
+const (
+	tickLength   = 3
+	bottomMargin = 32 // tick labels and the name of the axis
+	topMargin    = 8
+	rightMargin  = 12 // half of the last tick label
+)
+
+// NewFrame puts axes on a picture: x and y name them, with units. The places of the scales are
+// found from the widths of the labels.
+func NewFrame(p *Picture, x, y Scale, xName, yName string) Frame {
+	y.From, y.To = p.Height-bottomMargin, topMargin
+	yTicks := y.ticks(6)
+	widest := 0.0
+	for _, t := range yTicks {
+		widest = math.Max(widest, TextWidth(t.Label, SmallSize))
+	}
+	x.From, x.To = widest+tickLength+6, p.Width-rightMargin
+	if yName != "" {
+		x.From += LabelSize + 4
+	}
+	f := Frame{p, x, y}
+	for _, t := range yTicks {
+		at := y.At(t.Value)
+		f.Line([]Point{{x.From, at}, {x.To, at}}, 0.5, Grid)
+		f.Label(Point{x.From - tickLength - 2, at}, t.Label, End, SmallSize, Muted)
+	}
+	f.bottomAxis(xName)
+	f.Line([]Point{{x.From, y.To}, {x.From, y.From}}, 0.7, Muted)
+	f.Label(Point{LabelSize/2 + 1, (y.From + y.To) / 2}, Fit(yName, LabelSize, p.Height-8), Middle, LabelSize, Strong, Style{Upright: true})
+	return f
+}
+
+// bottomAxis draws the lower axis.
+func (f Frame) bottomAxis(name string) {
+	base := f.Y.From
+	f.Line([]Point{{f.X.From, base}, {f.X.To, base}}, 0.7, Muted)
+	ticks := f.X.ticks(max(2, int((f.X.To-f.X.From)/38)))
+	for _, t := range ticks {
+		at := f.X.At(t.Value)
+		f.Line([]Point{{at, base}, {at, base + tickLength}}, 0.7, Muted)
+		f.Label(Point{at, base + tickLength + 6}, t.Label, Middle, SmallSize, Muted)
+	}
+	middle := (f.X.From + f.X.To) / 2
+	// a long name may use the whole width
+	half := TextWidth(name, LabelSize) / 2
+	middle = math.Max(half+2, math.Min(middle, f.Width-half-2))
+	f.Label(Point{middle, base + tickLength + 20}, Fit(name, LabelSize, f.Width-4), Middle, LabelSize, Strong)
+}
+
+// At is the place of a pair of numbers.
+func (f Frame) At(x, y float64) Point { return Point{f.X.At(x), f.Y.At(y)} }
+
+// Legend writes what inks mean, in a row above the frame's upper edge, from the right.
+func (f Frame) Legend(entries ...Entry) {
+	x := f.X.To
+	for k := len(entries) - 1; k >= 0; k-- {
+		e := entries[k]
+		x -= TextWidth(e.Text, SmallSize)
+		f.Label(Point{x, 5}, e.Text, Start, SmallSize, Strong)
+		if e.Dashed {
+			f.Line([]Point{{x - 17, 5}, {x - 3, 5}}, 1.5, e.Ink, Style{Dashed: true})
+		} else {
+			f.Line([]Point{{x - 15, 5}, {x - 4, 5}}, 4, e.Ink)
+		}
+		x -= 24
+	}
+}
+
+// Entry is one of a legend.
+type Entry struct {
+	Text   string
+	Ink    Ink
+	Dashed bool
+}

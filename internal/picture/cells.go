@@ -1,0 +1,93 @@
+package picture
+
+import "math"
+
+// inverted is the opacity of a cell above which its text has the colour of the page: about where
+// both have the same contrast, in light and in dark.
+const inverted = 0.7
+
+// Cell is one of a matrix.
+type Cell struct {
+	// Value between −1 and 1 is the depth of the colour: First above zero, Second below.
+	Value float64
+	Text  string
+	Hint  string
+}
+
+// Cells draws a matrix with names of rows and columns. widths, if not nil, are those of the columns
+// in proportion.
+func Cells(name, title string, width float64, rows, columns []string, widths []float64, cell func(row, column int) Cell) *Picture {
+	labels, heads := 0.0, 0.0
+	for _, s := range rows {
+		labels = math.Max(labels, TextWidth(s, LabelSize))
+	}
+	for _, s := range columns {
+		heads = math.Max(heads, TextWidth(s, SmallSize))
+	}
+	labels, heads = math.Min(labels, labelShare*width), math.Min(heads, 110)
+	total := 0.0
+	for k := range columns {
+		total += widthOf(widths, k)
+	}
+	room := width - labels - 8
+	unit := room / total
+	flat := true // heads lie flat where they fit; those of columns of different widths always do
+	for k, s := range columns {
+		flat = flat && (widths != nil || TextWidth(s, SmallSize) < unit*widthOf(widths, k)-2)
+	}
+	if flat {
+		heads = SmallSize
+	}
+	height := 15.0
+	if widths == nil && unit < 22 {
+		height = math.Max(11, unit)
+	}
+	top := heads + 8
+	p := New(name, title, width, top+height*float64(len(rows))+4)
+	x := labels + 6
+	for k, s := range columns {
+		w := unit * widthOf(widths, k)
+		if flat && TextWidth(s, SmallSize) < w {
+			p.Label(Point{x + w/2, top - 8}, s, Middle, SmallSize, Muted)
+		} else if !flat && w >= SmallSize-1 {
+			p.Label(Point{x + w/2, top - 5}, Fit(s, SmallSize, heads), Start, SmallSize, Muted, Style{Upright: true, Hint: s})
+		}
+		for j := range rows {
+			y := top + height*float64(j)
+			c := cell(j, k)
+			p.shaded(x+0.4, y+0.4, x+w-0.4, y+height-0.4, c)
+			if c.Text != "" && TextWidth(c.Text, SmallSize) < w-1 {
+				ink := Strong
+				if math.Abs(c.Value) > inverted {
+					ink = Surface
+				}
+				p.Label(Point{x + w/2, y + height/2}, c.Text, Middle, SmallSize, ink)
+			}
+		}
+		x += w
+	}
+	for j, s := range rows {
+		p.Label(Point{labels + 1, top + height*(float64(j)+0.5)}, Fit(s, LabelSize, labels+0.5), End, LabelSize, Strong, Style{Hint: s})
+	}
+	return p
+}
+
+func widthOf(widths []float64, k int) float64 {
+	if widths == nil {
+		return 1
+	}
+	return widths[k]
+}
+
+// shaded fills a cell: a value v covers it with ink of opacity |v|.
+func (p *Picture) shaded(x0, y0, x1, y1 float64, c Cell) {
+	p.Box(x0, y0, x1, y1, Grid, Style{Hint: c.Hint, Opacity: 0.45})
+	if c.Value == 0 || math.IsNaN(c.Value) {
+		return
+	}
+	ink := First
+	if c.Value < 0 {
+		ink = Second
+	}
+	p.Box(x0, y0, x1, y1, ink, Style{Hint: c.Hint, Opacity: math.Min(1, math.Abs(c.Value))})
+}

@@ -1,0 +1,198 @@
+package picture
+
+import (
+	"math"
+	"slices"
+)
+
+// Curve is a function by its values at increasing places.
+type Curve struct {
+	X, Y []float64
+	Ink  Ink
+	// Filled curves have an area under them; Dashed ones do not compete with them.
+	Filled, Dashed bool
+}
+
+// Curves draws functions over one axis, with a spike at zero as high as it is probable that the
+// number is exactly zero. The frame is at least 1 high.
+func Curves(name, title string, width, height float64, curves []Curve, spike float64, axis string, legend ...Entry) *Picture {
+	p := New(name, title, width, height)
+	var xs []float64
+	top := 0.0
+	for _, c := range curves {
+		if !c.Dashed {
+			xs = append(xs, c.X...)
+		}
+		for _, y := range c.Y {
+			top = math.Max(top, y)
+		}
+	}
+	if spike >= leastSpike {
+		xs = append(xs, 0)
+	}
+	f := Frame{p, Around(xs...), Scale{Min: 0, Max: math.Max(top, 1), From: height - bottomMargin, To: 14}}
+	f.X.From, f.X.To = 12, width-rightMargin
+	for _, c := range curves {
+		f.curve(c)
+	}
+	f.bottomAxis(axis)
+	if spike >= leastSpike {
+		at, tip := f.X.At(0), f.Y.At(spike)
+		f.Line([]Point{{at, f.Y.From}, {at, tip}}, 2.2, Strong, Style{Hint: "probability of exactly zero: " + Probability(spike)})
+		text := Probability(spike)
+		half := TextWidth(text, SmallSize) / 2
+		f.Label(Point{math.Max(half, math.Min(at, width-half)), tip - 6}, text, Middle, SmallSize, Strong)
+	}
+	f.Legend(legend...)
+	return p
+}
+
+// leastSpike is the least probability of zero that is drawn: a lower line could not be seen.
+const leastSpike = 0.005
+
+// curve draws a function inside the frame.
+func (f Frame) curve(c Curve) {
+	var points []Point
+	for k, x := range c.X {
+		if f.X.Holds(x) {
+			points = append(points, f.At(x, c.Y[k]))
+		}
+	}
+	if len(points) < 2 {
+		return
+	}
+	if c.Filled {
+		area := append(slices.Clone(points), Point{points[len(points)-1].X, f.Y.From}, Point{points[0].X, f.Y.From})
+		ink := Soft
+		if c.Ink == Second {
+			ink = Faint
+		}
+		f.Area(area, ink)
+	}
+	f.Line(points, 1.4, c.Ink, Style{Dashed: c.Dashed})
+}
+
+// Bar is one of a bar chart: a share with what it is compared with.
+type Bar struct {
+	From, To float64 // on the axis
+	Value    float64
+	// Low and High, if not both zero, are the ends of an interval around the value or around what
+	// it is compared with.
+	Low, High float64
+	Compared  float64 // NaN: with nothing
+	Hint      string
+}
+
+// Bars draws a histogram, or shares of whole numbers, as areas; what they are compared with is a
+// short line with its interval.
+func Bars(name, title string, width, height float64, bars []Bar, xName, yName string, legend ...Entry) *Picture {
+	p := New(name, title, width, height)
+	var ys, xs []float64
+	for _, b := range bars {
+		xs = append(xs, b.From, b.To)
+		ys = append(ys, b.Value, b.High)
+		if !math.IsNaN(b.Compared) {
+			ys = append(ys, b.Compared)
+		}
+	}
+	y := Scale{Min: 0, Max: 1.15 * slices.Max(append(ys, 1e-300))}
+	x := Scale{Min: slices.Min(append(xs, math.Inf(1))), Max: slices.Max(append(xs, math.Inf(-1)))}
+	x.Whole = len(bars) > 0 && bars[0].To-bars[0].From == 1
+	f := NewFrame(p, x, y, xName, yName)
+	for _, b := range bars {
+		left, right := f.X.At(b.From), f.X.At(b.To)
+		gap := math.Min(1, (right-left)*0.08)
+		f.Box(left+gap, f.Y.At(0), right-gap, f.Y.At(b.Value), Soft, Style{Hint: b.Hint})
+		f.Line([]Point{{left + gap, f.Y.At(b.Value)}, {right - gap, f.Y.At(b.Value)}}, 1.4, First, Style{Hint: b.Hint})
+		middle := (left + right) / 2
+		if b.High > b.Low {
+			f.Line([]Point{{middle, f.Y.At(b.Low)}, {middle, f.Y.At(b.High)}}, 1.2, Second, Style{Hint: b.Hint})
+		}
+		if !math.IsNaN(b.Compared) {
+			f.Dots([]Point{{middle, f.Y.At(b.Compared)}}, 4, Second, Style{Hint: b.Hint})
+		}
+	}
+	f.Legend(legend...)
+	return p
+}
+
+// Reference is a line across a scatter plot.
+type Reference struct{ X0, Y0, X1, Y1 float64 }
+
+// Scatter draws pairs of numbers with lines to compare them with.
+func Scatter(name, title string, width, height float64, points []Point, references []Reference, xName, yName string) *Picture {
+	p := New(name, title, width, height)
+	var xs, ys []float64
+	for _, at := range points {
+		xs, ys = append(xs, at.X), append(ys, at.Y)
+	}
+	f := NewFrame(p, Around(xs...), Around(ys...), xName, yName)
+	var places []Point
+	for _, at := range points {
+		if f.X.Holds(at.X) && f.Y.Holds(at.Y) {
+			places = append(places, f.At(at.X, at.Y))
+		}
+	}
+	size := 3.4
+	if len(points) > 300 {
+		size = 2.4
+	}
+	f.Dots(places, size, First)
+	for _, r := range references {
+		if r, ok := f.clip(r); ok {
+			f.Line([]Point{f.At(r.X0, r.Y0), f.At(r.X1, r.Y1)}, 1.2, Second, Style{Dashed: true})
+		}
+	}
+	return p
+}
+
+// clip is the part of a line inside the frame.
+func (f Frame) clip(r Reference) (Reference, bool) {
+	from, to := 0.0, 1.0
+	for _, side := range [][4]float64{{r.X0, r.X1 - r.X0, f.X.Min, f.X.Max}, {r.Y0, r.Y1 - r.Y0, f.Y.Min, f.Y.Max}} {
+		start, slope, low, high := side[0], side[1], side[2], side[3]
+		if slope == 0 {
+			if start < low || start > high {
+				return r, false
+			}
+			continue
+		}
+		a, b := (low-start)/slope, (high-start)/slope
+		from, to = math.Max(from, math.Min(a, b)), math.Min(to, math.Max(a, b))
+	}
+	at := func(t float64) (x, y float64) { return r.X0 + t*(r.X1-r.X0), r.Y0 + t*(r.Y1-r.Y0) }
+	var cut Reference
+	cut.X0, cut.Y0 = at(from)
+	cut.X1, cut.Y1 = at(to)
+	return cut, from < to
+}
+
+// Lines draws several functions with an axis of their values: traces.
+func Lines(name, title string, width, height float64, curves []Curve, xName, yName string) *Picture {
+	p := New(name, title, width, height)
+	var xs, ys []float64
+	for _, c := range curves {
+		xs, ys = append(xs, c.X...), append(ys, c.Y...)
+	}
+	x := Around(xs...)
+	if len(xs) > 0 {
+		x.Min, x.Max = slices.Min(xs), math.Max(slices.Max(xs), slices.Min(xs)+1e-9)
+	}
+	f := NewFrame(p, x, Around(ys...), xName, yName)
+	for _, c := range curves {
+		var points []Point
+		for k := range c.X {
+			if !math.IsNaN(c.Y[k]) && !math.IsInf(c.Y[k], 0) {
+				points = append(points, f.At(c.X[k], c.Y[k]))
+			}
+		}
+		if c.Filled {
+			f.Area(points, Soft)
+			continue
+		}
+		if len(points) > 1 {
+			f.Line(points, 1.1, c.Ink, Style{Dashed: c.Dashed})
+		}
+	}
+	return p
+}

@@ -1,0 +1,98 @@
+package picture
+
+import (
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/transdim/vti/internal/atomicfile"
+)
+
+// resolution of PNG files, in dots an inch: what journals ask of drawings with text.
+const resolution = 300
+
+// printed are the inks on white paper.
+var printed = [...]color.NRGBA{
+	Strong:  {0x1b, 0x1f, 0x24, 0xff},
+	Muted:   {0x57, 0x60, 0x6a, 0xff},
+	Grid:    {0xdd, 0xe2, 0xe7, 0xff},
+	First:   {0x00, 0x5f, 0x9e, 0xff},
+	Soft:    {0xcc, 0xe1, 0xf2, 0xff},
+	Second:  {0xb8, 0x4e, 0x00, 0xff},
+	Faint:   {0xf7, 0xdd, 0xc6, 0xff},
+	Third:   {0x00, 0x7a, 0x5c, 0xff},
+	Surface: {0xff, 0xff, 0xff, 0xff},
+}
+
+// Write writes the picture to a directory, as NAME.svg and NAME.png.
+func (p *Picture) Write(dir string) error {
+	width, height := vg.Points(p.Width), vg.Points(p.Height)
+	for _, format := range []string{".svg", ".png"} {
+		var canvas vg.CanvasWriterTo = vgsvg.New(width, height)
+		if format == ".png" {
+			canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(color.White))}
+		}
+		c := draw.New(canvas)
+		mark{shape: area, points: []Point{{}, {p.Width, 0}, {p.Width, p.Height}, {0, p.Height}}, ink: Surface}.draw(c, p.Height)
+		for _, m := range p.marks {
+			if !p.hidden(m) {
+				m.draw(c, p.Height)
+			}
+		}
+		if err := atomicfile.Write(filepath.Join(dir, p.Name+format), func(w io.Writer) error {
+			_, err := canvas.WriteTo(w)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m mark) draw(c draw.Canvas, height float64) {
+	points := make([]vg.Point, len(m.points))
+	for k, at := range m.points {
+		points[k] = vg.Point{X: vg.Points(at.X), Y: vg.Points(height - at.Y)}
+	}
+	ink := printed[m.ink]
+	if m.style.Opacity > 0 && m.style.Opacity < 1 {
+		ink.A = uint8(math.Round(255 * m.style.Opacity))
+	}
+	switch m.shape {
+	case line:
+		style := draw.LineStyle{Color: ink, Width: vg.Points(m.width)}
+		if m.style.Dashed {
+			style.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+		}
+		c.StrokeLines(style, points)
+	case area:
+		c.FillPolygon(ink, points)
+	case dots:
+		for _, at := range points {
+			c.DrawGlyph(draw.GlyphStyle{Color: ink, Radius: vg.Points(m.width / 2), Shape: draw.CircleGlyph{}}, at)
+		}
+	case label:
+		style := text.Style{
+			Color: ink, Font: sans(m.size, m.style.Bold), YAlign: 0, Handler: text.Plain{Fonts: fonts},
+			XAlign: [...]text.XAlignment{text.XLeft, text.XCenter, text.XRight}[m.anchor],
+		}
+		at := points[0]
+		down := vg.Points(baseline * m.size)
+		if m.style.Upright {
+			style.Rotation = quarterTurn
+			at.X += down
+		} else {
+			at.Y -= down
+		}
+		c.FillText(style, at, m.text)
+	}
+}
+
+const quarterTurn = 1.5707963267948966

@@ -1,0 +1,86 @@
+package picture
+
+import (
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+)
+
+// Inline is the picture as SVG for an HTML page. Colours are classes: ink-NAME sets the property
+// --ink, which the style sheet of the page defines for light and dark.
+func (p *Picture) Inline() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" role="img" aria-label="%s">`,
+		short(p.Width), short(p.Height), short(p.Width), short(p.Height), html.EscapeString(p.Title+". "+p.Text))
+	for _, m := range p.marks {
+		m.inline(&out, p.hidden(m))
+	}
+	out.WriteString("</svg>")
+	return out.String()
+}
+
+// short writes a place with a digit that can be seen.
+func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func place(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 1, 64)
+	return strings.TrimSuffix(s, ".0")
+}
+
+func (m mark) inline(out *strings.Builder, hidden bool) {
+	classes := "ink-" + inkNames[m.ink]
+	var more string
+	if m.style.Group != "" {
+		classes += " item"
+		if hidden {
+			classes += " off"
+		}
+		more = fmt.Sprintf(` data-group="%s" data-value="%g"`, html.EscapeString(m.style.Group), m.style.Value)
+	}
+	if m.style.Opacity > 0 && m.style.Opacity < 1 {
+		more += fmt.Sprintf(` opacity="%.3g"`, m.style.Opacity)
+	}
+	tip := ""
+	if m.style.Hint != "" {
+		tip = "<title>" + html.EscapeString(m.style.Hint) + "</title>"
+	}
+	var path strings.Builder
+	for k, at := range m.points {
+		switch {
+		case m.shape == dots:
+			path.WriteString("M" + place(at.X) + " " + place(at.Y) + "h0")
+		case k == 0:
+			path.WriteString("M" + place(at.X) + " " + place(at.Y))
+		default:
+			path.WriteString("L" + place(at.X) + " " + place(at.Y))
+		}
+	}
+	switch m.shape {
+	case line:
+		if m.style.Dashed {
+			more += ` stroke-dasharray="4 3"`
+		}
+		fmt.Fprintf(out, `<path class="%s stroke"%s stroke-width="%s" d="%s">%s</path>`, classes, more, short(m.width), path.String(), tip)
+	case area:
+		fmt.Fprintf(out, `<path class="%s fill"%s d="%sZ">%s</path>`, classes, more, path.String(), tip)
+	case dots:
+		fmt.Fprintf(out, `<path class="%s stroke round"%s stroke-width="%s" d="%s">%s</path>`, classes, more, short(m.width), path.String(), tip)
+	case label:
+		anchor := [...]string{"start", "middle", "end"}[m.anchor]
+		turn := ""
+		if m.style.Upright {
+			turn = fmt.Sprintf(` transform="rotate(-90 %s %s)"`, place(m.points[0].X), place(m.points[0].Y))
+		}
+		if m.style.Bold {
+			classes += " bold"
+		}
+		// the middle of letters without descenders is 0.35 of the size above the base line
+		fmt.Fprintf(out, `<text class="%s fill"%s x="%s" y="%s" font-size="%s" text-anchor="%s"%s>%s%s</text>`,
+			classes, more, place(m.points[0].X), place(m.points[0].Y+baseline*m.size), short(m.size), anchor, turn, html.EscapeString(m.text), tip)
+	}
+}
+
+// baseline is how far the base line lies under the middle of letters, in units of the size of the
+// font: half the height of capitals of Liberation Sans.
+const baseline = 0.35

@@ -1,0 +1,200 @@
+package picture
+
+import (
+	"math"
+
+	xfont "golang.org/x/image/font"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// Ink is the role of a colour.
+type Ink int
+
+// The roles. First and Second are told apart by people who are blind to colours, and in print
+// without colours by lightness: they are blue and vermillion of Okabe and Ito (2008), darkened
+// where text needs the contrast.
+const (
+	Strong  Ink = iota // text, axes, dots of data
+	Muted              // secondary text
+	Grid               // lines behind
+	First              // the answer: posteriors
+	Soft               // areas under First
+	Second             // what the answer is compared with: priors, a second run
+	Faint              // areas under Second
+	Third              // a third run or chain
+	Surface            // the background
+)
+
+var inkNames = [...]string{"strong", "muted", "grid", "first", "soft", "second", "faint", "third", "surface"}
+
+// Widths of pictures, in points: one and two columns of a journal (88 and 180 mm).
+const (
+	Column = 249
+	Page   = 510
+)
+
+// Sizes of text, in points.
+const (
+	LabelSize = 9
+	SmallSize = 8
+)
+
+// Point is a place in points, y downward.
+type Point struct{ X, Y float64 }
+
+// Picture is what is drawn. Make one with New.
+type Picture struct {
+	// Name is the stem of its file names, and its id in a page; Title is a short heading, and Text
+	// what a screen reader says instead of the picture.
+	Name, Title, Text string
+	// Width and Height are in points.
+	Width, Height float64
+	// Least is the value that marks of a group need to be seen at first; in files they are left out
+	// below it.
+	Least float64
+	marks []mark
+}
+
+// New returns an empty picture of a size in points.
+func New(name, title string, width, height float64) *Picture {
+	return &Picture{Name: name, Title: title, Width: width, Height: height}
+}
+
+// Empty reports whether nothing is drawn.
+func (p *Picture) Empty() bool { return len(p.marks) == 0 }
+
+// shape says what a mark is.
+type shape int
+
+const (
+	line shape = iota
+	area
+	dots
+	label
+)
+
+// Anchor says which part of a text is at its place.
+type Anchor int
+
+// The anchors.
+const (
+	Start Anchor = iota
+	Middle
+	End
+)
+
+// mark is one thing on a picture.
+type mark struct {
+	shape  shape
+	points []Point
+	ink    Ink
+	width  float64 // of lines; the diameter of dots
+	style  Style
+	text   string
+	anchor Anchor
+	size   float64
+}
+
+// Style is what marks of a kind can differ in. The zero value is plain.
+type Style struct {
+	// Hint is shown when the pointer rests on the mark.
+	Hint string
+	// Opacity between 0 and 1; 0 stands for 1.
+	Opacity float64
+	// Dashed lines; Bold and Upright (rotated by a quarter, to be read from the right) texts.
+	Dashed, Bold, Upright bool
+	// Group and Value join the marks of one thing, which a page can show or hide by its value.
+	Group string
+	Value float64
+}
+
+// hidden reports whether a mark is not seen at first.
+func (p *Picture) hidden(m mark) bool { return m.style.Group != "" && m.style.Value < p.Least }
+
+func styleOf(styles []Style) Style {
+	if len(styles) == 0 {
+		return Style{}
+	}
+	return styles[0]
+}
+
+// Line draws a line through points.
+func (p *Picture) Line(points []Point, width float64, ink Ink, style ...Style) {
+	p.marks = append(p.marks, mark{shape: line, points: points, ink: ink, width: width, style: styleOf(style)})
+}
+
+// Area fills a polygon.
+func (p *Picture) Area(points []Point, ink Ink, style ...Style) {
+	p.marks = append(p.marks, mark{shape: area, points: points, ink: ink, style: styleOf(style)})
+}
+
+// Box fills a rectangle between two corners.
+func (p *Picture) Box(x0, y0, x1, y1 float64, ink Ink, style ...Style) {
+	p.Area([]Point{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}, ink, style...)
+}
+
+// Dots draws discs of a diameter.
+func (p *Picture) Dots(points []Point, diameter float64, ink Ink, style ...Style) {
+	if len(points) > 0 {
+		p.marks = append(p.marks, mark{shape: dots, points: points, ink: ink, width: diameter, style: styleOf(style)})
+	}
+}
+
+// Label writes a text, centred on y.
+func (p *Picture) Label(at Point, s string, anchor Anchor, size float64, ink Ink, style ...Style) {
+	if s != "" {
+		p.marks = append(p.marks, mark{shape: label, points: []Point{at}, ink: ink, text: s, anchor: anchor, size: size, style: styleOf(style)})
+	}
+}
+
+// Arrow draws a line with a head at its end, of so many points of length.
+func (p *Picture) Arrow(points []Point, width, head float64, ink Ink, style ...Style) {
+	tip, before := points[len(points)-1], points[len(points)-2]
+	for k := len(points) - 2; k > 0 && math.Hypot(tip.X-points[k].X, tip.Y-points[k].Y) < head; k-- {
+		before, points = points[k-1], append(append([]Point{}, points[:k]...), tip)
+	}
+	length := math.Hypot(tip.X-before.X, tip.Y-before.Y)
+	if length == 0 {
+		return
+	}
+	head = math.Min(head, length)
+	cos, sin := (tip.X-before.X)/length, (tip.Y-before.Y)/length
+	neck := Point{tip.X - head*cos, tip.Y - head*sin}
+	shaft := append(append([]Point{}, points[:len(points)-1]...), neck)
+	p.Line(shaft, width, ink, style...)
+	side := math.Max(head/2.4, width)
+	p.Area([]Point{tip, {neck.X - side*sin, neck.Y + side*cos}, {neck.X + side*sin, neck.Y - side*cos}}, ink, style...)
+}
+
+// fonts are those that pictures are measured and written with.
+var fonts = font.NewCache(liberation.Collection())
+
+// sans is the font of pictures: its metrics are those of Arial and Helvetica.
+func sans(size float64, bold bool) font.Font {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
+	if bold {
+		f.Weight = xfont.WeightBold
+	}
+	return f
+}
+
+// TextWidth is the width of a text in points.
+func TextWidth(s string, size float64) float64 {
+	width, _, _ := text.Plain{Fonts: fonts}.Box(s, sans(size, false))
+	return float64(width)
+}
+
+// Fit shortens a text to a width in points, with … for what is left out.
+func Fit(s string, size, width float64) string {
+	if TextWidth(s, size) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for len(runes) > 1 && TextWidth(string(runes)+"…", size) > width {
+		runes = runes[:len(runes)-1]
+	}
+	return string(runes) + "…"
+}

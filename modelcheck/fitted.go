@@ -1,0 +1,191 @@
+package modelcheck
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/atomicfile"
+)
+
+// FittedRow is what a model says about the response of one row, beside the response.
+type FittedRow struct {
+	// Row is the number of the row as [RowNames] has it.
+	Row int
+	// Observed is the response and Mean its posterior expectation; of Q025 to Q975 hold 95% of the
+	// responses that the model would draw anew for this row.
+	Observed, Mean, Q025, Q975 float64
+}
+
+// PredictiveBin is one bin of a histogram of the response: how many rows are in it, and how many
+// would be in tables drawn anew from the posterior.
+type PredictiveBin struct {
+	From     float64 `json:"from"`
+	To       float64 `json:"to"`
+	Observed float64 `json:"observed"`
+	Q025     float64 `json:"q025"`
+	Median   float64 `json:"median"`
+	Q975     float64 `json:"q975"`
+}
+
+// Numbers of rows and bins that are kept. Chosen by hand: as many as a picture can show apart.
+const (
+	mostFitted = 1000
+	bins       = 24
+	mostCounts = 40 // of whole numbers, each of which is a bin
+)
+
+// fitting collects fitted rows and histograms draw by draw.
+type fitting struct {
+	kind       Kind
+	y          []float64
+	kept       []int       // places in y
+	mean       []float64   // of the kept rows
+	replicates [][]float64 // of the kept rows, by row
+	edges      []float64
+	counts     [][]float64 // of replicated tables, by bin
+}
+
+func newFitting(kind Kind, y []float64, draws int) *fitting {
+	f := &fitting{kind: kind, y: y}
+	step := max(1, (len(y)+mostFitted-1)/mostFitted)
+	for i := 0; i < len(y); i += step {
+		f.kept = append(f.kept, i)
+	}
+	f.mean, f.replicates = make([]float64, len(f.kept)), make([][]float64, len(f.kept))
+	for k := range f.replicates {
+		f.replicates[k] = make([]float64, 0, draws)
+	}
+	f.edges = binEdges(kind, y)
+	f.counts = make([][]float64, max(0, len(f.edges)-1))
+	return f
+}
+
+// binEdges divide the range of a response, with a tenth of it on both sides, or its whole numbers;
+// nil for a response with two values.
+func binEdges(kind Kind, y []float64) (edges []float64) {
+	if kind == Binary || len(y) == 0 {
+		return nil
+	}
+	low, high := slices.Min(y), slices.Max(y)
+	if kind == Count && high-low < mostCounts {
+		for at := math.Max(0, low-2); at <= high+3; at++ {
+			edges = append(edges, at-0.5)
+		}
+		return edges
+	}
+	if low == high {
+		return nil
+	}
+	margin := (high - low) / 10
+	if kind == Count {
+		low = math.Max(margin, low)
+	}
+	for k := range bins + 1 {
+		edges = append(edges, low-margin+(high-low+2*margin)*float64(k)/bins)
+	}
+	return edges
+}
+
+// add takes a draw.
+func (f *fitting) add(mean, replicate []float64) {
+	for k, i := range f.kept {
+		f.mean[k] += mean[i]
+		f.replicates[k] = append(f.replicates[k], replicate[i])
+	}
+	for b, count := range f.histogram(replicate) {
+		f.counts[b] = append(f.counts[b], count)
+	}
+}
+
+func (f *fitting) histogram(y []float64) []float64 {
+	if len(f.edges) == 0 {
+		return nil
+	}
+	counts := make([]float64, len(f.edges)-1)
+	low, width := f.edges[0], f.edges[1]-f.edges[0]
+	for _, v := range y {
+		if at := math.Floor((v - low) / width); at >= 0 && at < float64(len(counts)) {
+			counts[int(at)]++
+		}
+	}
+	return counts
+}
+
+// rows are the fitted rows; number gives the number of a row by its place in y.
+func (f *fitting) rows(number func(i int) int) (list []FittedRow) {
+	for k, i := range f.kept {
+		values := f.replicates[k]
+		slices.Sort(values)
+		list = append(list, FittedRow{
+			Row: number(i), Observed: f.y[i], Mean: f.mean[k] / float64(len(values)),
+			Q025: stat.Quantile(0.025, stat.Empirical, values, nil), Q975: stat.Quantile(0.975, stat.Empirical, values, nil),
+		})
+	}
+	return list
+}
+
+// predictive is the histogram.
+func (f *fitting) predictive() (list []PredictiveBin) {
+	for b, observed := range f.histogram(f.y) {
+		values := f.counts[b]
+		slices.Sort(values)
+		q := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values, nil) }
+		list = append(list, PredictiveBin{f.edges[b], f.edges[b+1], observed, q(0.025), q(0.5), q(0.975)})
+	}
+	return list
+}
+
+// FittedFile is the name of the file of fitted rows in a run directory.
+const FittedFile = "fitted.csv"
+
+var fittedColumns = []string{"row", "observed", "mean", "q025", "q975"}
+
+// WriteFitted writes fitted rows as CSV.
+func WriteFitted(path string, rows []FittedRow) error {
+	records := [][]string{fittedColumns}
+	for _, r := range rows {
+		record := []string{strconv.Itoa(r.Row)}
+		for _, x := range []float64{r.Observed, r.Mean, r.Q025, r.Q975} {
+			record = append(record, strconv.FormatFloat(x, 'g', 8, 64))
+		}
+		records = append(records, record)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(records) })
+}
+
+// ReadFitted reads what WriteFitted wrote.
+func ReadFitted(path string) ([]FittedRow, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var rows []FittedRow
+	for line, record := range records {
+		if line == 0 {
+			if !slices.Equal(record, fittedColumns) {
+				return nil, fmt.Errorf("%s: got the columns %v, want %v", path, record, fittedColumns)
+			}
+			continue
+		}
+		var x [5]float64
+		for k, cell := range record {
+			if x[k], err = strconv.ParseFloat(cell, 64); err != nil {
+				return nil, fmt.Errorf("%s, line %d: got %q, want a number", path, line+1, cell)
+			}
+		}
+		rows = append(rows, FittedRow{int(x[0]), x[1], x[2], x[3], x[4]})
+	}
+	return rows, nil
+}

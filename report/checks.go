@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/modelcheck"
+)
+
+// checked is the section of the model check: what the model says of the rows beside what they say.
+func (s *source) checked(response string, check *modelcheck.Report) section {
+	part := section{ID: "check", Title: "Does the model describe the table",
+		Lead: "The table beside what the model expects of it, and beside tables drawn anew from the posterior."}
+	b := model(check)
+	part.Notes = []string{"Model: " + b.Word + ". " + b.Text}
+	part.Tables = findings(check)
+	rows, err := modelcheck.ReadFitted(filepath.Join(s.dir, modelcheck.FittedFile))
+	if err != nil || len(rows) == 0 {
+		return part // runs of older versions, and without draws, have none
+	}
+	if two(rows) {
+		part.Pictures = append(part.Pictures, calibrationPicture(response, rows))
+	} else {
+		part.Pictures = append(part.Pictures, fittedPicture(response, rows), residualPicture(response, rows))
+		if check != nil && len(check.Predictive) > 0 {
+			part.Pictures = append(part.Pictures, predictivePicture(response, check.Predictive))
+		}
+	}
+	inside := 0
+	for _, r := range rows {
+		if r.Observed >= r.Q025 && r.Observed <= r.Q975 {
+			inside++
+		}
+	}
+	if !two(rows) {
+		part.Notes = append(part.Notes, fmt.Sprintf("%.1f%% of the %s lie inside the intervals that should hold 95%% of them.", 100*float64(inside)/float64(len(rows)), counted(len(rows), "row", "rows")))
+	}
+	part.Tables = append(part.Tables, worstRows(rows))
+	return part
+}
+
+// two reports whether the response is yes or no.
+func two(rows []modelcheck.FittedRow) bool {
+	return !slices.ContainsFunc(rows, func(r modelcheck.FittedRow) bool { return r.Observed != 0 && r.Observed != 1 })
+}
+
+// fittedPicture is observed against expected.
+func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
+	var points []picture.Point
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		points = append(points, picture.Point{X: r.Mean, Y: r.Observed})
+		low, high = math.Min(low, math.Min(r.Mean, r.Observed)), math.Max(high, math.Max(r.Mean, r.Observed))
+	}
+	p := picture.Scatter("fitted", "Observed against expected", picture.Column, 190, points, []picture.Reference{{X0: low, Y0: low, X1: high, Y1: high}}, "expected "+response, "observed "+response)
+	p.Text = fmt.Sprintf("%s; the dashed line is where both are equal. Their correlation is %s.", counted(len(rows), "row", "rows"), picture.Digits(correlation(points), 2))
+	return p
+}
+
+// residualPicture is what is left of the response against what was expected.
+func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
+	var points []picture.Point
+	for _, r := range rows {
+		points = append(points, picture.Point{X: r.Mean, Y: r.Observed - r.Mean})
+	}
+	p := picture.Scatter("residuals", "Residuals", picture.Column, 190, points, []picture.Reference{{X0: -math.MaxFloat32, X1: math.MaxFloat32}}, "expected "+response, "observed − expected")
+	worst := slices.MaxFunc(rows, func(a, b modelcheck.FittedRow) int {
+		return cmp.Compare(math.Abs(a.Observed-a.Mean), math.Abs(b.Observed-b.Mean))
+	})
+	p.Text = fmt.Sprintf("Residuals against expected values; the largest is %s, in row %d.", picture.Number(worst.Observed-worst.Mean), worst.Row)
+	return p
+}
+
+// predictivePicture is the histogram of the response with those of replicated tables.
+func predictivePicture(response string, list []modelcheck.PredictiveBin) *picture.Picture {
+	var bars []picture.Bar
+	outside := 0
+	for _, b := range list {
+		bars = append(bars, picture.Bar{From: b.From, To: b.To, Value: b.Observed, Low: b.Q025, High: b.Q975, Compared: b.Median,
+			Hint: fmt.Sprintf("%s to %s: %s rows observed, %s expected (95%%: %s to %s)", picture.Number(b.From), picture.Number(b.To), picture.Number(b.Observed), picture.Number(b.Median), picture.Number(b.Q025), picture.Number(b.Q975))})
+		if b.Observed < b.Q025 || b.Observed > b.Q975 {
+			outside++
+		}
+	}
+	p := picture.Bars("predictive", "Posterior predictive check", picture.Column, 190, bars, response, "rows", picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "model, 95%", Ink: picture.Second})
+	p.Text = fmt.Sprintf("A histogram of the response with what the model expects. In %d of %d bins the table has more or fewer rows than 95%% of replicated tables.", outside, len(list))
+	return p
+}
+
+// calibrationPicture compares probabilities with shares: rows in groups of like probability.
+func calibrationPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int { return cmp.Compare(a.Mean, b.Mean) })
+	groups := max(2, min(10, len(rows)/15))
+	var list []picture.Row
+	for g := range groups {
+		from, to := g*len(sorted)/groups, (g+1)*len(sorted)/groups
+		expected, observed := 0.0, 0.0
+		for _, r := range sorted[from:to] {
+			expected += r.Mean / float64(to-from)
+			observed += r.Observed / float64(to-from)
+		}
+		se := math.Sqrt(observed * (1 - observed) / float64(to-from))
+		list = append(list, picture.Row{
+			Label: fmt.Sprintf("%s (%d rows)", picture.Probability(expected), to-from), From: math.NaN(),
+			Intervals: []picture.Interval{
+				{Mid: observed, Low: math.Max(0, observed-2*se), High: math.Min(1, observed+2*se), Ink: picture.First, Hint: fmt.Sprintf("observed share %s", picture.Probability(observed))},
+				{Mid: expected, Low: math.NaN(), High: math.NaN(), Ink: picture.Second, Hint: fmt.Sprintf("expected share %s", picture.Probability(expected))},
+			},
+		})
+	}
+	p := picture.Rows("calibration", "Expected probabilities against shares", picture.Column, list, picture.RowsOptions{
+		Axis: "share of rows with " + response + " = 1", Min: 0, Max: 1, Reference: math.NaN(),
+		Legend: []picture.Entry{{Text: "observed, ± 2 s.e.", Ink: picture.First}, {Text: "expected", Ink: picture.Second}}})
+	p.Text = fmt.Sprintf("Rows in %d groups by their expected probability, with the share that was observed in each.", groups)
+	return p
+}
+
+// worstRows is the table of the rows that the model expects least.
+func worstRows(rows []modelcheck.FittedRow) table {
+	sorted := slices.Clone(rows)
+	slices.SortStableFunc(sorted, func(a, b modelcheck.FittedRow) int {
+		return cmp.Compare(math.Abs(b.Observed-b.Mean), math.Abs(a.Observed-a.Mean))
+	})
+	t := table{Caption: "Rows farthest from what was expected", Columns: []column{{"row", true}, {"observed", true}, {"expected", true}, {"difference", true}, {"95% interval of the model", false}}}
+	const most = 30
+	for _, r := range sorted[:min(len(sorted), most)] {
+		t.Rows = append(t.Rows, []cell{{fmt.Sprint(r.Row), fmt.Sprint(r.Row)}, value(r.Observed), value(r.Mean), value(r.Observed - r.Mean), words(interval(r.Q025, r.Q975))})
+	}
+	return t
+}
+
+// correlation is that of the two places of points.
+func correlation(points []picture.Point) float64 {
+	var x, y []float64
+	for _, at := range points {
+		x, y = append(x, at.X), append(y, at.Y)
+	}
+	return stat.Correlation(x, y, nil)
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// pair is what draws say about two predictors together.
+type pair struct {
+	a, b int
+	// both, first and second are the probabilities of both, of a and of b; correlation that of
+	// their indicators.
+	both, first, second, correlation float64
+}
+
+// pairsOf counts how often predictors are in the model together.
+func (v *selection) pairsOf(predictors []int) [][]pair {
+	n := len(predictors)
+	place := make(map[int]int, n)
+	for k, predictor := range predictors {
+		place[predictor] = k
+	}
+	together := make([][]float64, n)
+	for k := range together {
+		together[k] = make([]float64, n)
+	}
+	for i := range v.draws.Len() {
+		var in []int
+		for _, predictor := range v.members(i) {
+			if k, ok := place[predictor]; ok {
+				in = append(in, k)
+			}
+		}
+		for _, a := range in {
+			for _, b := range in {
+				together[a][b] += 1 / float64(v.draws.Len())
+			}
+		}
+	}
+	pairs := make([][]pair, n)
+	for a := range pairs {
+		for b := range n {
+			p := pair{a: predictors[a], b: predictors[b], both: together[a][b], first: together[a][a], second: together[b][b]}
+			spread := math.Sqrt(p.first * (1 - p.first) * p.second * (1 - p.second))
+			// the correlation of what is nearly always the same is not seen in draws
+			if spread > 0.005 {
+				p.correlation = (p.both - p.first*p.second) / spread
+			}
+			pairs[a] = append(pairs[a], p)
+		}
+	}
+	return pairs
+}
+
+// pairs is the section of predictors that go together or exclude each other; false where draws do
+// not show any.
+func (v *selection) pairs() (section, bool) {
+	part := section{ID: "pairs", Title: "Which predictors go together, and which replace each other",
+		Lead: "The correlation of two predictors being in the model. Orange pairs replace each other: with one in, the other is needed less, as happens to predictors that carry the same information. Blue pairs come together."}
+	if v.draws == nil {
+		return part, false
+	}
+	var open []int
+	for _, k := range v.order {
+		if p := v.probability(k); p > 0.01 && p < 0.99 && len(open) < mostPaired {
+			open = append(open, k)
+		}
+	}
+	if len(open) < 2 {
+		return part, false
+	}
+	slices.Sort(open)
+	matrix := v.pairsOf(open)
+	var names []string
+	for _, k := range open {
+		names = append(names, v.result.Data.Predictors[k])
+	}
+	width := picture.Column
+	if len(open) > 9 {
+		width = picture.Page
+	}
+	p := picture.Cells("pairs", "Predictors together", float64(width), names, names, nil, func(row, column int) picture.Cell {
+		if row == column {
+			return picture.Cell{Hint: names[row]}
+		}
+		one := matrix[row][column]
+		return picture.Cell{Value: one.correlation, Text: signed(one.correlation),
+			Hint: fmt.Sprintf("%s and %s: both in with probability %s, where %s would be expected if they were independent", names[row], names[column], picture.Probability(one.both), picture.Probability(one.first*one.second))}
+	})
+	var all []pair
+	for a := range matrix {
+		all = append(all, matrix[a][a+1:]...)
+	}
+	slices.SortStableFunc(all, func(x, y pair) int { return cmp.Compare(math.Abs(y.correlation), math.Abs(x.correlation)) })
+	t := table{Caption: "Pairs", Open: len(all) <= 12, Columns: []column{{"predictor", false}, {"and", false}, {"both in", true}, {"if independent", true}, {"correlation", true}, {"", false}}}
+	var apart, with []string
+	for k, one := range all {
+		a, b := v.result.Data.Predictors[one.a], v.result.Data.Predictors[one.b]
+		what := ""
+		switch {
+		case one.correlation < -notable:
+			what = "replace each other"
+			apart = append(apart, a+" with "+b)
+		case one.correlation > notable:
+			what = "come together"
+			with = append(with, a+" with "+b)
+		}
+		if k < 100 {
+			t.Rows = append(t.Rows, []cell{words(a), words(b), share(one.both), share(one.first * one.second), {signed(one.correlation), sortKey(one.correlation)}, words(what)})
+		}
+	}
+	p.Text = fmt.Sprintf("Pairs that replace each other: %s. Pairs that come together: %s.", list(apart), list(with))
+	part.Notes = []string{p.Text}
+	if width == picture.Page {
+		part.Wide = []*picture.Picture{p}
+	} else {
+		part.Pictures = []*picture.Picture{p}
+	}
+	part.Tables = []table{t}
+	return part, true
+}
+
+// notable is the size of a correlation of indicators from which two predictors are said to go
+// together or to replace each other. Chosen by hand: ten times the error that 10,000 draws leave,
+// and large enough to be seen in the list of models.
+const notable = 0.2
+
+// signed is a correlation with its sign.
+func signed(x float64) string {
+	if math.Abs(x) < 0.005 {
+		return "0"
+	}
+	s := fmt.Sprintf("%+.2f", x)
+	if x < 0 {
+		return "−" + s[1:]
+	}
+	return s
+}

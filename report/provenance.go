@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// provenance is the last section of an article: what repeats the run, and everything that it was
+// asked for.
+func (s *source) provenance() section {
+	h := s.header
+	part := section{ID: "repeat", Title: "How to repeat this", Code: s.command(),
+		Lead: "The same version gives the same numbers from the same table on the same kind of device. The fingerprint says whether a table is the same."}
+	facts := table{Caption: "The run", Open: true, Columns: []column{{"what", false}, {"value", false}}}
+	add := func(name, value string) {
+		if value != "" {
+			facts.Rows = append(facts.Rows, []cell{words(name), words(value)})
+		}
+	}
+	add("version", "vti "+h.Version)
+	add("table", filepath.Base(h.Data))
+	add("fingerprint (SHA-256)", h.Fingerprint)
+	add("device", joined(h.Device, h.Backend))
+	add("started", h.Started.Format(time.RFC3339))
+	if h.Finished != nil {
+		add("finished", h.Finished.Format(time.RFC3339))
+	}
+	if h.Seconds != nil {
+		add("seconds in all", picture.Number(h.Seconds.Total))
+	}
+	settings := table{Caption: "Every setting", Columns: []column{{"setting", false}, {"value", false}}}
+	for _, one := range s.settings {
+		settings.Rows = append(settings.Rows, []cell{words(one.Name), words(one.Value)})
+	}
+	part.Tables = []table{facts, settings}
+	return part
+}
+
+func joined(a, b string) string {
+	if a == "" || b == "" || a == b {
+		return a + b
+	}
+	return a + " (" + b + ")"
+}
+
+// training draws the loss, nil if the run trained nothing.
+func (s *source) training() *picture.Picture {
+	if s.trace == nil {
+		return nil
+	}
+	x, y := s.trace.column("step"), s.trace.column("loss")
+	if len(finite(y)) < 2 || len(x) != len(y) {
+		return nil
+	}
+	// the first steps can be so far off that nothing else could be seen
+	shown := slices.Clone(y)
+	sorted := finite(y)
+	slices.Sort(sorted)
+	limit := sorted[len(sorted)*9/10] + 3*(sorted[len(sorted)*9/10]-sorted[0])
+	above := 0
+	for k := range shown {
+		if shown[k] > limit {
+			shown[k] = math.NaN()
+			above++
+		}
+	}
+	p := picture.Lines("training", "Loss while training", picture.Column, 150, []picture.Curve{{X: x, Y: shown, Ink: picture.First}}, "step", "loss in nats")
+	p.Text = fmt.Sprintf("The loss goes from %s at step %s to %s at step %s.", picture.Digits(y[0], 6), picture.Number(x[0]), picture.Digits(y[len(y)-1], 6), grouped(int(x[len(x)-1])))
+	if above > 0 {
+		p.Text += fmt.Sprintf(" %s lie above the picture.", counted(above, "logged step", "logged steps"))
+	}
+	return p
+}
+
+// weights draws Pareto's k̂ of each model against its probability; nil if there is none.
+func weights(probabilities, kHats []float64) *picture.Picture {
+	var points []picture.Point
+	worst := math.Inf(-1)
+	for k, p := range probabilities {
+		if p > 0 && !math.IsNaN(kHats[k]) && !math.IsInf(kHats[k], 0) {
+			points = append(points, picture.Point{X: math.Log10(p), Y: kHats[k]})
+			worst = math.Max(worst, kHats[k])
+		}
+	}
+	if len(points) < 2 {
+		return nil
+	}
+	const most = 1500 // points that a picture can show apart
+	points = points[:min(len(points), most)]
+	low := points[0].X
+	for _, at := range points {
+		low = math.Min(low, at.X)
+	}
+	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
+		[]picture.Reference{{X0: low - 100, Y0: 0.7, X1: 100, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
+	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Below 0.7, the dashed line, weights can be relied on.", counted(len(points), "model", "models"), picture.Number(worst))
+	return p
+}
+
+// earned is the section that says how the verdict was earned, with the pictures that there are.
+func earned(b badge, facts table, more ...*picture.Picture) section {
+	part := section{ID: "verdict", Title: "How the verdict was earned", Lead: "Computation: " + b.Word + ". " + b.Text}
+	part.Notes = b.Reasons
+	for _, p := range more {
+		if p != nil {
+			part.Pictures = append(part.Pictures, p)
+		}
+	}
+	part.Tables = []table{facts}
+	return part
+}

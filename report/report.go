@@ -1,0 +1,120 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// File is the name of the page in a run directory, and FiguresDir that of the folder of pictures.
+const (
+	File       = "report.html"
+	FiguresDir = "figures"
+)
+
+// Write writes the page of the runs in dirs to a file: of one run its own page, of several that
+// answer the same question about the same table all side by side. Its errors are those of reading
+// the runs, of runs that cannot be compared, and of writing.
+func Write(ctx context.Context, path string, dirs ...string) error {
+	p, _, err := build(ctx, dirs)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, p.write)
+}
+
+// Finish writes what every finished run keeps for readers: its page as [File], and the pictures of
+// the page as SVG and PNG in [FiguresDir].
+func Finish(ctx context.Context, dir string) error {
+	p, pictures, err := build(ctx, []string{dir})
+	if err != nil {
+		return err
+	}
+	figures := filepath.Join(dir, FiguresDir)
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		return err
+	}
+	for _, one := range pictures {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := one.Write(figures); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Write(filepath.Join(dir, File), p.write)
+}
+
+// build reads runs and makes their page, with the pictures of the first.
+func build(ctx context.Context, dirs []string) (*page, []*picture.Picture, error) {
+	if len(dirs) == 0 {
+		return nil, nil, errors.New("report: got no run directory, want at least one")
+	}
+	p := &page{Version: vti.Version}
+	var pictures []*picture.Picture
+	for k, dir := range dirs {
+		s, err := open(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		a, err := s.article()
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		if k == 0 {
+			p.Title, p.Subtitle = a.Title, a.Subtitle
+			pictures = a.pictures()
+		}
+		a.Folded = len(dirs) > 1
+		p.Articles = append(p.Articles, *a)
+	}
+	return p, pictures, nil
+}
+
+// article makes the article of a run.
+func (s *source) article() (*article, error) {
+	switch command := s.header.Command; {
+	case isGraph(command):
+		return readAnd(s, (*source).graphArticle)
+	case command == "hbm" || command == regression.InferCommand:
+		return readAnd(s, (*source).regressionArticle)
+	case command == "varsel" || command == "exact" || command == "rjmcmc varsel":
+		return readAnd(s, (*source).selectionArticle)
+	default:
+		return nil, fmt.Errorf("a run of vti %s has no report", command)
+	}
+}
+
+// readAnd reads the result of a run and makes its article.
+func readAnd[R any](s *source, make func(*source, *R) *article) (*article, error) {
+	result := new(R)
+	if err := rundir.ReadResult(s.dir, result); err != nil {
+		return nil, err
+	}
+	a := make(s, result)
+	a.ID = identifier(filepath.Base(s.dir))
+	for k := range a.Sections {
+		a.Sections[k].ID = identifier(a.ID, a.Sections[k].ID)
+		for j := range a.Sections[k].Tables {
+			a.Sections[k].Tables[j].ID = identifier(a.Sections[k].ID, fmt.Sprint(j))
+		}
+	}
+	return a, nil
+}
+
+// pictures are all pictures of an article, those that are drawn on.
+func (a *article) pictures() (list []*picture.Picture) {
+	for _, s := range a.Sections {
+		list = append(list, s.Pictures...)
+		list = append(list, s.Wide...)
+	}
+	return list
+}

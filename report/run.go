@@ -1,0 +1,160 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
+)
+
+// source is what the directories of all runs keep.
+type source struct {
+	dir      string
+	header   run.Header
+	settings []setting
+	trace    *trace       // nil: the run trained nothing
+	draws    *draws.Draws // nil: the run keeps none
+}
+
+// setting is one of the record, by its path there.
+type setting struct{ Name, Value string }
+
+// trace is what training logged: a column of numbers for each name.
+type trace struct {
+	names   []string
+	columns [][]float64
+}
+
+// column is a column by its name, nil if there is none.
+func (t *trace) column(name string) []float64 {
+	if at := slices.Index(t.names, name); at >= 0 {
+		return t.columns[at]
+	}
+	return nil
+}
+
+// open reads what there is.
+func open(dir string) (*source, error) {
+	s := &source{dir: dir}
+	var record map[string]any
+	if err := rundir.ReadRecord(dir, &record); err != nil {
+		return nil, err
+	}
+	if err := rundir.ReadRecord(dir, &s.header); err != nil {
+		return nil, err
+	}
+	for _, known := range []string{"command", "version", "started", "finished", "flags", "data", "fingerprint", "seconds"} {
+		delete(record, known)
+	}
+	s.settings = flatten("", record)
+	var err error
+	if s.trace, err = readTrace(filepath.Join(dir, rundir.TraceFile)); err != nil {
+		return nil, err
+	}
+	if path := filepath.Join(dir, "draws.parquet"); rundir.Exists(path) && !isGraph(s.header.Command) {
+		if s.draws, err = draws.Read(path); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// isGraph reports whether a command answers with graphs; their draws have a format of their own.
+func isGraph(command string) bool { return command == "dag" || strings.HasSuffix(command, " dag") }
+
+// flatten lists the leaves of a JSON object.
+func flatten(prefix string, value any) (list []setting) {
+	if object, ok := value.(map[string]any); ok {
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			name := key
+			if prefix != "" {
+				name = prefix + "." + key
+			}
+			list = append(list, flatten(name, object[key])...)
+		}
+		return list
+	}
+	text := fmt.Sprint(value)
+	if s, ok := value.(string); ok {
+		text = s
+	} else if encoded, err := json.Marshal(value); err == nil {
+		text = string(encoded)
+	}
+	if filepath.IsAbs(text) {
+		text = filepath.Base(text) // a page that is sent says nothing of the sender's folders
+	}
+	return []setting{{prefix, text}}
+}
+
+// readTrace reads the log of training; nil if there is none.
+func readTrace(path string) (*trace, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(rows) < 2 {
+		return nil, nil
+	}
+	t := &trace{names: rows[0], columns: make([][]float64, len(rows[0]))}
+	for _, row := range rows[1:] {
+		for k, cell := range row {
+			x, err := strconv.ParseFloat(cell, 64)
+			if err != nil {
+				x = math.NaN()
+			}
+			t.columns[k] = append(t.columns[k], x)
+		}
+	}
+	return t, nil
+}
+
+// command is the command line that repeats the run, the table by its name only.
+func (s *source) command() string {
+	words := []string{"vti", s.header.Command, quoted(filepath.Base(s.header.Data))}
+	for _, name := range slices.Sorted(maps.Keys(s.header.Flags)) {
+		switch name {
+		case "out", "quiet", "json", "device", "pjrt-plugin", "resume":
+			continue // where and how, not what
+		}
+		for _, value := range s.header.Flags[name] {
+			if filepath.IsAbs(value) {
+				value = filepath.Base(value)
+			}
+			words = append(words, "--"+name+"="+quoted(value))
+		}
+	}
+	return strings.ReplaceAll(strings.Join(words, " "), "=true", "")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`&;|<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
+// finite are the numbers of a list that are finite.
+func finite(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+}

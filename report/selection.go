@@ -1,0 +1,329 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/varsel"
+)
+
+// selection is the result of a run of varsel, exact or rjmcmc varsel, with what its pictures need.
+type selection struct {
+	*source
+	result *varsel.Result
+	target string
+	// order are the predictors, the most probable first.
+	order []int
+}
+
+func (s *source) selectionArticle(result *varsel.Result) *article {
+	v := &selection{source: s, result: result, target: s.value("design.target")}
+	for k := range result.Inclusion {
+		v.order = append(v.order, k)
+	}
+	slices.SortStableFunc(v.order, func(a, b int) int { return cmp.Compare(v.probability(b), v.probability(a)) })
+	level, reasons := v.verdict()
+	a := &article{
+		Title:    fmt.Sprintf("What explains %s?", v.target),
+		Subtitle: fmt.Sprintf("%s, %s; %s to select from; %s likelihood, prior over models %s", s.table(), counted(result.Data.Rows, "row", "rows"), counted(len(result.Data.Predictors), "predictor", "predictors"), s.value("model.likelihood"), s.value("model.prior")),
+		Answer:   v.answer(),
+		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
+		Next: next(level, "Compute with more effort (--steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree.",
+			result.ModelCheck, v.otherwise()),
+	}
+	a.Sections = []section{v.predictors(), v.models(), v.coefficients()}
+	if pairs, ok := v.pairs(); ok {
+		a.Sections = append(a.Sections, pairs)
+	}
+	a.Sections = append(a.Sections, s.checked(v.target, result.ModelCheck), v.earned(level, reasons), s.provenance())
+	return a
+}
+
+// value is a setting of the record by its name.
+func (s *source) value(name string) string {
+	for _, one := range s.settings {
+		if one.Name == name {
+			return one.Value
+		}
+	}
+	return ""
+}
+
+// table is the name of the table of the run.
+func (s *source) table() string {
+	name := s.header.Data
+	return name[strings.LastIndexAny(name, `/\`)+1:]
+}
+
+// verdict is that of the computation; nil for an exact answer.
+func (v *selection) verdict() (*verdict.Verdict, []string) {
+	switch {
+	case v.result.Certificate != nil:
+		return &v.result.Certificate.Verdict, v.result.Certificate.Reasons
+	case v.result.Diagnostics != nil:
+		return &v.result.Diagnostics.Verdict, v.result.Diagnostics.Reasons
+	}
+	return nil, nil
+}
+
+func (v *selection) probability(k int) float64 { return float64(v.result.Inclusion[k].Certified) }
+
+// Limits of the words for inclusion probabilities: those of Kass and Raftery (1995) for posterior
+// odds of two hypotheses with even prior odds, 0.95 strong and 0.99 decisive; between the last two
+// the table does not decide.
+const (
+	certain  = 0.99
+	probable = 0.9
+	doubted  = 0.1
+)
+
+// answer is three sentences.
+func (v *selection) answer() []string {
+	groups := make([][]string, 4)
+	for _, k := range v.order {
+		name := v.result.Inclusion[k].Name
+		switch p := v.probability(k); {
+		case p >= certain:
+			groups[0] = append(groups[0], name)
+		case p >= probable:
+			groups[1] = append(groups[1], fmt.Sprintf("%s (%s)", name, picture.Probability(p)))
+		case p > doubted:
+			groups[2] = append(groups[2], fmt.Sprintf("%s (%s)", name, picture.Probability(p)))
+		default:
+			groups[3] = append(groups[3], name)
+		}
+	}
+	var parts []string
+	if n := len(groups[0]); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s %s for %s (probability above %g)", list(groups[0]), verb(n, "matters", "matter"), v.target, certain))
+	}
+	if n := len(groups[1]); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s probably %s", list(groups[1]), verb(n, "does", "do")))
+	}
+	if n := len(groups[2]); n > 0 {
+		parts = append(parts, fmt.Sprintf("about %s the table does not decide", list(groups[2])))
+	}
+	if n := len(groups[3]); n > 0 {
+		if len(groups[0])+len(groups[1]) == 0 {
+			parts = append(parts, fmt.Sprintf("nothing speaks for %s (below %g)", list(groups[3]), doubted))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s probably %s not (below %g)", list(groups[3]), verb(n, "does", "do"), doubted))
+		}
+	}
+	first := capitalUnlessName(strings.Join(parts, "; "), groups[0], groups[1]) + "."
+	return append([]string{first, v.modelSentence()}, v.effectSentence()...)
+}
+
+// capitalUnlessName begins a sentence with a capital letter, but changes no name of a column.
+func capitalUnlessName(s string, names ...[]string) string {
+	for _, group := range names {
+		if len(group) > 0 {
+			return s
+		}
+	}
+	return capital(s)
+}
+
+// modelSentence says how far one model stands out.
+func (v *selection) modelSentence() string {
+	if len(v.result.Models) == 0 {
+		return ""
+	}
+	best := v.result.Models[0]
+	p := float64(best.Certified)
+	names := v.memberNames(best.Code)
+	text := "with " + list(names)
+	if len(names) == 0 {
+		text = "without any predictor"
+	}
+	low, high := v.likelySizes()
+	sizes := fmt.Sprintf("%d to %d predictors", low, high)
+	if low == high {
+		sizes = counted(low, "predictor", "predictors")
+	}
+	if p >= 0.5 {
+		return fmt.Sprintf("One model stands out, the one %s: its probability is %s; models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)
+	}
+	return fmt.Sprintf("No single model stands out: the most probable one, %s, has probability %s, and models of %s hold 90%% of the probability.", text, picture.Probability(p), sizes)
+}
+
+// effectSentence says what the largest certain effect is: the one farthest from zero in its
+// posterior standard deviations.
+func (v *selection) effectSentence() []string {
+	best, size := -1, 0.0
+	for k, c := range v.result.Coefficients {
+		predictor := v.predictorOf(c.Name)
+		if predictor < 0 || v.probability(predictor) < probable || !(c.SDGivenIn > 0) {
+			continue
+		}
+		if z := math.Abs(float64(c.MeanGivenIn / c.SDGivenIn)); z > size {
+			best, size = k, z
+		}
+	}
+	if best < 0 {
+		return []string{"No coefficient is known to differ from zero."}
+	}
+	c := v.result.Coefficients[best]
+	direction := "higher"
+	if c.MeanGivenIn < 0 {
+		direction = "lower"
+	}
+	what := "values of " + v.target
+	switch v.value("model.likelihood") {
+	case "logistic":
+		what = "odds of " + v.target
+	case "poisson":
+		what = "counts of " + v.target
+	}
+	return []string{fmt.Sprintf("The clearest effect is that of %s: with the others equal, higher values go with %s %s (coefficient %s, 95%% interval %s to %s, if it is in the model).",
+		c.Name, direction, what, picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))}
+}
+
+// otherwise is the advice that concerns neither the computation nor the model.
+func (v *selection) otherwise() string {
+	var open []string
+	for _, k := range v.order {
+		if p := v.probability(k); p > doubted && p < probable {
+			open = append(open, v.result.Inclusion[k].Name)
+		}
+	}
+	if len(open) == 0 {
+		return "Report the coefficients averaged over models, with these probabilities; there is little left to decide."
+	}
+	return fmt.Sprintf("Do not choose one model: report the coefficients averaged over models. Only more rows, or knowledge from elsewhere, can decide about %s.", list(open))
+}
+
+// memberNames are the predictors of a model.
+func (v *selection) memberNames(code string) (names []string) {
+	members, err := varsel.ModelMembers(code, len(v.result.Data.Predictors))
+	if err != nil {
+		return nil // a code of another version: the model has no name then
+	}
+	for _, k := range members {
+		names = append(names, v.result.Data.Predictors[k])
+	}
+	return names
+}
+
+// predictorOf is the predictor that a coefficient belongs to, −1 for none.
+func (v *selection) predictorOf(coefficient string) int {
+	best := -1
+	for k, name := range v.result.Data.Predictors {
+		if coefficient == name {
+			return k
+		}
+		if strings.HasPrefix(coefficient, name+"=") && (best < 0 || len(name) > len(v.result.Data.Predictors[best])) {
+			best = k
+		}
+	}
+	return best
+}
+
+// likelySizes are the smallest and the largest size between the 5% and 95% quantiles.
+func (v *selection) likelySizes() (low, high int) {
+	sizes := v.sizes()
+	total := 0.0
+	low = -1
+	for size, p := range sizes {
+		total += p
+		if low < 0 && total > 0.05 {
+			low = size
+		}
+		if total >= 0.95 {
+			return max(low, 0), size
+		}
+	}
+	return max(low, 0), max(len(sizes)-1, 0)
+}
+
+// sizes are the posterior probabilities of the sizes of models: from the list of models if it has
+// all, else from the draws.
+func (v *selection) sizes() []float64 {
+	bySize := make([]float64, len(v.result.Data.Predictors)+1)
+	total := 0.0
+	for _, m := range v.result.Models {
+		if m.Size < len(bySize) {
+			bySize[m.Size] += float64(m.Certified)
+			total += float64(m.Certified)
+		}
+	}
+	const all = 0.999 // of the probability: the rest could not be seen
+	if total < all && v.draws != nil {
+		clear(bySize)
+		for i := range v.draws.Len() {
+			bySize[len(v.members(i))] += 1 / float64(v.draws.Len())
+		}
+	}
+	return bySize
+}
+
+// members are the predictors in the model of a draw.
+func (v *selection) members(i int) (list []int) {
+	lists := len(v.draws.Sites) > 0 && strings.HasPrefix(v.draws.Sites[0], "member.")
+	for site, outcome := range v.draws.Code(i) {
+		switch {
+		case outcome == 0:
+		case lists:
+			list = append(list, int(outcome)-1)
+		default:
+			list = append(list, site)
+		}
+	}
+	return list
+}
+
+// earned is how the verdict was earned.
+func (v *selection) earned(level *verdict.Verdict, reasons []string) section {
+	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}}
+	add := func(name, text string) { facts.Rows = append(facts.Rows, []cell{words(name), words(text)}) }
+	r := v.result
+	if r.LogEvidence != nil {
+		se := 0.0
+		if r.LogEvidSE != nil {
+			se = float64(*r.LogEvidSE)
+		}
+		add("log evidence of all models together (nats)", evidence(float64(*r.LogEvidence), se))
+	}
+	if c := r.Certificate; c != nil {
+		text, _ := c.Basis.MarshalText()
+		add("basis", string(text))
+		if c.KHat != nil {
+			add("Pareto k̂ of the weights (below 0.7 is reliable)", picture.Number(float64(*c.KHat)))
+		}
+		if c.RHat != nil {
+			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))
+		}
+		add("effective draws", fmt.Sprintf("%s of %s", grouped(int(c.ESS)), grouped(c.Draws)))
+		add("models checked", grouped(c.ModelsChecked)+map[bool]string{true: ", all there are", false: ", those that were proposed"}[c.Complete])
+		add("confirmed by a second method", map[bool]string{true: "yes: weights and tempered chains agree", false: "not needed, or not done"}[c.Confirmed])
+	}
+	if d := r.Diagnostics; d != nil {
+		add("chains", fmt.Sprintf("%d, of %s draws each", d.Chains, grouped(d.Draws)))
+		add("worst R-hat (up to 1.01 is converged)", picture.Digits(float64(d.RHat), 4))
+		add("fewest effective draws (400 are enough)", grouped(int(d.ESS)))
+		if len(d.Exchanges) > 0 {
+			add("round trips between temperatures", grouped(d.RoundTrips))
+		}
+	}
+	var probabilities, kHats []float64
+	for _, m := range r.Models {
+		if m.KHat != nil {
+			probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
+		}
+	}
+	part := earned(computation(level, reasons), facts, v.training(), weights(probabilities, kHats), v.chainTrace(), v.chainInclusion())
+	return part
+}
+
+// evidence writes a log evidence with as many digits as its error leaves.
+func evidence(x, se float64) string {
+	if se > 0 {
+		return plusMinus(x, se)
+	}
+	return strings.ReplaceAll(fmt.Sprintf("%.4f", x), "-", "−")
+}

@@ -1,0 +1,318 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/picture"
+)
+
+// Numbers of things in pictures, chosen by hand so that each can be told from the others.
+const (
+	mostBars      = 40
+	mostModels    = 20
+	mostDensities = 12
+	mostPaired    = 25
+)
+
+// predictors is the section of inclusion probabilities.
+func (v *selection) predictors() section {
+	part := section{ID: "predictors", Title: "Which predictors matter",
+		Lead: "The probability that a predictor is in the model, given the table; lines are two standard errors of the computation."}
+	shown := v.order[:min(len(v.order), mostBars)]
+	var rows []picture.Row
+	var said []string
+	for _, k := range shown {
+		in := v.result.Inclusion[k]
+		p, se := float64(in.Certified), float64(in.SE)
+		rows = append(rows, picture.Row{Label: in.Name, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{
+			Mid: p, Low: math.Max(0, p-2*se), High: math.Min(1, p+2*se), Ink: picture.First,
+			Hint: fmt.Sprintf("%s: probability %s, standard error %s", in.Name, picture.Probability(p), picture.Number(se)),
+		}}})
+		said = append(said, in.Name+" "+picture.Probability(p))
+	}
+	p := picture.Rows("inclusion", "Inclusion probabilities", picture.Column, rows, picture.RowsOptions{Axis: "probability to be in the model", Bars: true, Min: 0, Max: 1, Reference: 0.5})
+	p.Text = "Bars of " + strings.Join(said, ", ") + "."
+	if left := len(v.order) - len(shown); left > 0 {
+		part.Notes = append(part.Notes, fmt.Sprintf("The picture shows the %d most probable predictors; the other %s are in the table.", mostBars, grouped(left)))
+	}
+	part.Pictures = []*picture.Picture{p, v.sizePicture()}
+	t := table{Caption: "All predictors", Columns: []column{{"predictor", false}, {"probability", true}, {"standard error", true}}}
+	underQ := len(v.result.Inclusion) > 0 && v.result.Inclusion[0].Q != nil
+	if underQ {
+		t.Columns = append(t.Columns, column{"before correction by weights", true})
+	}
+	for _, k := range v.order {
+		in := v.result.Inclusion[k]
+		row := []cell{words(in.Name), share(float64(in.Certified)), value(float64(in.SE))}
+		if underQ {
+			row = append(row, share(float64(*in.Q)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	part.Tables = []table{t}
+	return part
+}
+
+// sizePicture is the posterior of the number of predictors beside its prior.
+func (v *selection) sizePicture() *picture.Picture {
+	posterior := v.sizes()
+	prior := v.result.SizePrior
+	low, high := len(posterior), 0
+	for size, p := range posterior {
+		compared := 0.0
+		if size < len(prior) {
+			compared = float64(prior[size])
+		}
+		if p > 0.0005 || compared > 0.005 {
+			low, high = min(low, size), max(high, size)
+		}
+	}
+	var bars []picture.Bar
+	best := 0
+	for size := low; size <= high; size++ {
+		b := picture.Bar{From: float64(size) - 0.5, To: float64(size) + 0.5, Value: posterior[size], Compared: math.NaN(),
+			Hint: fmt.Sprintf("%s: probability %s", counted(size, "predictor", "predictors"), picture.Probability(posterior[size]))}
+		if size < len(prior) {
+			b.Compared = float64(prior[size])
+			b.Hint += ", before the table was seen " + picture.Probability(b.Compared)
+		}
+		if posterior[size] > posterior[best] {
+			best = size
+		}
+		bars = append(bars, b)
+	}
+	legend := []picture.Entry{{Text: "posterior", Ink: picture.First}}
+	if len(prior) > 0 {
+		legend = append(legend, picture.Entry{Text: "prior", Ink: picture.Second})
+	}
+	p := picture.Bars("model-size", "Number of predictors", picture.Column, 170, bars, "predictors in the model", "probability", legend...)
+	p.Text = fmt.Sprintf("The most probable number of predictors is %d, with probability %s.", best, picture.Probability(posterior[best]))
+	return p
+}
+
+// models is the section of models.
+func (v *selection) models() section {
+	part := section{ID: "models", Title: "Which models are probable",
+		Lead: "Each column is a model, as wide as it is probable; coloured predictors are in it."}
+	shown := v.result.Models[:min(len(v.result.Models), mostModels)]
+	covered := 0.0
+	in := map[int]bool{}
+	var widths []float64
+	var heads []string
+	for k, m := range shown {
+		covered += float64(m.Certified)
+		for _, name := range v.memberNames(m.Code) {
+			in[slices.Index(v.result.Data.Predictors, name)] = true
+		}
+		widths, heads = append(widths, math.Max(float64(m.Certified), 0.004)), append(heads, fmt.Sprint(k+1))
+	}
+	var rows []string
+	var predictors []int
+	for _, k := range v.order {
+		if (in[k] || len(v.order) <= mostBars) && len(rows) < mostBars {
+			rows, predictors = append(rows, v.result.Inclusion[k].Name), append(predictors, k)
+		}
+	}
+	members := make([]map[string]bool, len(shown))
+	for k, m := range shown {
+		members[k] = map[string]bool{}
+		for _, name := range v.memberNames(m.Code) {
+			members[k][name] = true
+		}
+	}
+	if len(shown) > 0 && len(rows) > 0 {
+		p := picture.Cells("models", "The most probable models", picture.Page, rows, heads, widths, func(row, column int) picture.Cell {
+			c := picture.Cell{Hint: fmt.Sprintf("model %d, probability %s: %s", column+1, picture.Probability(float64(shown[column].Certified)), list(v.memberNames(shown[column].Code)))}
+			if members[column][rows[row]] {
+				c.Value = 1
+			}
+			return c
+		})
+		p.Text = fmt.Sprintf("The %s, which together have probability %s. The best has %s.", counted(len(shown), "most probable model", "most probable models"), picture.Probability(covered), list(v.memberNames(shown[0].Code)))
+		part.Wide = []*picture.Picture{p}
+		part.Notes = []string{fmt.Sprintf("These %s together have probability %s.", counted(len(shown), "model", "models"), picture.Probability(covered))}
+	}
+	t := table{Caption: "Models", Columns: []column{{"predictors", false}, {"how many", true}, {"probability", true}, {"standard error", true}, {"log evidence", true}}}
+	const most = 200 // rows that a page should carry; result.json has more
+	for _, m := range v.result.Models[:min(len(v.result.Models), most)] {
+		name := strings.Join(v.memberNames(m.Code), " + ")
+		if name == "" {
+			name = "(none)"
+		}
+		logEvidence := cell{Text: "–"}
+		if m.LogEvidence != nil {
+			logEvidence = cell{picture.Digits(float64(*m.LogEvidence), 7), sortKey(float64(*m.LogEvidence))}
+		}
+		t.Rows = append(t.Rows, []cell{words(name), value(float64(m.Size)), share(float64(m.Certified)), value(float64(m.SE)), logEvidence})
+	}
+	part.Tables = []table{t}
+	return part
+}
+
+// coefficients is the section of coefficients: densities with what is at zero.
+func (v *selection) coefficients() section {
+	part := section{ID: "coefficients", Title: "How large the effects are",
+		Lead: fmt.Sprintf("On the scale of the table: how much %s changes with one more unit of the predictor (on the scale of the link for counts and yes/no). The vertical line is the probability that the predictor is out, so that its coefficient is zero; the curve is the posterior if it is in, as high as that is probable; the dashed curve is the prior.", v.target)}
+	shown := 0
+	for _, k := range v.coefficientOrder() {
+		c := v.result.Coefficients[k]
+		predictor := v.predictorOf(c.Name)
+		if predictor < 0 || shown == mostDensities || v.draws == nil {
+			continue
+		}
+		p := v.densityPicture(c.Name, v.probability(predictor), k)
+		if p != nil {
+			part.Pictures = append(part.Pictures, p)
+			shown++
+		}
+	}
+	t := table{Caption: "Coefficients", Open: true, Columns: []column{{"coefficient", false}, {"probability", true}, {"mean", true}, {"sd", true}, {"mean if in", true}, {"sd if in", true}, {"95% interval if in", false}}}
+	for _, k := range v.coefficientOrder() {
+		c := v.result.Coefficients[k]
+		p := cell{Text: "always", Sort: "2"}
+		if predictor := v.predictorOf(c.Name); predictor >= 0 {
+			p = share(v.probability(predictor))
+		}
+		t.Rows = append(t.Rows, []cell{words(c.Name), p, value(float64(c.Mean)), value(float64(c.SD)), value(float64(c.MeanGivenIn)), value(float64(c.SDGivenIn)), words(interval(float64(c.Q025GivenIn), float64(c.Q975GivenIn)))})
+	}
+	part.Tables = []table{t}
+	return part
+}
+
+// coefficientOrder is that of the probabilities of their predictors.
+func (v *selection) coefficientOrder() (order []int) {
+	for k := range v.result.Coefficients {
+		if v.predictorOf(v.result.Coefficients[k].Name) < 0 {
+			order = append(order, k)
+		}
+	}
+	for _, predictor := range v.order {
+		for k, c := range v.result.Coefficients {
+			if v.predictorOf(c.Name) == predictor {
+				order = append(order, k)
+			}
+		}
+	}
+	return order
+}
+
+// coefficientDraws are the draws of a coefficient where its predictor is in.
+func (v *selection) coefficientDraws(name string) (values []float64) {
+	d := v.draws
+	if at := slices.Index(d.Coordinates, name); at >= 0 {
+		for i := range d.Len() {
+			if x := d.Values(i)[at]; x != 0 {
+				values = append(values, x)
+			}
+		}
+		return values
+	}
+	// models as lists: member t has the coefficient coef.t, unless predictors have several columns
+	predictor := slices.Index(v.result.Data.Predictors, name)
+	first := slices.Index(d.Coordinates, "coef.1")
+	if predictor < 0 || first < 0 {
+		return nil
+	}
+	for i := range d.Len() {
+		for site, outcome := range d.Code(i) {
+			if int(outcome) == predictor+1 {
+				values = append(values, d.Values(i)[first+site])
+			}
+		}
+	}
+	return values
+}
+
+// densityPicture is nil where draws cannot show a density.
+func (v *selection) densityPicture(name string, probability float64, number int) *picture.Picture {
+	c := v.result.Coefficients[number]
+	x, y := density(v.coefficientDraws(name))
+	var curves []picture.Curve
+	if len(x) > 0 {
+		top := slices.Max(y)
+		factor := probability / top
+		for k := range y {
+			y[k] *= factor
+		}
+		curves = append(curves, picture.Curve{X: x, Y: y, Ink: picture.First, Filled: true})
+		if prior := c.Prior; prior != nil {
+			curve := picture.Curve{Ink: picture.Second, Dashed: true}
+			low, high := math.Min(0, x[0]), math.Max(0, x[len(x)-1])
+			low, high = low-0.1*(high-low), high+0.1*(high-low)
+			for k := range densityPoints {
+				at := low + (high-low)*float64(k)/(densityPoints-1)
+				curve.X, curve.Y = append(curve.X, at), append(curve.Y, factor*math.Exp(prior.LogDensity(at)))
+			}
+			curves = append(curves, curve)
+		}
+	} else if probability > 0.5 {
+		return nil
+	}
+	p := picture.Curves("coefficient-"+identifier(name), name, picture.Column, 130, curves, 1-probability, "coefficient of "+name)
+	p.Text = fmt.Sprintf("In the model with probability %s; then its coefficient is %s on average, with 95%% interval %s to %s.",
+		picture.Probability(probability), picture.Number(float64(c.MeanGivenIn)), picture.Number(float64(c.Q025GivenIn)), picture.Number(float64(c.Q975GivenIn)))
+	return p
+}
+
+// chainTrace draws the log density of chains; nil without chains.
+func (v *selection) chainTrace() *picture.Picture {
+	if v.draws == nil || v.draws.Kind != draws.Chains {
+		return nil
+	}
+	byChain := map[int32][]float64{}
+	for i, chain := range v.draws.Chain {
+		byChain[chain] = append(byChain[chain], v.draws.LogP[i])
+	}
+	inks := []picture.Ink{picture.First, picture.Second, picture.Third, picture.Muted}
+	var curves []picture.Curve
+	for chain := int32(1); len(curves) < len(byChain) && len(curves) < len(inks); chain++ {
+		values := byChain[chain]
+		const most = 300 // points that a line of this width can show
+		step := max(1, len(values)/most)
+		c := picture.Curve{Ink: inks[len(curves)]}
+		for k := 0; k < len(values); k += step {
+			c.X, c.Y = append(c.X, float64(k+1)), append(c.Y, values[k])
+		}
+		curves = append(curves, c)
+	}
+	p := picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density")
+	p.Text = fmt.Sprintf("The log posterior density of %s, draw by draw.", counted(len(curves), "chain", "chains"))
+	return p
+}
+
+// chainInclusion sets the chains side by side; nil without chains.
+func (v *selection) chainInclusion() *picture.Picture {
+	if v.draws == nil || v.draws.Kind != draws.Chains {
+		return nil
+	}
+	counts, totals := map[int32][]float64{}, map[int32]float64{}
+	chains := int32(0)
+	for i, chain := range v.draws.Chain {
+		if counts[chain] == nil {
+			counts[chain] = make([]float64, len(v.order))
+		}
+		chains = max(chains, chain)
+		totals[chain]++
+		for _, k := range v.members(i) {
+			counts[chain][k]++
+		}
+	}
+	var rows []picture.Row
+	for _, k := range v.order[:min(len(v.order), mostBars)] {
+		row := picture.Row{Label: v.result.Inclusion[k].Name, From: math.NaN()}
+		low, high, sum := 1.0, 0.0, 0.0
+		for chain := int32(1); chain <= chains; chain++ {
+			p := counts[chain][k] / math.Max(1, totals[chain])
+			low, high, sum = math.Min(low, p), math.Max(high, p), sum+p/float64(chains)
+		}
+		row.Intervals = []picture.Interval{{Mid: sum, Low: low, High: high, Ink: picture.First, Hint: fmt.Sprintf("%s: from %s to %s", row.Label, picture.Probability(low), picture.Probability(high))}}
+		rows = append(rows, row)
+	}
+	p := picture.Rows("chain-inclusion", "Do the chains agree?", picture.Column, rows, picture.RowsOptions{Axis: "probability in each chain: range and mean", Min: 0, Max: 1, Reference: math.NaN()})
+	p.Text = "For each predictor the smallest and the largest share of draws that have it, of all chains."
+	return p
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// mostNamed is how many things a sentence names. Chosen by hand.
+const mostNamed = 6
+
+// list joins names as a sentence does: a, b and c; of many it names some.
+func list(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n == 1:
+		return names[0]
+	case n > mostNamed:
+		return strings.Join(names[:mostNamed-1], ", ") + " and " + fmt.Sprintf("%d more", n-mostNamed+1)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// verb is the form of a verb for so many subjects.
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// counted is a number of things.
+func counted(n int, one, many string) string {
+	return grouped(n) + " " + verb(n, one, many)
+}
+
+// grouped writes a whole number with thin spaces between groups of three digits.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for at := len(s) - 3; at > 0 && len(s) > 4 && s[at-1] != '-'; at -= 3 {
+		s = s[:at] + "\u202f" + s[at:]
+	}
+	return s
+}
+
+// plusMinus is a number with its standard error, which is left out where it is zero or unknown.
+func plusMinus(x, se float64) string {
+	if !(se > 0) {
+		return picture.Number(x)
+	}
+	decimals := int(math.Max(0, 1-math.Floor(math.Log10(se))))
+	return strings.ReplaceAll(fmt.Sprintf("%.*f ± %.*f", decimals, x, decimals, se), "-", "−")
+}
+
+// interval is written in square brackets.
+func interval(low, high float64) string {
+	return "[" + picture.Number(low) + ", " + picture.Number(high) + "]"
+}
+
+// sortKey is a number for the sorting of a table; numbers that are unknown come last.
+func sortKey(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', 8, 64)
+}
+
+// identifier makes a name for the id of an element.
+func identifier(parts ...string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, strings.Join(parts, "-"))
+}
+
+// capital begins a text with a capital letter.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

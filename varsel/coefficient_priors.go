@@ -1,0 +1,56 @@
+package varsel
+
+import "math"
+
+// CoefficientPrior is the prior of a coefficient given that it is in the model, on the scale of the
+// table: normal, or for a noise scale log-normal, whose Mean and SD are then those of the
+// logarithm.
+type CoefficientPrior struct {
+	LogNormal bool   `json:"log_normal,omitempty"`
+	Mean      Number `json:"mean"`
+	SD        Number `json:"sd"`
+}
+
+// LogDensity is the logarithm of the density at x; −Inf where there is none.
+func (p CoefficientPrior) LogDensity(x float64) float64 {
+	jacobian := 0.0
+	if p.LogNormal {
+		if x <= 0 {
+			return math.Inf(-1)
+		}
+		x = math.Log(x)
+		jacobian = -x
+	}
+	z := (x - float64(p.Mean)) / float64(p.SD)
+	return jacobian - z*z/2 - math.Log(float64(p.SD)) - math.Log(2*math.Pi)/2
+}
+
+// fillPriors puts the priors into a result: of the sizes of models, where they depend on nothing
+// else, and of the coefficients that it has. The intercept has none here: on the scale of the table
+// it depends on the other coefficients.
+func (p *Problem) fillPriors(r *Result) {
+	groups := len(p.Design.Predictors)
+	if p.Target.heredity == nil {
+		for size, logProb := range p.Model.Prior.LogProbs(groups) {
+			probability := 0.0
+			if !math.IsInf(logProb, -1) {
+				probability = math.Exp(logProb + logBinomial(groups, size))
+			}
+			r.SizePrior = append(r.SizePrior, Number(probability))
+		}
+	}
+	column := make(map[string]int, p.Design.Dim())
+	for j, name := range p.Design.Names {
+		column[name] = j
+	}
+	for k := range r.Coefficients {
+		c := &r.Coefficients[k]
+		if j, ok := column[c.Name]; ok && j != p.Design.Scaling.Level {
+			slope := p.Design.Scaling.slope(j)
+			c.Prior = &CoefficientPrior{Mean: Number(slope * p.Target.mean[j]), SD: Number(slope * p.Target.sd[j])}
+		} else if c.Name == p.Design.scaleName() && p.UnknownScale() {
+			at := p.Target.scale
+			c.Prior = &CoefficientPrior{LogNormal: true, Mean: Number(p.Target.mean[at] + math.Log(p.Design.Scaling.YSD)), SD: Number(p.Target.sd[at])}
+		}
+	}
+}
