@@ -20,6 +20,7 @@ const module = "github.com/transdim/vti"
 var layers = map[string]float64{
 	"cmd/vti":                      6,
 	"cmd/vti/internal/devicecheck": 5, "calibrate": 5, "report": 5,
+	"study":                      5,
 	"cmd/vti/internal/timecheck": 5,
 	"run":                        3.5,
 	"varsel":                     4, "dag": 4, "hbm": 4, "hbm/regression": 4,

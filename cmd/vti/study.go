@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/study"
+)
+
+// studied are the commands that a study can repeat.
+var studied = []string{"varsel", "exact", "rjmcmc varsel", "dag", "exact dag", "rjmcmc dag", "hbm"}
+
+func (a *app) studyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study",
+		Short: "Run a command thousands of times, here or on a cluster",
+		Long: `Runs a command of vti on many tables, with every combination of some flags, from several seeds. What
+to run is in a plan, a small TOML file:
+
+  command = "exact"
+  seed = 1
+  [tables]
+  files = ["tables/*.csv"]
+  [flags]
+  target = "y"
+  [grid]
+  prior-sd = [0.5, 1.5]
+
+Each task works in a directory of its own and ends by an atomic rename. A study that was stopped or
+killed goes on when the same command is given again, on any machine that sees the same folder.
+
+Tables are files (patterns; folders named key=value become settings), columns of one file
+(responses, and the pairs of responses and predictors), or simulated ([simulate] with problem,
+seeds, flags and grid, as vti simulate takes them). replicates = 10 repeats each task from ten
+seeds; keep = ["draws.parquet"] keeps files of its run.`,
+		Example: `  vti study plan eqtl.toml
+  vti study run eqtl.toml --jobs 4
+  vti study status eqtl.toml
+  vti study collect eqtl.toml --out results.parquet
+  vti study submit eqtl.toml --slurm --print`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return fmt.Errorf("expected plan, run, submit, status or collect (see %s --help)", cmd.CommandPath())
+		},
+	}
+	cmd.AddCommand(a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand())
+	return cmd
+}
+
+// planArgument takes the one argument of the commands of a study.
+func planArgument(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("expected one PLAN, found %d arguments: %s", len(args), cmd.UseLine())
+	}
+	return nil
+}
+
+// readPlan reads a plan and checks its command and all values of its flags.
+func readPlan(path string) (*study.Plan, error) {
+	plan, err := study.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(studied, plan.Command) {
+		return nil, fmt.Errorf("%s: command: expected %s, found %q", path, strings.Join(studied, ", "), plan.Command)
+	}
+	root := (&app{}).rootCommand()
+	return plan, plan.EachFlag(func(command, flag, value string) error {
+		cmd, _, err := root.Find(strings.Fields(command))
+		if err != nil {
+			return err
+		}
+		known := cmd.Flags().Lookup(flag)
+		switch {
+		case slices.Contains(study.Reserved, flag):
+			return fmt.Errorf("flag %s: every task sets it itself", flag)
+		case known == nil:
+			return fmt.Errorf("flag %s: vti %s has none of that name", flag, command)
+		}
+		if err := known.Value.Set(value); err != nil {
+			return fmt.Errorf("flag %s: %w", flag, err)
+		}
+		return nil
+	})
+}
+
+// launcher starts this program.
+func launcher() (study.Launcher, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return study.Launcher{}, failure{err}
+	}
+	return study.Launcher{Program: program, Seeded: func(command string) bool {
+		cmd, _, err := (&app{}).rootCommand().Find(strings.Fields(command))
+		return err == nil && cmd.Flags().Lookup("seed") != nil
+	}}, nil
+}
+
+// studyPlan is what vti study plan prints with --json.
+type studyPlan struct {
+	Plan      string  `json:"plan"`
+	Directory string  `json:"directory"`
+	Tasks     int     `json:"tasks"`
+	Remaining int     `json:"remaining"`
+	Jobs      int     `json:"jobs,omitempty"`
+	Seconds   float64 `json:"seconds_per_task,omitempty"` // on one core
+	PeakBytes float64 `json:"peak_bytes,omitempty"`
+	Total     float64 `json:"total_seconds,omitempty"` // of the rest, with so many jobs
+}
+
+func (a *app) studyPlanCommand() *cobra.Command {
+	var asJSON, noPilot bool
+	cmd := &cobra.Command{
+		Use:   "plan PLAN",
+		Short: "Say what a study would run, and what it would cost",
+		Long: `Lists the first tasks of a plan, and estimates time and memory from three pilot tasks: the first, the
+middle and the last one. Their answers stay.`,
+		Example: "  vti study plan eqtl.toml",
+		Args:    planArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			says := studyPlan{Plan: plan.Path(), Directory: plan.Dir(), Tasks: plan.Tasks()}
+			if !asJSON {
+				a.printTasks(plan)
+			}
+			if noPilot {
+				status, err := plan.Status(0)
+				if err != nil {
+					return failure{err}
+				}
+				says.Remaining = status.Missing
+			} else if err := a.estimate(cmd, plan, &says); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(says)
+			}
+			a.printEstimate(says)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&noPilot, "no-pilot", false, "run nothing")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// estimate runs the pilot tasks.
+func (a *app) estimate(cmd *cobra.Command, plan *study.Plan, says *studyPlan) error {
+	start, err := launcher()
+	if err != nil {
+		return err
+	}
+	e, err := plan.Estimate(cmd.Context(), start)
+	if err != nil {
+		return failure{err}
+	}
+	says.Remaining, says.Seconds, says.PeakBytes = e.Remaining, e.Seconds, e.PeakBytes
+	says.Jobs = e.Jobs(runtime.GOMAXPROCS(0), memory.Total())
+	says.Total = math.Ceil(float64(e.Remaining)/float64(says.Jobs)) * e.Seconds
+	if e.Failed > 0 {
+		fmt.Fprintf(a.stderr, "vti: %d of %d pilot tasks failed: vti study status says why\n", e.Failed, len(e.Pilots))
+	}
+	return nil
+}
+
+// shownTasks are listed of a plan; chosen by hand.
+const shownTasks = 5
+
+func (a *app) printTasks(plan *study.Plan) {
+	fmt.Fprintf(a.text, "%s: %d tasks of vti %s, in %s\n", plan.Path(), plan.Tasks(), plan.Command, plan.Dir())
+	for i := range min(plan.Tasks(), shownTasks) {
+		t := plan.Task(i)
+		var settings []string
+		for _, s := range t.Settings {
+			settings = append(settings, s.Name+"="+s.Text())
+		}
+		fmt.Fprintf(a.text, "  %d  %s  %s\n", i, t.Name, strings.Join(settings, " "))
+	}
+	if more := plan.Tasks() - shownTasks; more > 0 {
+		fmt.Fprintf(a.text, "  … and %d more\n", more)
+	}
+}
+
+func (a *app) printEstimate(says studyPlan) {
+	if says.Jobs == 0 {
+		fmt.Fprintf(a.text, "%d tasks to run\n", says.Remaining)
+		return
+	}
+	fmt.Fprintf(a.text, "%d tasks to run; by the pilot tasks each takes %.3g s on one core and %s,\n", says.Remaining, says.Seconds, memory.Text(says.PeakBytes))
+	fmt.Fprintf(a.text, "so that all take %s here with --jobs %d\n", timeText(says.Total), says.Jobs)
+}
+
+func (a *app) studyStatusCommand() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:     "status PLAN",
+		Short:   "Count the tasks that are done, failed and missing",
+		Example: "  vti study status eqtl.toml",
+		Args:    planArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			shown := 10
+			if all {
+				shown = -1
+			}
+			status, err := plan.Status(shown)
+			if err != nil {
+				return failure{err}
+			}
+			if asJSON {
+				return a.printJSON(status)
+			}
+			fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
+				status.Tasks, status.Done, status.Failed, status.Missing, status.Working)
+			for _, f := range status.Failures {
+				fmt.Fprintf(a.text, "  task %d (%s) failed: %s\n", f.Index, f.Name, f.Error)
+			}
+			if more := status.Failed - len(status.Failures); more > 0 {
+				fmt.Fprintf(a.text, "  … and %d more: --all lists them\n", more)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "list all failed tasks, not only ten")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}

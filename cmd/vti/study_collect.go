@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/study"
+)
+
+func (a *app) studyCollectCommand() *cobra.Command {
+	var cfg study.CollectConfig
+	var asJSON, quiet bool
+	cmd := &cobra.Command{
+		Use:   "collect PLAN --out FILE",
+		Short: "Gather the answers of a study in Parquet files",
+		Long: `Writes a Parquet file with one row a task: its settings, whether it is done, failed or missing, the
+verdict, and every scalar of its answer. Lists of an answer become files of their own beside it,
+with the settings of the task in every row: results.inclusion.parquet, results.models.parquet,
+results.edges.parquet and so on. Times are in results.costs.parquet.
+
+It can be called while tasks run. The same answers give the same bytes, wherever they were
+computed; only the costs differ.`,
+		Example: "  vti study collect eqtl.toml --out results.parquet",
+		Args:    planArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if filepath.Ext(cfg.Out) != ".parquet" {
+				return fmt.Errorf("expected --out with a name that ends in .parquet, found %q", cfg.Out)
+			}
+			plan, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			shown := &progress{}
+			if !quiet {
+				shown = newProgress(a.stderr)
+			}
+			pace := newPace()
+			cfg.Report = func(read int) {
+				shown.line(fmt.Sprintf("%d/%d tasks  %s", read, plan.Tasks(), pace.text(read, plan.Tasks())), read == plan.Tasks())
+			}
+			summary, err := plan.Collect(cmd.Context(), cfg)
+			shown.end()
+			if err != nil {
+				return errors.Join(cmd.Context().Err(), failure{err})
+			}
+			if asJSON {
+				return a.printJSON(summary)
+			}
+			a.printSummary(summary)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&cfg.Out, "out", "o", "", "`file` to write (required)")
+	flags.StringSliceVar(&cfg.Tables, "tables", study.LongTables, "`lists` of an answer that become files")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
+	return cmd
+}
+
+// printSummary says what was collected.
+func (a *app) printSummary(s *study.Summary) {
+	fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing\n", s.Tasks, s.Done, s.Failed, s.Missing)
+	if s.Damaged > 0 {
+		fmt.Fprintf(a.text, "%d of the missing tasks could not be read whole: collect again later, or run the study again\n", s.Damaged)
+	}
+	var verdicts []string
+	for _, verdict := range slices.Sorted(maps.Keys(s.Verdicts)) {
+		verdicts = append(verdicts, fmt.Sprintf("%d %s", s.Verdicts[verdict], verdict))
+	}
+	if len(verdicts) > 0 {
+		fmt.Fprintf(a.text, "verdicts: %s\n", strings.Join(verdicts, ", "))
+	}
+	fmt.Fprintf(a.text, "%s of processor time; the longest task took %.3g s, the largest %s\n", timeText(s.CPUSeconds), s.Longest, memory.Text(s.PeakBytes))
+	for _, file := range slices.Sorted(maps.Keys(s.Files)) {
+		fmt.Fprintf(a.text, "%s: %d rows\n", file, s.Files[file])
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/study"
+)
+
+// studyRunFlags say which tasks run, and how.
+type studyRunFlags struct {
+	jobs   int
+	index  int
+	shard  string
+	shards int
+	failed bool
+	quiet  bool
+}
+
+func (a *app) studyRunCommand() *cobra.Command {
+	var f studyRunFlags
+	cmd := &cobra.Command{
+		Use:   "run PLAN",
+		Short: "Run the tasks of a study that are not done",
+		Long: `Runs tasks, several at a time, each as a process of its own. A task that crashes is started again twice
+from another stream of seeds, one that was killed twice from the same. One that fails is reported
+and kept as failed, and run again only with --failed.
+
+In an array job the index comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX: that of a task, or
+with --shards N that of a shard.`,
+		Example: `  vti study run eqtl.toml --jobs 4
+  vti study run eqtl.toml --index 17
+  vti study run eqtl.toml --shard 0/40`,
+		Args: planArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			selection, err := f.selection(cmd, plan)
+			if err != nil {
+				return err
+			}
+			return a.runStudy(cmd.Context(), plan, selection, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(count{&f.jobs, 1}, "jobs", "processes at a time (default as many as there are cores, and memory by the pilot tasks)")
+	flags.IntVar(&f.index, "index", 0, "run only one task, from 0")
+	flags.StringVar(&f.shard, "shard", "", "run every N-th task from task I on, as `I/N`")
+	flags.Var(count{&f.shards, 1}, "shards", "run the shard, of so many, whose index the scheduler gives")
+	flags.BoolVar(&f.failed, "failed", false, "run failed tasks again")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	cmd.MarkFlagsMutuallyExclusive("index", "shard", "shards")
+	return cmd
+}
+
+// selection is that of the flags, or that of the scheduler.
+func (f *studyRunFlags) selection(cmd *cobra.Command, plan *study.Plan) (study.Selection, error) {
+	if cmd.Flags().Changed("index") {
+		s := study.One(f.index)
+		if err := s.Check(plan.Tasks()); err != nil {
+			return s, fmt.Errorf("--index: %w", err)
+		}
+		return s, nil
+	}
+	if f.shard != "" {
+		s, err := study.ParseShard(f.shard)
+		if err != nil {
+			return s, fmt.Errorf("--shard: %w", err)
+		}
+		return s, nil
+	}
+	index, variable, found, err := study.FromScheduler()
+	switch {
+	case err != nil:
+		return study.Selection{}, err
+	case !found && f.shards > 0:
+		return study.Selection{}, errors.New("--shards is for array jobs: neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; else --shard I/N")
+	case !found:
+		return study.Selection{}, nil
+	case f.shards > 0:
+		s, err := study.ParseShard(fmt.Sprintf("%d/%d", index, f.shards))
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", variable, err)
+		}
+		return s, nil
+	}
+	s := study.One(index)
+	if err := s.Check(plan.Tasks()); err != nil {
+		return s, fmt.Errorf("%s: %w", variable, err)
+	}
+	return s, nil
+}
+
+// runStudy runs the tasks and reports on them.
+func (a *app) runStudy(ctx context.Context, plan *study.Plan, selection study.Selection, f studyRunFlags) error {
+	start, err := launcher()
+	if err != nil {
+		return err
+	}
+	shown := &progress{}
+	if !f.quiet {
+		shown = newProgress(a.stderr)
+	}
+	pace := newPace()
+	ended := 0
+	end, err := plan.Run(ctx, study.RunConfig{Launcher: start, Selection: selection, Jobs: f.jobs, Again: f.failed, Report: func(p study.Progress) {
+		ended++
+		if p.Error != "" {
+			shown.end()
+			fmt.Fprintf(a.stderr, "vti: task %d (%s): %s\n", p.Task.Index, p.Task.Name, strings.TrimSpace(p.Error))
+		}
+		over := p.Done + p.Failed
+		shown.line(fmt.Sprintf("%d/%d tasks  %d failed  %s", over, p.Total, p.Failed, pace.text(ended, ended+p.Total-over)), over == p.Total)
+	}})
+	shown.end()
+	fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing; %d had ended before\n", end.Total, end.Done, end.Failed, end.Total-end.Done-end.Failed, end.Found)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w\nto continue: give the same command again", err)
+	case err != nil:
+		return failure{err}
+	case end.Failed > 0:
+		return failure{fmt.Errorf("%d tasks failed: vti study status %s says why, and vti study run with --failed tries them again", end.Failed, quoted(plan.Path()))}
+	}
+	return nil
+}

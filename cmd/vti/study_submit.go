@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/study"
+)
+
+func (a *app) studySubmitCommand() *cobra.Command {
+	var s study.Submission
+	var slurm, kubernetes, print bool
+	var memoryMiB int
+	cmd := &cobra.Command{
+		Use:   "submit PLAN --slurm|--kubernetes",
+		Short: "Hand a study to a cluster, as an array job",
+		Long: `With --slurm writes the script of an array job and gives it to sbatch. An element of the array takes a
+chunk of the tasks; it is requeued when it is preempted, and skips what is done. Submitted again, a
+study asks only for the chunks that are not done.
+
+With --kubernetes writes the manifest of an Indexed Job and a container file with the static binary
+alone, and says how to apply them. The volume claim holds the folder of the plan.
+
+Chunks, memory and time are what three pilot tasks suggest, which run here if they have not.`,
+		Example: `  vti study submit eqtl.toml --slurm --sbatch=--partition=long --running 200
+  vti study submit eqtl.toml --slurm --print
+  vti study submit eqtl.toml --kubernetes --claim studies --image registry.example/vti:1`,
+		Args: planArgument,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slurm == kubernetes {
+				return errors.New("expected either --slurm or --kubernetes")
+			}
+			plan, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			s.Memory = float64(memoryMiB) * (1 << 20)
+			start, err := launcher()
+			if err != nil {
+				return err
+			}
+			var e *study.Estimate
+			if s.NeedsPilot() {
+				if e, err = plan.Estimate(cmd.Context(), start); err != nil {
+					return failure{err}
+				}
+			}
+			if kubernetes {
+				return a.submitKubernetes(plan, s, e, print)
+			}
+			return a.submitSlurm(cmd, plan, s, start.Program, e, print)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&slurm, "slurm", false, "an array job of Slurm")
+	flags.BoolVar(&kubernetes, "kubernetes", false, "an Indexed Job of Kubernetes")
+	flags.BoolVar(&print, "print", false, "only show it")
+	flags.Var(count{&s.Chunks, 1}, "chunks", "elements of the array (default one for each half hour of work, at most 1000)")
+	flags.Var(count{&s.Cores, 1}, "cpus", "processors of an element, each for one task at a time (default 1)")
+	flags.Var(count{&memoryMiB, 1}, "mem", "memory of an element in MiB (default by the pilot tasks)")
+	flags.DurationVar(&s.Time, "time", 0, "longest `time` of an element, such as 2h30m (default by the pilot tasks)")
+	flags.Var(count{&s.Running, 1}, "running", "elements that run at a time (default no bound)")
+	flags.StringArrayVar(&s.Options, "sbatch", nil, "`option` for sbatch, such as --partition=long; may be repeated")
+	flags.StringVar(&s.Claim, "claim", "study", "Kubernetes: `name` of the volume claim that holds the folder of the plan")
+	flags.StringVar(&s.Image, "image", "vti:"+vti.Version, "Kubernetes: `name` of the container image")
+	return cmd
+}
+
+// submitSlurm gives the script to sbatch.
+func (a *app) submitSlurm(cmd *cobra.Command, plan *study.Plan, s study.Submission, program string, e *study.Estimate, print bool) error {
+	script := plan.Slurm(s, program, e)
+	if script == "" {
+		fmt.Fprintf(a.text, "all %d tasks have ended: nothing to submit\n", plan.Tasks())
+		return nil
+	}
+	if print {
+		_, err := fmt.Fprint(a.stdout, script)
+		return err
+	}
+	path, err := plan.WriteSubmission("slurm-"+time.Now().Format("20060102-150405")+".sh", script)
+	if err != nil {
+		return failure{err}
+	}
+	submit := exec.CommandContext(cmd.Context(), "sbatch", path)
+	submit.Stdout, submit.Stderr, submit.Env = a.stdout, a.stderr, os.Environ()
+	if err := submit.Run(); err != nil {
+		return failure{fmt.Errorf("sbatch %s: %w", path, err)}
+	}
+	return nil
+}
+
+// submitKubernetes writes the manifest and the container file.
+func (a *app) submitKubernetes(plan *study.Plan, s study.Submission, e *study.Estimate, print bool) error {
+	manifest := plan.Kubernetes(s, e)
+	if print {
+		_, err := fmt.Fprint(a.stdout, manifest)
+		return err
+	}
+	job, err := plan.WriteSubmission("job.yaml", manifest)
+	if err != nil {
+		return failure{err}
+	}
+	container, err := plan.WriteSubmission("Containerfile", study.Containerfile)
+	if err != nil {
+		return failure{err}
+	}
+	fmt.Fprintf(a.text, "%s\n%s\n\n", job, container)
+	fmt.Fprintf(a.text, "Build the image %s, put the folder of the plan on the volume of the claim %s, then:\n  kubectl apply -f %s\n", s.Image, s.Claim, quoted(job))
+	return nil
+}

@@ -1,0 +1,150 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// retries is how often a task is started again after it has crashed or was killed.
+const retries = 2
+
+// worker runs tasks one after the other.
+type worker struct {
+	plan     *Plan
+	store    store
+	launcher Launcher
+	dir      string // where it works
+	cores    int    // of each task
+}
+
+// do runs a task and publishes what it leaves. An error means that the task could not be brought to
+// an end, and is as it was.
+func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
+	dir := filepath.Join(w.dir, t.Name)
+	if err := os.MkdirAll(filepath.Join(dir, "out"), 0o755); err != nil {
+		return Missing, nil, Cost{}, err
+	}
+	defer os.RemoveAll(dir) // what is left is swept later
+	r := &Record{Name: t.Name, Command: w.plan.Command, Settings: named(t.Settings)}
+	cost, err := w.answer(ctx, t, dir, r)
+	if ctx.Err() != nil {
+		return Missing, nil, cost, ctx.Err()
+	}
+	state := Done
+	if err != nil {
+		if machineFault(err.Error()) {
+			return Missing, nil, cost, err
+		}
+		state, r.Error = Failed, w.portable(err.Error(), dir)
+	}
+	out := filepath.Join(dir, "out")
+	for name, value := range map[string]any{recordFile: r, costFile: cost} {
+		if err := writeJSON(filepath.Join(out, name), value); err != nil {
+			return Missing, nil, cost, err
+		}
+	}
+	if err := w.store.publish(out, t.Name, state); err != nil {
+		return Missing, nil, cost, err
+	}
+	return state, r, cost, nil
+}
+
+// answer prepares the table and runs the command until there is an answer, or no hope of one.
+func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cost Cost, err error) {
+	made, err := w.plan.source.prepare(ctx, t.table, dir, w.simulate)
+	if err != nil {
+		return cost, err
+	}
+	r.Truth = made.truth
+	attempt := 0 // names the stream of seeds
+	for try := 0; ; try++ {
+		run := filepath.Join(dir, fmt.Sprintf("run-%d", try))
+		args := w.arguments(t, made, run, attempt, r)
+		e, err := w.launcher.launch(ctx, w.cores, args...)
+		if err != nil {
+			return cost, err
+		}
+		cost = e.cost
+		r.Exit = e.status
+		again := (e.crashed() || e.killed()) && !machineFault(e.stderr)
+		if again && try < retries {
+			// One that was killed starts from the same seed: it has done nothing wrong.
+			if e.crashed() {
+				attempt++
+				r.Crashes = append(r.Crashes, w.portable(e.text(), dir))
+			}
+			continue
+		}
+		if !slices.Contains(answered, e.status) {
+			return cost, errors.New(e.text())
+		}
+		return cost, w.take(run, filepath.Join(dir, "out"), r)
+	}
+}
+
+// arguments are those of the command of a task.
+func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Record) []string {
+	args := append(strings.Fields(w.plan.Command), made.path)
+	args = append(args, arguments(w.plan.flags)...)
+	args = append(args, arguments(w.plan.grid.at(t.cell))...)
+	args = append(args, made.flags...)
+	if w.launcher.Seeded(w.plan.Command) {
+		seed := seedOf(w.plan.Seed, t.Name, attempt)
+		r.Seed = &seed
+		args = append(args, fmt.Sprintf("--seed=%d", seed))
+	}
+	return append(args, "--out="+run, "--json", "--quiet")
+}
+
+// simulate runs vti to make a table.
+func (w *worker) simulate(ctx context.Context, args ...string) ([]byte, error) {
+	e, err := w.launcher.launch(ctx, w.cores, args...)
+	if err == nil && e.status != 0 {
+		err = errors.New(e.text())
+	}
+	return e.stdout, err
+}
+
+// take reads the answer of a run, and moves the files that stay into out.
+func (w *worker) take(run, out string, r *Record) error {
+	result, err := os.ReadFile(filepath.Join(run, rundir.ResultFile))
+	if err != nil {
+		return err
+	}
+	if r.Answer, err = strip(result); err != nil {
+		return fmt.Errorf("%s: %w", rundir.ResultFile, err)
+	}
+	var header struct {
+		Fingerprint string `json:"fingerprint"`
+	}
+	if err := readJSON(run, rundir.RecordFile, &header); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.Fingerprint = header.Fingerprint
+	for _, pattern := range w.plan.Keep {
+		found, err := filepath.Glob(filepath.Join(run, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := os.Rename(path, filepath.Join(out, filepath.Base(path))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// portable is a message without the folders of this machine.
+func (w *worker) portable(text, dir string) string {
+	text = strings.ReplaceAll(text, dir+string(filepath.Separator), "")
+	return strings.ReplaceAll(text, filepath.Dir(w.plan.path)+string(filepath.Separator), "")
+}

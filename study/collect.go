@@ -1,0 +1,318 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// CollectConfig says where answers go.
+type CollectConfig struct {
+	// Out is the Parquet file with one row a task. Others are beside it: results.costs.parquet, and
+	// results.TABLE.parquet for each long table that has a row.
+	Out string
+	// Tables are the lists of an answer that become long tables; nil is [LongTables].
+	Tables []string
+	// Report, if not nil, is called now and then with the number of tasks that were read.
+	Report func(read int)
+}
+
+// LongTables are those that are made unless others are asked for.
+var LongTables = []string{"inclusion", "models", "graphs", "edges", "effects", "coefficients", "truth.effects"}
+
+// Summary says what was collected.
+type Summary struct {
+	Tasks    int            `json:"tasks"`
+	Done     int            `json:"done"`
+	Failed   int            `json:"failed"`
+	Missing  int            `json:"missing"`
+	Damaged  int            `json:"damaged"` // of those that are missing
+	Verdicts map[string]int `json:"verdicts"`
+	// CPUSeconds of all tasks, and Seconds of the longest.
+	CPUSeconds float64 `json:"cpu_seconds"`
+	Longest    float64 `json:"longest_seconds"`
+	PeakBytes  float64 `json:"peak_bytes"`
+	// Rows of each file.
+	Files map[string]int `json:"files"`
+}
+
+// Tasks of a piece of work for one goroutine, and how often and how far apart a record that cannot
+// be read whole is read: on a shared file system the directory can be seen before the file. Chosen
+// by hand.
+const (
+	pieceTasks = 128
+	readings   = 3
+	pause      = 100 * time.Millisecond
+)
+
+// Collect reads all tasks, in the order of the plan, and writes tables. It takes constant memory,
+// works while tasks run, and gives the same bytes for the same answers, whoever computed them and
+// in whatever order; only the costs differ.
+func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error) {
+	if cfg.Tables == nil {
+		cfg.Tables = LongTables
+	}
+	c := &collector{plan: p, store: store{p.Dir()}, cfg: cfg, writers: map[string]*rowWriter{}}
+	c.summary = &Summary{Tasks: p.Tasks(), Verdicts: map[string]int{}, Files: map[string]int{}}
+	defer c.close()
+	if err := c.read(ctx); err != nil {
+		return nil, err
+	}
+	for _, name := range append([]string{"", "costs"}, cfg.Tables...) {
+		w := c.writers[name]
+		if w == nil {
+			continue
+		}
+		if err := w.commit(); err != nil {
+			return nil, err
+		}
+		c.summary.Files[w.path] = w.rows
+	}
+	return c.summary, nil
+}
+
+type collector struct {
+	plan    *Plan
+	store   store
+	cfg     CollectConfig
+	writers map[string]*rowWriter // "" is that of tasks
+	summary *Summary
+}
+
+func (c *collector) close() {
+	for _, w := range c.writers {
+		w.close()
+	}
+}
+
+// gathered is what there is of one task.
+type gathered struct {
+	state   State
+	damaged bool
+	row     []cell
+	key     []cell // begins the rows of the long tables
+	flat    flat
+	cost    *Cost
+	verdict string
+}
+
+// read gathers tasks with all cores, and adds them in their order.
+func (c *collector) read(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	pieces := make(chan chan []gathered, 2*runtime.GOMAXPROCS(0)) // bounds what is in memory
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	go func() {
+		defer close(pieces)
+		for first := 0; first < c.summary.Tasks; first += pieceTasks {
+			piece := make(chan []gathered, 1)
+			select {
+			case pieces <- piece:
+			case <-ctx.Done():
+				return
+			}
+			slots <- struct{}{}
+			go func() {
+				defer func() { <-slots }()
+				var list []gathered
+				for i := first; i < min(first+pieceTasks, c.summary.Tasks); i++ {
+					list = append(list, c.gather(c.plan.Task(i)))
+				}
+				piece <- list
+			}()
+		}
+	}()
+	read := 0
+	for piece := range pieces {
+		for _, g := range <-piece {
+			if err := c.add(g); err != nil {
+				return err
+			}
+			read++
+		}
+		if c.cfg.Report != nil {
+			c.cfg.Report(read)
+		}
+	}
+	return ctx.Err()
+}
+
+// gather reads one task.
+func (c *collector) gather(t Task) (g gathered) {
+	var record *Record
+	var err error
+	for reading := range readings {
+		if reading > 0 {
+			time.Sleep(pause)
+		}
+		if record, g.state, err = c.store.record(t.Name); err == nil {
+			break
+		}
+	}
+	g.damaged = err != nil
+	g.key = []cell{{"task", int64(t.Index)}}
+	names := map[string]bool{"task": true, "task_name": true, "state": true, "seed": true, "error": true, "crashes": true, "verdict": true}
+	for _, s := range t.Settings {
+		g.key = append(g.key, cell{s.Name, settingValue(s)})
+		names[s.Name] = true
+	}
+	g.row = append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", g.state.String()})
+	if record == nil {
+		if err != nil {
+			g.row = append(g.row, cell{"error", err.Error()})
+		}
+		return g
+	}
+	if err := errors.Join(g.flat.flatten("", record.Answer), g.flat.flatten("truth", record.Truth)); err != nil {
+		return gathered{damaged: true, key: g.key, row: append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", Missing.String()}, cell{"error", err.Error()})}
+	}
+	g.complete(record, names)
+	if cost, err := c.store.cost(t.Name); err == nil {
+		g.cost = &cost
+	}
+	return g
+}
+
+// complete adds what the record says to the row.
+func (g *gathered) complete(record *Record, names map[string]bool) {
+	if record.Seed != nil {
+		g.row = append(g.row, cell{"seed", *record.Seed})
+	}
+	if record.Error != "" {
+		g.row = append(g.row, cell{"error", record.Error})
+	}
+	g.row = append(g.row, cell{"crashes", int64(len(record.Crashes))})
+	for _, c := range g.flat.scalars {
+		if c.column == "certificate.verdict" || c.column == "diagnostics.verdict" {
+			g.verdict, _ = c.value.(string)
+		}
+	}
+	if g.verdict == "" && g.state == Done && strings.HasPrefix(record.Command, "exact") {
+		g.verdict = "exact" // a sum over all models needs no certificate
+	}
+	if g.verdict != "" {
+		g.row = append(g.row, cell{"verdict", g.verdict})
+	}
+	for _, c := range g.flat.scalars {
+		switch {
+		case c.column == "seed": // it is that of the record
+		case names[c.column]:
+			g.row = append(g.row, cell{"answer." + c.column, c.value})
+		default:
+			g.row = append(g.row, c)
+		}
+	}
+	for _, rows := range g.flat.tables {
+		for _, row := range rows {
+			for i, c := range row {
+				if names[c.column] {
+					row[i].column = "answer." + c.column
+				}
+			}
+		}
+	}
+}
+
+// settingValue is a setting as a cell; a list is text.
+func settingValue(s Setting) any {
+	if _, list := s.Value.([]any); list {
+		return s.Text()
+	}
+	return s.Value
+}
+
+// add writes one task.
+func (c *collector) add(g gathered) error {
+	c.count(g)
+	if err := c.write("", g.row); err != nil {
+		return err
+	}
+	if g.cost != nil {
+		row := []cell{g.key[0], {"seconds", g.cost.Seconds}, {"cpu_seconds", g.cost.CPUSeconds}, {"peak_bytes", g.cost.PeakBytes},
+			{"cores", int64(g.cost.Cores)}, {"machine", g.cost.Machine}}
+		if err := c.write("costs", row); err != nil {
+			return err
+		}
+	}
+	for _, name := range c.cfg.Tables {
+		for _, row := range g.flat.tables[name] {
+			if err := c.write(name, append(slices.Clone(g.key), row...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// count adds one task to the summary.
+func (c *collector) count(g gathered) {
+	s := c.summary
+	switch g.state {
+	case Done:
+		s.Done++
+	case Failed:
+		s.Failed++
+	case Missing:
+		s.Missing++
+	}
+	if g.damaged {
+		s.Damaged++
+	}
+	if g.verdict != "" {
+		s.Verdicts[g.verdict]++
+	}
+	if g.cost != nil {
+		s.CPUSeconds += g.cost.CPUSeconds
+		s.Longest = max(s.Longest, g.cost.Seconds)
+		s.PeakBytes = max(s.PeakBytes, g.cost.PeakBytes)
+	}
+}
+
+// write adds a row to a table, which the first row makes.
+func (c *collector) write(name string, row []cell) error {
+	w := c.writers[name]
+	if w == nil {
+		var err error
+		if w, err = newRowWriter(c.path(name)); err != nil {
+			return err
+		}
+		c.writers[name] = w
+		if name != "costs" {
+			c.plan.declare(w)
+		}
+	}
+	return w.add(row)
+}
+
+// declare makes the columns of the settings, of the same kinds in every table: those of all values,
+// whether or not they have rows there.
+func (p *Plan) declare(w *rowWriter) {
+	w.declare("task", intKind)
+	for _, s := range p.Task(0).Settings {
+		w.declare(s.Name, kindOf(settingValue(s)))
+	}
+	each := func(prefix string, values map[string][]any) {
+		for _, a := range newGrid(values) {
+			for _, value := range a.values {
+				w.declare(prefix+a.name, kindOf(settingValue(Setting{a.name, value})))
+			}
+		}
+	}
+	each("", p.Grid)
+	if p.Simulate != nil {
+		each("simulate.", p.Simulate.Grid)
+	}
+}
+
+// path is that of a table beside the one of tasks.
+func (c *collector) path(name string) string {
+	if name == "" {
+		return c.cfg.Out
+	}
+	extension := filepath.Ext(c.cfg.Out)
+	return strings.TrimSuffix(c.cfg.Out, extension) + "." + name + extension
+}

@@ -1,0 +1,46 @@
+// Package study runs one command of vti many times: on many tables, with every combination of some
+// flags, from several seeds; on this machine, or as the elements of an array job of a cluster.
+//
+// A [Plan] is a TOML file. It stands for a list of tasks, each of which has a name and a seed that
+// depend only on what the task is. A task works in a directory of its own and ends by an atomic
+// rename, so that it can be killed anywhere, run twice, or run on another machine: whoever renames
+// first has done it, and the bytes are the same.
+//
+//	plan, err := study.Read("eqtl.toml")
+//	plan.Run(ctx, study.RunConfig{Launcher: launcher, Jobs: 4})
+//	plan.Collect(ctx, study.CollectConfig{Out: "results.parquet"})
+//
+// # Directories
+//
+// The directory of a study is named after its plan: eqtl.toml keeps everything in eqtl.study.
+//
+//	tasks/3f9/3f9a1c0b2d4e5f60         a task that is done: task.json, cost.json, files to keep
+//	tasks/3f9/3f9a1c0b2d4e5f60.failed  one that failed, in the same form
+//	work/HOST-PID-NUMBER/              where a process works; removed when it ends
+//
+// The first three of the sixteen hexadecimal digits of a name fan tasks out over 4,096 directories:
+// a million tasks are about 244 in each.
+//
+// # Files
+//
+//	plan.go        the plan file
+//	flags.go       values of flags, and their combinations
+//	source.go      where tables come from: files, and vti simulate
+//	columns.go     tables made of some columns of a large one
+//	task.go        the list of tasks: names, seeds, settings
+//	selection.go   which tasks a process takes: all, one, or a shard
+//	store.go       directories of tasks: looking, publishing, reading
+//	record.go      what a task leaves: its answer, and what it cost
+//	attempt.go     one task in a child process, tried again after a crash
+//	process*.go    child processes that end with their parent, and what they used
+//	run.go         many tasks at once
+//	estimate.go    pilot tasks, and what the rest will cost
+//	status.go      how many are done, failed and missing
+//	collect.go     all answers into tables
+//	flatten.go     an answer as scalars and rows
+//	spool.go       rows whose columns are not known yet
+//	parquet.go     rows into Parquet
+//	submit.go      a study as the elements of an array job
+//	slurm.go       array jobs of Slurm
+//	kubernetes.go  Indexed Jobs of Kubernetes
+package study

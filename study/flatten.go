@@ -1,0 +1,108 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// flat is a JSON object as one row of scalars, and tables of its lists of objects. Names of nested
+// objects are joined by points: "certificate.khat".
+type flat struct {
+	scalars []cell
+	tables  map[string][][]cell
+}
+
+// flatten adds an object, all of whose names begin with prefix.
+func (f *flat) flatten(prefix string, object json.RawMessage) error {
+	if len(object) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	f.walk(prefix, value)
+	return nil
+}
+
+// walk adds a value. Null is a cell that is not there.
+func (f *flat) walk(name string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			f.walk(joined(name, key), v[key])
+		}
+	case []any:
+		f.list(name, v)
+	default:
+		if c, ok := scalar(name, v); ok {
+			f.scalars = append(f.scalars, c)
+		}
+	}
+}
+
+// list makes a table of a list of objects. A list of texts is one text where it explains something,
+// as reasons do; other lists, such as the names of all columns, say nothing about the answer.
+func (f *flat) list(name string, elements []any) {
+	var reasons []string
+	for _, element := range elements {
+		switch v := element.(type) {
+		case map[string]any:
+			row := &flat{}
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				row.field(key, v[key])
+			}
+			if f.tables == nil {
+				f.tables = map[string][][]cell{}
+			}
+			f.tables[name] = append(f.tables[name], row.scalars)
+		case string:
+			reasons = append(reasons, v)
+		}
+	}
+	if len(reasons) > 0 && strings.HasSuffix(name, "reasons") {
+		f.scalars = append(f.scalars, cell{name, strings.Join(reasons, "; ")})
+	}
+}
+
+// field adds a field of a row; lists, such as the edges of a graph, are kept as JSON.
+func (f *flat) field(name string, value any) {
+	if list, ok := value.([]any); ok {
+		if encoded, err := json.Marshal(list); err == nil { // it was decoded from JSON
+			f.scalars = append(f.scalars, cell{name, string(encoded)})
+		}
+		return
+	}
+	f.walk(name, value)
+}
+
+func joined(prefix, key string) string {
+	if prefix == "" {
+		return key
+	}
+	return prefix + "." + key
+}
+
+// scalar is a JSON scalar as a cell.
+func scalar(name string, value any) (cell, bool) {
+	switch v := value.(type) {
+	case json.Number:
+		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return cell{name, i}, true
+		}
+		if u, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return cell{name, u}, true
+		}
+		x, err := v.Float64()
+		return cell{name, x}, err == nil
+	case bool, string:
+		return cell{name, v}, true
+	}
+	return cell{}, false
+}

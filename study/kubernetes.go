@@ -1,0 +1,79 @@
+package study
+
+import "strconv"
+
+// Containerfile is that of an image with nothing but the program, a static binary.
+const Containerfile = `# CGO_ENABLED=0 go build -trimpath -o vti ./cmd/vti, then build this beside the binary.
+FROM scratch
+COPY vti /vti
+ENTRYPOINT ["/vti"]
+`
+
+const kubernetesJob = `apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{.Name}}
+  labels:
+    app.kubernetes.io/name: vti
+spec:
+  completionMode: Indexed
+  completions: {{.Chunks}}
+  parallelism: {{.Running}}
+  # An index is tried again after a crash or a kill. Exit status 1 says that tasks have failed and are
+  # recorded as such, which a second run would not change.
+  backoffLimitPerIndex: 6
+  podFailurePolicy:
+    rules:
+      - action: FailIndex
+        onExitCodes:
+          containerName: vti
+          operator: In
+          values: [1]
+      - action: Ignore # pods that were evicted or preempted
+        onPodConditions:
+          - type: DisruptionTarget
+            status: "True"
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: vti
+    spec:
+      restartPolicy: Never
+      activeDeadlineSeconds: {{.Seconds}}
+      containers:
+        - name: vti
+          image: {{.Image}}
+          # JOB_COMPLETION_INDEX says which shard this is.
+          args: ["study", "run", {{.Plan}}, "--shards", "{{.Chunks}}", "--jobs", "{{.Cores}}", "--quiet"]
+          resources:
+            requests:
+              cpu: "{{.Cores}}"
+              memory: {{.Memory}}Mi
+            limits:
+              cpu: "{{.Cores}}"
+              memory: {{.Memory}}Mi
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+          volumeMounts:
+            - name: study
+              mountPath: /study
+      volumes:
+        - name: study
+          persistentVolumeClaim:
+            claimName: {{.Claim}}
+`
+
+// Kubernetes writes the manifest of an Indexed Job. The volume claim holds the folder of the plan,
+// and all tables that the plan names by paths relative to it. e may be nil if the submission needs
+// no pilot.
+func (p *Plan) Kubernetes(s Submission, e *Estimate) string {
+	s = s.complete(p.Tasks(), e)
+	if s.Running == 0 {
+		s.Running = s.Chunks
+	}
+	return render(kubernetesJob, map[string]any{
+		"Name": jobName(p.Name()), "Chunks": s.Chunks, "Running": s.Running, "Seconds": int(s.Time.Seconds()), "Cores": s.Cores,
+		"Image": strconv.Quote(s.Image), "Plan": strconv.Quote("/study/" + p.Name() + ".toml"), "Memory": mebibytes(s.Memory), "Claim": strconv.Quote(s.Claim),
+	})
+}

@@ -1,0 +1,128 @@
+package study
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Launcher starts vti.
+type Launcher struct {
+	// Program is the path of the program, Env what is added to the environment of its processes.
+	Program string
+	Env     []string
+	// Seeded reports whether a command takes --seed.
+	Seeded func(command string) bool
+}
+
+// Exit statuses of vti that come with an answer: it can be believed, or it says that it cannot.
+var answered = []int{0, 3}
+
+// longestError bounds what is kept of standard error, in bytes; chosen by hand.
+const longestError = 2000
+
+// ending is how a process ended.
+type ending struct {
+	status int            // -1 after a signal
+	signal syscall.Signal // 0 if none
+	stdout []byte
+	stderr string // the end of it
+	cost   Cost
+}
+
+// launch runs a process to its end. It ends with this process, however this one ends. An error
+// means that it could not be started, or that ctx was cancelled.
+func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
+	// Linux kills the child when the thread that started it ends: keep the thread until then.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, l.Program, args...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", cores))
+	cmd.Env = append(cmd.Env, l.Env...)
+	cmd.SysProcAttr = endsWithParent()
+	var stdout bytes.Buffer
+	var stderr tail
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	started := time.Now()
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ending{}, ctx.Err()
+	}
+	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
+		return ending{}, err
+	}
+	e := ending{status: cmd.ProcessState.ExitCode(), stdout: stdout.Bytes(), stderr: strings.TrimSpace(string(stderr.kept))}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		e.signal = status.Signal()
+	}
+	e.cost = Cost{
+		Seconds:    time.Since(started).Seconds(),
+		CPUSeconds: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
+		PeakBytes:  peakBytes(cmd.ProcessState),
+		Cores:      cores,
+	}
+	e.cost.Machine, _ = os.Hostname() // only to be looked at
+	return e, nil
+}
+
+// killed reports whether the process was ended from outside: by a user, by a scheduler, or by the
+// system for lack of memory. The same task may then succeed.
+func (e ending) killed() bool {
+	return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, e.signal)
+}
+
+// crashMarks begin lines that a Go program prints when it crashes, or vti when it finds a defect of
+// its own.
+var crashMarks = []string{"panic: ", "fatal error: ", "SIGABRT: ", "vti: a defect of vti"}
+
+// crashed reports whether the process has crashed: not where it has refused its input or found that
+// it has no answer.
+func (e ending) crashed() bool {
+	if e.signal != 0 {
+		return !e.killed()
+	}
+	return !slices.Contains(answered, e.status) && slices.ContainsFunc(strings.Split(e.stderr, "\n"), func(line string) bool {
+		return slices.ContainsFunc(crashMarks, func(mark string) bool { return strings.HasPrefix(line, mark) })
+	})
+}
+
+// text says how the process ended.
+func (e ending) text() string {
+	said := strings.TrimPrefix(e.stderr, "vti: ")
+	if e.signal != 0 {
+		return strings.TrimSpace(fmt.Sprintf("ended by a signal (%v); %s", e.signal, said))
+	}
+	if said == "" {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return said
+}
+
+// tail keeps the first and the last bytes that are written to it: a crash says first what it is.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if extra := len(t.kept) - longestError; extra > 0 {
+		half := longestError / 2
+		t.kept = append(t.kept[:half], t.kept[half+extra:]...)
+	}
+	return len(p), nil
+}
+
+// machineFaults are conditions of the machine, not of a task.
+var machineFaults = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EDQUOT}
+
+// machineFault reports whether an error, or what a process has said, names a condition of the
+// machine. The task is then not recorded as failed: it can succeed when the machine is well.
+func machineFault(text string) bool {
+	return slices.ContainsFunc(machineFaults, func(fault syscall.Errno) bool { return strings.Contains(text, fault.Error()) })
+}

@@ -1,0 +1,207 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// RunConfig says which tasks to run and how.
+type RunConfig struct {
+	Launcher Launcher
+	// Selection are the tasks; the zero value is all of them.
+	Selection Selection
+	// Jobs is the number of processes at a time; 0 is as many as there are cores and memory for, by
+	// what pilot tasks have used.
+	Jobs int
+	// Again runs tasks that have failed once more.
+	Again bool
+	// Report, if not nil, is called after every task, by one goroutine at a time.
+	Report func(Progress)
+}
+
+// Progress is the state of a run after a task.
+type Progress struct {
+	// Total tasks are selected. Done and Failed count those that ended now or before, Found those
+	// among them that had ended before.
+	Total, Done, Failed, Found int
+	// Unrecorded tasks could not be brought to an end: they are missing still.
+	Unrecorded int
+	Jobs       int
+	// Task is the one that has ended, with its error, if any.
+	Task  Task
+	Error string
+}
+
+// consecutiveFaults ends a run: when so many tasks in a row cannot be brought to an end, the next
+// one cannot either. Chosen by hand.
+const consecutiveFaults = 3
+
+// memoryShare is how much of the memory tasks may use together by what the pilot used. Chosen by
+// hand: the rest is for the system, and for tasks that need more than the pilot.
+const memoryShare = 0.7
+
+// Run runs the selected tasks that have not ended yet. It returns how far it came, with the error
+// of ctx if that was cancelled, and an error that names the last fault of the machine if tasks
+// could not be brought to an end. Failed tasks are no error of Run: they are counted and reported.
+//
+// Only one process at a time runs all tasks; processes that run shards or single tasks may run
+// beside it and each other, on any machine: the first to publish a task has done it.
+func (p *Plan) Run(ctx context.Context, cfg RunConfig) (Progress, error) {
+	state := Progress{Total: cfg.Selection.count(p.Tasks())}
+	s := store{p.Dir()}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return state, err
+	}
+	if cfg.Selection == (Selection{}) {
+		release, err := rundir.Lock(s.dir)
+		if err != nil {
+			return state, err
+		}
+		defer release()
+	}
+	dir, release, err := s.workplace()
+	if err != nil {
+		return state, err
+	}
+	defer release()
+	cores := runtime.GOMAXPROCS(0)
+	jobs := cfg.Jobs
+	if jobs == 0 {
+		if jobs, err = p.fit(ctx, cfg, cores); err != nil {
+			return state, err
+		}
+	}
+	state.Jobs = jobs
+	r := &runner{plan: p, cfg: cfg, state: state}
+	var wait sync.WaitGroup
+	tasks := make(chan Task)
+	ctx, r.stop = context.WithCancelCause(ctx)
+	defer r.stop(nil)
+	for range jobs {
+		w := &worker{plan: p, store: s, launcher: cfg.Launcher, dir: dir, cores: max(1, cores/jobs)}
+		wait.Go(func() {
+			for t := range tasks {
+				r.ended(t, w.doUnlessCancelled(ctx, t))
+			}
+		})
+	}
+	r.feed(ctx, s, tasks)
+	close(tasks)
+	wait.Wait()
+	return r.state, r.failure(ctx)
+}
+
+// fit is the number of processes that the machine has cores and memory for.
+func (p *Plan) fit(ctx context.Context, cfg RunConfig, cores int) (int, error) {
+	if cfg.Selection.count(p.Tasks()) == 1 {
+		return 1, nil
+	}
+	e, err := p.Estimate(ctx, cfg.Launcher)
+	if err != nil {
+		return 0, err
+	}
+	return e.Jobs(cores, memory.Total()), nil
+}
+
+// runner counts.
+type runner struct {
+	plan *Plan
+	cfg  RunConfig
+	stop context.CancelCauseFunc
+
+	mutex  sync.Mutex
+	state  Progress
+	faults int // in a row
+	fault  error
+}
+
+// feed sends the tasks that have not ended to the workers.
+func (r *runner) feed(ctx context.Context, s store, tasks chan<- Task) {
+	for i := range r.cfg.Selection.indices(r.plan.Tasks()) {
+		t := r.plan.Task(i)
+		switch state := s.state(t.Name); {
+		case state == Done:
+			r.found(&r.state.Done)
+		case state == Failed && !r.cfg.Again:
+			r.found(&r.state.Failed)
+		default:
+			select {
+			case tasks <- t:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (r *runner) found(counter *int) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	*counter++
+	r.state.Found++
+}
+
+// end is what became of a task.
+type end struct {
+	state     State
+	message   string
+	fault     error
+	cancelled bool
+}
+
+// doUnlessCancelled runs a task.
+func (w *worker) doUnlessCancelled(ctx context.Context, t Task) end {
+	state, record, _, err := w.do(ctx, t)
+	switch {
+	case ctx.Err() != nil && state == Missing:
+		return end{cancelled: true}
+	case err != nil:
+		return end{fault: err, message: err.Error()}
+	}
+	return end{state: state, message: record.Error}
+}
+
+// ended counts and reports a task.
+func (r *runner) ended(t Task, e end) {
+	if e.cancelled {
+		return
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	switch {
+	case e.fault != nil:
+		r.state.Unrecorded++
+		r.fault = e.fault
+		if r.faults++; r.faults == consecutiveFaults {
+			r.stop(e.fault)
+		}
+	case e.state == Done:
+		r.state.Done++
+		r.faults = 0
+	default:
+		r.state.Failed++
+		r.faults = 0
+	}
+	r.state.Task, r.state.Error = t, e.message
+	if r.cfg.Report != nil {
+		r.cfg.Report(r.state)
+	}
+}
+
+// failure is the error of the run.
+func (r *runner) failure(ctx context.Context) error {
+	if r.state.Unrecorded > 0 {
+		return fmt.Errorf("%d tasks could not be brought to an end and are missing still; the last: %w", r.state.Unrecorded, r.fault)
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, r.fault) {
+		return cause
+	}
+	return nil
+}

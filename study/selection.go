@@ -1,0 +1,85 @@
+package study
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Selection says which tasks of a plan a process takes: those with index Index, Index + Step,
+// Index + 2 Step, …, or only the first of these. The zero value is all tasks.
+type Selection struct {
+	Index int
+	Step  int  // 0 is 1
+	One   bool // only task Index
+}
+
+// Shard takes every n-th task from task i on: tasks of neighbouring settings, which take about the
+// same time, go to different machines.
+func Shard(i, n int) Selection { return Selection{Index: i, Step: n} }
+
+// One takes task i.
+func One(i int) Selection { return Selection{Index: i, One: true} }
+
+// ParseShard reads "I/N", with I from 0 to N − 1.
+func ParseShard(text string) (Selection, error) {
+	first, second, found := strings.Cut(text, "/")
+	i, err1 := strconv.Atoi(first)
+	n, err2 := strconv.Atoi(second)
+	if !found || err1 != nil || err2 != nil || i < 0 || i >= n {
+		return Selection{}, fmt.Errorf("got %q, want I/N with I from 0 to N-1", text)
+	}
+	return Shard(i, n), nil
+}
+
+// schedulerVariables hold the index of this process in an array job of Slurm, and in an Indexed Job
+// of Kubernetes.
+var schedulerVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
+
+// FromScheduler returns the index that a scheduler has given this process, and the variable that
+// holds it; found is false outside of array jobs.
+func FromScheduler() (index int, variable string, found bool, err error) {
+	for _, variable := range schedulerVariables {
+		text, set := os.LookupEnv(variable)
+		if !set {
+			continue
+		}
+		if index, err = strconv.Atoi(text); err != nil || index < 0 {
+			return 0, variable, false, fmt.Errorf("%s: got %q, want an index from 0 on", variable, text)
+		}
+		return index, variable, true, nil
+	}
+	return 0, "", false, nil
+}
+
+// Check refuses an index beyond the tasks. A shard may be empty.
+func (s Selection) Check(tasks int) error {
+	if s.One && (s.Index < 0 || s.Index >= tasks) {
+		return fmt.Errorf("got index %d, want one from 0 to %d", s.Index, tasks-1)
+	}
+	return nil
+}
+
+// indices are those of the tasks, in increasing order.
+func (s Selection) indices(tasks int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := s.Index; i < tasks; i += max(s.Step, 1) {
+			if !yield(i) || s.One {
+				return
+			}
+		}
+	}
+}
+
+// count is the number of tasks.
+func (s Selection) count(tasks int) int {
+	switch {
+	case s.Index >= tasks:
+		return 0
+	case s.One:
+		return 1
+	}
+	return (tasks - s.Index + max(s.Step, 1) - 1) / max(s.Step, 1)
+}

@@ -1,0 +1,69 @@
+package study
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const slurmScript = `#!/bin/sh
+#SBATCH --job-name={{.Name}}
+#SBATCH --array={{.Array}}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={{.Cores}}
+#SBATCH --mem={{.Memory}}M
+#SBATCH --time={{.Time}}
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output={{.Output}}
+{{range .Options}}#SBATCH {{.}}
+{{end}}
+# Every element takes each {{.Chunks}}th task. Tasks that are done are skipped, so that an element that was
+# preempted, killed or requeued goes on where it stopped.
+exec {{.Program}} study run {{.Plan}} --shards {{.Chunks}} --jobs {{.Cores}} --quiet
+`
+
+// Slurm writes the script of an array job for sbatch, which runs the program on every shard that is
+// not done. It is empty where everything is. e may be nil if the submission needs no pilot.
+func (p *Plan) Slurm(s Submission, program string, e *Estimate) string {
+	s = s.complete(p.Tasks(), e)
+	shards := p.open(s.Chunks)
+	if len(shards) == 0 {
+		return ""
+	}
+	array := ranges(shards)
+	if s.Running > 0 {
+		array += fmt.Sprintf("%%%d", s.Running)
+	}
+	return render(slurmScript, map[string]any{
+		"Name": jobName(p.Name()), "Array": array, "Cores": s.Cores, "Memory": mebibytes(s.Memory), "Time": slurmTime(s.Time),
+		"Output": filepath.Join(p.Dir(), "submit", "%A_%a.log"), "Options": s.Options, "Chunks": s.Chunks,
+		"Program": shellQuoted(program), "Plan": shellQuoted(p.path),
+	})
+}
+
+// slurmTime is a duration as days-hours:minutes:seconds.
+func slurmTime(d time.Duration) string {
+	seconds := int(d.Seconds())
+	return fmt.Sprintf("%d-%02d:%02d:%02d", seconds/86400, seconds/3600%24, seconds/60%60, seconds%60)
+}
+
+// shellQuoted is a text as one word of a shell.
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// jobName is a name of small letters, digits and hyphens that begins with a letter, at most 50
+// characters long, as a label of a domain name has to be: Kubernetes adds to it.
+func jobName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, text)
+	name = strings.Trim("vti-"+name, "-")
+	return strings.TrimRight(name[:min(len(name), 50)], "-")
+}

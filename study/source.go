@@ -1,0 +1,170 @@
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// source is where the tables of a study come from.
+type source interface {
+	count() int
+	// item describes table i: what distinguishes it from the others.
+	item(i int) []Setting
+	// content is what else table i is made of, for the name of its tasks.
+	content(i int) any
+	// prepare provides table i. Files that it makes go into dir.
+	prepare(ctx context.Context, i int, dir string, run launch) (prepared, error)
+}
+
+// launch runs vti with some arguments and returns its standard output.
+type launch func(ctx context.Context, args ...string) ([]byte, error)
+
+// prepared is a table to run on.
+type prepared struct {
+	path  string
+	flags []string // of the command, for this table
+	// truth is what vti simulate says about a simulated table.
+	truth json.RawMessage
+}
+
+// newTables finds the tables of files; dir is the folder of the plan.
+func newTables(dir string, t *Tables) (source, error) {
+	if len(t.Files) == 0 {
+		return nil, errors.New("tables: no files")
+	}
+	var files []string
+	for _, pattern := range t.Files {
+		found, err := filepath.Glob(absolute(dir, pattern))
+		if err != nil {
+			return nil, fmt.Errorf("tables: files: %q: %w", pattern, err)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("tables: files: nothing matches %q", pattern)
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	switch {
+	case len(t.Responses) > 0 && len(files) > 1:
+		return nil, fmt.Errorf("tables: responses: want one file, got %d", len(files))
+	case len(t.Responses) > 0:
+		return newColumns(dir, files[0], t)
+	case t.Pairs != "":
+		return nil, errors.New("tables: pairs: want responses beside them")
+	}
+	return &fileTables{dir, files}, nil
+}
+
+// absolute is a path of a plan in folder dir.
+func absolute(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
+}
+
+// fileTables are files as they are.
+type fileTables struct {
+	dir   string // the folder of the plan
+	paths []string
+}
+
+func (f *fileTables) count() int { return len(f.paths) }
+
+func (f *fileTables) item(i int) (settings []Setting) {
+	return append([]Setting{{"table", relative(f.dir, f.paths[i])}}, partition(relative(f.dir, f.paths[i]))...)
+}
+
+func (f *fileTables) content(int) any { return nil }
+
+func (f *fileTables) prepare(_ context.Context, i int, _ string, _ launch) (prepared, error) {
+	return prepared{path: f.paths[i]}, nil
+}
+
+// relative is the path of a table as the study names it: that from the plan, so that a folder with
+// plan and tables can move.
+func relative(dir, table string) string {
+	if rel, err := filepath.Rel(dir, table); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(table)
+}
+
+// partition are the folders named key=value on the path of a table, as Hive writes them.
+func partition(table string) (settings []Setting) {
+	for folder := range strings.SplitSeq(path.Dir(table), "/") {
+		if key, value, found := strings.Cut(folder, "="); found && key != "" {
+			settings = append(settings, Setting{key, value})
+		}
+	}
+	return settings
+}
+
+// simulated are tables that vti simulate makes, each in the directory of the task that needs it.
+type simulated struct {
+	problem string
+	seeds   int
+	flags   []Setting
+	grid    grid
+}
+
+func newSimulated(s *Simulation) (source, error) {
+	switch {
+	case s.Problem != "varsel" && s.Problem != "dag":
+		return nil, fmt.Errorf("simulate: problem: got %q, want varsel or dag", s.Problem)
+	case s.Seeds < 1:
+		return nil, fmt.Errorf("simulate: seeds: got %d, want at least 1", s.Seeds)
+	}
+	return &simulated{s.Problem, s.Seeds, fixed(s.Flags), newGrid(s.Grid)}, nil
+}
+
+func (s *simulated) count() int { return s.seeds * s.grid.count() }
+
+// item: the design changes slower than the seed.
+func (s *simulated) item(i int) (settings []Setting) {
+	for _, setting := range s.grid.at(i / s.seeds) {
+		settings = append(settings, Setting{"simulate." + setting.Name, setting.Value})
+	}
+	return append(settings, Setting{"data_seed", int64(i % s.seeds)})
+}
+
+func (s *simulated) content(int) any { return []any{s.problem, named(s.flags)} }
+
+func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) (prepared, error) {
+	made := prepared{path: filepath.Join(dir, "table.csv")}
+	args := []string{"simulate", s.problem, "--json", "--out=" + made.path, fmt.Sprintf("--seed=%d", i%s.seeds)}
+	if s.problem == "dag" {
+		truth := "--truth=" + filepath.Join(dir, "truth.csv")
+		args, made.flags = append(args, truth), []string{truth}
+	}
+	args = append(args, arguments(append(s.grid.at(i/s.seeds), s.flags...))...)
+	output, err := run(ctx, args...)
+	if err != nil {
+		return prepared{}, err
+	}
+	var said map[string]json.RawMessage
+	if err := json.Unmarshal(output, &said); err != nil {
+		return prepared{}, fmt.Errorf("vti simulate %s: %w", s.problem, err)
+	}
+	delete(said, "data") // paths in the directory of the task
+	delete(said, "truth")
+	made.truth, err = json.Marshal(said)
+	return made, err
+}
+
+// seedOf is the seed of a task. Each further attempt after a crash has a stream of its own.
+func seedOf(root uint64, name string, attempt int) uint64 {
+	if attempt > 0 {
+		name = fmt.Sprintf("%s/retry-%d", name, attempt)
+	}
+	return stream.Seed(root, name)
+}

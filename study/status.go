@@ -1,0 +1,52 @@
+package study
+
+import "path/filepath"
+
+// Status is how far a study is.
+type Status struct {
+	Tasks   int `json:"tasks"`
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Missing int `json:"missing"`
+	// Working tasks have a directory of work: a process is at them, or was when it was killed.
+	Working int `json:"working"`
+	// Failures are some of the failed tasks.
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Failure is a failed task and why it failed.
+type Failure struct {
+	Index int    `json:"index"`
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+// Status counts tasks. It names up to so many failures; negative names all.
+func (p *Plan) Status(failures int) (*Status, error) {
+	s := store{p.Dir()}
+	status := &Status{Tasks: p.Tasks()}
+	for i := range p.Tasks() {
+		t := p.Task(i)
+		switch s.state(t.Name) {
+		case Done:
+			status.Done++
+		case Missing:
+			status.Missing++
+		case Failed:
+			status.Failed++
+			if failures >= 0 && len(status.Failures) >= failures {
+				continue
+			}
+			failure := Failure{Index: i, Name: t.Name}
+			if record, _, err := s.record(t.Name); err != nil {
+				failure.Error = err.Error()
+			} else if record != nil { // else it has succeeded meanwhile
+				failure.Error = record.Error
+			}
+			status.Failures = append(status.Failures, failure)
+		}
+	}
+	working, err := filepath.Glob(filepath.Join(s.dir, "work", "*", "[0-9a-f]*"))
+	status.Working = len(working)
+	return status, err
+}

@@ -1,0 +1,124 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// Submission is a study as an array job: a shard of its tasks for each element. The zero value of a
+// field is what the pilot tasks suggest.
+type Submission struct {
+	// Chunks is the number of elements; 0 is one for about half an hour of work, at most a
+	// thousand.
+	Chunks int
+	// Cores of an element, each for one task at a time; 0 is 1.
+	Cores int
+	// Memory of an element in bytes; 0 is half as much again as the largest pilot used, for each
+	// core.
+	Memory float64
+	// Time that an element may take; 0 is twice what the slowest pilot suggests, and ten minutes.
+	Time time.Duration
+	// Running bounds the elements that run at a time; 0 is no bound.
+	Running int
+	// Options are lines for the scheduler, such as --partition=long; only of Slurm.
+	Options []string
+	// Claim is the volume claim that holds the folder of the plan, Image the container image; only
+	// of Kubernetes.
+	Claim, Image string
+}
+
+// What the pilot tasks suggest, chosen by hand.
+const (
+	chunkSeconds = 30 * 60.0
+	mostChunks   = 1000 // Slurm takes arrays of up to 1,001 elements unless told otherwise
+	memoryFactor = 1.5
+	memoryLeast  = 256 << 20 // bytes
+	timeFactor   = 2
+	timeLeast    = 10 * time.Minute
+)
+
+// NeedsPilot reports whether the pilot tasks have to say something.
+func (s Submission) NeedsPilot() bool { return s.Chunks == 0 || s.Memory == 0 || s.Time == 0 }
+
+// complete fills in what the caller left open. Without an estimate everything has been given.
+func (s Submission) complete(tasks int, e *Estimate) Submission {
+	s.Cores = max(1, s.Cores)
+	if e == nil {
+		return s
+	}
+	if s.Chunks == 0 {
+		s.Chunks = int(math.Ceil(float64(e.Remaining) * e.Seconds / float64(s.Cores) / chunkSeconds))
+	}
+	s.Chunks = min(max(1, s.Chunks), mostChunks, tasks)
+	if s.Memory == 0 {
+		s.Memory = memoryLeast + memoryFactor*e.PeakBytes*float64(s.Cores)
+	}
+	if s.Time == 0 {
+		rounds := math.Ceil(float64(tasks) / float64(s.Chunks) / float64(s.Cores))
+		s.Time = timeLeast + time.Duration(timeFactor*rounds*e.Largest*float64(time.Second))
+	}
+	return s
+}
+
+// open lists the shards, of n, that have tasks which are not done: a study that is submitted again
+// asks the scheduler only for these.
+func (p *Plan) open(n int) (shards []int) {
+	s := store{p.Dir()}
+	left := make([]bool, n)
+	for i := range p.Tasks() {
+		if !left[i%n] && s.state(p.Task(i).Name) == Missing {
+			left[i%n] = true
+		}
+	}
+	for i, open := range left {
+		if open {
+			shards = append(shards, i)
+		}
+	}
+	return shards
+}
+
+// ranges writes increasing numbers as "0-3,7".
+func ranges(numbers []int) string {
+	var parts []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, fmt.Sprint(numbers[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", numbers[i], numbers[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// mebibytes rounds up, to at least 1.
+func mebibytes(bytes float64) int { return int(math.Ceil(max(1, bytes/(1<<20)))) }
+
+// render fills in a template.
+func render(text string, values any) string {
+	var b strings.Builder
+	if err := template.Must(template.New("").Parse(text)).Execute(&b, values); err != nil {
+		panic("study.render: " + err.Error()) // the templates are constants
+	}
+	return b.String()
+}
+
+// WriteSubmission writes a file into the folder submit of the study and returns its path.
+func (p *Plan) WriteSubmission(name, content string) (string, error) {
+	dir := filepath.Join(p.Dir(), "submit")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, name)
+	return path, os.WriteFile(path, []byte(content), 0o644)
+}

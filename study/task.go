@@ -1,0 +1,56 @@
+package study
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Task is one run of the study.
+type Task struct {
+	// Index is its place in the plan, from 0.
+	Index int
+	// Name is made of what the task does: 16 hexadecimal digits. A plan that grows keeps the names
+	// of the tasks it had.
+	Name string
+	// Settings distinguish the task from the others of the study: table, flags of the grid,
+	// replicate.
+	Settings []Setting
+
+	table int // of the source
+	cell  int // of the grid
+}
+
+// Tasks is the number of tasks.
+func (p *Plan) Tasks() int { return p.source.count() * p.grid.count() * p.Replicates }
+
+// Task returns task i. Replicates change fastest, tables slowest.
+func (p *Plan) Task(i int) Task {
+	cells := p.grid.count()
+	t := Task{Index: i, table: i / p.Replicates / cells, cell: i / p.Replicates % cells}
+	t.Settings = append(t.Settings, p.source.item(t.table)...)
+	t.Settings = append(t.Settings, p.grid.at(t.cell)...)
+	t.Settings = append(t.Settings, Setting{"replicate", int64(i % p.Replicates)})
+	t.Name = p.nameOf(t)
+	return t
+}
+
+// nameOf hashes all that decides the answer of a task but the bytes of tables in files: command,
+// seed, flags, settings, and how its table is made.
+func (p *Plan) nameOf(t Task) string {
+	encoded, err := json.Marshal([]any{p.Command, p.Seed, named(p.flags), named(t.Settings), p.source.content(t.table)})
+	if err != nil {
+		panic("study.Plan.Task: " + err.Error()) // values of a plan are checked when it is read
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:8])
+}
+
+// named are settings by name, which JSON sorts.
+func named(settings []Setting) map[string]any {
+	values := map[string]any{}
+	for _, s := range settings {
+		values[s.Name] = s.Value
+	}
+	return values
+}
