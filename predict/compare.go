@@ -17,8 +17,8 @@ type Ranked struct {
 	DifferenceSE Number `json:"difference_se"`
 }
 
-// Compare orders runs on the same rows by their ELPD, the best first. It is an error when their rows
-// differ.
+// Compare orders runs on the same rows by their ELPD, the best first. It is an error when their
+// rows differ.
 func Compare(runs []Ranked) ([]Ranked, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("predict: got no runs to compare, want at least one")

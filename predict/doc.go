@@ -1,14 +1,14 @@
 // Package predict says what a posterior over models and parameters expects of rows of a table, and
 // how well it would have predicted the rows it was fitted to.
 //
-// Every application with a linear predictor hands over the same thing, [Rows]: rows of a table under
-// equally weighted draws of the posterior, each draw with its own model. From it follow
+// Every application with a linear predictor hands over the same thing, [Rows]: rows of a table
+// under equally weighted draws of the posterior, each draw with its own model. From it follow
 //
 //   - [Summarise]: the expected value and a new response of each row, averaged over models;
 //   - [LeaveOneOut]: how well each row is predicted from all others, by Pareto-smoothed importance
 //     sampling (PSIS-LOO; Vehtari, Gelman and Gabry 2017), without a refit;
-//   - [Calibrate]: whether these predictions are as sure as they should be: the probability integral
-//     transform of each row, uniform where they are (Dawid 1984);
+//   - [Calibrate]: whether these predictions are as sure as they should be: the probability
+//     integral transform of each row, uniform where they are (Dawid 1984);
 //   - [Compare]: which of several models predicts better.
 //
 // # Files

@@ -35,8 +35,8 @@ type Rows struct {
 	Offset []float64
 	// Terms are what else the linear predictor is the sum of.
 	Terms []Term
-	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, the known one of each row
-	// instead.
+	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, the known one of each
+	// row instead.
 	Scale, RowScale []float64
 	// Response is the distribution of a response, and Mean its mean at η.
 	Response Response
@@ -103,8 +103,8 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 	return r.Scale[draw]
 }
 
-// LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its linear
-// predictors.
+// LogDensities writes log p(y | draw) of the observed response of a row to dst [S], given its
+// linear predictors.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
 	constant := r.Response.LogConstant(y)

@@ -76,8 +76,9 @@ func (c Config) Validate() error {
 }
 
 // Summarise predicts every row: averages over draws, each of which has its own model, are averages
-// over models. Means come from expected values rather than from new responses, whose noise they need
-// not have. The error of a mean is its ExpectedSD over the root of the number of effective draws.
+// over models. Means come from expected values rather than from new responses, whose noise they
+// need not have. The error of a mean is its ExpectedSD over the root of the number of effective
+// draws.
 func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 )
 
 // Stack returns the named columns with the rows of first and below them those of second, as columns
-// of one type: the labels of first decide whether a column holds numbers. It is an error when second
-// lacks columns, all of which it names, or has text where first has numbers. Places are those of
-// each row in its own table.
+// of one type: the labels of first decide whether a column holds numbers. It is an error when
+// second lacks columns, all of which it names, or has text where first has numbers. Places are
+// those of each row in its own table.
 func Stack(first, second *Table, names []string) (*Table, error) {
 	var missing []string
 	for _, name := range names {
@@ -113,9 +113,9 @@ func (t *Table) Below(second *Table, names []string, drop bool) (both *Table, dr
 	return both, dropped, err
 }
 
-// CheckSeen compares the rows of a column from first on with those before. A label that these do not
-// have is an error, which says where it stands; note says how many numbers are out of their range.
-// With labels the numbers of the column are labels.
+// CheckSeen compares the rows of a column from first on with those before. A label that these do
+// not have is an error, which says where it stands; note says how many numbers are out of their
+// range. With labels the numbers of the column are labels.
 func (t *Table) CheckSeen(c *Column, first int, labels bool) (note string, err error) {
 	if labels || c.Kind == Factor {
 		unseen, rows := c.Unseen(first)

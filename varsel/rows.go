@@ -187,8 +187,8 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 	return nil
 }
 
-// product multiplies the new rows of two predictors as interactions does: centred and scaled by what
-// the run has seen, unless standardize is false.
+// product multiplies the new rows of two predictors as interactions does: centred and scaled by
+// what the run has seen, unless standardize is false.
 func product(left, right []float64, first int, standardize bool) []float64 {
 	values := slices.Repeat([]float64{1}, len(left)-first)
 	for _, column := range [][]float64{left, right} {

@@ -12,6 +12,13 @@ import (
 // numbers alone.
 const ModelColumn = "model"
 
+// Numbered are the names of the columns that hold numbers: log densities and the number of the
+// model, then those of the sites and of the coordinates.
+func (h Header) Numbered() []string { return h.numbers() }
+
+// ModelNumber is the number of a code in the column model__.
+func (h Header) ModelNumber(code []int32) float64 { return h.model(code) }
+
 // numbers are the names of the columns that hold numbers, in order: log densities or chain, model,
 // sites and coordinates.
 func (h Header) numbers() []string {

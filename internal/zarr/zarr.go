@@ -1,0 +1,269 @@
+// Package zarr writes Zarr stores, version 2, that xarray opens: a folder of groups, each a folder
+// of arrays with named dimensions (https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html).
+//
+//	w, err := zarr.Create("draws.zarr")
+//	if err != nil {
+//		return err
+//	}
+//	defer w.Abort() // leaves nothing behind unless Close succeeded
+//	err = w.Floats("posterior", "sigma", zarr.Shape{{"chain", 4}, {"draw", 1000}}, values)
+//	// handle err
+//	return w.Close()
+package zarr
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Dim is a named dimension and its length.
+type Dim struct {
+	Name   string
+	Length int
+}
+
+// Shape are the dimensions of an array, slowest first.
+type Shape []Dim
+
+// Size is the number of values.
+func (s Shape) Size() int {
+	size := 1
+	for _, d := range s {
+		size *= d.Length
+	}
+	return size
+}
+
+// Writer writes a store.
+type Writer struct {
+	path, part string
+	metadata   map[string]any // by key, for readers that want all of it in one file
+}
+
+// Create begins a store. It replaces an older store at path once Close succeeds; anything else
+// there is an error.
+func Create(path string) (*Writer, error) {
+	if _, err := os.Lstat(path); err == nil {
+		if _, err := os.Stat(filepath.Join(path, ".zgroup")); err != nil {
+			return nil, fmt.Errorf("%s is there and no Zarr store: it is not replaced", path)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(filepath.Clean(path)), 0o755); err != nil {
+		return nil, err
+	}
+	part, err := os.MkdirTemp(filepath.Dir(filepath.Clean(path)), ".zarr-part-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(part, 0o755); err != nil {
+		return nil, err
+	}
+	w := &Writer{path: path, part: part, metadata: map[string]any{}}
+	return w, w.Group("", nil)
+}
+
+// Group makes a group with attributes; "" is the root.
+func (w *Writer) Group(name string, attributes map[string]any) error {
+	if err := w.put(filepath.Join(name, ".zgroup"), map[string]any{"zarr_format": 2}); err != nil {
+		return err
+	}
+	if attributes == nil {
+		attributes = map[string]any{}
+	}
+	return w.put(filepath.Join(name, ".zattrs"), attributes)
+}
+
+// put stores metadata.
+func (w *Writer) put(key string, value any) error {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	w.metadata[filepath.ToSlash(key)] = value
+	path := filepath.Join(w.part, key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
+}
+
+// begin stores what readers must know of an array.
+func (w *Writer) begin(group, name, kind string, fill any, shape Shape, chunks []int) (folder string, err error) {
+	if strings.ContainsAny(name, `/\`) || name == "" || name[0] == '.' {
+		return "", fmt.Errorf("zarr: %q cannot be the name of an array", name)
+	}
+	dims, lengths := make([]string, len(shape)), make([]int, len(shape))
+	for i, d := range shape {
+		dims[i], lengths[i] = d.Name, d.Length
+	}
+	folder = filepath.Join(group, name)
+	if err := w.put(filepath.Join(folder, ".zarray"), map[string]any{
+		"zarr_format": 2, "shape": lengths, "chunks": chunks, "dtype": kind, "fill_value": fill, "order": "C", "filters": nil,
+		"compressor": map[string]any{"id": "zlib", "level": 1},
+	}); err != nil {
+		return "", err
+	}
+	return folder, w.put(filepath.Join(folder, ".zattrs"), map[string]any{"_ARRAY_DIMENSIONS": dims})
+}
+
+// chunk stores the bytes of one chunk.
+func (w *Writer) chunk(folder, name string, content []byte) error {
+	var packed bytes.Buffer
+	z, err := zlib.NewWriterLevel(&packed, 1)
+	if err != nil {
+		return err
+	}
+	if _, err := z.Write(content); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(w.part, folder, name), packed.Bytes(), 0o644)
+}
+
+// whole is one chunk that is the whole array.
+func whole(shape Shape) (chunks []int, name string) {
+	names := make([]string, len(shape))
+	for i, d := range shape {
+		chunks, names[i] = append(chunks, max(d.Length, 1)), "0"
+	}
+	return chunks, strings.Join(names, ".")
+}
+
+func doubles(values []float64) []byte {
+	content := make([]byte, 8*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(content[8*i:], math.Float64bits(v))
+	}
+	return content
+}
+
+// Floats writes an array of doubles, slowest dimension first.
+func (w *Writer) Floats(group, name string, shape Shape, values []float64) error {
+	if len(values) != shape.Size() {
+		panic(fmt.Sprintf("zarr: Writer.Floats: got %d values for an array of %d", len(values), shape.Size()))
+	}
+	chunks, key := whole(shape)
+	folder, err := w.begin(group, name, "<f8", "NaN", shape, chunks)
+	if err != nil {
+		return err
+	}
+	return w.chunk(folder, key, doubles(values))
+}
+
+// Integers writes an array of 64-bit integers.
+func (w *Writer) Integers(group, name string, shape Shape, values []int64) error {
+	if len(values) != shape.Size() {
+		panic(fmt.Sprintf("zarr: Writer.Integers: got %d values for an array of %d", len(values), shape.Size()))
+	}
+	chunks, key := whole(shape)
+	folder, err := w.begin(group, name, "<i8", nil, shape, chunks)
+	if err != nil {
+		return err
+	}
+	content := make([]byte, 8*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint64(content[8*i:], uint64(v))
+	}
+	return w.chunk(folder, key, content)
+}
+
+// Texts writes an array of texts of one dimension, padded to the longest.
+func (w *Writer) Texts(group, name string, dim string, values []string) error {
+	width := 1
+	for _, v := range values {
+		width = max(width, utf8.RuneCountInString(v))
+	}
+	shape := Shape{{dim, len(values)}}
+	chunks, key := whole(shape)
+	folder, err := w.begin(group, name, "<U"+strconv.Itoa(width), nil, shape, chunks)
+	if err != nil {
+		return err
+	}
+	content := make([]byte, 4*width*len(values))
+	for i, v := range values {
+		at := 4 * width * i
+		for _, r := range v {
+			binary.LittleEndian.PutUint32(content[at:], uint32(r))
+			at += 4
+		}
+	}
+	return w.chunk(folder, key, content)
+}
+
+// chunkValues is about how many doubles a chunk of Columns has: 8 MiB.
+const chunkValues = 1 << 20
+
+// Columns writes an array of doubles whose last dimension is made column by column: column writes
+// all values of one, in the order of the other dimensions.
+func (w *Writer) Columns(group, name string, shape Shape, column func(at int, values []float64) error) error {
+	last := shape[len(shape)-1].Length
+	height := shape[:len(shape)-1].Size()
+	wide := min(max(1, chunkValues/max(height, 1)), max(last, 1))
+	chunks, key := whole(shape)
+	chunks[len(chunks)-1] = wide
+	folder, err := w.begin(group, name, "<f8", "NaN", shape, chunks)
+	if err != nil {
+		return err
+	}
+	key = strings.TrimSuffix(key, "0")
+	values, block := make([]float64, height), make([]float64, height*wide)
+	for first := 0; first < last; first += wide {
+		for at := first; at < first+wide; at++ {
+			if at < last {
+				if err := column(at, values); err != nil {
+					return err
+				}
+			}
+			for i, v := range values { // a last chunk is full, whatever stands beyond the end
+				block[i*wide+at-first] = v
+			}
+		}
+		if err := w.chunk(folder, key+strconv.Itoa(first/wide), doubles(block)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close puts the store in its place.
+func (w *Writer) Close() error {
+	all := maps.Clone(w.metadata)
+	content, err := json.MarshalIndent(map[string]any{"zarr_consolidated_format": 1, "metadata": all}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(w.part, ".zmetadata"), content, 0o644); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(w.path); err != nil {
+		return err
+	}
+	if err := os.Rename(w.part, w.path); err != nil {
+		return err
+	}
+	w.part = ""
+	return nil
+}
+
+// Abort removes what was written, unless Close succeeded.
+func (w *Writer) Abort() {
+	if w.part != "" {
+		_ = os.RemoveAll(w.part) // a leftover does no harm
+	}
+}
