@@ -15,7 +15,8 @@
 //	selection.go            a selection of variables: what is said
 //	selection_pictures.go   and drawn
 //	pairs.go                predictors that go together or replace each other
-//	graphs.go               a discovery of graphs
+//	graphs.go               a discovery of graphs: what is said
+//	graph_picture.go        and drawn
 //	hierarchy.go            a hierarchical regression
 //	checks.go               the table beside what the model expects of it
 //	density.go              densities from draws

@@ -7,7 +7,7 @@ import (
 )
 
 // regressionArticle makes the article of a hierarchical regression.
-func (s *source) regressionArticle(result *regression.Result) *article {
+func (s *source) regressionArticle(result *regression.Result) (*article, error) {
 	a := &article{
 		Title:    result.Data.Formula,
 		Subtitle: fmt.Sprintf("%s, %s", s.table(), counted(result.Data.Rows, "row", "rows")),
@@ -18,5 +18,5 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 	}
 	a.Marks = []badge{b, model(result.ModelCheck)}
 	a.Sections = []section{s.provenance()}
-	return a
+	return a, nil
 }

@@ -54,7 +54,9 @@ type section struct {
 
 // graphView is a picture of a graph whose edges a slider shows from a probability on.
 type graphView struct {
-	Picture *picture.Picture
+	// Picture has the edges that are shown at first; All has those of less probability too, which
+	// takes the place of Picture when the slider asks for them.
+	Picture, All *picture.Picture
 	// Lowest is the least probability of an edge in it, Shown where the slider begins.
 	Lowest, Shown float64
 	Legend        []string

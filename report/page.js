@@ -55,6 +55,9 @@ for (const graph of document.querySelectorAll('.graph')) {
   const show = () => {
     const least = parseFloat(input.value);
     output.textContent = least.toFixed(2);
+    const weak = least < parseFloat(graph.dataset.shown);
+    graph.querySelector('.main').hidden = weak;
+    graph.querySelector('.weak').hidden = !weak;
     for (const item of items) item.classList.toggle('off', parseFloat(item.dataset.value) < least);
   };
   input.addEventListener('input', show);

@@ -94,12 +94,15 @@ func (s *source) article() (*article, error) {
 }
 
 // readAnd reads the result of a run and makes its article.
-func readAnd[R any](s *source, make func(*source, *R) *article) (*article, error) {
+func readAnd[R any](s *source, make func(*source, *R) (*article, error)) (*article, error) {
 	result := new(R)
 	if err := rundir.ReadResult(s.dir, result); err != nil {
 		return nil, err
 	}
-	a := make(s, result)
+	a, err := make(s, result)
+	if err != nil {
+		return nil, err
+	}
 	a.ID = identifier(filepath.Base(s.dir))
 	for k := range a.Sections {
 		a.Sections[k].ID = identifier(a.ID, a.Sections[k].ID)
@@ -113,6 +116,9 @@ func readAnd[R any](s *source, make func(*source, *R) *article) (*article, error
 // pictures are all pictures of an article, those that are drawn on.
 func (a *article) pictures() (list []*picture.Picture) {
 	for _, s := range a.Sections {
+		if s.Graph != nil {
+			list = append(list, s.Graph.Picture)
+		}
 		list = append(list, s.Pictures...)
 		list = append(list, s.Wide...)
 	}

@@ -21,7 +21,7 @@ type selection struct {
 	order []int
 }
 
-func (s *source) selectionArticle(result *varsel.Result) *article {
+func (s *source) selectionArticle(result *varsel.Result) (*article, error) {
 	v := &selection{source: s, result: result, target: s.value("design.target")}
 	for k := range result.Inclusion {
 		v.order = append(v.order, k)
@@ -41,7 +41,7 @@ func (s *source) selectionArticle(result *varsel.Result) *article {
 		a.Sections = append(a.Sections, pairs)
 	}
 	a.Sections = append(a.Sections, s.checked(v.target, result.ModelCheck), v.earned(level, reasons), s.provenance())
-	return a
+	return a, nil
 }
 
 // value is a setting of the record by its name.

@@ -8,11 +8,12 @@ import (
 )
 
 // Inline is the picture as SVG for an HTML page. Colours are classes: ink-NAME sets the property
-// --ink, which the style sheet of the page defines for light and dark.
+// --ink, which the style sheet of the page defines for light and dark. The property --points is the
+// width in points, for the page to choose a scale.
 func (p *Picture) Inline() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" role="img" aria-label="%s">`,
-		short(p.Width), short(p.Height), short(p.Width), short(p.Height), html.EscapeString(p.Title+". "+p.Text))
+	fmt.Fprintf(&out, `<svg class="picture" viewBox="0 0 %s %s" width="%spt" height="%spt" style="--points:%s" role="img" aria-label="%s">`,
+		short(p.Width), short(p.Height), short(p.Width), short(p.Height), short(p.Width), html.EscapeString(p.Title+". "+p.Text))
 	for _, m := range p.marks {
 		m.inline(&out, p.hidden(m))
 	}
@@ -20,13 +21,13 @@ func (p *Picture) Inline() string {
 	return out.String()
 }
 
-// short writes a place with a digit that can be seen.
-func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-func place(x float64) string {
-	s := strconv.FormatFloat(x, 'f', 1, 64)
-	return strings.TrimSuffix(s, ".0")
+// short writes a length with as many digits as can be seen.
+func short(x float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(x, 'f', 2, 64), "0"), ".")
 }
+
+// place writes a coordinate with as many digits as can be seen.
+func place(x float64) string { return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0") }
 
 func (m mark) inline(out *strings.Builder, hidden bool) {
 	classes := "ink-" + inkNames[m.ink]

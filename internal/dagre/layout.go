@@ -1,0 +1,161 @@
+package dagre
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed dagre.min.js
+var source string
+
+// program is dagre, compiled once.
+var program = sync.OnceValues(func() (*goja.Program, error) { return goja.Compile("dagre.min.js", source, false) })
+
+// Point is a place; y grows downward.
+type Point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// Node is a box.
+type Node struct{ Width, Height float64 }
+
+// Edge joins two nodes by their numbers. Edges of more Weight are kept shorter and straighter; 0
+// stands for 1.
+type Edge struct {
+	From, To int
+	Weight   int
+	// LabelWidth and LabelHeight are kept free for a label on the edge.
+	LabelWidth, LabelHeight float64
+}
+
+// Drawing is where everything is.
+type Drawing struct {
+	Width, Height float64
+	// Nodes are the middles of the boxes.
+	Nodes []Point
+	// Routes run from one box to another, in the order of the edges; Labels are the middles of
+	// their labels.
+	Routes [][]Point
+	Labels []Point
+}
+
+// Distances between things, in the units of the sizes. nodeGap leaves room for the rounded corners
+// of an edge that passes between two nodes.
+const (
+	nodeGap  = 22
+	edgeGap  = 14
+	layerGap = 34
+	margin   = 6
+)
+
+// graph is what the script below is called with, and what it returns.
+type graph struct {
+	Nodes []graphNode `json:"nodes"`
+	Edges []graphEdge `json:"edges"`
+	Gaps  [4]float64  `json:"gaps"`
+
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
+
+type graphNode struct {
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+}
+
+type graphEdge struct {
+	From   int     `json:"from"`
+	To     int     `json:"to"`
+	Weight int     `json:"weight"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	Points []Point `json:"points"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+}
+
+// missing is what dagre needs of a browser and goja lacks. The values that it copies are plain
+// objects of numbers and texts.
+const missing = `globalThis.structuredClone = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value));`
+
+// script calls dagre.
+const script = `(function (text) {
+  const input = JSON.parse(text);
+  const g = new dagre.graphlib.Graph();
+  g.setGraph({nodesep: input.gaps[0], edgesep: input.gaps[1], ranksep: input.gaps[2], marginx: input.gaps[3], marginy: input.gaps[3]});
+  input.nodes.forEach((n, k) => g.setNode(String(k), {width: n.width, height: n.height}));
+  input.edges.forEach(e => g.setEdge(String(e.from), String(e.to), {weight: e.weight, width: e.width, height: e.height, labelpos: 'c'}));
+  dagre.layout(g);
+  return JSON.stringify({
+    width: g.graph().width, height: g.graph().height,
+    nodes: input.nodes.map((_, k) => g.node(String(k))),
+    edges: input.edges.map(e => g.edge(String(e.from), String(e.to))),
+  });
+})`
+
+// Lay places a graph. No two edges may join the same two nodes in the same direction, and none a
+// node with itself.
+func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
+	in := graph{Edges: []graphEdge{}, Gaps: [4]float64{nodeGap, edgeGap, layerGap, margin}}
+	for _, n := range nodes {
+		in.Nodes = append(in.Nodes, graphNode{Width: n.Width, Height: n.Height})
+	}
+	seen := map[[2]int]bool{}
+	for _, e := range edges {
+		if e.From < 0 || e.From >= len(nodes) || e.To < 0 || e.To >= len(nodes) || e.From == e.To || seen[[2]int{e.From, e.To}] {
+			panic(fmt.Sprintf("dagre.Lay: edge from %d to %d of %d nodes is a loop, or there twice, or of no node", e.From, e.To, len(nodes)))
+		}
+		seen[[2]int{e.From, e.To}] = true
+		in.Edges = append(in.Edges, graphEdge{From: e.From, To: e.To, Weight: max(1, e.Weight), Width: e.LabelWidth, Height: e.LabelHeight})
+	}
+	if len(nodes) == 0 {
+		return &Drawing{}, nil
+	}
+	out, err := call(in)
+	if err != nil {
+		return nil, fmt.Errorf("laying out a graph of %d nodes and %d edges: %w", len(nodes), len(edges), err)
+	}
+	d := &Drawing{Width: out.Width, Height: out.Height}
+	for _, n := range out.Nodes {
+		d.Nodes = append(d.Nodes, Point{n.X, n.Y})
+	}
+	d.route(nodes, edges, out.Edges)
+	return d, nil
+}
+
+// call runs the script in a machine of its own.
+func call(in graph) (*graph, error) {
+	compiled, err := program()
+	if err != nil {
+		return nil, err
+	}
+	vm := goja.New()
+	if _, err := vm.RunString(missing); err != nil {
+		return nil, err
+	}
+	if _, err := vm.RunProgram(compiled); err != nil {
+		return nil, err
+	}
+	value, err := vm.RunString(script)
+	if err != nil {
+		return nil, err
+	}
+	function, _ := goja.AssertFunction(value)
+	text, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	result, err := function(goja.Undefined(), vm.ToValue(string(text)))
+	if err != nil {
+		return nil, err
+	}
+	out := new(graph)
+	return out, json.Unmarshal([]byte(result.String()), out)
+}
