@@ -8,27 +8,34 @@ import (
 
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
+	certificate, masses, err := weigh(ctx, e, cfg)
+	if err != nil || masses != nil || certificate.Verdict == Trusted && !cfg.Confirm {
+		return certificate, err
+	}
+	return check(ctx, e, certificate, cfg)
+}
+
+// weigh certifies without chains. Where it goes over models alone it returns their masses too:
+// chains could not make them more certain.
+func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (certificate *Certificate, masses *modelMasses, err error) {
 	count, ok := space.CountModels(e.target.Space())
 	listed := ok && count <= cfg.MaxModels
-	if source := evidencesOf(e); source != nil {
-		certificate, err := certifyModels(ctx, e, source, listed, cfg)
+	if source := evidencesOf(e); source != nil && !cfg.byDraws {
+		certificate, masses, err = certifyModels(ctx, e, source, listed, cfg)
 		if ctx.Err() != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		_, exact := source.(exactEvidences)
-		if err == nil && (exact || certificate.Verdict == Trusted && !cfg.Confirm) {
-			return certificate, nil
+		// At a glance q(m) may be what is missing.
+		if err == nil && (masses.exact() || cfg.glance && !listed || certificate.Verdict == Trusted && !cfg.Confirm) {
+			return certificate, masses, nil
 		}
 		// Closed forms or approximations failed numerically, or are no good: weights of q do not
 		// need them.
 	}
-	byWeights := certifyEach
-	if !listed {
-		byWeights = certifyJointly
+	if listed {
+		certificate, err = certifyEach(ctx, e, cfg)
+	} else {
+		certificate, err = certifyJointly(ctx, e, cfg)
 	}
-	certificate, err := byWeights(ctx, e, cfg)
-	if err != nil || certificate.Verdict == Trusted && !cfg.Confirm {
-		return certificate, err
-	}
-	return check(ctx, e, certificate, cfg)
+	return certificate, nil, err
 }

@@ -31,18 +31,22 @@ const (
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their
 // evidence comes from the ladder of temperatures.
 func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
-	settings, err := chainConfig(e, "certify/chains")
+	settings, err := chainConfig(e, cfg.stream+"/chains")
 	if err != nil {
 		return nil, err
 	}
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
-	if settings.Starts, err = checkingStarts(e, weights); err != nil {
+	if settings.Starts, err = checkingStarts(e, cfg.stream, weights); err != nil {
 		return nil, err
 	}
 	settings.BurnIn, settings.Iterations = min(checkBurnIn, iterations), iterations
+	enough := float64(enoughESS)
+	if cfg.precision > 0 { // effective draws at which the error of a probability of a half is precision
+		enough = math.Min(enough, 1/(4*cfg.precision*cfg.precision))
+	}
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		worst := worstOf(e.target.Space(), chains)
-		return worst.RHat <= enoughRHat && worst.ESS >= enoughESS
+		return worst.RHat <= enoughRHat && worst.ESS >= enough
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
@@ -70,7 +74,7 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if sample.LogQ, err = e.logProb(sample.Codes, sample.Theta); err != nil {
 		return nil, err
 	}
-	random := e.random("certify/proposed")
+	random := e.random(cfg.stream + "/proposed")
 	for len(c.Proposed) < chains.Draws() {
 		codes, err := e.drawCodes(random)
 		if err != nil {
@@ -92,8 +96,8 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 // equal parts: the most probable ones by weights, draws of q(m), the smallest and largest of all
 // that the prior allows among these and among uniform draws, and models from small to large. Chains
 // that start in one way can agree on one mode and miss all others.
-func checkingStarts(e *evaluator, weights *Certificate) ([][]int32, error) {
-	random := e.random("certify/starts")
+func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int32, error) {
+	random := e.random(stream + "/starts")
 	drawn, err := e.drawCodes(random)
 	if err != nil {
 		return nil, err

@@ -17,11 +17,22 @@ type CertifyConfig struct {
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).
 	Progress func(done, total int)
+
+	// What Solve asks for. stream begins the names of the random streams; "" stands for "certify".
+	stream string
+	// precision, if not 0, is the standard error of every probability at which draws are enough.
+	precision float64
+	// glance asks for a certificate of few draws, and sets q(m) to what it finds where that is a
+	// table.
+	glance bool
+	// byDraws asks for weights of q even where evidences are known or estimated without it.
+	byDraws bool
 }
 
 func (c CertifyConfig) withDefaults() CertifyConfig {
 	setDefault(&c.MaxModels, maxListed)
 	setDefault(&c.Draws, 1<<18)
 	setDefault(&c.Tolerance, 0.002)
+	setDefault(&c.stream, "certify")
 	return c
 }

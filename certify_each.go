@@ -27,9 +27,14 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 	if err != nil {
 		return nil, err
 	}
-	s := newImportanceSampler(e, codes, "certify")
+	s := newImportanceSampler(e, codes, cfg.stream)
 	s.progress, s.total = cfg.Progress, cfg.Draws
 	allocation := evenAllocation(logPrior)
+	if cfg.glance {
+		for i := range allocation {
+			allocation[i] = min(allocation[i], glanceDraws)
+		}
+	}
 	for _, draws := range allocation {
 		s.total += draws
 		if draws > 0 {
@@ -54,10 +59,22 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		}
 		spread = certificate.update(s.tallies, logPrior)
 		if certificate.precise(cfg.Tolerance) {
-			break
+			certificate.pool(s.tallies, logPrior)
+			if certificate.shortage(e.target.Space(), cfg.precision) <= 1 {
+				break
+			}
 		}
 	}
 	certificate.pool(s.tallies, logPrior)
+	if cfg.glance {
+		logMass := make([]float64, len(logPrior))
+		for i, model := range certificate.Models {
+			logMass[i] = logPrior[i] + model.LogEvidence
+		}
+		if err := setTable(e, logPrior, logMass); err != nil {
+			return nil, err
+		}
+	}
 	certificate.NonFinite = s.nonFinite
 	logModel, err := e.logModel(codes)
 	if err != nil {

@@ -51,7 +51,7 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 	sample := &certificate.Sample
 	total := (cfg.Draws + batch - 1) / batch * batch
 	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
-	random, z := e.random("certify"), make([]float64, batch*dim)
+	random, z := e.random(cfg.stream), make([]float64, batch*dim)
 	reference, nearRows := referenceModels(e)
 	for start := 0; start < total; start += batch {
 		if err := ctx.Err(); err != nil {

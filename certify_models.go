@@ -36,13 +36,16 @@ const (
 
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
 // over all models where they can be listed, else by weights over models alone, which have no
-// variance from parameters.
-func certifyModels(ctx context.Context, e *evaluator, source evidences, listed bool, cfg CertifyConfig) (*Certificate, error) {
-	x := newModelMasses(e, source)
+// variance from parameters. It returns the masses of the models that it looked at beside the
+// certificate.
+func certifyModels(ctx context.Context, e *evaluator, source evidences, listed bool, cfg CertifyConfig) (certificate *Certificate, x *modelMasses, err error) {
+	x = newModelMasses(e, source)
 	if listed {
-		return x.sum(ctx, cfg)
+		certificate, err = x.sum(ctx, cfg)
+	} else {
+		certificate, err = x.weigh(ctx, cfg)
 	}
-	return x.weigh(ctx, cfg)
+	return certificate, x, err
 }
 
 // exact reports whether the evidences are known.
@@ -67,7 +70,12 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	if !finite(logTotal) {
 		return nil, fmt.Errorf("log evidence of all models together: got %v, want a number", logTotal)
 	}
-	drawn, err := x.drawParameters(ctx, c, probability)
+	if cfg.glance {
+		if err := setTable(x.e, x.logPrior, x.logMasses()); err != nil {
+			return nil, err
+		}
+	}
+	drawn, err := x.drawParameters(ctx, c, probability, cfg.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,7 @@ func (x *modelMasses) weigh(ctx context.Context, cfg CertifyConfig) (*Certificat
 	_, sites, _ := e.sizes()
 	reference, nearRows := referenceModels(e)
 	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}}
-	random := e.random("certify")
+	random := e.random(cfg.stream)
 	var logReference []float64
 	var positions []int
 	for len(positions) < cfg.Draws {
@@ -156,7 +164,7 @@ func (x *modelMasses) weigh(ctx context.Context, cfg CertifyConfig) (*Certificat
 		return smoothed, weights
 	}
 	_, weights := weigh()
-	drawn, err := x.drawParameters(ctx, c, weights)
+	drawn, err := x.drawParameters(ctx, c, weights, cfg.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +193,7 @@ func (x *modelMasses) weigh(ctx context.Context, cfg CertifyConfig) (*Certificat
 	c.sortModels()
 	c.judge()
 	proposed := len(x.codes)
-	if err := x.search(ctx, c); err != nil {
+	if err := x.search(ctx, c, cfg.stream); err != nil {
 		return nil, err
 	}
 	// The masses of different models are known, so their sum is a lower bound of the evidence.
@@ -201,8 +209,8 @@ func (x *modelMasses) weigh(ctx context.Context, cfg CertifyConfig) (*Certificat
 // search looks for models that q(m) does not propose: Metropolis-Hastings chains over models, from
 // the most probable ones, draws of q(m), and the smallest and largest of both. What they visit is
 // added to the masses.
-func (x *modelMasses) search(ctx context.Context, c *Certificate) error {
-	random := x.e.random("certify/search")
+func (x *modelMasses) search(ctx context.Context, c *Certificate, stream string) error {
+	random := x.e.random(stream + "/search")
 	sp := x.e.target.Space()
 	chains := x.searchStarts(c, random)
 	at, err := x.add(ctx, chains, nil)
@@ -228,6 +236,20 @@ func (x *modelMasses) search(ctx context.Context, c *Certificate) error {
 		}
 	}
 	return nil
+}
+
+// fit fits q(m) to the models looked at, each with its posterior probability among them.
+func (x *modelMasses) fit(ctx context.Context) error {
+	probability, _ := x.probabilities()
+	upTo, sum := make([]float64, len(probability)), 0.0
+	for i, share := range probability {
+		sum += share
+		upTo[i] = sum
+	}
+	return fitModels(ctx, x.e, func(random *rand.Rand) []int32 {
+		at, _ := slices.BinarySearch(upTo, random.Float64()*sum)
+		return x.codes[min(at, len(x.codes)-1)]
+	})
 }
 
 // searchStarts are the starts of the search.
@@ -291,8 +313,8 @@ func (d *drawnModels) shape(probability []float64) float64 {
 // drawParameters fills the sample of a certificate with draws of parameters given models, which are
 // taken by their weights, spread as evenly as can be. Where evidences are estimates the draws add
 // to what is known of them, and each counts by what that makes of its model.
-func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64) (*drawnModels, error) {
-	counts := weighted.Counts(weights, parameterDraws, x.e.random("certify/parameters"))
+func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, stream string) (*drawnModels, error) {
+	counts := weighted.Counts(weights, parameterDraws, x.e.random(stream+"/parameters"))
 	drawn := &drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
@@ -306,7 +328,7 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		wait.Go(func() {
 			for k := int(next.Add(1)) - 1; k < len(draws) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
 				i := drawn.positions[k]
-				random := x.e.random("certify/parameters/" + codeKey(x.codes[i]))
+				random := x.e.random(stream + "/parameters/" + codeKey(x.codes[i]))
 				draws[k], failures[k] = x.source.parameters(x.codes[i], x.evidence[i], counts[i], random)
 			}
 		})

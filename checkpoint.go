@@ -26,6 +26,7 @@ type checkpointHeader struct {
 	Version   int                  `json:"version"`
 	Step      int                  `json:"step"`
 	Settings  json.RawMessage      `json:"settings"`
+	Plan      json.RawMessage      `json:"plan,omitempty"` // of Solve
 	Variables []checkpointVariable `json:"variables"`
 }
 
@@ -43,6 +44,8 @@ type CheckpointInfo struct {
 	Step int
 	// Settings are the settings of the run that wrote the file, as JSON.
 	Settings json.RawMessage
+
+	plan json.RawMessage // of Solve
 }
 
 // ReadCheckpointInfo reads and verifies the file at path and returns its description.
@@ -51,13 +54,18 @@ func ReadCheckpointInfo(path string) (CheckpointInfo, error) {
 	if _, err := checkpointFormat.Read(path, &header); err != nil {
 		return CheckpointInfo{}, err
 	}
-	return CheckpointInfo{Step: header.Step, Settings: header.Settings}, nil
+	return CheckpointInfo{Step: header.Step, Settings: header.Settings, plan: header.Plan}, nil
 }
 
 // WriteCheckpoint stores every variable of ctx that has a value in the file at path, with the
 // number of steps taken and the settings of the run, a JSON object.
 func WriteCheckpoint(path string, ctx *context.Context, step int, settings json.RawMessage) error {
-	header := checkpointHeader{Version: checkpointFormat.Version, Step: step, Settings: settings}
+	return writeCheckpoint(path, ctx, checkpointHeader{Step: step, Settings: settings})
+}
+
+// writeCheckpoint is WriteCheckpoint with a header to which it adds the variables.
+func writeCheckpoint(path string, ctx *context.Context, header checkpointHeader) error {
+	header.Version = checkpointFormat.Version
 	var payload bytes.Buffer
 	for variable := range ctx.IterVariables() {
 		if !variable.HasValue() {
@@ -127,9 +135,18 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
-	if err := WriteCheckpoint(t.config.Checkpoint, t.variables, t.step, t.settings); err != nil {
+	header := checkpointHeader{Step: t.step, Settings: t.settings}
+	if t.plan != nil {
+		var err error
+		if header.Plan, err = json.Marshal(t.plan); err != nil {
+			return fmt.Errorf("checkpoint: encoding the plan: %w", err)
+		}
+	}
+	if err := writeCheckpoint(t.config.Checkpoint, t.variables, header); err != nil {
 		return err
 	}
-	t.schedule.Wrote(time.Since(started))
+	if t.schedule != nil {
+		t.schedule.Wrote(time.Since(started))
+	}
 	return nil
 }

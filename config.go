@@ -25,6 +25,10 @@ type Config struct {
 	// Steps is the number of training steps; 0 stands for 2,000. This and the other defaults that
 	// name no source were chosen by hand, on tables of some tens of rows and predictors.
 	Steps int
+	// FirstRound, if not 0, is the number of steps of the first of several rounds. Each is twice as
+	// long as the one before, and the learning rate and tempering start anew with it; the last ends
+	// with Steps. 0 stands for a single round.
+	FirstRound int
 	// Batch is the number of (m, z) pairs in a step; 0 stands for 1,024.
 	Batch int
 	// LearningRate is the largest step of Adam on the flow, reached after a short warm-up and then
@@ -108,7 +112,7 @@ func (c Config) Validate() error {
 		name  string
 		value float64
 	}{
-		{"Steps", float64(c.Steps)}, {"Batch", float64(c.Batch)}, {"LearningRate", c.LearningRate}, {"ModelStep", c.ModelStep},
+		{"Steps", float64(c.Steps)}, {"FirstRound", float64(c.FirstRound)}, {"Batch", float64(c.Batch)}, {"LearningRate", c.LearningRate}, {"ModelStep", c.ModelStep},
 		{"InformationGain", c.InformationGain}, {"ClipNorm", c.ClipNorm}, {"MaxNonFinite", c.MaxNonFinite},
 		{"LogEvery", float64(c.LogEvery)}, {"StepsPerLaunch", float64(c.StepsPerLaunch)}, {"CheckpointEvery", float64(c.CheckpointEvery)},
 	} {
@@ -164,22 +168,14 @@ func (c Config) settings(backend string, cards []int) (json.RawMessage, error) {
 	if described, ok := c.Models.(fmt.Stringer); ok {
 		models = described.String()
 	}
-	return json.Marshal(map[string]any{
+	settings := map[string]any{
 		"control_variate": c.ControlVariate.String(), "from_prior": c.FromPrior,
 		"flow": flow, "models": models, "cards": cards, "steps": c.Steps, "batch": c.Batch, "learning_rate": c.LearningRate,
 		"model_step": c.ModelStep, "information_gain": fmt.Sprint(c.InformationGain), "tempering": c.Tempering, "clip_norm": fmt.Sprint(c.ClipNorm), "seed": c.Seed,
 		"dtype": c.DType.String(), "backend": backend,
-	})
+	}
+	if c.FirstRound > 0 {
+		settings["first_round"] = c.FirstRound
+	}
+	return json.Marshal(settings)
 }
-
-// pilotStep is the step after which q(m) is given a warm start: when tempering ends, or at the
-// start.
-func (c *Config) pilotStep() int { return int(math.Ceil(c.Tempering * float64(c.Steps))) }
-
-// reportAfter reports whether a report is due after a step.
-func (c *Config) reportAfter(step int) bool {
-	return step == 1 || step == c.Steps || step%c.LogEvery == 0
-}
-
-// saveAfter reports whether a checkpoint is due after a step, whatever the time.
-func (c *Config) saveAfter(step int) bool { return step == c.Steps || step%c.CheckpointEvery == 0 }

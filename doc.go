@@ -39,6 +39,7 @@
 //
 //	fit.go            Fit and Load
 //	trainer.go        the state of a fit, and how it is set up
+//	round.go          the part of training over which the learning rate falls once
 //	step.go           one training step, as a graph
 //	start.go          the model and the prior that a fit starts from
 //	launch.go         compiling and launching steps, the calendar of reports and checkpoints
@@ -51,6 +52,15 @@
 //	reporter.go       running sums to averages
 //	checkpoint.go     the state of training in a file
 //	size.go           sizes that cannot fit are refused
+//
+// As much work as the answer needs:
+//
+//	solve.go         Solve: the loop that looks at its own certificate
+//	solve_config.go  SolveConfig, and what Solve returns
+//	solve_plan.go    how far it has come, as checkpoints hold it
+//	solver.go        what its stages have in common
+//	solve_stages.go  the stages, and what each decides
+//	solve_advice.go  what would help where the answer is not good enough
 //
 // Evaluating and drawing:
 //
@@ -83,6 +93,7 @@
 //	moments.go           means and sds with their errors
 //	summary.go           equally weighted draws and summaries
 //	save.go              a certificate as files
+//	certify_precision.go how many draws a precision takes
 //
 //	version.go        the version of the module
 package vti

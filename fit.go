@@ -43,16 +43,30 @@ func Fit(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*P
 
 // fit takes all steps that are left. The time is that of the start of Fit.
 func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error) {
-	report := reporter{config: &t.config, started: started, since: started, step: t.step}
+	for t.step < t.config.Steps {
+		if posterior, err := t.train(ctx, t.config.roundAfter(t.step), started, true); err != nil {
+			return posterior, err
+		}
+	}
+	return t.posterior(), nil
+}
+
+// train takes the steps of a round, counted from 0, that are left. With pilot q(m) is given a warm
+// start in the first round.
+func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot bool) (*Posterior, error) {
+	if err := t.beginRound(round); err != nil {
+		return nil, err
+	}
+	report := reporter{config: &t.config, last: t.round.last, started: started, since: started, step: t.step}
 	var err error
 	if report.before, err = t.counters(); err != nil {
 		return nil, err
 	}
-	for t.step < t.config.Steps {
+	for t.step < t.round.last {
 		if err := ctx.Err(); err != nil {
-			return t.posterior(), errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.config.Steps, err), t.save(), t.settle())
+			return t.posterior(), errors.Join(fmt.Errorf("training stopped after %d of %d steps: %w", t.step, t.round.last, err), t.save(), t.settle())
 		}
-		if t.step == t.config.pilotStep() {
+		if pilot && round == 0 && t.step == t.pilotStep() {
 			if err := t.pilot(ctx); err != nil {
 				return t.posterior(), err
 			}
@@ -60,13 +74,12 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 		if err := t.launch(); err != nil {
 			return nil, fmt.Errorf("training step %d: %w", t.step+1, err)
 		}
-		last := t.step == t.config.Steps
-		if last {
+		if t.step == t.round.last {
 			if err := t.settle(); err != nil {
 				return nil, err
 			}
 		}
-		if t.config.reportAfter(t.step) {
+		if t.reportAfter(t.step) {
 			now, err := t.counters()
 			if err != nil {
 				return nil, err
@@ -75,7 +88,7 @@ func (t *trainer) fit(ctx context.Context, started time.Time) (*Posterior, error
 				return t.posterior(), err
 			}
 		}
-		if t.config.saveAfter(t.step) || t.schedule.Due() {
+		if t.saveAfter(t.step) || t.schedule.Due() {
 			if err := t.save(); err != nil {
 				return t.posterior(), err
 			}

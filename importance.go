@@ -18,6 +18,8 @@ const (
 	leastDraws = 32
 	mostDraws  = 256
 	evenBudget = 1 << 18
+	// glanceDraws is the largest number for a certificate that is only to be glanced at.
+	glanceDraws = 128
 )
 
 // evenAllocation gives every model the same number of draws, and none to those that the prior

@@ -63,11 +63,11 @@ func (t *trainer) launch() error {
 // of them is done.
 func (t *trainer) undisturbed(steps int) bool {
 	for step := t.step + 1; step < t.step+steps; step++ {
-		if t.config.reportAfter(step) || t.config.saveAfter(step) || step == t.config.pilotStep() {
+		if t.reportAfter(step) || t.saveAfter(step) || step == t.pilotStep() {
 			return false
 		}
 	}
-	return t.step+steps <= t.config.Steps
+	return t.step+steps <= t.round.last
 }
 
 // pilot takes the pilot run that is due now. One that is stopped, or fails, leaves q(m) in between:

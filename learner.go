@@ -39,7 +39,7 @@ func (t *trainer) begin() error {
 // one, there is nothing to learn of it.
 func (t *trainer) learn(step int, outputs []*tensors.Tensor) error {
 	learners := t.learners()
-	if len(learners) == 0 || step <= t.config.pilotStep() {
+	if len(learners) == 0 || step <= t.pilotStep() {
 		return nil
 	}
 	codes, err := tensors.CopyFlatData[int32](outputs[0])

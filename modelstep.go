@@ -23,14 +23,14 @@ const networkHalvings = 6
 
 // updateModels takes the step on q(m) along gradients of its variables and returns the entropy of
 // q(m) before the step, in nats. codes [B,S] are this step's draws, logModel [B] their log q(m),
-// step counts from 1. q(m) stays as it is while the target is tempered, that is while power is
-// below 1, and where apply (a scalar bool) is false.
-func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power, apply *Node) *Node {
+// step counts from 1, and rate is that of the step. q(m) stays as it is while the target is
+// tempered, that is while power is below 1, and where apply (a scalar bool) is false.
+func (t *trainer) updateModels(ctx *Context, variables []*context.Variable, gradients []*Node, codes, logModel, step, power, rate, apply *Node) *Node {
 	g := step.Graph()
 	cfg := &t.config
 	control := gradest.InformationGain{Epsilon: cfg.InformationGain, Halvings: networkHalvings}
 	trained := toFloat64(GreaterOrEqual(power, OnesLike(power)))
-	rate := Mul(trained, train.LearningRate(step, cfg.ModelStep, cfg.Steps))
+	rate = Mul(trained, rate)
 	scale := ScalarOne(g, dtypes.Float64)
 
 	if table, ok := cfg.Models.(*modeldist.Categorical); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
@@ -65,21 +66,41 @@ func setToEvidences(ctx context.Context, e *evaluator, table *modeldist.Categori
 	if err := sampler.draw(ctx, evenAllocation(logPrior), false); err != nil {
 		return err
 	}
-	logits := make([]float64, len(codes))
-	largest := math.Inf(-1)
+	logMass := make([]float64, len(codes))
 	for i, own := range sampler.tallies {
-		logits[i] = math.Inf(-1)
+		logMass[i] = math.Inf(-1)
 		if len(own.logWeights) > 0 {
-			logits[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
+			logMass[i] = logPrior[i] + psis.Smooth(own.logWeights).LogMean
 		}
-		largest = math.Max(largest, logits[i])
+	}
+	return setTable(e, logPrior, logMass)
+}
+
+// setTable sets q(m), if it is a table, to estimates of log p(m) Z_m of every model: −Inf, or NaN,
+// where there is none.
+func setTable(e *evaluator, logPrior, logMass []float64) error {
+	table, ok := e.models.(*modeldist.Categorical)
+	if !ok || table.Count() != len(logMass) {
+		return nil
+	}
+	largest := math.Inf(-1)
+	for _, value := range logMass {
+		if !math.IsNaN(value) {
+			largest = math.Max(largest, value)
+		}
 	}
 	if math.IsInf(largest, 0) {
 		return nil // no finite weight at all: q(m) stays as it is
 	}
-	for i := range logits {
-		if !math.IsInf(logPrior[i], -1) { // a model without weight is improbable, not impossible
-			logits[i] = math.Max(logits[i]-largest, -pilotRange)
+	logits := make([]float64, len(logMass))
+	for i, value := range logMass {
+		switch {
+		case math.IsInf(logPrior[i], -1):
+			logits[i] = math.Inf(-1)
+		case value-largest > -pilotRange:
+			logits[i] = value - largest
+		default: // a model without weight is improbable, not impossible
+			logits[i] = -pilotRange
 		}
 	}
 	return table.Variable(e.variables.In(modelScope)).SetValue(tensors.FromFlatDataAndDimensions(logits, len(logits)))
@@ -110,6 +131,11 @@ func fitToChains(ctx context.Context, e *evaluator) error {
 	if err != nil {
 		return err
 	}
+	return fitModels(ctx, e, func(random *rand.Rand) []int32 { return chains.Codes(random.IntN(chains.Draws())) })
+}
+
+// fitModels fits q(m) by maximum likelihood to models that draw draws.
+func fitModels(ctx context.Context, e *evaluator, draw func(random *rand.Rand) []int32) error {
 	exec, err := mlcontext.NewExec(e.device.Backend(), e.variables, func(ctx *Context, codes, step *Node) *Node {
 		loss := Neg(train.FiniteMean(e.models.LogProb(ctx.In(modelScope), codes)))
 		variables := train.VariablesIn(ctx, modelScope, codes.Graph())
@@ -132,7 +158,7 @@ func fitToChains(ctx context.Context, e *evaluator) error {
 		}
 		for row := range batch {
 			code := codes[row*sites : (row+1)*sites]
-			copy(code, chains.Codes(random.IntN(chains.Draws())))
+			copy(code, draw(random))
 			if random.Float64() < pilotBlur {
 				site := random.IntN(sites)
 				code[site] = int32(random.IntN(cards[site]))

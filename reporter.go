@@ -21,6 +21,7 @@ func (badStart) Is(other error) bool { return other == errBadStart }
 // reporter turns running sums into the averages of Info.
 type reporter struct {
 	config         *Config
+	last           int // step of the round
 	started, since time.Time
 	step           int
 	before         counters
@@ -33,7 +34,7 @@ func (r *reporter) next(step int, now counters) error {
 	clock := time.Now()
 	nonFinite := now.nonFinite - r.before.nonFinite
 	info := Info{
-		Step: step, Steps: r.config.Steps, Loss: (now.loss - r.before.loss) / steps, Entropy: (now.entropy - r.before.entropy) / steps,
+		Step: step, Steps: r.last, Loss: (now.loss - r.before.loss) / steps, Entropy: (now.entropy - r.before.entropy) / steps,
 		GradientNorm: (now.gradientNorm - r.before.gradientNorm) / steps,
 		NonFinite:    int(nonFinite), SkippedSteps: int(now.skipped - r.before.skipped),
 		Elapsed: clock.Sub(r.started), StepsPerSecond: steps / clock.Sub(r.since).Seconds(),
@@ -41,7 +42,7 @@ func (r *reporter) next(step int, now counters) error {
 	if r.config.Progress != nil {
 		r.config.Progress(info)
 	}
-	draws, limit := steps*float64(r.config.Batch), train.NonFiniteLimit(step, r.config.Steps, r.config.MaxNonFinite)
+	draws, limit := steps*float64(r.config.Batch), train.NonFiniteLimit(step, r.last, r.config.MaxNonFinite)
 	if nonFinite > limit*draws {
 		err := fmt.Errorf("%d of %d draws between steps %d and %d had a log density that is not finite (limit %g): "+
 			"check the target for overflow, or that its density is positive wherever its parameters are real",

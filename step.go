@@ -33,7 +33,8 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	stepVariable := ctx.InAbsPath("/"+trainScope).VariableWithValue("step", float64(0)).SetTrainable(false)
 	step := AddScalar(stepVariable.ValueGraph(g), 1)
 	stepVariable.SetValueGraph(step)
-	power := temperature(step, cfg.Tempering*float64(cfg.Steps))
+	now := t.scheduleOf(ctx, step)
+	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
 	scoreLoss, nonFinite := t.scoreLoss(ctx, codes, loss, logModel)
 	flowVariables := train.VariablesIn(ctx, flowScope, g)
@@ -47,11 +48,11 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 		apply = LogicalAnd(apply, IsFinite(train.GlobalNorm(modelGradients)))
 	}
 	flowGradients = train.ClipByNorm(flowGradients, norm, cfg.ClipNorm)
-	increments := train.Adam{}.Increments(ctx, adamScope, flowVariables, flowGradients, train.LearningRate(step, cfg.LearningRate, cfg.Steps), step, apply)
+	increments := train.Adam{}.Increments(ctx, adamScope, flowVariables, flowGradients, now.rate(cfg.LearningRate), step, apply)
 	for i, increment := range increments {
 		flowVariables[i].SetValueGraph(Add(flowVariables[i].ValueGraph(g), increment))
 	}
-	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, apply)
+	entropy := t.updateModels(ctx.In(modelScope), modelVariables, modelGradients, codes, logModel, step, power, now.rate(cfg.ModelStep), apply)
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
@@ -72,19 +73,6 @@ func movement(gradients, increments []*Node, apply *Node) *Node {
 		change = Add(change, toFloat64(ReduceAllSum(Mul(gradient, increments[i]))))
 	}
 	return Where(apply, Abs(change), ZerosLike(change))
-}
-
-// coldestPower is the power of the target at the first step of tempering: 0.1 widens a normal mode
-// threefold. Chosen by hand, not tuned.
-const coldestPower = 0.1
-
-// temperature is the power to which the target is raised at a step: it rises linearly to 1 over the
-// given number of steps.
-func temperature(step *Node, steps float64) *Node {
-	if steps <= 0 {
-		return OnesLike(step)
-	}
-	return MinScalar(AddScalar(MulScalar(step, (1-coldestPower)/steps), coldestPower), 1)
 }
 
 // counters are sums over all steps so far. Sums, not averages, so that they need no reset and

@@ -30,13 +30,14 @@ func TestSchedules(t *testing.T) {
 	require.Positive(t, rate(steps))
 	require.Less(t, rate(steps), 1e-5)
 
-	power := func(step, over float64) float64 {
-		return at(step, func(step *Node) *Node { return temperature(step, over) })
+	power := func(step, tempering float64) float64 {
+		return at(step, func(step *Node) *Node {
+			return schedule{step: step, steps: Scalar(step.Graph(), step.DType(), 600)}.power(tempering)
+		})
 	}
 	require.EqualValues(t, 1, power(1, 0))
-	require.EqualValues(t, 1, power(1, -300))
-	require.InDelta(t, coldestPower+0.9/300, power(1, 300), 1e-12)
-	require.InDelta(t, 0.55, power(150, 300), 1e-12)
-	require.EqualValues(t, 1, power(300, 300))
-	require.EqualValues(t, 1, power(999, 300))
+	require.InDelta(t, coldestPower+0.9/300, power(1, 0.5), 1e-12)
+	require.InDelta(t, 0.55, power(150, 0.5), 1e-12)
+	require.EqualValues(t, 1, power(300, 0.5))
+	require.EqualValues(t, 1, power(599, 0.5))
 }

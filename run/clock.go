@@ -25,6 +25,12 @@ func (c *Clock) Trained() { c.trained = time.Now() }
 // the end; one that does not train certifies from the start.
 func (c *Clock) Certified() { c.certified = time.Now() }
 
+// Solved marks the end of both, of which training took a part.
+func (c *Clock) Solved(training time.Duration) {
+	c.trained = c.started.Add(training)
+	c.certified = time.Now()
+}
+
 // Seconds returns the times until now.
 func (c *Clock) Seconds() Seconds {
 	now := time.Now()

@@ -6,6 +6,7 @@
 //	trace.go     trace.csv: what training reports
 //	chains.go    the checkpoint of Markov chains
 //	record.go    run.json: what was asked for
+//	effort.go    how much work it does, and what each round of it found
 //
 // A run of an application trains like this:
 //

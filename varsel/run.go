@@ -2,6 +2,8 @@ package varsel
 
 import (
 	gocontext "context"
+	"math"
+	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -16,12 +18,17 @@ const PosteriorFile = rundir.PosteriorFile
 // RunConfig says how Run works.
 type RunConfig struct {
 	// Fit configures training. Run sets Checkpoint, and what Problem.Training decides. The loss
-	// that Progress is called with is that of the response in its own units.
+	// that Progress is called with is that of the response in its own units. With Steps, and no
+	// FirstRound, training takes so many steps; otherwise as many as the answer needs (vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
+	// Precision, MaxTime and Status are those of vti.SolveConfig.
+	Precision float64
+	MaxTime   time.Duration
+	Status    func(text string)
 }
 
 // Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run
@@ -38,22 +45,39 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Fit.Steps == 0 {
+		cfg.Fit = problem.rounds(cfg.Fit)
+	}
 	fit := training.Configure(problem.Training(cfg.Fit), problem.Design.LogJacobian())
-	posterior, err := vti.Fit(ctx, device, problem.Posterior(), fit)
-	if err = training.End(err); err != nil {
-		return nil, err
-	}
-	clock.Trained()
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
-	certificate, err := posterior.Certify(ctx, cfg.Certify)
-	if err != nil {
-		return nil, err
-	}
-	clock.Certified()
-
 	result := problem.newResult("varsel")
-	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), posterior.Steps(), cfg.Dir
-	result.Loss = number(training.Loss())
+	var certificate *vti.Certificate
+	if fit.FirstRound > 0 {
+		solution, err := vti.Solve(ctx, device, problem.Posterior(), vti.SolveConfig{
+			Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
+		})
+		if err = training.End(err); err != nil {
+			return nil, err
+		}
+		clock.Solved(solution.Training)
+		certificate, result.Steps = solution.Certificate, solution.Posterior.Steps()
+		result.Rounds, result.Divergence, result.Advice = run.Rounds(solution), known(solution.Divergence), solution.Advice
+	} else {
+		posterior, err := vti.Fit(ctx, device, problem.Posterior(), fit)
+		if err = training.End(err); err != nil {
+			return nil, err
+		}
+		clock.Trained()
+		if certificate, err = posterior.Certify(ctx, cfg.Certify); err != nil {
+			return nil, err
+		}
+		clock.Certified()
+		result.Steps = posterior.Steps()
+	}
+	result.Seed, result.Backend, result.RunDir = &fit.Seed, device.String(), cfg.Dir
+	if !math.IsNaN(training.Loss()) {
+		result.Loss = number(training.Loss())
+	}
 	if err := problem.fillCertified(ctx, result, certificate); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type fitFlags struct {
 	beta                         positive
 	steps, batch, launch         int
 	dtype                        dtypes.DType
+	effort                       effortFlags
 }
 
 func (f *fitFlags) register(cmd *cobra.Command) {
@@ -42,8 +43,9 @@ func (f *fitFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.beta, "beta", "surrogate: standard deviations of the upper confidence bound (default 2)")
 		flags.Var(parsed[surrogate.Utility]{&f.surrogate.Utility, surrogate.ParseUtility}, "utility", "surrogate: ucb, thompson or mean")
 	})
+	f.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.steps, 1}, "steps", "training steps (default 1000; many predictors 300; robust and student 3000)")
+		flags.Var(count{&f.steps, 1}, "steps", "training steps, as of --effort fixed (default there 1000; many predictors 300; robust and student 3000)")
 		flags.Var(count{&f.batch, 2}, "batch", "draws per training step")
 		registerFloatType(cmd, &f.dtype)
 		registerLaunch(cmd, &f.launch)

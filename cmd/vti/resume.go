@@ -40,7 +40,7 @@ func registerCertifyDraws(cmd *cobra.Command, value *int, usage string) {
 }
 
 // free are the flags that a resumed run may be given whatever its record says.
-var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "stack"}
+var free = []string{"resume", "json", "quiet", "pjrt-plugin", "steps-per-launch", "certify-draws", "max-time", "stack"}
 
 // commandFlags are the flags of a command that can resume.
 type commandFlags interface {

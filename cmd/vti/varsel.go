@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,7 +49,8 @@ func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	}
 	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
 	record.Draws = f.certifyDraws
-	return record, nil
+	record.Effort, record.Precision, record.MaxSeconds, err = f.fit.effort.options(flags)
+	return record, err
 }
 
 func (a *app) varselCommand() *cobra.Command {
@@ -126,6 +128,9 @@ func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) 
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		s.record.Draws = f.certifyDraws
 	}
+	if cmd.Flags().Changed("max-time") {
+		s.record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+	}
 	s.problem, err = s.record.Problem()
 	return s, err
 }
@@ -148,7 +153,11 @@ func (s *selection) training(config vti.Config) task {
 			certify := vti.CertifyConfig{Draws: s.record.Draws, Progress: func(done, total int) {
 				at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 			}}
-			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{Fit: config, Certify: certify, Dir: at.dir})
+			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{
+				Fit: config, Certify: certify, Dir: at.dir, Precision: s.record.Precision,
+				MaxTime: time.Duration(s.record.MaxSeconds * float64(time.Second)),
+				Status:  func(text string) { at.shown.line(text, true) },
+			})
 			if err != nil {
 				return nil, err
 			}

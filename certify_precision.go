@@ -1,0 +1,44 @@
+package vti
+
+import (
+	"math"
+
+	"github.com/transdim/vti/space"
+)
+
+// meansPrecision is the error of a mean, in posterior standard deviations, that goes with a
+// standard error of one of a probability: 0.02 with the default of 0.005. Chosen by hand.
+const meansPrecision = 4
+
+// shortage is the factor by which draws would have to be more for the precision asked for: standard
+// errors of the probabilities of all models and outcomes, and four times it, in standard
+// deviations, of means. It is at most 1 where they are enough, and 0 if no precision is asked for
+// or nothing comes from draws.
+func (c *Certificate) shortage(sp space.Space, precision float64) float64 {
+	if precision == 0 || c.Basis == ExactSum {
+		return 0
+	}
+	worst := 0.0
+	for _, model := range c.Models {
+		worst = math.Max(worst, model.SE)
+	}
+	n, members := outcomesOf(sp)
+	_, errors := c.Frequencies(n, members)
+	for _, se := range errors {
+		worst = math.Max(worst, se)
+	}
+	needed := worst / precision
+	return math.Max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS)
+}
+
+// divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted
+// sample.
+func (c *Certificate) divergence() float64 {
+	total := 0.0
+	for i, weight := range c.Sample.Weight {
+		if weight > 0 {
+			total += weight * (c.Sample.LogP[i] - c.LogEvidence - c.Sample.LogQ[i])
+		}
+	}
+	return total
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	runs "github.com/transdim/vti/run"
+)
+
+// effortFlags say how much work a run may do.
+type effortFlags struct {
+	effort    runs.Effort
+	precision positive
+	maxTime   time.Duration
+}
+
+func (f *effortFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flagGroup(cmd, "Effort", func() {
+		flags.Var(parsed[runs.Effort]{&f.effort, runs.ParseEffort}, "effort", "auto: as much training and as many draws as the answer needs; fixed: --steps, then one certificate")
+		flags.Var(&f.precision, "precision", "standard error wanted of every probability; of means four times it, in posterior standard deviations (default 0.005)")
+		flags.DurationVar(&f.maxTime, "max-time", 0, "`time` after which no more work begins, such as 90s or 10m; the answer then depends on the speed of the machine (default none, and 10m where more work does not help)")
+	})
+	completeWith(cmd, "effort", "auto", "fixed")
+}
+
+// options returns what the flags ask for; --steps means fixed effort.
+func (f *effortFlags) options(flags *pflag.FlagSet) (effort runs.Effort, precision, maxSeconds float64, err error) {
+	effort = f.effort
+	if flags.Changed("steps") {
+		if flags.Changed("effort") && effort == runs.AutoEffort {
+			return effort, 0, 0, fmt.Errorf("--steps is for --effort fixed; --effort auto takes as many as the answer needs")
+		}
+		effort = runs.FixedEffort
+	}
+	if effort == runs.FixedEffort {
+		for _, name := range []string{"precision", "max-time"} {
+			if flags.Changed(name) {
+				return effort, 0, 0, fmt.Errorf("--%s is for --effort auto; this one is fixed", name)
+			}
+		}
+	}
+	switch {
+	case f.precision >= 1:
+		return effort, 0, 0, fmt.Errorf("--precision: got %g, want a standard error of probabilities, below 1", float64(f.precision))
+	case f.maxTime < 0:
+		return effort, 0, 0, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.maxTime)
+	}
+	return effort, float64(f.precision), f.maxTime.Seconds(), nil
+}

@@ -1,0 +1,79 @@
+package vti
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// Solve finds the posterior of the target with as much work as it takes and no more. It begins with
+// what costs least, the evidences of an ExactTarget or weights of an untrained flow at its anchor,
+// and looks at the certificate: while that does not earn trust, or is less precise than asked for,
+// it trains in rounds, each twice as long as the one before. What a round is worth is judged by a
+// certificate of few draws; the answer is one of fresh draws from random streams of its own, so
+// that stopping at the first good look does not choose a lucky one (calibrate measures it).
+//
+// When ctx is cancelled Solve writes a checkpoint, if the configuration names one, and returns an
+// error that wraps ctx.Err(). With Fit.Resume it goes on at the same place of the same plan, to the
+// bit.
+func Solve(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Solution, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	if err := cfg.Certify.CheckSize(target); err != nil {
+		return nil, err
+	}
+	s := &solver{cfg: cfg, device: device, target: target, started: time.Now()}
+	if err := s.open(ctx, true); err != nil {
+		return nil, err
+	}
+	solution, err := s.solve(ctx)
+	if errors.Is(err, errBadStart) && s.t.anchored {
+		// as in Fit: the anchor is no place for the other models
+		s.plan = plan{}
+		if err := s.open(ctx, false); err != nil {
+			return nil, err
+		}
+		solution, err = s.solve(ctx)
+	}
+	return solution, err
+}
+
+// solve does what is next until there is nothing left to do.
+func (s *solver) solve(ctx context.Context) (*Solution, error) {
+	s.since = time.Now()
+	for {
+		var err error
+		before := s.plan
+		switch s.plan.Next {
+		case glancing:
+			err = s.glance(ctx)
+		case training:
+			err = s.train(ctx)
+		case certifying:
+			err = s.certify(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.plan.Next == finished {
+			return s.finish(before)
+		}
+	}
+}
+
+// finish stores the posterior, with the plan as it was before the last round: a run that is resumed
+// makes its certificate again.
+func (s *solver) finish(before plan) (*Solution, error) {
+	done := s.plan
+	s.plan = before
+	if err := s.t.save(); err != nil {
+		return nil, err
+	}
+	s.plan = done
+	s.best.space = s.target.Space()
+	return &Solution{Posterior: s.t.posterior(), Certificate: s.best, Rounds: s.plan.Rounds, Divergence: s.best.divergence(), Training: s.training, Advice: s.advice()}, nil
+}

@@ -1,0 +1,62 @@
+package vti
+
+import (
+	"fmt"
+	"time"
+)
+
+// advice says what would help where the answer is not what was asked for, and about how long it
+// would take at the speed of the rounds so far.
+func (s *solver) advice() string {
+	last := s.plan.Rounds[len(s.plan.Rounds)-1]
+	if s.best.Verdict == Trusted && last.Shortage <= 1 {
+		return ""
+	}
+	perStep, perDraw := s.costs()
+	if s.best.Verdict == Trusted { // draws alone are missing
+		draws := 1.5 * last.needed()
+		return fmt.Sprintf("the precision asked for takes about %.2g draws%s", draws, about(draws*perDraw))
+	}
+	steps := s.t.config.Steps
+	switch {
+	case s.t.step < steps && s.plan.Unhelpful < patience:
+		next := s.t.config.roundAt(s.plan.Trained)
+		more := next.last - s.t.step
+		return fmt.Sprintf("the next round of training has %d steps%s", more, about(float64(more)*perStep+float64(last.Draws)*perDraw))
+	case s.plan.Unhelpful == 0 && s.t.step > 0:
+		return fmt.Sprintf("training was still helping after %d steps: as many again would help%s", s.t.step, about(float64(s.t.step)*perStep))
+	}
+	return "training does not help any more: a richer flow may, or more draws for longer chains"
+}
+
+// costs are the seconds of a training step and of a draw of a certificate, from the rounds of this
+// process; 0 where there were none.
+func (s *solver) costs() (perStep, perDraw float64) {
+	var steps, draws, training, weighing float64
+	before := 0
+	for _, round := range s.plan.Rounds {
+		if round.Seconds > 0 && round.Work == Training {
+			steps += float64(round.Steps - before)
+			training += round.Seconds
+		} else if round.Seconds > 0 {
+			draws += float64(round.Draws)
+			weighing += round.Seconds
+		}
+		before = round.Steps
+	}
+	if steps > 0 {
+		perStep = training / steps
+	}
+	if draws > 0 {
+		perDraw = weighing / draws
+	}
+	return perStep, perDraw
+}
+
+// about is a time in words, to go behind what takes it; "" for one that is not known.
+func about(seconds float64) string {
+	if seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", which take about %v here", time.Duration(seconds*float64(time.Second)).Round(time.Second/10))
+}

@@ -1,0 +1,125 @@
+package vti
+
+import (
+	"fmt"
+	"time"
+)
+
+// SolveConfig says how good an answer Solve is to find, and how far it may go. The zero value is a
+// good default.
+type SolveConfig struct {
+	// Fit says how to train. Its Steps are the most of all rounds together, 0 for 3,150; FirstRound
+	// 0 stands for 50. That is six rounds. Both were chosen by hand, not tuned.
+	Fit Config
+	// Certify says how certificates are made. Its Draws are the most of each, and its Tolerance 0
+	// stands for Precision.
+	Certify CertifyConfig
+	// Precision is the standard error that is wanted of every probability of a model or outcome;
+	// means of parameters are wanted to four times it, in posterior standard deviations. 0 stands
+	// for 0.005.
+	Precision float64
+	// MaxTime, if not 0, is the time after which no more work begins, and training ends where it
+	// is. Everything else that Solve decides depends on draws and counts alone: without a limit of
+	// time the same seed gives the same bits on a slow machine and a fast one. 0 stands for no
+	// limit while work helps, and DefaultMaxTime where the last round did not.
+	MaxTime time.Duration
+	// Status, if not nil, is called with what is done next, and why.
+	Status func(text string)
+	// Round, if not nil, is called after every round.
+	Round func(SolveRound)
+}
+
+// DefaultMaxTime bounds the time of Solve where the last round did not help.
+const DefaultMaxTime = 10 * time.Minute
+
+// Validate reports the first field that is out of its range.
+func (c SolveConfig) Validate() error {
+	if !(c.Precision >= 0 && c.Precision < 1) {
+		return fmt.Errorf("vti.SolveConfig: got Precision %g, want a standard error of probabilities, above 0 and below 1", c.Precision)
+	}
+	if c.MaxTime < 0 {
+		return fmt.Errorf("vti.SolveConfig: got MaxTime %v, want a time that is not negative", c.MaxTime)
+	}
+	return c.withDefaults().Fit.Validate()
+}
+
+func (c SolveConfig) withDefaults() SolveConfig {
+	c.Fit = c.Fit.InRounds()
+	setDefault(&c.Precision, 0.005)
+	setDefault(&c.Certify.Tolerance, c.Precision)
+	c.Certify = c.Certify.withDefaults()
+	c.Certify.precision = c.Precision
+	return c
+}
+
+// InRounds returns the configuration with the rounds of Solve where it leaves them open: what opens
+// the checkpoint of Solve by Load.
+func (c Config) InRounds() Config {
+	setDefault(&c.FirstRound, 50)
+	setDefault(&c.Steps, 3150)
+	return c
+}
+
+// SolveRound is one round of Solve: what was done, and what its certificate found.
+type SolveRound struct {
+	// Work is what was done before the certificate.
+	Work Work
+	// Why is why, in words.
+	Why string
+	// Steps is the number of training steps so far.
+	Steps int
+	// Full reports whether the certificate is one that Solve may end with: of fresh draws, as many
+	// as the precision needs. Others have few draws and only decide what is done next.
+	Full bool
+	// Verdict, KHat, ESS and Draws are those of the certificate. KHat is 0 where it rests on no
+	// weights, and 10 where they are too few to tell.
+	Verdict Verdict
+	KHat    float64
+	ESS     float64
+	Draws   int
+	// Shortage is the factor by which these draws would have to be more for the precision asked
+	// for.
+	Shortage float64
+	// Divergence is that of Solution.
+	Divergence float64
+	// Seconds is the time of the round; 0 of those before a run was resumed.
+	Seconds float64 `json:"-"`
+}
+
+// Work is what a round of Solve does before its certificate.
+type Work int
+
+const (
+	// Starting: q is what is known before any training, flows at their anchors and q(m) by a pilot
+	// run.
+	Starting Work = iota
+	// Training: steps of Fit.
+	Training
+	// Refining: q(m) is fitted to the models that were found, where their evidences are known.
+	Refining
+	// Weighing: nothing, the certificate is of more draws.
+	Weighing
+)
+
+var workNames = [...]string{Starting: "start", Training: "training", Refining: "refining", Weighing: "certificate"}
+
+// String is the work in a word: "start", "training", "refining" or "certificate".
+func (w Work) String() string { return workNames[w] }
+
+// Solution is an answer: what Solve ends with.
+type Solution struct {
+	// Posterior is q(m) q(θ | m), trained as far as was needed.
+	Posterior *Posterior
+	// Certificate is the answer with its verdict.
+	Certificate *Certificate
+	// Rounds are what was done, in order.
+	Rounds []SolveRound
+	// Divergence is the Kullback-Leibler divergence KL(p ‖ q) of q(m) q(θ | m) from the certified
+	// posterior, in nats: how well q alone would do.
+	Divergence float64
+	// Training is the time that training took; 0 for what was done before a run was resumed.
+	Training time.Duration
+	// Advice says, where the answer is not trusted or less precise than was asked for, what would
+	// help and about how long it would take; "" where it is both.
+	Advice string
+}

@@ -1,0 +1,210 @@
+package vti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/modeldist"
+)
+
+const (
+	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
+	// model. Chosen by hand: the errors of ESS and shortage are then a few percent, and of k̂ 0.1.
+	glanceBudget = 1 << 14
+	// closeDivergence is the divergence, in nats, at which q is good enough beside an exact answer:
+	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
+	// Chosen by hand.
+	closeDivergence = 0.5
+	// trainingShare is the part of MaxTime after which training ends, so that there is time for a
+	// certificate. Chosen by hand.
+	trainingShare = 0.7
+)
+
+// glance makes a cheap certificate of what there is, and decides by it what is next.
+func (s *solver) glance(ctx context.Context) error {
+	cfg := s.cfg.Certify
+	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
+	cfg.Draws = min(cfg.Draws, glanceBudget)
+	if s.needsPilot() {
+		if err := fitToChains(ctx, s.t.evaluator); err != nil {
+			return s.stopped(err)
+		}
+	}
+	c, masses, err := weigh(ctx, s.t.evaluator, cfg)
+	if err != nil {
+		return s.stopped(err)
+	}
+	s.last = c
+	now := s.report(c, masses != nil && c.Complete)
+	if now.Full {
+		s.best = c
+		return s.afterSum(now)
+	}
+	return s.next(ctx, now, masses)
+}
+
+// needsPilot reports whether q(m) is a network that has learned nothing yet, and weights are those
+// of its draws.
+func (s *solver) needsPilot() bool {
+	_, network := s.t.models.(*modeldist.Autoregressive)
+	fresh := s.plan.Work == Starting && !s.t.config.FromPrior
+	return network && fresh && (s.plan.ByDraws || evidencesOf(s.t.evaluator) == nil)
+}
+
+// afterSum decides what is next after a sum over all models, which needs no q: training where q
+// itself is far from it, and helps.
+func (s *solver) afterSum(now SolveRound) error {
+	switch {
+	case now.Shortage > 1:
+		s.plan.ByDraws = true
+		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
+	case now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
+		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %d models", s.best.ModelsChecked))
+	}
+	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.2g nats from it", now.Divergence))
+}
+
+// next decides what is next after a glance, with the masses of models if it went over models alone.
+func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) error {
+	why := s.shortcoming(now)
+	switch {
+	case why == "":
+		return s.begin(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
+	case s.exhausted() || s.late():
+		s.plan.Last = true
+		if s.late() {
+			why = "the time is over"
+		}
+		return s.begin(certifying, Weighing, why, "the last certificate")
+	case masses != nil && s.plan.Unhelpful < patience:
+		if err := masses.fit(ctx); err != nil {
+			return s.stopped(err)
+		}
+		return s.begin(glancing, Refining, why, fmt.Sprintf("fitting q(m) to the %d models found", len(masses.codes)))
+	case masses != nil && !masses.exact():
+		s.plan.ByDraws, s.plan.Unhelpful = true, 0
+		return s.begin(glancing, Starting, why, "weights of q")
+	case s.cfg.Certify.Confirm && s.plan.Full == 0 && now.KHat <= verdict.FailedKHat && s.affordable(now):
+		return s.begin(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is")
+	case s.plan.Unhelpful == patience:
+		return s.begin(certifying, Weighing, why+", and training does not help", "certificate with chains")
+	}
+	return s.trainNext(why)
+}
+
+// exhausted reports whether all steps are taken.
+func (s *solver) exhausted() bool { return s.t.step >= s.t.config.Steps }
+
+// trainNext begins a round of training.
+func (s *solver) trainNext(why string) error {
+	r := s.t.config.roundAt(s.plan.Trained)
+	s.plan.Trained++
+	return s.begin(training, Training, why, fmt.Sprintf("training %d more steps", r.last-r.first))
+}
+
+// shortcoming says what keeps a certificate of few draws from promising a trusted and precise one
+// of many, or is empty.
+func (s *solver) shortcoming(now SolveRound) string {
+	switch {
+	case now.KHat > psis.Reliable && s.last.Complete:
+		return fmt.Sprintf("weights of %d of %d models are not good enough", s.last.unreliable(), s.last.ModelsChecked)
+	case now.KHat > psis.Reliable:
+		return fmt.Sprintf("weights are not good enough (k̂ %.2f)", now.KHat)
+	case float64(s.last.NonFinite) > verdict.FailedNonFinite*float64(now.Draws):
+		return "densities are not finite"
+	case !s.affordable(now):
+		return fmt.Sprintf("weights are too uneven: %.2g draws would be needed", now.needed())
+	}
+	return ""
+}
+
+// affordable reports whether a full certificate has draws enough for the precision and the verdict.
+func (s *solver) affordable(now SolveRound) bool {
+	full := float64(s.cfg.Certify.Draws)
+	least := verdict.DoubtfulESS / now.ESS * float64(now.Draws)
+	return math.Max(now.needed(), least) <= full
+}
+
+// unreliable is the number of models that matter and whose weights are not reliable.
+func (c *Certificate) unreliable() (count int) {
+	for _, model := range c.Models {
+		if model.Certified > proposalMass && model.KHat > psis.Reliable {
+			count++
+		}
+	}
+	return count
+}
+
+// train takes the steps of a round.
+func (s *solver) train(ctx context.Context) error {
+	limited, cancel := s.limited(ctx, trainingShare)
+	defer cancel()
+	began := time.Now()
+	_, err := s.t.train(limited, s.plan.Trained-1, s.started, false)
+	s.training += time.Since(began)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		s.plan.Last, err = true, nil
+	}
+	if err != nil {
+		return err
+	}
+	s.plan.Next = glancing
+	return s.t.save()
+}
+
+// certify makes a certificate of fresh draws, with chains where weights do not earn trust.
+func (s *solver) certify(ctx context.Context) error {
+	cfg := s.cfg.Certify
+	cfg.stream, cfg.byDraws = "certify", s.plan.ByDraws
+	if s.plan.Full > 0 {
+		cfg.stream = fmt.Sprintf("certify/%d", s.plan.Full)
+	}
+	limited, cancel := ctx, func() {}
+	if s.last != nil {
+		limited, cancel = s.limited(ctx, 1)
+	}
+	defer cancel()
+	c, err := s.fresh(limited, cfg)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		c, err = s.last, nil
+		c.lower(Doubtful, "the time was over before there was a certificate of more draws")
+		s.plan.Last = true
+	}
+	if err != nil {
+		return s.stopped(err)
+	}
+	now := s.report(c, true)
+	s.plan.Full++
+	s.best = c
+	if c.Verdict == Trusted && now.Shortage <= 1 || s.plan.Last || s.exhausted() || s.late() {
+		return s.begin(finished, Weighing, "done", c.Verdict.String())
+	}
+	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
+	if c.Verdict != Trusted {
+		why = c.Reasons[0]
+	}
+	return s.trainNext(why)
+}
+
+// fresh makes the certificate. Chains check it where they are asked for and weights are not out of
+// the question, and as a last resort; where weights do not earn trust training comes first.
+func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	c, masses, err := weigh(ctx, s.t.evaluator, cfg)
+	switch {
+	case err != nil || masses != nil:
+		return c, err
+	case c.Verdict == Trusted && !cfg.Confirm:
+		return c, nil
+	case cfg.Confirm && c.Verdict >= Doubtful || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
+		return check(ctx, s.t.evaluator, c, cfg)
+	}
+	return c, nil
+}
+
+// stopped saves the state of a run that is stopped.
+func (s *solver) stopped(err error) error { return errors.Join(err, s.t.save()) }

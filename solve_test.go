@@ -1,0 +1,206 @@
+package vti_test
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// bent is a conjugate model whose other coefficients are sheared by a parabola of the intercept:
+// the same evidences, and posteriors that no normal distribution fits.
+type bent struct {
+	*conjugate
+	by float64
+}
+
+func (b bent) LogJoint(codes, mask, theta *Node) *Node {
+	dim := theta.Shape().Dim(1)
+	intercept := SliceAxis(theta, 1, AxisElem(0)) // [B,1]
+	shift := MulScalar(Square(MulScalar(intercept, 2)), b.by)
+	others := Sub(SliceAxis(theta, 1, AxisRange(1, dim)), shift)
+	return b.conjugate.LogJoint(codes, mask, Concatenate([]*Node{intercept, others}, 1))
+}
+
+// inclusion are the exact probabilities of the columns to be in the model.
+func (c *conjugate) inclusion() []float64 {
+	p := len(c.space.Cards())
+	var masses []float64
+	var codes [][]int32
+	for index := range 1 << p {
+		code := make([]int32, p)
+		for j := range code {
+			code[j] = int32(index >> j & 1)
+		}
+		evidence, _, _, _ := c.exact(code)
+		masses, codes = append(masses, evidence), append(codes, code)
+	}
+	total, inclusion := logsum.Of(masses), make([]float64, p)
+	for i, code := range codes {
+		for j, bit := range code {
+			inclusion[j] += float64(bit) * math.Exp(masses[i]-total)
+		}
+	}
+	return inclusion
+}
+
+// requirePrecise checks the probabilities of columns against exact ones: standard errors as asked
+// for, and errors within five of them, which a right answer exceeds once in 1.7 million
+// comparisons.
+func requirePrecise(t *testing.T, c *vti.Certificate, exact []float64, precision float64) {
+	t.Helper()
+	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
+	for j, want := range exact {
+		got, se := c.Probability(func(code []int32) bool { return code[j] == 1 })
+		require.LessOrEqual(t, se, precision)
+		require.InDelta(t, want, got, 5*se+1e-6, "column %d", j)
+	}
+}
+
+// An untrained flow at its anchor is enough for a conjugate target.
+func TestSolveTrainsNothingWhereNothingIsMissing(t *testing.T) {
+	target := newConjugate(30, 3)
+	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, vti.SolveConfig{Fit: vti.Config{Seed: 1}})
+	require.NoError(t, err)
+	require.Zero(t, solution.Posterior.Steps())
+	require.InDelta(t, 0, solution.Divergence, 0.01)
+	require.Empty(t, solution.Advice)
+	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
+}
+
+// hardConfig makes Solve train on a bent target.
+func hardConfig(t *testing.T) vti.SolveConfig {
+	fit := smallConfig()
+	fit.Steps, fit.FirstRound, fit.CheckpointEvery = 310, 10, 7
+	fit.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
+	return vti.SolveConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: 1 << 15}}
+}
+
+// Where weights of the untrained flow are bad, rounds of training make them good.
+func TestSolveTrainsUntilWeightsAreGood(t *testing.T) {
+	target := bent{newConjugate(30, 3), 1}
+	cfg := hardConfig(t)
+	cfg.Fit.Steps = 0
+	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	for _, round := range solution.Rounds {
+		t.Logf("%+v", round)
+	}
+	require.Positive(t, solution.Posterior.Steps())
+	requirePrecise(t, solution.Certificate, target.inclusion(), 0.005)
+	last := solution.Rounds[len(solution.Rounds)-1]
+	require.True(t, last.Full)
+	require.Equal(t, vti.Weighing, last.Work)
+}
+
+// The same seed gives the same bits for any number of threads, and so does a run that is stopped
+// in training, and one that is stopped while it certifies, and then goes on.
+func TestSolveIsDeterministicAndResumes(t *testing.T) {
+	target := bent{newConjugate(30, 3), 1}
+	device := openDevice(t, gpu.CPU)
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	solve := func(cfg vti.SolveConfig) *vti.Solution {
+		solution, err := vti.Solve(t.Context(), device, target, cfg)
+		require.NoError(t, err)
+		return solution
+	}
+	runtime.GOMAXPROCS(1)
+	first := hardConfig(t)
+	want := solve(first)
+	require.Greater(t, len(want.Rounds), 3)
+	runtime.GOMAXPROCS(2)
+	same := func(cfg vti.SolveConfig, got *vti.Solution) {
+		t.Helper()
+		for _, s := range []*vti.Solution{want, got} {
+			for i := range s.Rounds {
+				s.Rounds[i].Seconds = 0
+			}
+		}
+		require.Equal(t, want.Rounds, got.Rounds)
+		require.Equal(t, want.Certificate.Models, got.Certificate.Models)
+		require.Equal(t, want.Certificate.Sample, got.Certificate.Sample)
+		requireSameFile(t, first.Fit.Checkpoint, cfg.Fit.Checkpoint)
+	}
+	second := hardConfig(t)
+	same(second, solve(second))
+
+	for name, stop := range map[string]func(cfg *vti.SolveConfig, cancel func()){
+		"in training": func(cfg *vti.SolveConfig, cancel func()) {
+			cfg.Fit.LogEvery = 1
+			cfg.Fit.Progress = func(info vti.Info) {
+				if info.Step == 17 {
+					cancel()
+				}
+			}
+		},
+		"while certifying": func(cfg *vti.SolveConfig, cancel func()) {
+			calls := 0
+			cfg.Certify.Progress = func(int, int) {
+				if calls++; calls == 40 {
+					cancel()
+				}
+			}
+		},
+	} {
+		t.Log(name)
+		cfg := hardConfig(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := cfg
+		stop(&stopped, cancel)
+		_, err := vti.Solve(ctx, device, target, stopped)
+		require.ErrorIs(t, err, context.Canceled, name)
+		cfg.Fit.Resume = true
+		same(cfg, solve(cfg))
+		// and once more, when all is done
+		same(cfg, solve(cfg))
+	}
+}
+
+// At the limit of time there is an answer with its verdict and what would help; more time goes on
+// from there.
+func TestSolveStopsInTime(t *testing.T) {
+	target := bent{newConjugate(30, 3), 1}
+	cfg := hardConfig(t)
+	cfg.MaxTime = time.Nanosecond
+	solution, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	require.NotEqual(t, vti.Trusted, solution.Certificate.Verdict)
+	require.Contains(t, solution.Advice, "the next round of training has 10 steps")
+	require.Zero(t, solution.Posterior.Steps())
+	cfg.MaxTime, cfg.Fit.Resume = 0, true
+	solution, err = vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	require.Positive(t, solution.Posterior.Steps())
+}
+
+func TestSolveRefuses(t *testing.T) {
+	target, device := newConjugate(30, 3), openDevice(t, gpu.CPU)
+	for want, cfg := range map[string]vti.SolveConfig{
+		"got Precision -1, want a standard error of probabilities": {Precision: -1},
+		"got Precision NaN":        {Precision: math.NaN()},
+		"got MaxTime -1s":          {MaxTime: -time.Second},
+		"got Tempering 1":          {Fit: vti.Config{Tempering: 1}},
+		"got Resume without Check": {Fit: vti.Config{Resume: true}},
+	} {
+		_, err := vti.Solve(t.Context(), device, target, cfg)
+		require.ErrorContains(t, err, want)
+	}
+	// the checkpoint of a fit has no plan
+	fit := hardConfig(t).Fit
+	fit.Steps = 10
+	_, err := vti.Fit(t.Context(), device, target, fit)
+	require.NoError(t, err)
+	fit.Resume = true
+	_, err = vti.Solve(t.Context(), device, target, vti.SolveConfig{Fit: fit})
+	require.ErrorContains(t, err, "got the checkpoint of a fit, want one of Solve")
+}

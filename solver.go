@@ -1,0 +1,90 @@
+package vti
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/transdim/vti/gpu"
+)
+
+// solver is a Solve in progress.
+type solver struct {
+	cfg     SolveConfig
+	device  *gpu.Device
+	target  Target
+	t       *trainer
+	plan    plan
+	started time.Time
+	since   time.Time // the beginning of the round
+	// training is the time that training took
+	training time.Duration
+	// last is the last certificate, glanced at or full, and best the answer so far.
+	last, best *Certificate
+}
+
+// open makes the trainer, at the place of the plan that a checkpoint holds.
+func (s *solver) open(ctx context.Context, anchor bool) (err error) {
+	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
+		s.t.plan, err = &s.plan, s.plan.restore(&s.t.config)
+	}
+	return err
+}
+
+// late reports whether the time is over: there is a limit, and the clock has passed it.
+func (s *solver) late() bool {
+	limit := s.cfg.MaxTime
+	if limit == 0 && s.plan.Unhelpful > 0 {
+		limit = DefaultMaxTime
+	}
+	return limit > 0 && time.Since(s.started) >= limit
+}
+
+// limited is a context that ends with the time that the caller gives, less a share for what comes
+// after.
+func (s *solver) limited(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	if s.cfg.MaxTime == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, s.started.Add(time.Duration(share*float64(s.cfg.MaxTime))))
+}
+
+// report ends a round with what its certificate found, and counts rounds that did not help.
+func (s *solver) report(c *Certificate, full bool) SolveRound {
+	now := time.Now()
+	round := SolveRound{
+		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, ESS: c.ESS, Draws: c.Draws,
+		Shortage: math.Min(c.shortage(s.target.Space(), s.cfg.Precision), math.MaxFloat64), Seconds: now.Sub(s.since).Seconds(),
+	}
+	if !math.IsNaN(c.KHat) {
+		round.KHat = math.Min(c.KHat, unknownKHat)
+	}
+	if divergence := c.divergence(); finite(divergence) {
+		round.Divergence = divergence
+	}
+	s.since = now
+	switch {
+	case round.Work == Weighing || round.Work == Starting:
+	case helped(s.plan.Rounds, round):
+		s.plan.Unhelpful = 0
+	default:
+		s.plan.Unhelpful++
+	}
+	s.plan.Rounds = append(s.plan.Rounds, round)
+	if s.cfg.Round != nil {
+		s.cfg.Round(round)
+	}
+	return round
+}
+
+// begin says what is done next, and why.
+func (s *solver) begin(next stage, work Work, why, what string) error {
+	s.plan.Next, s.plan.Work, s.plan.Why = next, work, why
+	if s.cfg.Status != nil {
+		s.cfg.Status(why + ": " + what)
+	}
+	if next == finished {
+		return nil
+	}
+	return s.t.save()
+}
