@@ -142,6 +142,7 @@ func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judg
 		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	r.noteModelCheck(result.ModelCheck)
 	if judge != nil {
 		if err := judge(r, problem, result, work); err != nil {
 			return nil, err

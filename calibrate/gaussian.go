@@ -92,8 +92,13 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 		size++
 	}
 	out.mean, out.variance = make([]float64, size), make([]float64, size)
-	outside := make([]float64, k) // the share of the prior variance that no row says anything of
+	// The share of the prior variance that no row says anything of: none where there are as many
+	// singular values as coordinates, which a difference would show to 1e−16 only.
+	outside := make([]float64, k)
 	for a := range coordinates {
+		if len(singular) == k {
+			break
+		}
 		outside[a] = 1
 		for c := range singular {
 			outside[a] -= v.At(a, c) * v.At(a, c)

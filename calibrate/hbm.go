@@ -209,6 +209,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		return r, os.WriteFile(filepath.Join(dir, name), t.csv(), 0o644)
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	r.noteModelCheck(result.ModelCheck)
 	if !h.Hard {
 		if err := t.judge(r, work, random); err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
@@ -22,6 +23,10 @@ type Replicate struct {
 	Verdict string `json:"verdict"`
 	Error   string `json:"error,omitempty"`
 	Reasons string `json:"reasons,omitempty"`
+	// ModelCheck is the verdict of the model check: good, questionable or poor, with its findings
+	// unless it is good.
+	ModelCheck string   `json:"model_check,omitempty"`
+	Findings   []string `json:"findings,omitempty"`
 	// Ranks are the places of true parameters in their posterior, from 0 to 1.
 	Ranks []Rank `json:"ranks,omitempty"`
 	// Events are stated probabilities with what happened.
@@ -96,6 +101,19 @@ func (c Comparison) Wrong() bool {
 // String is the comparison in a few words.
 func (c Comparison) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %.4f ± %.4f, exactly %.4f", c.Quantity, c.Of, float64(c.Stated), float64(c.SE), float64(c.Exact)))
+}
+
+// noteModelCheck notes what the model check says; report is nil where there was none.
+func (r *Replicate) noteModelCheck(report *modelcheck.Report) {
+	if report == nil {
+		return
+	}
+	r.ModelCheck = report.Verdict.String()
+	for _, f := range report.Findings {
+		if f.Verdict != modelcheck.Good {
+			r.Findings = append(r.Findings, f.What)
+		}
+	}
 }
 
 // Wrong lists the comparisons of a trusted answer that are wrong.

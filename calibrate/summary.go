@@ -19,6 +19,9 @@ type Summary struct {
 	Replicates int    `json:"replicates"`
 	// Verdicts counts replicates by verdict.
 	Verdicts map[string]int `json:"verdicts"`
+	// ModelChecks counts replicates by the verdict of the model check. Of tables drawn from the model
+	// those that are not good are false alarms.
+	ModelChecks map[string]int `json:"model_checks"`
 	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
 	Reliability []*Reliability `json:"reliability,omitempty"`
@@ -54,10 +57,13 @@ type Wrong struct {
 
 // Summarize sums replicates up.
 func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
-	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, Wrong: []Wrong{}}
+	s := &Summary{Study: source.Name(), Seed: cfg.Seed, Replicates: len(replicates), Verdicts: map[string]int{}, ModelChecks: map[string]int{}, Wrong: []Wrong{}}
 	ranks, events, compared := map[string][]float64{}, map[string][]Event{}, map[Quantity][]Comparison{}
 	for _, r := range replicates {
 		s.Verdicts[r.Verdict]++
+		if r.ModelCheck != "" {
+			s.ModelChecks[r.ModelCheck]++
+		}
 		for _, rank := range r.Ranks {
 			ranks[rank.Kind] = append(ranks[rank.Kind], rank.Value)
 		}

@@ -87,6 +87,7 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
+	r.noteModelCheck(result.ModelCheck)
 	if judge != nil {
 		if err := judge(r, target, result, work); err != nil {
 			return nil, err

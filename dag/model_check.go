@@ -55,9 +55,19 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 		means[j] = make([]float64, len(in.Counted[j]))
 	}
 	repeats := modelcheck.MinDraws / parameters
+	chosen, parents := make([]int, nodes), make([]dgraph.Set, nodes)
+	var descendants []dgraph.Set
+	in.Descends = func(_, node, column int) bool { return descendants[node].Has(column) }
 	in.Draw = func(d, node int, mean, sd, replicate []float64) {
+		if d%repeats == 0 && node == 0 {
+			for j := range nodes {
+				chosen[j] = families[j]()
+				parents[j] = posterior.families[chosen[j]].Parents
+			}
+			descendants = descendantsOf(parents)
+		}
 		if d%repeats == 0 {
-			theta := source(families[node]())
+			theta := source(chosen[node])
 			sigmas[node] = math.Exp(l.logSigma(theta)) * p.Data.Scale[node]
 			for k, row := range in.Counted[node] {
 				means[node][k] = p.mean(node, row, theta, scratch)*p.Data.Scale[node] + p.Data.Shift[node]
@@ -71,6 +81,22 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 	}
 	report, err := modelcheck.Graph(ctx, in)
 	return &report, err
+}
+
+// descendantsOf are the descendants of every node of a graph, given the parents of each.
+func descendantsOf(parents []dgraph.Set) []dgraph.Set {
+	descendants := make([]dgraph.Set, len(parents))
+	for changed := true; changed; {
+		changed = false
+		for j, set := range parents {
+			for i := range set.Nodes() {
+				more := descendants[i].Or(descendants[j]).With(j)
+				changed = changed || more != descendants[i]
+				descendants[i] = more
+			}
+		}
+	}
+	return descendants
 }
 
 // inUnits are the values of a node in units of the table (or of its logarithms), to the 12 digits

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 )
 
 // rowKeys numbers the distinct rows of columns: equal rows have equal numbers. Rows are compared by
@@ -64,7 +65,9 @@ func gcd(a, b int) int {
 }
 
 // addCopies appends the share of rows that equal another in the response and in every column. Only
-// rows that share the columns with another can; replicates are rounded like the response.
+// rows that share the columns with another can. Replicates are rounded to the values that the
+// response takes, which may be few for good reasons: a scale with few digits, a logarithm of such, a
+// limit of detection.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {
@@ -84,13 +87,15 @@ func (c *checks) addCopies(columns []Column) {
 	if len(shared) == 0 {
 		return
 	}
-	unit := resolution(r.y)
+	values := slices.Clone(r.y)
+	slices.Sort(values)
+	values = slices.Compact(values)
 	copies := func(y []float64) float64 {
 		total := 0
 		for _, rows := range shared {
 			times := make(map[float64]int, len(rows))
 			for _, i := range rows {
-				times[rounded(y[i], unit)]++
+				times[nearest(values, y[i])]++
 			}
 			for _, t := range times {
 				if t > 1 {
@@ -122,31 +127,14 @@ func copiedRows(columns []Column) (rows []int) {
 	return rows
 }
 
-// resolution is the largest power of ten, from 1000 down to 1e−6, of which all values are
-// multiples; 0 if there is none.
-func resolution(values []float64) float64 {
-	for exponent := 3; exponent >= -6; exponent-- {
-		unit := math.Pow(10, float64(exponent))
-		multiple := func(v float64) bool {
-			ratio := v / unit
-			return math.Abs(ratio-math.Round(ratio)) <= 1e-9*math.Max(1, math.Abs(ratio))
-		}
-		all := true
-		for _, v := range values {
-			if all = multiple(v); !all {
-				break
-			}
-		}
-		if all {
-			return unit
-		}
+// nearest is the value of an increasing list that is closest to v, the lower of two.
+func nearest(sorted []float64, v float64) float64 {
+	at, _ := slices.BinarySearch(sorted, v)
+	switch {
+	case at == len(sorted):
+		return sorted[at-1]
+	case at > 0 && v-sorted[at-1] <= sorted[at]-v:
+		return sorted[at-1]
 	}
-	return 0
-}
-
-func rounded(v, unit float64) float64 {
-	if unit == 0 {
-		return v
-	}
-	return math.Round(v / unit)
+	return sorted[at]
 }

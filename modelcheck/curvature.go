@@ -18,6 +18,7 @@ const (
 // unit length: the correlation of residuals with it does not respond to the linear effect.
 type shape struct {
 	response int
+	place    int // of the column
 	column   string
 	name     string
 	rows     []int     // of the response
@@ -37,9 +38,9 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 	first := []int{0}
 	for j, r := range c.responses {
 		if len(r.y) >= fewestRows {
-			for _, column := range columns {
+			for at, column := range columns {
 				if column.Name != r.name && !column.Indicator {
-					shapes = append(shapes, newShapes(j, r, column, max(1, min(stride, len(r.y)/shapeRows)))...)
+					shapes = append(shapes, newShapes(j, r, at, column, max(1, min(stride, len(r.y)/shapeRows)))...)
 				}
 			}
 		}
@@ -61,7 +62,10 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		family: newFamily(len(shapes), false), first: first,
 		statistics: func(j int, s *sample, dst []float64) {
 			for k := range dst {
-				dst[k] = shapes[first[j]+k].statistic(s)
+				shape := &shapes[first[j]+k]
+				if dst[k] = 0; c.ignored == nil || !c.ignored(s.draw, j, shape.place) {
+					dst[k] = shape.statistic(s)
+				}
 			}
 		},
 		finding: func(member int, mean float64) Finding { return c.curvatureFinding(&shapes[member], mean) },
@@ -94,8 +98,8 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-// newShapes builds the shapes of a column for a response, from every stride-th row.
-func newShapes(response int, r *response, column Column, stride int) []shape {
+// newShapes builds the shapes of a column, at some place, for a response, from every stride-th row.
+func newShapes(response int, r *response, place int, column Column, stride int) []shape {
 	var rows []int
 	var x []float64
 	for i := 0; i < len(r.y); i += stride {
@@ -122,7 +126,7 @@ func newShapes(response int, r *response, column Column, stride int) []shape {
 		values []float64
 	}{{"a square", square}, {"the middle against both ends", ends}, {"a step at the median", half}} {
 		if orthogonalise(candidate.values, line) {
-			shapes = append(shapes, shape{response, column.Name, candidate.name, rows, candidate.values})
+			shapes = append(shapes, shape{response, place, column.Name, candidate.name, rows, candidate.values})
 		}
 	}
 	return shapes

@@ -18,6 +18,10 @@ type GraphInput struct {
 	// given its parents as observed and the parameters of draw d.
 	Draws int
 	Draw  func(d, node int, mean, sd, replicate []float64)
+	// Descends reports whether a column is a descendant of a node in the graph of draw d, whose
+	// residuals are then not compared with it: what is far out in a node can be so in its descendants,
+	// whatever the mechanisms are, and replicates of the node alone cannot show that. nil: none is.
+	Descends func(d, node, column int) bool
 	// Remedies are the caller's.
 	Remedies Remedies
 }
@@ -45,6 +49,7 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		responses[j] = r
 	}
 	checks := newChecks(responses, in.Columns, in.Draws, in.Remedies)
+	checks.ignored = in.Descends
 	if err := checks.run(ctx, in.Draws, in.Draw); err != nil {
 		return Report{}, err
 	}

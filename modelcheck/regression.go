@@ -196,6 +196,7 @@ func (r *response) names(rows []int) string {
 
 // sample is a response, observed or replicated, under one posterior draw.
 type sample struct {
+	draw    int
 	y, mean []float64
 	// r are residuals divided by the standard deviation, centred the same less their median, and
 	// clipped the same divided by their spread and limited to ±3, with mean square 1.
@@ -260,6 +261,9 @@ type checks struct {
 	responses []*response
 	list      []*check
 	remedies  Remedies
+	// ignored reports whether residuals of response j are not compared with a column in draw d; nil:
+	// none are
+	ignored func(d, j, column int) bool
 }
 
 // run draws from the posterior and compares. draw writes mean, standard deviation and replicate of
@@ -287,6 +291,7 @@ func (c *checks) run(ctx context.Context, draws int, draw func(d, j int, mean, s
 		for j, r := range c.responses {
 			b := &space[j]
 			draw(d, j, b.mean, b.sd, b.replicate)
+			b.seen.draw, b.drawn.draw = d, d
 			b.seen.set(r.kind, r.y, b.mean, b.sd)
 			b.drawn.set(r.kind, b.replicate, b.mean, b.sd)
 			for i, residual := range b.seen.centred {

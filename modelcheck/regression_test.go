@@ -188,6 +188,35 @@ func TestCopiedRows(t *testing.T) {
 	}
 }
 
+// A response may take few values for a good reason, here the logarithm of a measurement with one
+// decimal, in a table where many rows share all columns. Its rows are not copies; with a third of
+// them written twice, they are.
+func TestCoarseResponses(t *testing.T) {
+	random := rand.New(rand.NewPCG(15, 16))
+	const n, places = 600, 60
+	for _, doubled := range []bool{false, true} {
+		found := 0
+		for range 5 {
+			level := each(places, func(int) float64 { return random.NormFloat64() })
+			table := &regressionTable{noise: noises[0], x: make([][]float64, 3)}
+			for i := range n {
+				place, floor := level[i%places], float64(random.IntN(2))
+				y := math.Log(math.Round(10*math.Exp(1+0.7*place-0.6*floor+0.75*random.NormFloat64()))/10 + 0.1)
+				for range map[bool]int{false: 1, true: 1 + i%3/2}[doubled] {
+					table.y = append(table.y, y)
+					for j, v := range []float64{1, floor, place} {
+						table.x[j] = append(table.x[j], v)
+					}
+				}
+			}
+			if mentions(check(t, table.input(random, table.fitted(random))), "duplicated rows") {
+				found++
+			}
+		}
+		require.Equal(t, map[bool]int{false: 0, true: 5}[doubled], found)
+	}
+}
+
 func check(t *testing.T, in modelcheck.RegressionInput) modelcheck.Report {
 	t.Helper()
 	report, err := modelcheck.Regression(t.Context(), in)

@@ -83,7 +83,8 @@ func (t *regressionTable) eta(theta []float64, i int) float64 {
 }
 
 // priorTable draws design, parameters and responses: normal, uniform or two-valued columns, slopes
-// N(0, 1), intercept N(0, 1) and log σ ~ N(0, 1). The parameters are coefficients and log σ.
+// N(0, 1), intercept N(0, 1) and log σ ~ N(0, 1). The parameters are coefficients and log σ. Every
+// third continuous response is rounded to multiples of σ/4, which hardly changes the posterior.
 func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable, []float64) {
 	t := &regressionTable{noise: l, x: make([][]float64, predictors+1), y: make([]float64, n)}
 	theta := make([]float64, predictors+2)
@@ -105,8 +106,15 @@ func priorTable(l noise, n, predictors int, random *rand.Rand) (*regressionTable
 		theta[j] = random.NormFloat64()
 	}
 	theta[predictors+1] = random.NormFloat64()
+	unit := 0.0
+	if l.kind == modelcheck.Continuous && random.IntN(3) == 0 {
+		unit = math.Exp(theta[predictors+1]) / 4
+	}
 	for i := range t.y {
 		t.y[i] = l.draw(t.eta(theta, i), math.Exp(theta[predictors+1]), random)
+		if unit > 0 {
+			t.y[i] = unit * math.Round(t.y[i]/unit)
+		}
 	}
 	return t, theta
 }

@@ -223,6 +223,9 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 		table.print(w)
 		fmt.Fprintln(w)
 	}
+	if checks := s.ModelChecks; len(checks) > 0 {
+		fmt.Fprintf(w, "model checks: %d good, %d questionable, %d poor\n", checks["good"], checks["questionable"], checks["poor"])
+	}
 	for _, u := range s.Uniformity {
 		fmt.Fprintf(w, "ranks of true values among draws, %s: %d, %s\n", u.Kind, u.Count, map[bool]string{false: "uniform within the band", true: "not uniform: they leave the band"}[u.Crossed])
 	}
