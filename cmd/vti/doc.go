@@ -9,6 +9,7 @@
 //	vti rjmcmc dag data.csv --prior-orders        the same by reversible-jump MCMC (few nodes)
 //	vti hbm data.csv --formula 'y ~ x + (x | g)'  regressions with effects by group; --select asks
 //	                                              which terms matter and which vary by group
+//	vti changepoints data.csv --time t            how often a series or the rate of events changes
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //
 // Progress goes to standard error and the answer to standard output; with --json standard output is

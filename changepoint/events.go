@@ -1,0 +1,84 @@
+package changepoint
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// moments are the segments of a Poisson process in a window. Given the number of changes, the
+// density is a product over segments that is smooth in every place between two events; so the
+// integral over places is a sum over the nodes of Gauss–Legendre rules between events.
+type moments struct {
+	times      []float64 // of the nodes: boundary i at times[i], with both ends of the window
+	logWeights []float64 // of the boundaries, those of the ends unused
+	counts     []int     // events up to each boundary
+	// cells are the ends of the intervals that nodes stand for: node i for cells[i-1] to cells[i]
+	cells []float64
+	// the rate of a segment is Gamma(shape, exposure), exposure in the units of time
+	shape, exposure float64
+	even            bool
+}
+
+// newMoments puts nodes between events, which are sorted and lie in the window.
+func newMoments(events []float64, from, to float64, nodes int, shape, exposure float64, even bool) *moments {
+	m := &moments{times: []float64{from}, logWeights: []float64{0}, counts: []int{0}, cells: []float64{from}, shape: shape, exposure: exposure, even: even}
+	x, w := make([]float64, nodes), make([]float64, nodes)
+	ends := slices.Compact(append(slices.Clone(events), to))
+	last := from
+	for _, end := range ends {
+		if end <= last {
+			continue
+		}
+		count, _ := slices.BinarySearch(events, end) // events before this gap ends
+		quad.Legendre{}.FixedLocations(x, w, last, end)
+		if x[0] > x[nodes-1] { // the order of its nodes is not documented
+			slices.Reverse(x)
+			slices.Reverse(w)
+		}
+		cell := last
+		for i := range x {
+			cell += w[i]
+			m.times, m.logWeights, m.counts = append(m.times, x[i]), append(m.logWeights, math.Log(w[i])), append(m.counts, count)
+			m.cells = append(m.cells, cell)
+		}
+		last = end
+	}
+	m.times, m.logWeights, m.counts = append(m.times, to), append(m.logWeights, 0), append(m.counts, len(events))
+	return m
+}
+
+func (m *moments) places() int { return len(m.times) - 2 }
+
+func (m *moments) logWeight(i int) float64 { return m.logWeights[i] }
+
+func (m *moments) length(from, to int) float64 { return m.times[to] - m.times[from] }
+
+func (m *moments) logSegment(from, to int) float64 {
+	length := m.length(from, to)
+	a := m.shape + float64(m.counts[to]-m.counts[from])
+	density := m.shape*math.Log(m.exposure) - logGamma(m.shape) + logGamma(a) - a*math.Log(m.exposure+length)
+	if m.even {
+		density += math.Log(length)
+	}
+	return density
+}
+
+// logConstant is that of the even-numbered order statistics of 2k+1 uniform moments (Green 1995,
+// section 4), or of k uniform moments.
+func (m *moments) logConstant(k int) float64 {
+	window := math.Log(m.length(0, len(m.times)-1))
+	if m.even {
+		return logFactorial(2*k+1) - float64(2*k+1)*window
+	}
+	return logFactorial(k) - float64(k)*window
+}
+
+// draw draws the rate of a segment.
+func (m *moments) draw(from, to int, random *rand.Rand) level {
+	a := m.shape + float64(m.counts[to]-m.counts[from])
+	rate := gamma(a, random) / (m.exposure + m.length(from, to))
+	return level{mean: rate, sd: math.Sqrt(rate)}
+}

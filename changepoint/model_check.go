@@ -1,0 +1,178 @@
+package changepoint
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/modelcheck"
+)
+
+// checkModel compares the table with data replicated from draws.
+func (post *Posterior) checkModel(ctx gocontext.Context, draws []draw, seed uint64) (*modelcheck.Report, error) {
+	random := stream.Rand(seed, "model check")
+	if post.moments != nil {
+		return post.checkEvents(draws, random), ctx.Err()
+	}
+	p := post.problem
+	in := modelcheck.RegressionInput{
+		Kind:     modelcheck.Continuous,
+		Response: modelcheck.Column{Name: p.Options.Value, Values: make([]float64, len(p.y))},
+		Rows:     modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
+		Checked:  modelcheck.CheckedRows(len(p.y), modelcheck.MostChecked),
+		Draws:    modelcheck.MinDraws,
+		Remedies: modelcheck.Remedies{
+			HeavyTails: "--shortest 3, which keeps single rows from being segments", Overdispersion: "--model both",
+			Counts: "--model rate", Curvature: "--model slope", Dependence: "vti order, which asks how rows depend on those before",
+		},
+	}
+	if p.Options.Kind == Rate {
+		in.Kind = modelcheck.Count
+	}
+	for i, y := range p.y {
+		in.Response.Values[i] = p.centre + p.scale*y
+	}
+	rows := in.Checked
+	if rows == nil {
+		for i := range p.y {
+			rows = append(rows, i)
+		}
+	}
+	in.Draw = func(d int, mean, sd, replicate []float64) {
+		one := draws[d*len(draws)/in.Draws]
+		bounds := post.bounds(one.places)
+		for at, j := 0, 0; at < len(rows); at++ {
+			for bounds[j+1] <= rows[at] {
+				j++
+			}
+			l := one.levels[j]
+			mean[at] = p.centre + p.scale*(l.mean+l.slope*post.along(bounds[j], bounds[j+1], p.times[rows[at]]))
+			sd[at] = p.scale * l.sd
+			if in.Kind == modelcheck.Count {
+				replicate[at] = poisson(l.mean, random)
+			} else {
+				replicate[at] = mean[at] + sd[at]*random.NormFloat64()
+			}
+		}
+	}
+	report, err := modelcheck.Regression(ctx, in)
+	return &report, err
+}
+
+// poisson draws a Poisson count, by halves where the mean is large: of a Gamma moment the rest is
+// Poisson or binomial (Ahrens and Dieter 1974).
+func poisson(mean float64, random *rand.Rand) float64 {
+	count := 0.0
+	for mean > 30 {
+		n := math.Floor(mean * 7 / 8)
+		moment := gamma(n, random)
+		if moment > mean {
+			successes := 0.0
+			for range int(n) - 1 {
+				if random.Float64() < mean/moment {
+					successes++
+				}
+			}
+			return count + successes
+		}
+		count, mean = count+n, mean-moment
+	}
+	for product := random.Float64(); product > math.Exp(-mean); product *= random.Float64() {
+		count++
+	}
+	return count
+}
+
+// checkEvents compares the times between events, in units of their expected number, with those of
+// the process: they are exponential and independent (the time-rescaling theorem).
+func (post *Posterior) checkEvents(draws []draw, random *rand.Rand) *modelcheck.Report {
+	const replicated = modelcheck.MinDraws
+	n := len(post.problem.times)
+	gaps, replicate := make([]float64, n-1), make([]float64, n-1)
+	names := [2]string{"uneven events: gaps between events vary", "dependent events: gaps between events follow gaps of their kind, the correlation is"}
+	var atLeast [2]int
+	var statistic [2]float64
+	for d := range replicated {
+		post.rescale(draws[d*len(draws)/replicated], gaps)
+		for i := range replicate {
+			replicate[i] = random.ExpFloat64()
+		}
+		for s, f := range [2]func([]float64) float64{variation, dependence} {
+			observed, other := f(gaps), f(replicate)
+			statistic[s] += observed / replicated
+			if math.Abs(other) >= math.Abs(observed) {
+				atLeast[s]++
+			}
+		}
+	}
+	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}
+	p := [2]float64{float64(atLeast[0]+1) / (replicated + 1), float64(atLeast[1]+1) / (replicated + 1)}
+	order := []int{0, 1}
+	sort.Slice(order, func(a, b int) bool { return p[order[a]] < p[order[b]] })
+	for rank, s := range order {
+		if adjusted := p[s] * float64(2-rank); adjusted > modelcheck.Level { // Holm
+			break
+		}
+		report.Verdict = modelcheck.Questionable
+		report.Findings = append(report.Findings, modelcheck.Finding{
+			What: fmt.Sprintf("%s %.2f", names[s], statistic[s]), Where: "column " + post.problem.Options.Time, Statistic: statistic[s],
+			P: p[s] * float64(2-rank), Advice: "read rates as averages: events cluster, or repel each other, within segments", Verdict: modelcheck.Questionable,
+		})
+	}
+	return report
+}
+
+// rescale writes the expected numbers of events between neighbouring events under a draw.
+func (post *Posterior) rescale(d draw, gaps []float64) {
+	bounds := post.bounds(d.places)
+	// cumulated is the expected number up to a time
+	cumulated := func(time float64) float64 {
+		total := 0.0
+		for j, l := range d.levels {
+			from, to := post.moments.times[bounds[j]], post.moments.times[bounds[j+1]]
+			if time <= from {
+				break
+			}
+			total += l.mean * (math.Min(time, to) - from)
+		}
+		return total
+	}
+	last := cumulated(post.problem.times[0])
+	for i := range gaps {
+		next := cumulated(post.problem.times[i+1])
+		gaps[i], last = next-last, next
+	}
+}
+
+// variation is the log of the coefficient of variation, 0 for exponential gaps in the mean.
+func variation(gaps []float64) float64 {
+	mean, square := 0.0, 0.0
+	for _, g := range gaps {
+		mean += g / float64(len(gaps))
+	}
+	for _, g := range gaps {
+		square += (g - mean) * (g - mean) / float64(len(gaps))
+	}
+	return 0.5 * math.Log(square/(mean*mean))
+}
+
+// dependence is the correlation of neighbouring gaps, of their logarithms made bounded.
+func dependence(gaps []float64) float64 {
+	u := make([]float64, len(gaps))
+	mean := 0.0
+	for i, g := range gaps {
+		u[i] = -math.Expm1(-g)
+		mean += u[i] / float64(len(u))
+	}
+	product, square := 0.0, 0.0
+	for i := range u {
+		if i > 0 {
+			product += (u[i] - mean) * (u[i-1] - mean)
+		}
+		square += (u[i] - mean) * (u[i] - mean)
+	}
+	return product / square
+}

@@ -1,0 +1,299 @@
+package changepoint
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// Posterior is the exact posterior of a problem.
+type Posterior struct {
+	// LogEvidence is log p(data) in nats, in the units of the table, of all numbers of changes
+	// together.
+	LogEvidence float64
+	// LogEvidences[k] is log p(data | k), and Probabilities[k] is p(k | data).
+	LogEvidences  []float64
+	Probabilities []float64
+	// Error bounds what quadrature can have changed in a probability of a number of changes: the
+	// difference to half as many nodes.
+	Error float64
+
+	problem *Problem
+	nodes   []*node
+	places  segments
+	moments *moments  // of events
+	prior   []float64 // log p(k)
+	// shares[q][k] is the posterior probability of node q and k changes.
+	shares [][]float64
+}
+
+// negligibleShare is the probability of a node and a number of changes that is left out of sums
+// over places.
+const negligibleShare = 1e-10
+
+// Posterior sums over all numbers and places of changes. It takes O(n² MaxChanges) operations for
+// each node of the quadrature over a parameter that segments share, and memory for a few hundred
+// numbers a row.
+func (p *Problem) Posterior(ctx gocontext.Context) (*Posterior, error) {
+	if p.Options.Kind == Events {
+		return p.eventPosterior(ctx)
+	}
+	nodes, err := p.seriesNodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	post := p.newPosterior(nodes)
+	post.places = p.rows(nil)
+	if len(nodes) > 1 {
+		half := make([]*node, 0, len(nodes))
+		for i := 0; i < len(nodes); i += 2 {
+			half = append(half, nodes[i])
+		}
+		// The error of the trapezoidal rule is about the square of that of half as many nodes.
+		post.Error = square(difference(post.Probabilities, p.newPosterior(half).Probabilities))
+	}
+	return post, post.both(ctx)
+}
+
+func square(x float64) float64 { return x * x }
+
+// seriesNodes are the nodes of the quadrature over what segments share: one where they share
+// nothing.
+func (p *Problem) seriesNodes(ctx gocontext.Context) ([]*node, error) {
+	s := newSums(p.y, p.unitTimes())
+	var quadrature *lattice
+	switch p.Options.Kind {
+	case Mean, Slope:
+		quadrature = p.noiseLattice(s)
+	case Variance:
+		quadrature = p.meanLattice(s)
+	case Both:
+		return p.alone(ctx, normals{s, levelWeight, varianceShape, varianceScale})
+	default:
+		logs := make([]float64, len(p.y)+1)
+		for i, y := range p.y {
+			logs[i+1] = logs[i] + logGamma(y+1)
+		}
+		return p.alone(ctx, rates{s, logs, p.Options.RateShape, p.Options.RateExposure})
+	}
+	if err := quadrature.scan(ctx); err != nil {
+		return nil, err
+	}
+	return quadrature.integrate(ctx)
+}
+
+// alone is the one node of a family without a shared parameter.
+func (p *Problem) alone(ctx gocontext.Context, f family) ([]*node, error) {
+	r, err := newRecursion(ctx, p.rows(f), p.Options.MaxChanges)
+	return []*node{{family: f, recursion: r}}, err
+}
+
+// Nodes between events: so many to begin with, and never more in all; chosen by hand.
+const (
+	firstNodes = 2
+	mostPlaces = 6000
+)
+
+// placeError is the difference of a probability between two quadratures that is good enough;
+// chosen by hand.
+const placeError = 1e-4
+
+// eventPosterior doubles the nodes between events until no probability of a number of changes
+// moves.
+func (p *Problem) eventPosterior(ctx gocontext.Context) (*Posterior, error) {
+	from, to := p.window()
+	var last *Posterior
+	for count := firstNodes; ; count *= 2 {
+		m := newMoments(p.times, from, to, count, p.Options.RateShape, p.Options.RateExposure, p.Options.Places == Spaced)
+		r, err := newRecursion(ctx, m, p.Options.MaxChanges)
+		if err != nil {
+			return nil, err
+		}
+		post := p.newPosterior([]*node{{recursion: r}})
+		post.places, post.moments, post.Error = m, m, 1
+		if last != nil {
+			post.Error = difference(post.Probabilities, last.Probabilities)
+		}
+		last = post
+		if post.Error < placeError || 2*m.places() > mostPlaces {
+			return post, post.both(ctx)
+		}
+	}
+}
+
+// difference is the largest difference of two distributions.
+func difference(a, b []float64) float64 {
+	largest := 0.0
+	for k := range a {
+		largest = math.Max(largest, math.Abs(a[k]-b[k]))
+	}
+	return largest
+}
+
+// newPosterior weighs nodes and numbers of changes.
+func (p *Problem) newPosterior(nodes []*node) *Posterior {
+	prior := p.logPriorCount()
+	post := &Posterior{problem: p, nodes: nodes, prior: prior, Probabilities: make([]float64, len(prior)), LogEvidences: make([]float64, len(prior))}
+	total := math.Inf(-1)
+	logs := matrix(len(nodes), len(prior))
+	for q, n := range nodes {
+		for k := range prior {
+			logs[q][k] = n.logWeight + prior[k] + n.recursion.logEvidence[k]
+			total = logsum.Add(total, logs[q][k])
+		}
+	}
+	for k := range prior {
+		post.LogEvidences[k] = math.Inf(-1)
+		for _, n := range nodes {
+			post.LogEvidences[k] = logsum.Add(post.LogEvidences[k], n.logWeight+n.recursion.logEvidence[k])
+		}
+		post.LogEvidences[k] += p.logJacobian()
+	}
+	post.LogEvidence = total + p.logJacobian()
+	post.shares = make([][]float64, len(nodes))
+	for q := range nodes {
+		post.shares[q] = make([]float64, len(prior))
+		for k := range prior {
+			post.shares[q][k] = math.Exp(logs[q][k] - total)
+			post.Probabilities[k] += post.shares[q][k]
+		}
+	}
+	return post
+}
+
+// logJacobian turns log densities of working values into those of the table.
+func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }
+
+// both completes the sums of the nodes that matter.
+func (post *Posterior) both(ctx gocontext.Context) error {
+	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
+		return fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)
+	}
+	var kept []*node
+	var shares [][]float64
+	for q, n := range post.nodes {
+		for _, share := range post.shares[q] {
+			if share > negligibleShare {
+				kept, shares = append(kept, n), append(shares, post.shares[q])
+				break
+			}
+		}
+	}
+	post.nodes, post.shares = kept, shares
+	return parallel(len(kept), func(q int) error { return kept[q].recursion.both(ctx) })
+}
+
+// Expected is the posterior mean of the number of changes.
+func (post *Posterior) Expected() float64 {
+	mean := 0.0
+	for k, p := range post.Probabilities {
+		mean += float64(k) * p
+	}
+	return mean
+}
+
+// Most is the most probable number of changes.
+func (post *Posterior) Most() int {
+	most := 0
+	for k, p := range post.Probabilities {
+		if p > post.Probabilities[most] {
+			most = k
+		}
+	}
+	return most
+}
+
+// Anywhere is, for each candidate place, the probability that a change is there, averaged over
+// numbers of changes.
+func (post *Posterior) Anywhere() []float64 {
+	curve := make([]float64, post.places.places())
+	for q, n := range post.nodes {
+		for k, share := range post.shares[q] {
+			if k == 0 || share < negligibleShare {
+				continue
+			}
+			for j := 1; j <= k; j++ {
+				for i := range curve {
+					curve[i] += share * math.Exp(n.recursion.place(k, j, i+1)-n.recursion.logEvidence[k])
+				}
+			}
+		}
+	}
+	return curve
+}
+
+// Place is the distribution of the j-th of k changes over candidate places, given k, 1 ≤ j ≤ k.
+func (post *Posterior) Place(k, j int) []float64 {
+	given := make([]float64, post.places.places())
+	total := 0.0
+	for q := range post.nodes {
+		total += post.shares[q][k]
+	}
+	for q, n := range post.nodes {
+		for i := range given {
+			given[i] += post.shares[q][k] / total * math.Exp(n.recursion.place(k, j, i+1)-n.recursion.logEvidence[k])
+		}
+	}
+	return given
+}
+
+// draw is one draw from the posterior.
+type draw struct {
+	places []int // boundaries
+	levels []level
+	shared float64
+	// logP is log p(k, places, shared, data) with levels integrated out, in working units.
+	logP float64
+}
+
+// sample draws from the joint posterior of everything.
+func (post *Posterior) sample(count int, random *rand.Rand) []draw {
+	draws := make([]draw, count)
+	for d := range draws {
+		q, k := post.pick(random.Float64())
+		draws[d] = post.sampleGiven(q, k, random)
+	}
+	return draws
+}
+
+// sampleGiven draws places and levels given a node and a number of changes.
+func (post *Posterior) sampleGiven(q, k int, random *rand.Rand) draw {
+	n, data := post.nodes[q], post.nodes[q].recursion.data
+	d := draw{places: n.recursion.sample(k, random), shared: n.shared, logP: n.logPrior + post.prior[k] + data.logConstant(k)}
+	bounds := post.bounds(d.places)
+	for j, from := range bounds[:k+1] {
+		to := bounds[j+1]
+		d.logP += data.logSegment(from, to)
+		if post.moments != nil {
+			d.levels = append(d.levels, post.moments.draw(from, to, random))
+		} else {
+			d.levels = append(d.levels, n.family.draw(from, to, random))
+		}
+	}
+	return d
+}
+
+// bounds are places with both ends.
+func (post *Posterior) bounds(places []int) []int {
+	return append(append([]int{0}, places...), post.places.places()+1)
+}
+
+// pick is the node and the number of changes at a quantile of their joint distribution.
+func (post *Posterior) pick(u float64) (q, k int) {
+	lastQ, lastK := 0, 0
+	for q, shares := range post.shares {
+		for k, share := range shares {
+			if share == 0 {
+				continue
+			}
+			lastQ, lastK = q, k
+			if u -= share; u < 0 {
+				return q, k
+			}
+		}
+	}
+	return lastQ, lastK
+}

@@ -1,0 +1,279 @@
+package changepoint
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/table"
+)
+
+// Problem is a series or a set of events with its priors.
+type Problem struct {
+	// Options are those asked for, with defaults.
+	Options Options
+	// Path is the file of the table.
+	Path string
+	// Notes are what a reader should know of the table, in sentences.
+	Notes []string
+
+	times []float64 // of the rows or events, increasing
+	y     []float64 // values on the working scale; nil for events
+	// a value of the table is centre + scale · y
+	centre, scale float64
+	numbers       []int // of the rows in the file
+	unit          string
+	resolution    float64 // the smallest difference of two different values, on the working scale
+}
+
+// fewestRows is the smallest number of rows or events that are taken; chosen by hand.
+const fewestRows = 4
+
+// MostRows is the largest number of rows of a series, and of events: the sums take a time that
+// grows with its square.
+const MostRows = 20_000
+
+// NewProblem reads times and values from a table and checks them. Its errors name the cell.
+func NewProblem(t *table.Table, options Options) (*Problem, error) {
+	asked := options.MaxChanges
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &Problem{Options: options, Path: t.Path, scale: 1}
+	p.numbers, p.unit = t.Places()
+	if n := t.Rows(); n < fewestRows || n > MostRows {
+		return nil, fmt.Errorf("%s: got %d rows, want %d to %d", t.Path, n, fewestRows, MostRows)
+	}
+	if options.Time == "" { // rows in the order of the file
+		for i := range t.Rows() {
+			p.times = append(p.times, float64(i+1))
+		}
+	} else if p.times, err = numbers(t, options.Time); err != nil {
+		return nil, err
+	}
+	if options.Kind == Events {
+		if err := p.readEvents(t); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	values, err := numbers(t, options.Value)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.sortSeries(t, values); err != nil {
+		return nil, err
+	}
+	if err := p.readSeries(t, values); err != nil {
+		return nil, err
+	}
+	return p, p.limit(t, asked)
+}
+
+// numbers are the cells of a numeric column without missing ones.
+func numbers(t *table.Table, name string) ([]float64, error) {
+	c, err := t.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	if c.Kind != table.Numeric {
+		return nil, fmt.Errorf("%s: column %q: got texts such as %q, want numbers (times as decimal years, or days)", t.Path, name, c.Text(0))
+	}
+	for row := range c.Values {
+		if c.IsMissing(row) {
+			return nil, fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), name)
+		}
+	}
+	return slices.Clone(c.Values), nil
+}
+
+// sortSeries puts the rows in the order of their times, and fails where times repeat or have gaps.
+func (p *Problem) sortSeries(t *table.Table, values []float64) error {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.times[a], p.times[b]) })
+	times, sorted, places := make([]float64, len(order)), make([]float64, len(order)), make([]int, len(order))
+	for k, i := range order {
+		times[k], sorted[k], places[k] = p.times[i], values[i], p.numbers[i]
+	}
+	copy(values, sorted)
+	p.times, p.numbers = times, places
+	gaps := make([]float64, len(times)-1)
+	for i := range gaps {
+		gaps[i] = times[i+1] - times[i]
+		if gaps[i] == 0 {
+			return fmt.Errorf("%s: %ss %d and %d have the same %s, %g: want one row for each time (take their mean, or the sum of counts)",
+				t.Path, p.unit, places[i], places[i+1], p.Options.Time, times[i])
+		}
+	}
+	if p.Options.Uneven {
+		return nil
+	}
+	ordered := slices.Sorted(slices.Values(gaps))
+	usual := stat.Quantile(0.5, stat.Empirical, ordered, nil)
+	for i, gap := range gaps {
+		// Months and years of days differ by less.
+		if gap > 1.5*usual || gap < usual/1.5 {
+			return fmt.Errorf("%s: %s goes from %g (%s %d) to %g (%s %d), where rows are usually %g apart: want evenly spaced rows, or --uneven for changes between whatever rows there are",
+				t.Path, p.Options.Time, times[i], p.unit, places[i], times[i+1], p.unit, places[i+1], usual)
+		}
+	}
+	return nil
+}
+
+// readSeries checks the values of a series and puts them on the working scale.
+func (p *Problem) readSeries(t *table.Table, values []float64) error {
+	name := p.Options.Value
+	if p.Options.Kind == Rate {
+		total := 0.0
+		for i, y := range values {
+			if y < 0 || y != math.Trunc(y) {
+				return fmt.Errorf("%s: %s %d, column %q: got %g, want counts 0, 1, 2, … for the model rate", t.Path, p.unit, p.numbers[i], name, y)
+			}
+			total += y
+		}
+		if total == 0 {
+			return fmt.Errorf("%s: column %q: all counts are 0", t.Path, name)
+		}
+		p.y = values
+		if p.Options.RateExposure == 0 {
+			p.Options.RateExposure = p.Options.RateShape * float64(len(values)) / total
+		}
+		return nil
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	if len(distinct) == 1 {
+		return fmt.Errorf("%s: column %q is constant: every value is %g", t.Path, name, values[0])
+	}
+	p.centre, p.scale = stat.MeanStdDev(values, nil)
+	if math.IsInf(p.scale, 0) || math.IsNaN(p.scale) || p.scale < 1e-12*math.Abs(p.centre) {
+		return fmt.Errorf("%s: column %q: its standard deviation %g cannot be told from rounding at a mean of %g: subtract a constant", t.Path, name, p.scale, p.centre)
+	}
+	p.y = make([]float64, len(values))
+	for i, y := range values {
+		p.y[i] = (y - p.centre) / p.scale
+	}
+	p.resolution = math.Inf(1)
+	for i := 1; i < len(distinct); i++ {
+		p.resolution = math.Min(p.resolution, (distinct[i]-distinct[i-1])/p.scale)
+	}
+	if share := 1 - float64(len(distinct))/float64(len(values)); share > 0.5 && p.Options.Kind != Rate {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s has %d different values in %d rows: ties are no trouble where noise is larger than the rounding, else give counts to the model rate", name, len(distinct), len(values)))
+	}
+	return nil
+}
+
+// limit checks that the rows can hold the changes asked about; 0 stands for the default.
+func (p *Problem) limit(t *table.Table, asked int) error {
+	n := len(p.y)
+	if most := n/p.Options.Shortest - 1; p.Options.MaxChanges > most {
+		switch {
+		case most < 1:
+			return fmt.Errorf("%s: %d rows cannot hold two segments of %d rows", t.Path, n, p.Options.Shortest)
+		case asked > most:
+			return fmt.Errorf("%s: %d rows can hold at most %d changes with segments of at least %d rows, got %d", t.Path, n, most, p.Options.Shortest, asked)
+		}
+		p.Notes = append(p.Notes, fmt.Sprintf("%d rows cannot hold %d changes: the prior is cut at %d", n, p.Options.MaxChanges, most))
+		p.Options.MaxChanges = most
+	}
+	return nil
+}
+
+// tiedShare is the share of events at the moment of another from which on moments look rounded;
+// chosen by hand.
+const tiedShare = 0.1
+
+// readEvents checks moments and window.
+func (p *Problem) readEvents(t *table.Table) error {
+	order := make([]int, len(p.times))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.times[a], p.times[b]) })
+	slices.Sort(p.times)
+	first, last := p.times[0], p.times[len(p.times)-1]
+	if p.Options.From == nil || p.Options.To == nil {
+		p.Notes = append(p.Notes, "without --from and --to the window of observation is from the first event to the last, which it cannot be")
+	}
+	if p.Options.From == nil {
+		p.Options.From = &first
+	}
+	if p.Options.To == nil {
+		p.Options.To = &last
+	}
+	from, to := *p.Options.From, *p.Options.To
+	switch {
+	case !(from < to):
+		return fmt.Errorf("%s: the window goes from %g to %g: want a later end", t.Path, from, to)
+	case first < from:
+		return fmt.Errorf("%s: %s, column %q: the event at %g lies before the window, which begins at %g", t.Path, t.Place(order[0]), p.Options.Time, first, from)
+	case last > to:
+		return fmt.Errorf("%s: %s, column %q: the event at %g lies after the window, which ends at %g", t.Path, t.Place(order[len(order)-1]), p.Options.Time, last, to)
+	}
+	tied := 0
+	for i := 1; i < len(p.times); i++ {
+		if p.times[i] == p.times[i-1] {
+			tied++
+		}
+	}
+	if float64(tied) > tiedShare*float64(len(p.times)) {
+		return fmt.Errorf("%s: column %q: %d of %d events have the moment of another, as rounded moments have: count events by row instead, and give the counts as --value to --model rate",
+			t.Path, p.Options.Time, tied, len(p.times))
+	}
+	if tied > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d events have the moment of another", tied))
+	}
+	if p.Options.RateExposure == 0 {
+		p.Options.RateExposure = p.Options.RateShape * (to - from) / float64(len(p.times))
+	}
+	return nil
+}
+
+// Rows is the number of rows or events.
+func (p *Problem) Rows() int { return len(p.times) }
+
+// window is the time from the first boundary to the last.
+func (p *Problem) window() (from, to float64) {
+	if p.Options.Kind == Events {
+		return *p.Options.From, *p.Options.To
+	}
+	return p.times[0], p.times[len(p.times)-1]
+}
+
+// Priors says the model and the priors in words, a line each.
+func (p *Problem) Priors() []string {
+	o := p.Options
+	places := "uniform between rows"
+	switch {
+	case o.Kind == Events && o.Places == Uniform:
+		places = "uniform in the window"
+	case o.Places == Spaced:
+		places = "the even-numbered ones of 2k+1 uniform places"
+	}
+	lines := []string{fmt.Sprintf("number of changes k: Poisson(%g) up to %d; places: %s", o.MeanChanges, o.MaxChanges, places)}
+	noise := fmt.Sprintf("common noise: log σ ~ N(log %.4g, %g²)", noiseMedian*p.scale, noiseSD)
+	level := fmt.Sprintf("levels: N(%.4g, %.4g²)", p.centre, o.LevelSD*p.scale)
+	variance := fmt.Sprintf("variances: InverseGamma(%g, %.4g)", varianceShape, varianceScale*p.scale*p.scale)
+	switch o.Kind {
+	case Mean:
+		lines = append(lines, level+"; "+noise)
+	case Slope:
+		lines = append(lines, level+fmt.Sprintf("; slopes: N(0, %.4g²) over the whole series; ", slopeSD*p.scale)+noise)
+	case Variance:
+		lines = append(lines, variance+fmt.Sprintf("; common mean: N(%.4g, %.4g²)", p.centre, p.scale))
+	case Both:
+		lines = append(lines, variance+fmt.Sprintf("; levels: N(%.4g, σ²/%g)", p.centre, levelWeight))
+	case Rate:
+		lines = append(lines, fmt.Sprintf("rates per row: Gamma(%g, %.4g)", o.RateShape, o.RateExposure))
+	case Events:
+		from, to := p.window()
+		lines = append(lines, fmt.Sprintf("rates: Gamma(%g, %.4g); window %g to %g", o.RateShape, o.RateExposure, from, to))
+	}
+	return lines
+}

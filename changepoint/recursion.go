@@ -1,0 +1,195 @@
+package changepoint
+
+import (
+	gocontext "context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// segments are the data between candidate places of changes. Boundaries are numbered: 0 is the
+// start, 1 to N the candidate places in order, N+1 the end.
+type segments interface {
+	// places is N.
+	places() int
+	// logWeight is the logarithm of the weight of a place, 1 ≤ i ≤ N: 0 where places are rows, of
+	// the quadrature where they are moments.
+	logWeight(i int) float64
+	// logSegment is the log density of the data between boundaries from < to, with the prior of the
+	// places as far as it depends on this segment; −Inf where no segment may be.
+	logSegment(from, to int) float64
+	// logConstant is the logarithm of what the prior density of k places has beside its factors of
+	// segments.
+	logConstant(k int) float64
+}
+
+// recursion holds the sums over all sets of at most K places (Fearnhead 2006, section 2, with the
+// number of changes as a second index, so that any prior of it can be used).
+type recursion struct {
+	data segments
+	// forward[k][i] is the log sum over the k places before boundary i ≥ 1 of the densities of the
+	// data up to i, the weight of i included.
+	forward [][]float64
+	// backward[k][i] is the log sum over the k places after boundary i ≤ N of the densities of the
+	// data after i; nil until both is called.
+	backward [][]float64
+	// logEvidence[k] is log p(data | k).
+	logEvidence []float64
+}
+
+// newRecursion sums over up to most changes, forward. It takes O(N² most) operations.
+func newRecursion(ctx gocontext.Context, data segments, most int) (*recursion, error) {
+	n := data.places()
+	r := &recursion{data: data, forward: matrix(most+1, n+2), logEvidence: make([]float64, most+1)}
+	row := make([]float64, n+1)
+	for i := 1; i <= n+1; i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for j := range i {
+			row[j] = data.logSegment(j, i)
+		}
+		weight := 0.0
+		if i <= n {
+			weight = data.logWeight(i)
+		}
+		r.forward[0][i] = row[0] + weight
+		for k := 1; k <= most; k++ {
+			r.forward[k][i] = logDot(r.forward[k-1][1:i], row[1:i]) + weight
+		}
+	}
+	for k := range r.logEvidence {
+		r.logEvidence[k] = r.forward[k][n+1] + data.logConstant(k)
+	}
+	return r, nil
+}
+
+// both adds the sums from the other end.
+func (r *recursion) both(ctx gocontext.Context) error {
+	n, most := r.data.places(), len(r.forward)-1
+	r.backward = matrix(most+1, n+2)
+	row := make([]float64, n+2)
+	for i := n; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for j := i + 1; j <= n; j++ {
+			row[j] = r.data.logSegment(i, j) + r.data.logWeight(j)
+		}
+		r.backward[0][i] = r.data.logSegment(i, n+1)
+		for k := 1; k <= most; k++ {
+			r.backward[k][i] = logDot(r.backward[k-1][i+1:n+1], row[i+1:n+1])
+		}
+	}
+	return nil
+}
+
+// place returns log p(the j-th of k places is boundary i, data | k) for 1 ≤ j ≤ k.
+func (r *recursion) place(k, j, i int) float64 {
+	return r.forward[j-1][i] + r.backward[k-j][i] + r.data.logConstant(k)
+}
+
+// sample draws k places from their posterior given k: boundaries in increasing order.
+func (r *recursion) sample(k int, random *rand.Rand) []int {
+	places := make([]int, k)
+	to := r.data.places() + 1
+	weights := make([]float64, to)
+	for j := k; j >= 1; j-- {
+		largest := math.Inf(-1)
+		for i := 1; i < to; i++ {
+			weights[i] = r.forward[j-1][i] + r.data.logSegment(i, to)
+			largest = math.Max(largest, weights[i])
+		}
+		total := 0.0
+		for i := 1; i < to; i++ {
+			weights[i] = math.Exp(weights[i] - largest)
+			total += weights[i]
+		}
+		u, at := random.Float64()*total, to-1
+		for i := 1; i < to; i++ {
+			if u -= weights[i]; u < 0 {
+				at = i
+				break
+			}
+		}
+		places[j-1], to = at, at
+	}
+	return places
+}
+
+// best returns the k places that are most probable together given k: of moments, those of the
+// largest density. It takes O(N² k) operations.
+func (r *recursion) best(k int) []int {
+	last := r.data.places() + 1
+	value, from := matrix(k+1, last+1), make([][]int, k+1)
+	for j := range value {
+		from[j] = make([]int, last+1)
+	}
+	for i := 1; i <= last; i++ {
+		value[0][i] = r.data.logSegment(0, i)
+	}
+	for i := 2; i <= last; i++ {
+		for h := 1; h < i; h++ {
+			segment := r.data.logSegment(h, i)
+			for j := 1; j <= k; j++ {
+				if v := value[j-1][h] + segment; v > value[j][i] {
+					value[j][i], from[j][i] = v, h
+				}
+			}
+		}
+	}
+	places := make([]int, k)
+	for j, to := k, last; j >= 1; j-- {
+		to = from[j][to]
+		places[j-1] = to
+	}
+	return places
+}
+
+// logDot is log Σ exp(a + b), −Inf for nothing.
+func logDot(a, b []float64) float64 {
+	largest := math.Inf(-1)
+	for i, x := range a {
+		if v := x + b[i]; v > largest {
+			largest = v
+		}
+	}
+	if math.IsInf(largest, -1) {
+		return largest
+	}
+	sum := 0.0
+	for i, x := range a {
+		if d := x + b[i] - largest; d > -logsum.Negligible {
+			sum += math.Exp(d)
+		}
+	}
+	return largest + math.Log(sum)
+}
+
+// matrix is a table filled with −Inf.
+func matrix(rows, columns int) [][]float64 {
+	m := make([][]float64, rows)
+	for i := range m {
+		m[i] = make([]float64, columns)
+		for j := range m[i] {
+			m[i][j] = math.Inf(-1)
+		}
+	}
+	return m
+}
+
+// logChoose is log C(n, k), −Inf where there is no such choice.
+func logChoose(n, k int) float64 {
+	if k < 0 || n < k {
+		return math.Inf(-1)
+	}
+	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+}
+
+func logFactorial(n int) float64 { return logGamma(float64(n) + 1) }
+
+func logGamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
+}

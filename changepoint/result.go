@@ -1,0 +1,233 @@
+package changepoint
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
+// Seconds are wall-clock times.
+type Seconds = run.Seconds
+
+// Result is the answer in the user's words: the object that --json prints.
+type Result struct {
+	Command string      `json:"command"`
+	Version string      `json:"version"`
+	Seed    *uint64     `json:"seed,omitempty"`
+	Data    DataSummary `json:"data"`
+	Seconds Seconds     `json:"seconds"`
+	// Answer is the answer in a sentence.
+	Answer      string            `json:"answer"`
+	Certificate CertificateReport `json:"certificate"`
+	// ModelCheck says how well the model describes the table.
+	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
+	// of all numbers of changes together, in nats
+	LogEvidence Number `json:"log_evidence"`
+	// Counts has an entry for each number of changes, from 0.
+	Counts []Count `json:"changes"`
+	// Expected is the posterior mean of the number of changes.
+	Expected Number `json:"expected_changes"`
+	// Given are places and levels given the most probable number of changes.
+	Given Given `json:"given_most_probable"`
+	// Curve says where changes are, averaged over their number.
+	Curve []CurvePoint `json:"curve"`
+	// Levels is the level along time, averaged over numbers and places of changes.
+	Levels []LevelPoint `json:"levels"`
+	RunDir string       `json:"run_dir,omitempty"`
+}
+
+// DataSummary says what was analysed.
+type DataSummary struct {
+	Rows  int    `json:"rows"`
+	Time  string `json:"time"`
+	Value string `json:"value,omitempty"`
+	Model string `json:"model"`
+	// From and To are the first and the last moment.
+	From Number `json:"from"`
+	To   Number `json:"to"`
+}
+
+// CertificateReport is the verdict on the computation.
+type CertificateReport struct {
+	Verdict vti.Verdict `json:"verdict"`
+	Basis   vti.Basis   `json:"basis"`
+	// Error bounds what quadrature can have changed in a probability of a number of changes.
+	Error   Number   `json:"quadrature_error"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// Count is a number of changes with its probability.
+type Count struct {
+	Changes     int    `json:"changes"`
+	Probability Number `json:"probability"`
+	LogEvidence Number `json:"log_evidence"` // log p(data | this number)
+}
+
+// Given is what is known given a number of changes.
+type Given struct {
+	Changes  int       `json:"changes"`
+	Places   []Place   `json:"places"`
+	Segments []Segment `json:"segments"`
+}
+
+// Place is where one change is.
+type Place struct {
+	// Joint is its place where all changes together are most probable.
+	Joint Number `json:"joint"`
+	// Mode is the most probable place of this change alone; of a series, between the row at Before
+	// and the row at Mode.
+	Mode   Number `json:"mode"`
+	Before Number `json:"before"`
+	Median Number `json:"median"`
+	// Q025 and Q975 are the ends of the central 95 percent.
+	Q025 Number `json:"q025"`
+	Q975 Number `json:"q975"`
+	// Set is the smallest set of places that holds the change with probability of at least
+	// CredibleMass, as intervals.
+	Set         [][2]Number `json:"credible_set"`
+	Probability Number      `json:"set_probability"`
+}
+
+// Segment is the state of a series between two changes.
+type Segment struct {
+	Mean Summary  `json:"mean"` // of a row, or events per unit of time
+	SD   *Summary `json:"sd,omitempty"`
+	// Slope is per unit of time.
+	Slope *Summary `json:"slope,omitempty"`
+}
+
+// Summary is a marginal distribution.
+type Summary struct {
+	Mean Number `json:"mean"`
+	SD   Number `json:"sd"`
+	Q025 Number `json:"q025"`
+	Q975 Number `json:"q975"`
+}
+
+// CurvePoint is a candidate place. Of a series it lies between two rows; of events it is an
+// interval.
+type CurvePoint struct {
+	From        Number `json:"from"`
+	To          Number `json:"to"`
+	Probability Number `json:"probability"`
+}
+
+// LevelPoint is the level at one time: the mean of a row, for the model variance the sd of a row,
+// and the rate of events.
+type LevelPoint struct {
+	Time Number `json:"time"`
+	Mean Number `json:"mean"`
+	Q025 Number `json:"q025"`
+	Q975 Number `json:"q975"`
+}
+
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
+func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
+
+// CredibleMass is the probability of credible sets.
+const CredibleMass = 0.95
+
+// summarize is the summary of draws, which it sorts.
+func summarize(values []float64) Summary {
+	slices.Sort(values)
+	n := float64(len(values))
+	mean, square := 0.0, 0.0
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		square += (v - mean) * (v - mean) / n
+	}
+	return Summary{Number(mean), Number(math.Sqrt(square)), Number(quantile(values, 0.025)), Number(quantile(values, 0.975))}
+}
+
+// quantile of sorted values, interpolated.
+func quantile(sorted []float64, p float64) float64 {
+	at := p * float64(len(sorted)-1)
+	low := int(at)
+	if low+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
+}
+
+// interval is the part of time that boundary i stands for, 1 ≤ i ≤ N.
+func (post *Posterior) interval(i int) (from, to float64) {
+	if post.moments != nil {
+		return post.moments.cells[i-1], post.moments.cells[i]
+	}
+	return post.problem.times[i-1], post.problem.times[i]
+}
+
+// at is the place of boundary i: a moment, or the first row of the new segment.
+func (post *Posterior) at(i int) Number {
+	if post.moments != nil {
+		return Number(post.moments.times[i])
+	}
+	return Number(post.problem.times[i])
+}
+
+// describe is what is known of a change by its distribution over candidate places.
+func (post *Posterior) describe(given []float64) Place {
+	density := make([]float64, len(given))
+	order := make([]int, len(given))
+	for i := range given {
+		from, to := post.interval(i + 1)
+		density[i], order[i] = given[i], i
+		if post.moments != nil {
+			density[i] /= to - from
+		}
+	}
+	at := func(i int) Number { return post.at(i + 1) }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(density[b], density[a]) })
+	in := make([]bool, len(given)+1)
+	place := Place{Mode: at(order[0]), Before: at(order[0])}
+	if post.moments == nil {
+		place.Before = Number(post.problem.times[order[0]])
+	}
+	for _, i := range order {
+		if place.Probability >= CredibleMass {
+			break
+		}
+		place.Probability += Number(given[i])
+		in[i] = true
+	}
+	for i := 0; i < len(given); i++ {
+		if !in[i] {
+			continue
+		}
+		from, last := i, i
+		for ; in[i+1]; i++ {
+			last = i + 1
+		}
+		part := [2]Number{at(from), at(last)}
+		if post.moments != nil {
+			low, _ := post.interval(from + 1)
+			_, high := post.interval(last + 1)
+			part = [2]Number{Number(low), Number(high)}
+		}
+		place.Set = append(place.Set, part)
+	}
+	for _, q := range []struct {
+		level float64
+		value *Number
+	}{{0.025, &place.Q025}, {0.5, &place.Median}, {0.975, &place.Q975}} {
+		total := 0.0
+		for i := range given {
+			if total += given[i]; total >= q.level || i == len(given)-1 {
+				*q.value = at(i)
+				break
+			}
+		}
+	}
+	return place
+}

@@ -1,0 +1,39 @@
+package changepoint
+
+import "math"
+
+// rows are the segments of a series: a change may lie between any two rows, boundary i being after
+// row i.
+type rows struct {
+	family   family
+	count    int // rows of the series
+	shortest int // rows of a segment, at least
+	even     bool
+}
+
+func (s rows) places() int { return s.count - 1 }
+
+func (s rows) logWeight(int) float64 { return 0 }
+
+func (s rows) logSegment(from, to int) float64 {
+	if to-from < s.shortest {
+		return math.Inf(-1)
+	}
+	if s.even {
+		return math.Log(float64(to-from)) + s.family.logEvidence(from, to)
+	}
+	return s.family.logEvidence(from, to)
+}
+
+// logConstant is minus the logarithm of the number of partitions into k+1 segments, or of the sum
+// over them of the product of the lengths, which is C(n+k, 2k+1).
+func (s rows) logConstant(k int) float64 {
+	if s.even {
+		return -logChoose(s.count+k, 2*k+1)
+	}
+	partitions := logChoose(s.count-(k+1)*(s.shortest-1)-1, k)
+	if math.IsInf(partitions, -1) {
+		return partitions // there are none, and no evidence
+	}
+	return -partitions
+}

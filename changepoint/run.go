@@ -1,0 +1,132 @@
+package changepoint
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
+)
+
+// RunConfig says how Run works. The zero value is usable.
+type RunConfig struct {
+	// Seed is the root of all randomness: of draws. Probabilities of numbers and places are sums
+	// and do not depend on it.
+	Seed uint64
+	// Dir is the run directory, which must exist; "" keeps no files.
+	Dir string
+	// Status, if not nil, is called with what is being done.
+	Status func(string)
+}
+
+// Draws: at most so many, and no more than take so many operations; chosen by hand. There are
+// always enough for the model check.
+const (
+	mostDraws      = 10_000
+	fewestDraws    = 1000
+	drawOperations = 400_000_000
+)
+
+// levelPoints is how many moments the level of events is computed at; chosen by hand.
+const levelPoints = 400
+
+// Run finds the exact posterior, draws from it, checks the model and writes tables and draws to the
+// run directory.
+func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	clock := run.NewClock()
+	cfg.Status("summing over all numbers and places of changes")
+	post, err := problem.Posterior(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, to := problem.window()
+	o := problem.Options
+	result := &Result{
+		Command: "changepoints", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir,
+		Data:        DataSummary{Rows: problem.Rows(), Time: o.Time, Value: o.Value, Model: o.Kind.String(), From: Number(from), To: Number(to)},
+		LogEvidence: Number(post.LogEvidence), Expected: Number(post.Expected()), Certificate: post.certificate(),
+	}
+	for k, p := range post.Probabilities {
+		result.Counts = append(result.Counts, Count{k, Number(p), Number(post.LogEvidences[k])})
+	}
+	for i, p := range post.Anywhere() {
+		low, high := post.interval(i + 1)
+		result.Curve = append(result.Curve, CurvePoint{Number(low), Number(high), Number(p)})
+	}
+	cfg.Status("drawing from the posterior")
+	count := drawOperations / int((post.Expected()+1)*float64(post.places.places()+1))
+	draws := post.sample(max(fewestDraws, min(mostDraws, count)), stream.Rand(cfg.Seed, "draws"))
+	result.Given = post.given(post.Most(), stream.Rand(cfg.Seed, "segments"))
+	result.Levels = post.levels(draws)
+	result.Answer = result.answer()
+	if result.ModelCheck, err = post.checkModel(ctx, draws, cfg.Seed); err != nil {
+		return nil, err
+	}
+	if err := post.writeDraws(cfg.Dir, draws, cfg.Seed); err != nil {
+		return nil, err
+	}
+	result.Seconds = clock.Seconds()
+	return result, result.write(cfg.Dir)
+}
+
+// edgeMass is the probability of the largest number of changes from which on the cut of the prior
+// is said; chosen by hand.
+const edgeMass = 0.01
+
+// certificate judges the computation.
+func (post *Posterior) certificate() CertificateReport {
+	j := verdict.New()
+	j.Limit(post.Error, verdict.DoubtfulEventSE, verdict.FailedEventSE, "quadrature leaves an error of %.2g in the probability of a number of changes")
+	if last := post.Probabilities[len(post.Probabilities)-1]; last > edgeMass {
+		j.Lower(vti.Doubtful, "the largest number of changes, %d, has probability %.2g: more are likely, allow them with --max-changes", len(post.Probabilities)-1, last)
+	}
+	return CertificateReport{Verdict: j.Verdict, Basis: vti.ExactSum, Error: Number(post.Error), Reasons: j.Reasons}
+}
+
+// answer is the first line: how many changes, and where.
+func (r *Result) answer() string {
+	none := float64(r.Counts[0].Probability)
+	most := r.Counts[r.Given.Changes]
+	where := make([]string, len(r.Given.Places))
+	for j, place := range r.Given.Places {
+		where[j] = fmt.Sprintf("%.6g", float64(place.Joint))
+	}
+	if none >= 0.5 {
+		return fmt.Sprintf("No change: %s stays the same with probability %.3f.", r.subject(), none)
+	}
+	noun := "changes"
+	if most.Changes == 1 {
+		noun = "change"
+	}
+	text := fmt.Sprintf("Most probably %d %s (probability %.3f; no change at all %s)", most.Changes, noun, float64(most.Probability), small(none))
+	if len(where) > 0 {
+		text += ", together most likely at " + r.Data.Time + " " + strings.Join(where, ", ")
+	}
+	return text + "."
+}
+
+// small writes a probability that may be tiny.
+func small(p float64) string {
+	if p < 0.0005 {
+		return fmt.Sprintf("%.1g", math.Max(p, 1e-300))
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// subject is what may change.
+func (r *Result) subject() string {
+	switch r.Data.Model {
+	case Events.String():
+		return "the rate"
+	case Both.String():
+		return "the level and variance of " + r.Data.Value
+	}
+	return "the " + r.Data.Model + " of " + r.Data.Value
+}

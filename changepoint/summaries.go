@@ -1,0 +1,120 @@
+package changepoint
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// givenDraws is how many draws the levels given the most probable number of changes come from;
+// chosen by hand.
+const givenDraws = 1000
+
+// given says places and levels given k changes.
+func (post *Posterior) given(k int, random *rand.Rand) Given {
+	g := Given{Changes: k, Places: []Place{}}
+	for j := 1; j <= k; j++ {
+		g.Places = append(g.Places, post.describe(post.Place(k, j)))
+	}
+	total, likeliest := 0.0, 0
+	for q := range post.shares {
+		if post.shares[q][k] > post.shares[likeliest][k] {
+			likeliest = q
+		}
+	}
+	for j, i := range post.nodes[likeliest].recursion.best(k) {
+		g.Places[j].Joint = post.at(i)
+	}
+	for _, shares := range post.shares {
+		total += shares[k]
+	}
+	means, sds, slopes := make([][]float64, k+1), make([][]float64, k+1), make([][]float64, k+1)
+	from, to := post.problem.window()
+	for range givenDraws {
+		q, u := 0, random.Float64()*total
+		for u -= post.shares[0][k]; u > 0 && q+1 < len(post.nodes); u -= post.shares[q][k] {
+			q++
+		}
+		for j, l := range post.sampleGiven(q, k, random).levels {
+			means[j] = append(means[j], post.problem.centre+post.problem.scale*l.mean)
+			sds[j] = append(sds[j], post.problem.scale*l.sd)
+			slopes[j] = append(slopes[j], post.problem.scale*l.slope/(to-from))
+		}
+	}
+	kind := post.problem.Options.Kind
+	for j := range means {
+		s := Segment{Mean: summarize(means[j])}
+		if kind == Variance || kind == Both {
+			sd := summarize(sds[j])
+			s.SD = &sd
+		}
+		if kind == Slope {
+			slope := summarize(slopes[j])
+			s.Slope = &slope
+		}
+		g.Segments = append(g.Segments, s)
+	}
+	return g
+}
+
+// moment is the time of point t of n evenly spaced ones, and the last boundary that is not after
+// it.
+func (post *Posterior) moment(t, n int) (time float64, boundary int) {
+	p := post.problem
+	if post.moments != nil {
+		from, to := p.window()
+		time = from + (to-from)*(float64(t)+0.5)/float64(n)
+		boundary, _ = slices.BinarySearch(post.moments.times, time)
+		return time, boundary - 1
+	}
+	row := t * (len(p.times) - 1) / max(n-1, 1)
+	return p.times[row], row // boundary i is after the first i rows
+}
+
+// levels is the level along time by draws.
+func (post *Posterior) levels(draws []draw) []LevelPoint {
+	p, n := post.problem, levelPoints
+	if post.moments == nil {
+		n = min(n, len(p.times))
+	}
+	values := make([][]float64, n)
+	times := make([]float64, n)
+	for d := range draws {
+		bounds := post.bounds(draws[d].places)
+		for t, j := 0, 0; t < n; t++ {
+			time, boundary := post.moment(t, n)
+			for bounds[j+1] <= boundary {
+				j++
+			}
+			times[t] = time
+			values[t] = append(values[t], post.levelAt(draws[d].levels[j], bounds[j], bounds[j+1], time))
+		}
+	}
+	points := make([]LevelPoint, n)
+	for t := range points {
+		s := summarize(values[t])
+		points[t] = LevelPoint{Number(times[t]), s.Mean, s.Q025, s.Q975}
+	}
+	return points
+}
+
+// levelAt is what Levels shows of a segment at a time, in the units of the table.
+func (post *Posterior) levelAt(l level, from, to int, time float64) float64 {
+	p := post.problem
+	if p.Options.Kind == Variance {
+		return p.scale * l.sd
+	}
+	return p.centre + p.scale*(l.mean+l.slope*post.along(from, to, time))
+}
+
+// along is how far a time is from the middle of a segment of a series, in lengths of the series.
+func (post *Posterior) along(from, to int, time float64) float64 {
+	if post.problem.Options.Kind != Slope {
+		return 0
+	}
+	first, last := post.problem.window()
+	middle := 0.0
+	for _, t := range post.problem.times[from:to] {
+		middle += t / float64(to-from)
+	}
+	return (time - middle) / (last - first)
+}
