@@ -27,6 +27,8 @@ type bgeForm struct {
 	root *mat.Dense
 	// data is the same without T
 	data *mat.Dense
+	// gram is RᵀR [N·N]
+	gram []float64
 }
 
 // Parameters of the prior.
@@ -60,7 +62,17 @@ func newBGeForm(p *Problem, node int) *bgeForm {
 	b := &bgeForm{node: node, rows: len(rows), layout: p.layout()}
 	b.data = rootOf(stacked, len(rows)+1)
 	b.root = rootOf(stacked, len(rows)+1+nodes)
+	var gram mat.Dense
+	gram.Mul(b.root.T(), b.root)
+	b.gram = gram.RawMatrix().Data
 	return b
+}
+
+// of is the form of another node for which the same rows count.
+func (b *bgeForm) of(node int) *bgeForm {
+	own := *b
+	own.node = node
+	return &own
 }
 
 // rootOf is R of the first rows of some columns, [N,N] upper triangular.
@@ -94,16 +106,63 @@ func (b *bgeForm) degrees(parents int) float64 { return bgeExcess + float64(pare
 
 func (b *bgeForm) logEvidence(parents dgraph.Set) float64 {
 	of := parents.List()
-	left, _, rest := b.regression(of)
+	logRoot, rest, ok := b.fromGram(of)
+	if !ok {
+		var left [][]float64
+		left, _, rest = b.regression(of)
+		logRoot = 0
+		for a, column := range left {
+			logRoot += math.Log(math.Abs(column[a]))
+		}
+	}
 	n, s, k := float64(b.rows), b.degrees(len(of)), float64(len(of))
 	after, _ := math.Lgamma((n + s) / 2)
 	before, _ := math.Lgamma(s / 2)
 	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi)
-	sum += (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest)
-	for a, column := range left {
-		sum -= math.Log(math.Abs(column[a]))
+	return sum + (s+k)/2*math.Log(bgeScale) - (n+s)*math.Log(rest) - logRoot
+}
+
+// mostFactored bounds the families that fromGram takes.
+const mostFactored = 16
+
+// fromGram is the log determinant of the root of the parents and the root of the squares that they
+// leave, by a Cholesky factor of entries of RᵀR, which takes a tenth of the time of columns of R.
+// It reports whether the entries have the digits for it.
+func (b *bgeForm) fromGram(of []int) (logRoot, rest float64, ok bool) {
+	if len(of) >= mostFactored {
+		return 0, 0, false
 	}
-	return sum
+	nodes := b.layout.nodes
+	var factor [mostFactored][mostFactored]float64 // lower triangular, by rows
+	var list [mostFactored]int
+	copy(list[:], of)
+	list[len(of)] = b.node
+	product := 1.0
+	for a, i := range list[:len(of)+1] {
+		row := &factor[a]
+		own := b.gram[i*nodes+i]
+		pivot := own
+		for c := range a {
+			value := b.gram[i*nodes+list[c]]
+			other := &factor[c]
+			for d := range c {
+				value -= row[d] * other[d]
+			}
+			row[c] = value / other[c]
+			pivot -= row[c] * row[c]
+		}
+		if !(pivot >= leastOutside*own) {
+			return 0, 0, false
+		}
+		row[a] = math.Sqrt(pivot)
+		if a < len(of) {
+			if product *= row[a]; product > 1e100 || product < 1e-100 {
+				logRoot += math.Log(product)
+				product = 1
+			}
+		}
+	}
+	return logRoot + math.Log(product), factor[len(of)][len(of)], true
 }
 
 // bic is that of a least-squares regression with intercept.

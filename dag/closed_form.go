@@ -37,6 +37,19 @@ func (p *Problem) closedForm(node int) closedForm {
 	return linearForm{newLinearStats(p.Data, node), p.layout(), p.Model.PriorSD}
 }
 
+// closedForms prepares the families of all nodes.
+func (p *Problem) closedForms() []closedForm {
+	forms := make([]closedForm, p.Data.Nodes())
+	for j := range forms {
+		if first, ok := forms[0].(*bgeForm); ok && p.Data.Counted == nil {
+			forms[j] = first.of(j)
+			continue
+		}
+		forms[j] = p.closedForm(j)
+	}
+	return forms
+}
+
 // checkClosedForm fails unless families have a closed form.
 func (p *Problem) checkClosedForm() error {
 	if !p.Model.Mechanism.closed() {
@@ -53,15 +66,12 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		return Scores{}, err
 	}
 	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
-	var form closedForm
+	forms := p.closedForms()
 	for i, f := range p.Families {
 		if err := ctx.Err(); err != nil {
 			return Scores{}, fmt.Errorf("stopped after %d of %d families: %w", i, len(p.Families), err)
 		}
-		if i == 0 || p.Families[i-1].Node != f.Node {
-			form = p.closedForm(f.Node)
-		}
-		scores.LogEvidence[i] = form.logEvidence(f.Parents)
+		scores.LogEvidence[i] = forms[f.Node].logEvidence(f.Parents)
 		if err := p.checkScore(f, scores.LogEvidence[i]); err != nil {
 			return Scores{}, err
 		}
@@ -82,15 +92,12 @@ func (p *Problem) checkScore(f dgraph.Family, score float64) error {
 
 // exactParameters draws the parameters of families from their posterior.
 func (p *Problem) exactParameters(families []dgraph.Family, random *rand.Rand) parameterSource {
-	forms := make([]closedForm, p.Data.Nodes())
+	forms := p.closedForms()
 	known := map[int]func(*rand.Rand) []float64{}
 	return func(family int) []float64 {
 		draw, ok := known[family]
 		if !ok {
 			f := families[family]
-			if forms[f.Node] == nil {
-				forms[f.Node] = p.closedForm(f.Node)
-			}
 			if len(known) == mostKept {
 				clear(known)
 			}

@@ -48,8 +48,11 @@
 //	posterior.go                sums over all graphs, draws, standard errors
 //	greedy_search.go            the best graph by BIC
 //	graph_chains.go             rounds of chains over graphs
-//	graph_walk.go               one chain; graph_walk_window.go draws the order of neighbours
-//	parent_candidates.go        which parents chains propose
+//	graph_walk.go               one chain, and its steps by orders of all nodes
+//	graph_walk_window.go        steps that draw the order of neighbours in an order
+//	graph_walk_block.go         steps that draw a few nodes afresh
+//	graph_walk_edges.go         steps of single edges
+//	parent_candidates.go        which parents chains propose; order_tables.go sums over sets of them
 //
 // Networks by particles:
 //

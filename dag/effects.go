@@ -145,13 +145,10 @@ func (p *Problem) exactMoments(posterior mixture) edgeMoments {
 	}
 	type moments struct{ means, variances []float64 }
 	known := map[dgraph.Family]moments{}
-	forms := make([]closedForm, p.Data.Nodes())
+	forms := p.closedForms()
 	of := func(f dgraph.Family) moments {
 		own, ok := known[f]
 		if !ok {
-			if forms[f.Node] == nil {
-				forms[f.Node] = p.closedForm(f.Node)
-			}
 			own.means, own.variances = forms[f.Node].moments(f.Parents)
 			known[f] = own
 		}

@@ -61,11 +61,13 @@ func (c ChainConfig) Validate() error {
 const (
 	maxCandidates = 18
 	keptGraphs    = 500 // of each chain, in a round
-	annealBetas   = 60  // temperatures on the way from the prior, each for annealSweeps sweeps
+	annealBetas   = 40  // temperatures on the way from the prior, each for annealSweeps sweeps
 	annealFirst   = 0.003
-	annealSweeps  = 20
+	annealSweeps  = 10
 	// Of a sweep, for each node.
-	largeSteps = 4
+	largeSteps = 1
+	blocks     = 1
+	reversals  = 1
 	smallSteps = 10
 	windows    = 10 // of a sweep of a wide walk besides
 )
@@ -157,6 +159,7 @@ func (w *walk) sweep() {
 	}
 	for range smallSteps * len(w.parents) {
 		w.toggle()
+		w.turn()
 	}
 	w.rescore()
 }
@@ -167,6 +170,12 @@ func (w *walk) largeSteps() {
 	reaches := [...]int{1, 4, 16, nodes - 1}
 	for range largeSteps * nodes {
 		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
+	}
+	for range blocks * nodes {
+		w.block()
+	}
+	for range reversals * nodes {
+		w.reverse()
 	}
 }
 

@@ -24,7 +24,7 @@ const outside = -1
 // orders. A node whose parents are not all candidates keeps them in such a step. A wide walk draws
 // the order of several neighbours at once besides, see orderWindow.
 //
-// The small step adds, takes away or turns any one edge.
+// Steps of single edges are in graph_walk_edges.go.
 type walk struct {
 	tables   *orderTables
 	random   *rand.Rand
@@ -35,7 +35,9 @@ type walk struct {
 	score    float64 // Σ_j log p(pa_j) + ℓ_j(pa_j)
 	known    map[dgraph.Family]float64
 	children []dgraph.Set
+	edges    int
 	changed  []change // scratch of step
+	old      []change // scratch of reverse
 	counts   []int    // scratch of sort and logSort
 	ready    []int    // scratch of sort
 	wide     bool     // whether a sweep has windows
@@ -181,24 +183,18 @@ func (w *walk) maskBefore(j int) (mask int) {
 
 // draw draws the family of a node from those within a mask.
 func (w *walk) draw(j, mask int) {
-	t := w.tables
-	u, total := w.random.Float64(), t.within[j][mask]
-	chosen := -1
-	for _, m := range t.sorted[j] {
-		if int(m)&^mask != 0 {
-			continue
-		}
-		chosen = int(m)
-		if u -= math.Exp(t.weight(j, chosen) - total); u <= 0 {
-			break
-		}
-	}
-	w.local[j] = chosen
-	w.setParents(j, t.set(j, chosen))
+	w.setLocal(j, w.tables.pick(j, mask, 0, w.tables.within[j][mask], w.random.Float64()))
+}
+
+// setLocal gives a node some of its candidates as parents, besides those required.
+func (w *walk) setLocal(j, mask int) {
+	w.local[j] = mask
+	w.setParents(j, w.tables.set(j, mask))
 }
 
 // setParents changes the parents of a node.
 func (w *walk) setParents(j int, parents dgraph.Set) {
+	w.edges += parents.Len() - w.parents[j].Len()
 	for i := range w.parents[j].Minus(parents).Nodes() {
 		w.children[i] = w.children[i].Without(j)
 	}
@@ -302,73 +298,4 @@ func (w *walk) shift(from, to int) {
 	for t := min(from, to); t <= max(from, to); t++ {
 		w.position[w.order[t]] = t
 	}
-}
-
-// toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or
-// added. Tables must be those of β = 1.
-func (w *walk) toggle() {
-	nodes, s := len(w.parents), w.tables.problem.Structure
-	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
-	if to >= from {
-		to++
-	}
-	changed := w.parents[to].Toggle(from)
-	if !s.Allows(to, changed) {
-		return
-	}
-	turn := w.parents[from].Has(to)
-	var turned dgraph.Set
-	difference := w.scoreOf(to, changed) - w.scoreOf(to, w.parents[to])
-	if turn {
-		turned = w.parents[from].Without(to)
-		if s.Orders || !s.Allows(from, turned) { // along a fixed order no edge can be turned
-			return
-		}
-		difference += w.scoreOf(from, turned) - w.scoreOf(from, w.parents[from])
-	}
-	if difference < math.Log(w.random.Float64()) {
-		return
-	}
-	if changed.Has(from) {
-		switch {
-		case s.Orders:
-			if w.position[from] > w.position[to] {
-				return
-			}
-		case w.reaches(to, from, turn):
-			return
-		}
-	}
-	w.setFamily(to, changed)
-	if turn {
-		w.setFamily(from, turned)
-	}
-	w.score += difference
-}
-
-func (w *walk) setFamily(j int, parents dgraph.Set) {
-	w.setParents(j, parents)
-	w.local[j] = w.tables.localMask(j, parents)
-}
-
-// reaches reports whether there is a path from one node to another; direct: other than the edge
-// between them.
-func (w *walk) reaches(from, to int, direct bool) bool {
-	waiting := w.parents[to]
-	if direct {
-		waiting = waiting.Without(from)
-	}
-	seen := waiting
-	for !waiting.Empty() {
-		if seen.Has(from) {
-			return true
-		}
-		next := dgraph.Set{}
-		for i := range waiting.Nodes() {
-			next = next.Or(w.parents[i])
-		}
-		waiting = next.Minus(seen)
-		seen = seen.Or(next)
-	}
-	return false
 }

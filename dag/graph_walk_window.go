@@ -3,6 +3,7 @@ package dag
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
@@ -20,7 +21,8 @@ type window struct {
 	// [width][2^width]
 	sums  []float64
 	total []float64 // log of the sum over the orders of a subset of the window [2^width]
-	old   []change
+	old   []change  // what the nodes were, in the order drawn, the last first
+	picks []int     // scratch of block
 }
 
 // orderWindow is a large step that draws the order of some neighbours in it, from all their orders
@@ -36,16 +38,13 @@ func (w *walk) orderWindow(width int) {
 		logRatio -= w.sort()
 	}
 	start := w.random.IntN(len(w.parents) - width + 1)
-	w.sumOrders(start, width)
-	w.drawOrder(start, width)
-	difference := 0.0
-	for _, c := range w.window.old {
-		if c.local != outside {
-			difference -= w.listed(c.node)
-			w.draw(c.node, c.mask)
-			difference += w.listed(c.node)
-		}
+	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
+	w.drawWindow(dgraph.SetOf(w.order[:start]...))
+	for k, c := range w.window.old {
+		at := start + width - 1 - k
+		w.order[at], w.position[c.node] = c.node, at
 	}
+	difference := w.drawFamilies()
 	if !orders && logRatio+w.logSort() < math.Log(w.random.Float64()) {
 		w.restore(w.window.old)
 		return // the order is drawn afresh next time
@@ -53,28 +52,65 @@ func (w *walk) orderWindow(width int) {
 	w.score += difference
 }
 
-// sumOrders fills the tables of the window that starts at a place of the order.
-func (w *walk) sumOrders(start, width int) {
-	win, size := &w.window, 1<<width
-	if len(win.total) != size {
+// drawFamilies draws the families of the nodes of a window along its order, and returns by how much
+// the score rises.
+func (w *walk) drawFamilies() (difference float64) {
+	for _, c := range w.window.old {
+		if c.local != outside {
+			difference -= w.listed(c.node)
+			w.draw(c.node, c.mask)
+			difference += w.listed(c.node)
+		}
+	}
+	return difference
+}
+
+// drawWindow draws the order of the nodes of the window, from its last place to its first, given
+// the set of nodes before it, and notes what the nodes were.
+func (w *walk) drawWindow(before dgraph.Set) {
+	win := &w.window
+	w.sumOrders(before)
+	size := 1 << len(win.nodes)
+	win.old = win.old[:0]
+	for set := size - 1; set != 0; {
+		u, chosen := w.random.Float64(), -1
+		for k := range dgraph.Members(uint64(set)) {
+			rest := set &^ (1 << k)
+			if p := math.Exp(win.total[rest] + win.sums[k*size+rest] - win.total[set]); p > 0 {
+				chosen = k
+				if u -= p; u <= 0 {
+					break
+				}
+			}
+		}
+		set &^= 1 << chosen
+		j := win.nodes[chosen]
+		win.old = append(win.old, change{j, win.masks[chosen*size+set], w.parents[j], w.local[j]})
+	}
+}
+
+// sumOrders fills the tables of the window, given the set of nodes before it.
+func (w *walk) sumOrders(before dgraph.Set) {
+	win := &w.window
+	width := len(win.nodes)
+	size := 1 << width
+	if len(win.total) < size {
 		win.masks, win.sums, win.total = make([]int, width*size), make([]float64, width*size), make([]float64, size)
 	}
-	win.nodes = append(win.nodes[:0], w.order[start:start+width]...)
 	for k, j := range win.nodes {
 		masks, sums := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size]
 		var candidates [windowWidth]int // the bit of each node of the window among them
 		masks[0] = 0
 		for c, i := range w.tables.parents[j] {
-			switch at := w.position[i] - start; {
-			case at < 0:
+			if before.Has(i) {
 				masks[0] |= 1 << c
-			case at < width:
+			} else if at := slices.Index(win.nodes, i); at >= 0 {
 				candidates[at] = 1 << c
 			}
 		}
 		needed := 0
-		for i := range w.fixed(j).Nodes() {
-			if at := w.position[i] - start; at >= 0 {
+		for at, i := range win.nodes {
+			if w.fixed(j).Has(i) {
 				needed |= 1 << at
 			}
 		}
@@ -100,28 +136,5 @@ func (w *walk) sumOrders(start, width int) {
 				win.total[set] = logsum.Add(win.total[set], win.total[rest]+win.sums[k*size+rest])
 			}
 		}
-	}
-}
-
-// drawOrder draws the order of the window from its last place to its first, and notes what the
-// nodes were.
-func (w *walk) drawOrder(start, width int) {
-	win, size := &w.window, 1<<width
-	win.old = win.old[:0]
-	for set, at := size-1, start+width-1; set != 0; at-- {
-		u, chosen := w.random.Float64(), -1
-		for k := range dgraph.Members(uint64(set)) {
-			rest := set &^ (1 << k)
-			if p := math.Exp(win.total[rest] + win.sums[k*size+rest] - win.total[set]); p > 0 {
-				chosen = k
-				if u -= p; u <= 0 {
-					break
-				}
-			}
-		}
-		set &^= 1 << chosen
-		j := win.nodes[chosen]
-		w.order[at], w.position[j] = j, at
-		win.old = append(win.old, change{j, win.masks[chosen*size+set], w.parents[j], w.local[j]})
 	}
 }

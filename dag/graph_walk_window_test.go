@@ -27,9 +27,9 @@ func windowProblem(t *testing.T, orders bool) (*Problem, *orderTables) {
 	return p, tables
 }
 
-// farthest is the largest distance of an edge between walks that order windows and sums over all
-// graphs, in standard errors of the walks and 0.002.
-func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst float64) {
+// farthest is the largest distance of an edge between walks by some steps and sums over all graphs,
+// in standard errors of the walks and 0.002.
+func farthest(t *testing.T, p *Problem, tables *orderTables, steps func(w *walk)) (worst float64) {
 	scores, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
 	posterior, err := NewPosterior(context.Background(), p.Structure, scores, nil)
@@ -42,8 +42,7 @@ func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst f
 		own := map[dgraph.Edge][]float64{}
 		for range draws {
 			for range 2 {
-				w.orderWindow(width)
-				w.toggle()
+				steps(w)
 			}
 			for _, e := range dgraph.OrderedPairs(5) {
 				own[e] = append(own[e], indicator(w.parents[e.To].Has(e.From)))
@@ -67,13 +66,19 @@ func farthest(t *testing.T, p *Problem, tables *orderTables, width int) (worst f
 // no edge is off by 5 standard errors. Without the probabilities of sorts, which is what a walk
 // does that is for the prior over orders, edges are far from those of the prior over graphs.
 func TestWindowsAgainstExactSums(t *testing.T) {
+	ofWidth := func(width int) func(w *walk) {
+		return func(w *walk) {
+			w.orderWindow(width)
+			w.toggle()
+		}
+	}
 	for _, width := range []int{2, 3, 5} {
 		for _, orders := range []bool{false, true} {
 			p, tables := windowProblem(t, orders)
-			require.Less(t, farthest(t, p, tables, width), 5.0, "width %d, orders %v", width, orders)
+			require.Less(t, farthest(t, p, tables, ofWidth(width)), 5.0, "width %d, orders %v", width, orders)
 		}
 	}
 	p, _ := windowProblem(t, false)
 	_, wrong := windowProblem(t, true)
-	require.Greater(t, farthest(t, p, wrong, 3), 8.0)
+	require.Greater(t, farthest(t, p, wrong, ofWidth(3)), 8.0)
 }

@@ -15,10 +15,7 @@ import (
 // variance of its own for each node. It keeps to the constraints and starts from the required
 // edges. The error is that of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
-	s, forms := p.Structure, make([]closedForm, p.Data.Nodes())
-	for j := range forms {
-		forms[j] = p.closedForm(j)
-	}
+	s, forms := p.Structure, p.closedForms()
 	known := map[dgraph.Family]float64{}
 	score := func(j int, parents dgraph.Set) float64 {
 		f := dgraph.Family{Node: j, Parents: parents}

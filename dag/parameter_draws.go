@@ -251,9 +251,7 @@ type density struct {
 func (p *Problem) newDensity() *density {
 	d := &density{problem: p}
 	if p.Model.Mechanism.closed() {
-		for j := range p.Data.Nodes() {
-			d.forms = append(d.forms, p.closedForm(j))
-		}
+		d.forms = p.closedForms()
 	}
 	return d
 }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	dgraph "github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/logsum"
 )
 
 // candidates are, for each node, the parents that a graph is likely to give it, with the scores of
@@ -32,7 +31,7 @@ type candidates struct {
 // themselves, and the parents that greedy search gives j, of which its neighbours there come first.
 func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
-	c := &candidates{problem: p, forms: make([]closedForm, nodes), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	greedy, err := p.GreedyBIC(ctx)
 	if err != nil {
 		return nil, err
@@ -40,7 +39,6 @@ func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(d
 	var done atomic.Int32
 	var report sync.Mutex
 	err = eachNode(ctx, nodes, func(j int) {
-		c.forms[j] = p.closedForm(j)
 		c.screen(j, greedy, limit)
 		c.scoreSets(ctx, j)
 		report.Lock()
@@ -214,44 +212,4 @@ func (c *candidates) scoreSets(ctx gocontext.Context, j int) {
 			c.scores[j][mask], c.priors[j][mask] = c.score(j, set), c.problem.Structure.Prior.LogWeight(j, set)
 		}
 	}
-}
-
-// orderTables are sums over sets of candidates that come before a node in an order, at one inverse
-// temperature of the likelihood.
-type orderTables struct {
-	*candidates
-	beta   float64
-	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
-	// the masks of each node, those of the largest weight first; forbidden ones are left out
-	sorted [][]int32
-}
-
-// newTables sums weights p(pa_j) exp(β ℓ_j).
-func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
-	nodes := len(c.parents)
-	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]int32, nodes)}
-	err := eachNode(ctx, nodes, func(j int) {
-		sums := make([]float64, len(c.scores[j]))
-		for mask := range sums {
-			sums[mask] = t.weight(j, mask)
-			if !math.IsInf(sums[mask], -1) {
-				t.sorted[j] = append(t.sorted[j], int32(mask))
-			}
-		}
-		slices.SortStableFunc(t.sorted[j], func(a, b int32) int { return compareDescending(sums[a], sums[b]) })
-		for k := range c.parents[j] {
-			for mask := range sums {
-				if mask>>k&1 != 0 {
-					sums[mask] = logsum.Add(sums[mask], sums[mask&^(1<<k)])
-				}
-			}
-		}
-		t.within[j] = sums
-	})
-	return t, err
-}
-
-// weight is the log weight of a family of candidates.
-func (t *orderTables) weight(j, mask int) float64 {
-	return t.beta*t.scores[j][mask] + t.priors[j][mask]
 }
