@@ -1,10 +1,12 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,16 +17,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/table"
 )
 
-// Dag draws graphs, weights and data from the priors of vti dag with linear mechanisms of known
-// noise scale 1 on columns as they are, where every prior is known before the data.
+// Dag draws graphs, weights and data from the priors of vti dag on columns as they are, where every
+// prior is known before the data: with BGe mechanisms, or linear ones of a known noise scale.
 type Dag struct {
+	// Device computes where flows are trained.
+	Device *gpu.Device
 	// Rows and Nodes are the size of the tables; at most [MostNodes] nodes.
 	Rows, Nodes int
 	// Record is what is asked for beside that.
@@ -35,7 +41,47 @@ type Dag struct {
 const MostNodes = 5
 
 // Name implements [Source].
-func (d Dag) Name() string { return fmt.Sprintf("dag, %d rows, %d nodes", d.Rows, d.Nodes) }
+func (d Dag) Name() string {
+	return fmt.Sprintf("dag, %v, %s, %d rows, %d nodes", d.model().Mechanism, graphsName(d.model()), d.Rows, d.Nodes)
+}
+
+// graphsName is the prior over graphs in a word.
+func graphsName(model dag.ModelOptions) string {
+	if model.EdgePenalty != 0 {
+		return fmt.Sprintf("edge penalty %g", model.EdgePenalty)
+	}
+	return model.Graphs.String()
+}
+
+// model is what the record asks for, with its defaults.
+func (d Dag) model() dag.ModelOptions {
+	model := d.Record.Model
+	if model.Mechanism == dag.AnyMechanism {
+		model.Mechanism = dag.BGe
+		if model.Sigma != 0 || model.PriorSD != 0 {
+			model.Mechanism = dag.Linear
+		}
+	}
+	if model.Mechanism == dag.Linear && model.Sigma == 0 {
+		model.Sigma = 1
+	}
+	return model
+}
+
+// check reports what cannot be drawn.
+func (d Dag) check() error {
+	switch model := d.model(); {
+	case d.Nodes < 2 || d.Nodes > MostNodes:
+		return fmt.Errorf("nodes: got %d, want 2 to %d", d.Nodes, MostNodes)
+	case model.Mechanism != dag.BGe && model.Mechanism != dag.Linear:
+		return fmt.Errorf("mechanisms: got %v, want bge or linear: of others no table is drawn", model.Mechanism)
+	case model.EdgePrior != nil || model.ExpectedDegree != 0 || model.Orders:
+		return errors.New("graphs are drawn from the sparse or the uniform prior, or with an edge penalty")
+	case d.Record.Constraints.String() != "":
+		return errors.New("graphs are drawn without constraints")
+	}
+	return nil
+}
 
 // dagProblem is a table with what vti dag is asked about it.
 type dagProblem struct {
@@ -47,36 +93,83 @@ type dagProblem struct {
 
 // Replicate implements [Source].
 func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
-	if d.Nodes < 2 || d.Nodes > MostNodes {
-		return nil, fmt.Errorf("nodes: got %d, want 2 to %d", d.Nodes, MostNodes)
+	if err := d.check(); err != nil {
+		return nil, err
 	}
 	random := stream.Rand(seed, "prior")
-	p := &dagProblem{about: d.Name(), record: d.Record, flags: []string{"--scale none", "--sigma 1", "--graph-prior uniform"}}
-	p.record.Columns.Scaling, p.record.Model.Sigma, p.record.Model.Graphs = dag.Unscaled, 1, dag.UniformGraphs
+	p := &dagProblem{about: d.Name(), record: d.Record}
+	p.record.Columns.Scaling, p.record.Model = dag.Unscaled, d.model()
+	model := p.record.Model
 	graphs := acyclic(d.Nodes)
-	parents := graphs[random.IntN(len(graphs))]
-	priorSD := p.record.Model.PriorSD
-	if priorSD == 0 {
-		priorSD = 1
-	}
+	parents := graphs[drawn(graphPrior(graphs, model), random)]
 	weights := mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
 	columns := make([][]float64, d.Nodes)
 	for _, j := range topological(parents) {
-		columns[j] = make([]float64, d.Rows)
-		for i := range columns[j] {
-			columns[j][i] = random.NormFloat64()
-		}
-		for from := range d.Nodes {
-			if parents[j]>>from&1 == 1 {
-				weights.Set(from, j, priorSD*random.NormFloat64())
-				floats.AddScaled(columns[j], weights.At(from, j), columns[from])
+		var from []int
+		var values [][]float64
+		for i := range d.Nodes {
+			if parents[j]>>i&1 == 1 {
+				from, values = append(from, i), append(values, columns[i])
 			}
+		}
+		var own []float64
+		if model.Mechanism == dag.BGe {
+			columns[j], own = drawBGe(values, d.Rows, random)
+		} else {
+			columns[j], own = drawLinear(values, d.Rows, model.Sigma, cmp.Or(model.PriorSD, 1), random)
+		}
+		for c, i := range from {
+			weights.Set(i, j, own[c])
 		}
 	}
 	p.csv = columnsCSV(columns)
-	return answerDag(ctx, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
+	return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
 		return judgeDag(r, parents, weights, problem, result, run, random)
 	})
+}
+
+// drawLinear draws the column of a node given its parents, and their weights.
+func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *rand.Rand) (column, weights []float64) {
+	column = make([]float64, rows)
+	for i := range column {
+		column[i] = sigma * random.NormFloat64()
+	}
+	for _, parent := range parents {
+		w := priorSD * random.NormFloat64()
+		weights = append(weights, w)
+		floats.AddScaled(column, w, parent)
+	}
+	return column, weights
+}
+
+// graphPrior are the logarithms of the probabilities of graphs: all the same; uniform over the number
+// of parents of each node, and then over sets of so many; or in proportion to exp(−λ edges).
+func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
+	logs := make([]float64, len(graphs))
+	for g, parents := range graphs {
+		for _, set := range parents {
+			count := bits.OnesCount(uint(set))
+			switch {
+			case model.EdgePenalty != 0:
+				logs[g] -= model.EdgePenalty * float64(count)
+			case model.Graphs == dag.SparseGraphs:
+				logs[g] -= math.Log(float64(combin.Binomial(len(parents)-1, count)))
+			}
+		}
+	}
+	floats.AddConst(-floats.LogSumExp(logs), logs)
+	return logs
+}
+
+// drawn draws a place by the logarithms of probabilities.
+func drawn(logs []float64, random *rand.Rand) int {
+	u := random.Float64()
+	for place, l := range logs {
+		if u -= math.Exp(l); u < 0 {
+			return place
+		}
+	}
+	return len(logs) - 1
 }
 
 // columnsCSV writes columns v1, v2, … with every digit.
@@ -97,7 +190,7 @@ func columnsCSV(columns [][]float64) []byte {
 
 // answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
 // exact posterior. A wrong answer leaves its table in dir.
-func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
+func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
 	started := time.Now()
 	r := &Replicate{About: p.about}
 	defer func() { r.Seconds = time.Since(started).Seconds() }()
@@ -126,12 +219,7 @@ func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judg
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	var result *dag.Result
-	if method == dag.Chains {
-		result, err = dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: dag.ChainConfig{Seed: seed}, Dir: work})
-	} else {
-		result, err = dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
-	}
+	result, err := runDag(ctx, device, problem, method, &p.record, seed, work)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -148,7 +236,7 @@ func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judg
 			return nil, err
 		}
 	}
-	if problem.Model.Mechanism != dag.Linear || prepared.Nodes() > MostNodes || p.record.Model.EdgePenalty != 0 || p.record.Model.Orders {
+	if m := problem.Model; m.Mechanism != dag.Linear && m.Mechanism != dag.BGe || prepared.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
 		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer", "; ")
 		return r, nil
 	}
@@ -162,6 +250,34 @@ func answerDag(ctx context.Context, p *dagProblem, seed uint64, dir string, judg
 		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
 	}
 	return r, nil
+}
+
+// runDag runs the command by a method.
+func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, method dag.Method, record *dag.Record, seed uint64, work string) (*dag.Result, error) {
+	if method == dag.Chains {
+		chains := dag.ChainConfig{Chains: record.Chains, Rounds: record.Rounds, Candidates: record.Candidates, Seed: seed}
+		return dag.RunGraphChains(ctx, problem, dag.GraphChainsConfig{Chains: chains, Dir: work})
+	}
+	evidence := dag.Flow
+	if method == dag.Exact {
+		var err error
+		if evidence, err = problem.ResolveEvidence(record.Evidence); err != nil {
+			return nil, err
+		}
+	}
+	switch evidence {
+	case dag.ClosedForm:
+		return dag.RunExact(ctx, problem, dag.ExactConfig{Command: "dag", Seed: seed, Dir: work})
+	case dag.Particles:
+		return dag.RunParticles(ctx, problem, dag.ParticlesConfig{Islands: record.Islands, Seed: seed, Dir: work})
+	}
+	own := *record
+	own.Seed = seed
+	train := dag.RunFlow
+	if method == dag.Made {
+		train = dag.RunMade
+	}
+	return train(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Anneal: own.Anneal, Dir: work})
 }
 
 // exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
@@ -194,7 +310,7 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 			for k, i := range rows {
 				values[k] = data.X.At(i, c)
 			}
-			if data.Counted != nil && data.Scaling != dag.Unscaled {
+			if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != dag.Unscaled {
 				floats.AddConst(-stat.Mean(values, nil), values)
 			}
 			x.SetCol(c, values)
@@ -215,6 +331,13 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 				}
 			}
 			moments, err := p.gaussian(parents)
+			if model.Mechanism == dag.BGe {
+				var values [][]float64
+				for _, i := range parents {
+					values = append(values, mat.Col(nil, i, x))
+				}
+				moments, err = bgePosterior(y, values)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -222,7 +345,7 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 		}
 	}
 	graphs := acyclic(nodes)
-	logs := make([]float64, len(graphs))
+	logs := graphPrior(graphs, model)
 	for g, parents := range graphs {
 		for j, set := range parents {
 			logs[g] += families[j][set].moments.logEvidence
@@ -230,7 +353,7 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	}
 	total := floats.LogSumExp(logs)
 	out := &exactGraphs{
-		logEvidence: total - math.Log(float64(len(graphs))),
+		logEvidence: total,
 		edges:       mat.NewDense(nodes, nodes, nil), meanIn: mat.NewDense(nodes, nodes, nil), sdIn: mat.NewDense(nodes, nodes, nil),
 	}
 	add := func(to *mat.Dense, i, j int, value float64) { to.Set(i, j, to.At(i, j)+value) }

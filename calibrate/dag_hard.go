@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -15,6 +16,8 @@ import (
 // copies, scales from 1e−12 to 1e12, heavy tails, noise of almost zero, and interventions that set
 // nodes far away.
 type HardDag struct {
+	// Device computes where flows are trained.
+	Device *gpu.Device
 	// Record is what is asked for beside the table.
 	Record dag.Record
 }
@@ -24,13 +27,24 @@ func (HardDag) Name() string { return "dag, hard" }
 
 // Replicate implements [Source].
 func (h HardDag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
-	return answerDag(ctx, h.draw(stream.Rand(seed, "hard")), seed, dir, nil)
+	return answerDag(ctx, h.Device, h.draw(stream.Rand(seed, "hard")), seed, dir, nil)
 }
 
 // draw draws a table.
 func (h HardDag) draw(random *rand.Rand) *dagProblem {
-	p := &dagProblem{record: h.Record, flags: []string{"--sem linear", "--graph-prior uniform"}}
-	p.record.Model.Mechanism, p.record.Model.Graphs = dag.Linear, dag.UniformGraphs
+	p := &dagProblem{record: h.Record}
+	model := &p.record.Model
+	if model.Mechanism == dag.AnyMechanism {
+		model.Mechanism = []dag.Mechanism{dag.BGe, dag.Linear}[random.IntN(2)]
+	}
+	p.flags = []string{"--sem " + model.Mechanism.String()}
+	if model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; model.Graphs == dag.UniformGraphs {
+		p.flags = append(p.flags, "--graph-prior uniform")
+	}
+	if model.Mechanism == dag.Linear && random.Float64() < 0.2 {
+		model.Sigma = math.Pow(10, uniform(random, -2, 0.5))
+		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
+	}
 	nodes := 2 + random.IntN(3)
 	rows := []int{3, 4, 5, 6, 8, 12, 20, 50, 200}[random.IntN(9)]
 	var about []string
@@ -110,6 +124,6 @@ func (h HardDag) draw(random *rand.Rand) *dagProblem {
 		}
 		p.csv = []byte(strings.Join(lines, "\n") + "\n")
 	}
-	p.about = fmt.Sprintf("dag, %d rows, %d nodes; %s", rows, nodes, strings.Join(about, " "))
+	p.about = fmt.Sprintf("dag, %v, %d rows, %d nodes; %s", model.Mechanism, rows, nodes, strings.Join(about, " "))
 	return p
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -20,19 +21,24 @@ func TestAcyclic(t *testing.T) {
 // Small studies of graphs: from the priors every trusted number is right, and edges and weights are
 // noted; of nasty tables no probability is wrong, with interventions too.
 func TestDagStudies(t *testing.T) {
-	source := Dag{Rows: 30, Nodes: 3}
-	cfg := Config{Replicates: 6, Seed: 1, Dir: t.TempDir()}
-	list, err := Run(t.Context(), source, cfg)
-	require.NoError(t, err)
-	s := Summarize(source, cfg, list)
-	require.Equal(t, 6, s.Compared, "%v", s.Verdicts)
-	require.Empty(t, s.Wrong)
-	require.Equal(t, 36, s.Reliability[0].Count, "two directions of three pairs of six tables")
-	require.NotEmpty(t, s.Uniformity)
+	for _, model := range []dag.ModelOptions{{}, {Graphs: dag.UniformGraphs, Sigma: 1}, {EdgePenalty: 1}} {
+		source := Dag{Rows: 30, Nodes: 3, Record: dag.Record{Model: model}}
+		cfg := Config{Replicates: 6, Seed: 1, Dir: t.TempDir()}
+		list, err := Run(t.Context(), source, cfg)
+		require.NoError(t, err)
+		s := Summarize(source, cfg, list)
+		require.Equal(t, 6, s.Compared, "%v", s.Verdicts)
+		require.Empty(t, s.Wrong)
+		require.Equal(t, 36, s.Reliability[0].Count, "two directions of three pairs of six tables")
+		require.NotEmpty(t, s.Uniformity)
+		for _, score := range s.Scores {
+			require.Less(t, float64(score.Error), map[Quantity]float64{Inclusion: 1e-6, Evidence: 1e-6, Mean: 0.2, SD: 0.2}[score.Quantity], source.Name())
+		}
+	}
 
 	hard := HardDag{}
-	cfg = Config{Replicates: 10, Seed: 2, Dir: t.TempDir()}
-	list, err = Run(t.Context(), hard, cfg)
+	cfg := Config{Replicates: 10, Seed: 2, Dir: t.TempDir()}
+	list, err := Run(t.Context(), hard, cfg)
 	require.NoError(t, err)
 	for _, r := range list {
 		for _, c := range r.Comparisons {

@@ -25,6 +25,7 @@
 //	uniformity.go       ranks, and simultaneous bands for their distribution
 //	reliability.go      stated probabilities against frequencies
 //	figure.go           the picture of ranks and of probabilities
+//	bge.go              exact posteriors of nodes under the BGe prior
 //	posterior.go        an exact posterior over models, from those of each
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	robust.go           exact posteriors of robust regressions of few rows
