@@ -88,7 +88,7 @@ type dagProblem struct {
 	about  string
 	csv    []byte
 	record dag.Record
-	flags  []string
+	flags  []string // that ask for it; nil where the flags of the study do
 }
 
 // Replicate implements [Source].
@@ -189,10 +189,10 @@ func columnsCSV(columns [][]float64) []byte {
 }
 
 // answerDag runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior. A wrong answer leaves its table in dir.
+// exact posterior. dir is for its work.
 func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint64, dir string, judge func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error) (*Replicate, error) {
 	started := time.Now()
-	r := &Replicate{About: p.about}
+	r := &Replicate{About: p.about, table: p.csv}
 	defer func() { r.Seconds = time.Since(started).Seconds() }()
 	refuse := func(err error) (*Replicate, error) {
 		r.Verdict, r.Error = refused, err.Error()
@@ -223,11 +223,12 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	name := fmt.Sprintf("table-%d.csv", seed)
-	r.Command = fmt.Sprintf("vti dag %s %s --seed %d", name, strings.Join(p.flags, " "), seed)
+	if p.flags != nil {
+		r.Command = fmt.Sprintf("vti dag %s %s --seed %d", tableName(seed), strings.Join(p.flags, " "), seed)
+	}
 	if err != nil {
 		r.Verdict, r.Error = broken, err.Error()
-		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+		return r, nil
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
 	r.noteModelCheck(result.ModelCheck)
@@ -246,9 +247,6 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 		return r, nil
 	}
 	r.Comparisons = compareDag(problem, result, exact)
-	if len(r.Wrong()) > 0 {
-		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
-	}
 	return r, nil
 }
 

@@ -27,15 +27,15 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// hbmFormula is the regression of the studies of vti hbm.
-const hbmFormula = "y ~ x + (1 | g)"
+// HbmFormula is the regression of the studies of vti hbm.
+const HbmFormula = "y ~ x + (1 | g)"
 
 // Hbm draws regressions with intercepts that vary by group from the priors of vti hbm, where those
 // that refer to the mean and sd of a continuous response refer to 0 and 1, or nasty tables.
 type Hbm struct {
 	// Device computes.
 	Device *gpu.Device
-	// Record is what is asked for beside the table and the formula; the family is marginal.
+	// Record is what is asked for beside the table and the formula.
 	Record regression.Record
 	// Rows and Groups are the size of the tables.
 	Rows, Groups int
@@ -47,9 +47,17 @@ type Hbm struct {
 // Name implements [Source].
 func (h Hbm) Name() string {
 	if h.Hard {
-		return "hbm, hard"
+		return fmt.Sprintf("hbm, hard, %s%s", h.Record.Frame.Response, h.family())
 	}
-	return fmt.Sprintf("hbm, %s, %d rows, %d groups", h.Record.Frame.Response, h.Rows, h.Groups)
+	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, h.family(), h.Rows, h.Groups)
+}
+
+// family is that of the record in words, unless it is the usual one.
+func (h Hbm) family() string {
+	if h.Record.Family == "" || h.Record.Family == regression.MarginalFamily {
+		return ""
+	}
+	return ", " + h.Record.Family
 }
 
 // hbmTable is a table with what it was drawn from.
@@ -92,7 +100,7 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	options := h.Record.Model
 	t.slope = cmp.Or(options.CoefficientScale, 1.5) * random.NormFloat64() / xSD
 	level := cmp.Or(options.InterceptScale, interceptSD) * random.NormFloat64()
-	t.spread = cmp.Or(options.SDScale, 1) * math.Abs(random.NormFloat64())
+	t.spread = cmp.Or(options.SDScale, 1) * drawRatio(options.SDPrior, random)
 	t.sd = math.Exp(logScaleSD * random.NormFloat64())
 	for g := range t.levels {
 		t.levels[g] = t.spread * random.NormFloat64()
@@ -101,7 +109,7 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		regression.GaussianResponse: likelihood.GaussianKind, regression.StudentResponse: likelihood.StudentKind,
 		regression.LogisticResponse: likelihood.LogisticKind, regression.PoissonResponse: likelihood.PoissonKind,
 	}[h.Record.Frame.Response]
-	noise := likelihood.New(kind, likelihood.Shape{Degrees: options.Degrees})
+	noise := likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})
 	for i := range t.y {
 		t.y[i] = noise.Draw(level+t.slope*(t.x[i]-mean)+t.levels[t.group[i]], t.sd, random)
 		if kind == likelihood.PoissonKind && !(t.y[i] <= mostCounted) {
@@ -109,6 +117,27 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		}
 	}
 	return t
+}
+
+// drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log density.
+func drawRatio(prior regression.SDPrior, random *rand.Rand) float64 {
+	switch prior {
+	case regression.HalfCauchySD:
+		return math.Abs(random.NormFloat64() / random.NormFloat64())
+	case regression.ExponentialSD:
+		return random.ExpFloat64()
+	}
+	return math.Abs(random.NormFloat64())
+}
+
+func logRatio(prior regression.SDPrior, z float64) float64 {
+	switch prior {
+	case regression.HalfCauchySD:
+		return math.Log(2/math.Pi) - math.Log1p(z*z)
+	case regression.ExponentialSD:
+		return -z
+	}
+	return math.Ln2 - halfLog2Pi - z*z/2
 }
 
 // drawHard draws a nasty table.
@@ -166,14 +195,14 @@ func (t *hbmTable) csv() []byte {
 // answer runs the command, notes what it says of the truth, and compares with the exact posterior.
 func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, random *rand.Rand) (*Replicate, error) {
 	started := time.Now()
-	r := &Replicate{About: t.about}
+	r := &Replicate{About: t.about, table: t.csv()}
 	defer func() { r.Seconds = time.Since(started).Seconds() }()
-	data, err := table.Parse("table.csv", t.csv())
+	data, err := table.Parse("table.csv", r.table)
 	if err != nil {
 		return nil, err
 	}
 	options := h.Record.Frame
-	options.Formula = hbmFormula
+	options.Formula = HbmFormula
 	frame, err := regression.NewFrame(data, options)
 	if err != nil {
 		r.Verdict, r.Error = refused, err.Error()
@@ -193,20 +222,19 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	record := h.Record
-	record.Seed = seed
-	result, err := problem.Run(ctx, h.Device, regression.Run{
-		Fit:     vti.Config{Flow: record.Flow, Steps: record.Steps, Batch: record.Batch, Seed: seed, DType: record.DType},
-		Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work,
-	})
+	result, err := h.run(ctx, problem, seed, work)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	name := fmt.Sprintf("table-%d.csv", seed)
-	r.Command = fmt.Sprintf("vti hbm %s --formula %q --likelihood %s --seed %d", name, hbmFormula, options.Response, seed)
+	if h.Hard {
+		r.Command = fmt.Sprintf("vti hbm %s --formula '%s' --likelihood %s --seed %d", tableName(seed), HbmFormula, options.Response, seed)
+		if h.Record.Family != "" {
+			r.Command += " --family " + h.Record.Family
+		}
+	}
 	if err != nil {
 		r.Verdict, r.Error = broken, err.Error()
-		return r, os.WriteFile(filepath.Join(dir, name), t.csv(), 0o644)
+		return r, nil
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
 	r.noteModelCheck(result.ModelCheck)
@@ -215,7 +243,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 			return nil, err
 		}
 	}
-	if options.Response != regression.GaussianResponse || model.SDPrior != regression.HalfNormalSD {
+	if options.Response != regression.GaussianResponse {
 		return r, nil
 	}
 	exact, err := t.exact(model)
@@ -224,10 +252,24 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		return r, nil
 	}
 	r.Comparisons = exact.compare(result)
-	if len(r.Wrong()) > 0 {
-		return r, os.WriteFile(filepath.Join(dir, name), t.csv(), 0o644)
-	}
 	return r, nil
+}
+
+// run answers a problem as the command does.
+func (h Hbm) run(ctx context.Context, problem *regression.Regression, seed uint64, work string) (*regression.Result, error) {
+	record := h.Record
+	record.Seed = seed
+	family, plates, err := record.PlateFamily()
+	if err != nil {
+		return nil, err
+	}
+	if plates {
+		cfg := record.FamilyRun(family)
+		cfg.Dir = work
+		return problem.RunFamily(ctx, h.Device, cfg)
+	}
+	fit := record.FitConfig(problem)
+	return problem.Run(ctx, h.Device, regression.Run{Fit: fit, Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work})
 }
 
 // judge notes the ranks of the true parameters, and of one group at random.
@@ -271,7 +313,7 @@ type exactHbm struct {
 // The grid over the logarithm of the sd of groups.
 const (
 	spreadBelow = -16.0
-	spreadAbove = 4.0
+	spreadAbove = 16.0 // beyond it lies 1e−7 of a half-Cauchy prior
 	spreadStep  = 0.05
 )
 
@@ -313,8 +355,8 @@ func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 			return nil, err
 		}
 		z := spread / unit
-		// 2 N(z; 0, 1) dz, dz = z d log z
-		terms = append(terms, moments.logEvidence+math.Ln2-halfLog2Pi-z*z/2+at+math.Log(spreadStep))
+		// dz = z d log z
+		terms = append(terms, moments.logEvidence+logRatio(model.SDPrior, z)+at+math.Log(spreadStep))
 		list, spreads = append(list, moments), append(spreads, spread)
 	}
 	total := floats.LogSumExp(terms)

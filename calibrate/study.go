@@ -33,6 +33,8 @@ type Config struct {
 	Seed uint64
 	// Dir is the directory of the study, which must exist.
 	Dir string
+	// Repeat is the command that draws one replicate again, up to its number.
+	Repeat string
 	// Progress, when set, is called after each replicate.
 	Progress func(done, total int, last *Replicate)
 }
@@ -66,13 +68,10 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 		}
 	}
 	for number := len(done); number < cfg.Replicates; number++ {
-		// short enough to type
-		seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16
-		r, err := source.Replicate(ctx, seed, cfg.Dir)
+		r, err := replicate(ctx, source, cfg, number, false)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("replicate %d: %w", number, err), file.Close())
+			return nil, errors.Join(err, file.Close())
 		}
-		r.Number, r.Seed = number, seed
 		if err := appendLine(file, r); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
@@ -83,6 +82,32 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	}
 	return done, file.Close()
 }
+
+// One draws one replicate of a study alone, and leaves its table in the directory.
+func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate, error) {
+	return replicate(ctx, source, cfg, number, true)
+}
+
+// replicate draws one replicate. Its table stays in the directory where keep says so, and where the
+// answer is wrong or there is none.
+func replicate(ctx context.Context, source Source, cfg Config, number int, keep bool) (*Replicate, error) {
+	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
+	r, err := source.Replicate(ctx, seed, cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("replicate %d: %w", number, err)
+	}
+	r.Number, r.Seed = number, seed
+	if cfg.Repeat != "" {
+		r.Repeat = fmt.Sprintf("%s %d", cfg.Repeat, number)
+	}
+	if r.table != nil && (keep || r.Verdict == broken || len(r.Wrong()) > 0) {
+		err = os.WriteFile(filepath.Join(cfg.Dir, tableName(seed)), r.table, 0o644)
+	}
+	return r, err
+}
+
+// tableName is the name of the file of a table.
+func tableName(seed uint64) string { return fmt.Sprintf("table-%d.csv", seed) }
 
 // appendLine writes a value as one line, at once.
 func appendLine(file *os.File, value any) error {

@@ -49,10 +49,11 @@ type Score struct {
 type Wrong struct {
 	Number int    `json:"number"`
 	About  string `json:"about"`
-	// What lists what is wrong, worst first, and Command repeats the run from the study's
-	// directory.
+	// What lists what is wrong, worst first. Command runs vti on the table, from the directory of the
+	// study, and Repeat draws the problem again.
 	What    []string `json:"what"`
-	Command string   `json:"command"`
+	Command string   `json:"command,omitempty"`
+	Repeat  string   `json:"repeat,omitempty"`
 }
 
 // Summarize sums replicates up.
@@ -83,7 +84,7 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 		}
 		if wrong := r.Wrong(); len(wrong) > 0 {
 			slices.SortStableFunc(wrong, func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Error()), math.Abs(a.Error())) })
-			one := Wrong{Number: r.Number, About: r.About, Command: r.Command}
+			one := Wrong{Number: r.Number, About: r.About, Command: r.Command, Repeat: r.Repeat}
 			for _, c := range wrong {
 				one.What = append(one.What, c.String())
 			}

@@ -35,18 +35,18 @@ type problem struct {
 	about  string
 	csv    []byte
 	record varsel.Record
-	flags  []string // that ask for it
+	flags  []string // that ask for it; nil where flags cannot
 }
 
 // judgement notes in a replicate what an answer says of the truth; run is the run's directory.
 type judgement func(r *Replicate, p *varsel.Problem, result *varsel.Result, run string) error
 
 // answerVarsel runs the command on a problem, calls judge unless it is nil, and compares with the
-// exact posterior where there is one. A wrong answer leaves its table in dir.
+// exact posterior where there is one. dir is for its work.
 func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint64, dir string, judge judgement) (*Replicate, error) {
 	started := time.Now()
 	p.record.Seed = seed
-	r := &Replicate{About: p.about}
+	r := &Replicate{About: p.about, table: p.csv}
 	defer func() { r.Seconds = time.Since(started).Seconds() }()
 	data, err := table.Parse("table.csv", p.csv)
 	if err != nil {
@@ -80,11 +80,12 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	name := fmt.Sprintf("table-%d.csv", seed)
-	r.Command = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", name, p.record.Design.Target, strings.Join(p.flags, " "), seed)
+	if p.flags != nil {
+		r.Command = fmt.Sprintf("vti varsel %s --target %s %s --seed %d", tableName(seed), p.record.Design.Target, strings.Join(p.flags, " "), seed)
+	}
 	if err != nil {
 		r.Verdict, r.Error = broken, err.Error()
-		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
+		return r, nil
 	}
 	r.Verdict, r.Reasons = fmt.Sprint(result.Certificate.Verdict), strings.Join(result.Certificate.Reasons, "; ")
 	r.noteModelCheck(result.ModelCheck)
@@ -99,9 +100,6 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		return r, nil
 	}
 	r.Comparisons = compareVarsel(target, result, exact)
-	if len(r.Wrong()) > 0 {
-		return r, os.WriteFile(filepath.Join(dir, name), p.csv, 0o644)
-	}
 	return r, nil
 }
 

@@ -1,17 +1,21 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
@@ -24,6 +28,7 @@ type studyFlags struct {
 	replicates    int
 	hard          bool
 	rows, columns int // of generated tables
+	only          int // the number of the one problem to draw, or −1
 	output        outputFlags
 }
 
@@ -35,6 +40,8 @@ func (f *studyFlags) register(cmd *cobra.Command) {
 	f.rows, f.columns = 50, 4
 	flags.Var(count{&f.rows, 3}, "rows", "rows of generated tables")
 	flags.Var(count{&f.columns, 1}, "predictors", "predictors, or nodes, of generated tables")
+	f.only = -1
+	flags.Var(count{&f.only, 0}, "only", "draw only the problem of this number, keep its table, and say all that is known of it")
 	f.output.register(cmd, true)
 }
 
@@ -50,7 +57,8 @@ the problem was drawn from and, where there is one, with the exact posterior.
 
 The directory of a study holds results.jsonl, with a line for each problem, summary.json, and where
 problems come from the priors calibration.svg and calibration.png. A study that was stopped goes on
-when it is started again with the same --out.`,
+when it is started again with the same --out. Every problem can be had again: the lines and the list
+of what is wrong have the command, with --only and its number.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -85,7 +93,7 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 			if len(args) > 0 {
 				return errors.New("--hard draws its own tables: leave the table out")
 			}
-			return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
+			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
 				return calibrate.HardVarsel{Device: device, Record: *record}
 			})
 		}
@@ -98,7 +106,7 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 				return err
 			}
 		}
-		return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
+		return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
 			source.Device = device
 			return source
 		})
@@ -112,58 +120,116 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 
 func (a *app) calibrateDagCommand() *cobra.Command {
 	var study studyFlags
+	var f dagFlags
 	cmd := &cobra.Command{
 		Use:   "dag --out DIRECTORY",
-		Short: "Measure vti dag with linear mechanisms",
-		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none --sigma 1, and runs it on
-each. With --hard it draws nasty tables with unknown noise scales instead.`,
+		Short: "Measure vti dag",
+		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none, whose flags it takes, and
+runs vti dag on each: with bge mechanisms, or with linear ones of known noise scale (--sem linear,
+--sigma 1). With --hard it draws nasty tables with all of these and unknown noise scales instead.`,
 		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag\n  vti calibrate dag --hard --replicates 500 --out studies/hard-dag",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.study(cmd.Context(), &study, func(*gpu.Device) calibrate.Source {
+			if err := refuseFlags(cmd.Flags(), "the table is drawn", "exclude", "intervened", "discrete", "continuous", "log", "scale", "na", "truth"); err != nil {
+				return err
+			}
+			f.output = study.output
+			described, err := f.describe(cmd.Flags(), "")
+			if err != nil {
+				return err
+			}
+			record := *described.(*dag.Record)
+			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
 				if study.hard {
-					return calibrate.HardDag{}
+					return calibrate.HardDag{Device: device, Record: record}
 				}
-				return calibrate.Dag{Rows: study.rows, Nodes: study.columns}
+				return calibrate.Dag{Device: device, Record: record, Rows: study.rows, Nodes: study.columns}
 			})
 		},
 	}
 	study.register(cmd)
+	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP)
+	f.walks.register(cmd)
+	f.fit.register(cmd)
 	return cmd
 }
 
 func (a *app) calibrateHbmCommand() *cobra.Command {
 	var study studyFlags
-	var source calibrate.Hbm
+	var f hbmFlags
 	groups := 8
 	cmd := &cobra.Command{
 		Use:   "hbm --out DIRECTORY",
 		Short: "Measure vti hbm",
-		Long: `Draws regressions y ~ x + (1 | g) from the priors of vti hbm, and runs it on each. Where priors refer
-to the mean and the sd of the response they refer to 0 and 1 instead. With --hard it draws nasty
-tables with a gaussian response instead.`,
-		Example: "  vti calibrate hbm --rows 60 --groups 8 --out studies/hbm\n  vti calibrate hbm --hard --replicates 500 --out studies/hard-hbm",
+		Long: `Draws regressions y ~ x + (1 | g) from the priors of vti hbm, whose flags it takes, and runs it on
+each, with any family. Where priors refer to the mean and the sd of the response they refer to 0 and
+1 instead. With --hard it draws nasty tables instead.`,
+		Example: "  vti calibrate hbm --rows 60 --groups 8 --out studies/hbm\n  vti calibrate hbm --family pavi-f --out studies/hbm-pavi-f\n  vti calibrate hbm --hard --replicates 500 --out studies/hard-hbm",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if groups > study.rows {
 				return fmt.Errorf("--groups: got %d, want at most the %d rows", groups, study.rows)
 			}
-			return a.study(cmd.Context(), &study, func(device *gpu.Device) calibrate.Source {
-				source.Device, source.Rows, source.Groups, source.Hard = device, study.rows, groups, study.hard
-				return source
+			if err := refuseFlags(cmd.Flags(), "the regression is "+calibrate.HbmFormula, "formula", "se", "select", "na", "amortize", "predictors"); err != nil {
+				return err
+			}
+			f.output, f.frame.Formula = study.output, calibrate.HbmFormula
+			described, err := f.describe(cmd.Flags(), "")
+			if err != nil {
+				return err
+			}
+			record := described.(*regression.Record)
+			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil { // of few coordinates
+				return err
+			}
+			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+				return calibrate.Hbm{Device: device, Record: *record, Rows: study.rows, Groups: groups, Hard: study.hard}
 			})
 		},
 	}
 	study.register(cmd)
-	flags := cmd.Flags()
-	flags.Var(count{&groups, 2}, "groups", "groups of generated tables")
-	flags.VarP(parsed[regression.ResponseKind]{&source.Record.Frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
-	flags.Var(count{&source.Record.Steps, 1}, "steps", "training steps (default as of vti hbm)")
+	cmd.Flags().Var(count{&groups, 2}, "groups", "groups of generated tables")
+	f.registerModel(cmd)
 	return cmd
 }
 
+// refuseFlags refuses flags that were given, and says why.
+func refuseFlags(flags *pflag.FlagSet, why string, names ...string) error {
+	for _, name := range names {
+		if flags.Changed(name) {
+			return fmt.Errorf("--%s: %s", name, why)
+		}
+	}
+	return nil
+}
+
+// repeated is the command that draws one problem of a study again, up to the number.
+func repeated(cmd *cobra.Command) string {
+	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
+	given := givenFlags(cmd.Flags())
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains([]string{"replicates", "only", "out", "json", "quiet"}, name) {
+			continue
+		}
+		for _, value := range given[name] {
+			words = append(words, fmt.Sprintf("--%s=%s", name, shellQuoted(value)))
+		}
+	}
+	return strings.Join(append(words, "--out DIRECTORY --only"), " ")
+}
+
+// shellQuoted is a word as a shell reads it.
+func shellQuoted(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("-_./,:=+@%", r))
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // study runs a study and prints its summary.
-func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device) calibrate.Source) error {
+func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) calibrate.Source) error {
 	dir := f.output.out
 	if dir == "" {
 		return errors.New("--out is missing: the directory of the study")
@@ -171,6 +237,11 @@ func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	release, err := rundir.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	device, err := gpu.OpenWith(gpu.Options{Kind: f.output.device, Plugin: f.output.plugin})
 	if err != nil {
 		return err
@@ -181,14 +252,25 @@ func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device)
 		shown = &progress{}
 	}
 	pace := newPace()
-	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.seed, Dir: dir}
+	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.seed, Dir: dir, Repeat: repeated(cmd)}
 	wrong := 0
 	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
 		wrong += min(1, len(last.Wrong()))
 		shown.line(fmt.Sprintf("replicate %d/%d  %s  %d trusted and wrong  %s", done, total, last.Verdict, wrong, pace.text(done, total)), done == total)
 	}
 	made := source(device)
-	replicates, err := calibrate.Run(ctx, made, cfg)
+	if f.only >= 0 {
+		one, err := calibrate.One(cmd.Context(), made, cfg, f.only)
+		if err != nil {
+			return failure{err}
+		}
+		if f.output.json {
+			return a.printJSON(one)
+		}
+		printReplicate(a.text, one)
+		return nil
+	}
+	replicates, err := calibrate.Run(cmd.Context(), made, cfg)
 	shown.end()
 	if err != nil {
 		return failure{err}
@@ -202,6 +284,26 @@ func (a *app) study(ctx context.Context, f *studyFlags, source func(*gpu.Device)
 	}
 	printSummary(a.text, summary)
 	return nil
+}
+
+// printReplicate prints all that is known of one problem.
+func printReplicate(w io.Writer, r *calibrate.Replicate) {
+	fmt.Fprintf(w, "%d: %s\n%s", r.Number, r.About, r.Verdict)
+	for _, text := range []string{r.Reasons, r.Error} {
+		if text != "" {
+			fmt.Fprintf(w, ": %s", text)
+		}
+	}
+	fmt.Fprintln(w)
+	if r.ModelCheck != "" {
+		fmt.Fprintf(w, "model check: %s\n", strings.Join(append([]string{r.ModelCheck}, r.Findings...), "; "))
+	}
+	for _, c := range r.Comparisons {
+		fmt.Fprintf(w, "  %v%s\n", c, map[bool]string{true: "  wrong"}[c.Wrong()])
+	}
+	if r.Command != "" {
+		fmt.Fprintln(w, r.Command)
+	}
 }
 
 // printSummary prints a study for a reader.
@@ -238,6 +340,10 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 		for _, what := range one.What {
 			fmt.Fprintf(w, "    %s\n", what)
 		}
-		fmt.Fprintf(w, "    repeat: %s\n", one.Command)
+		for _, command := range []string{one.Command, one.Repeat} {
+			if command != "" {
+				fmt.Fprintf(w, "    repeat: %s\n", command)
+			}
+		}
 	}
 }

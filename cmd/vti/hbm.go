@@ -85,7 +85,7 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 		if err != nil {
 			return nil, err
 		}
-		if err := f.chooseFlow(cmd.Flags(), record, r.regression); err != nil {
+		if err := f.chooseFlow(cmd.Flags(), record, r.regression.DefaultFlow()); err != nil {
 			return nil, err
 		}
 		return r, r.check()

@@ -33,6 +33,14 @@ type hbmFlags struct {
 }
 
 func (f *hbmFlags) register(cmd *cobra.Command) {
+	f.registerModel(cmd)
+	f.output.register(cmd, true)
+	registerResume(cmd, &f.resume)
+	renamed(cmd, flowSizes, priorSD("coefficient-scale"))
+}
+
+// registerModel adds the flags that say what is fitted and how.
+func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
@@ -74,9 +82,6 @@ func (f *hbmFlags) register(cmd *cobra.Command) {
 	})
 	registerCertifyDraws(cmd, &f.certifyDraws,
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
-	f.output.register(cmd, true)
-	registerResume(cmd, &f.resume)
-	renamed(cmd, flowSizes, priorSD("coefficient-scale"))
 	completeColumns(cmd, "se")
 	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
 	completeWith(cmd, "na", "refuse", "drop")
@@ -140,11 +145,11 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// chooseFlow fills in the flow, which depends on the problem unless it was chosen.
-func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, r *regression.Regression) (err error) {
+// chooseFlow fills in the flow: unless it was chosen, the one that suits the problem.
+func (f *hbmFlags) chooseFlow(flags *pflag.FlagSet, record *regression.Record, suits cosmic.Kind) (err error) {
 	chosen := f.fit.flow != ""
 	if !chosen {
-		f.fit.flow = flowName(strings.ToLower(r.DefaultFlow().String()))
+		f.fit.flow = flowName(strings.ToLower(suits.String()))
 	}
 	if record.Flow, err = f.fit.config(flags); err != nil || f.family == regression.MarginalFamily {
 		return err
