@@ -16,6 +16,9 @@ const (
 	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
 	// model. Chosen by hand: the errors of ESS and shortage are then a few percent, and of k̂ 0.1.
 	glanceBudget = 1 << 14
+	// fewestDraws is the least number of draws of a full certificate, if it may have so many. Chosen
+	// by hand: k̂ is then known to 0.05.
+	fewestDraws = 1 << 15
 	// closeDivergence is the divergence, in nats, at which q is good enough beside an exact answer:
 	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
 	// Chosen by hand.
@@ -29,7 +32,7 @@ const (
 func (s *solver) glance(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
-	cfg.Draws = min(cfg.Draws, glanceBudget)
+	cfg.Draws = min(max(cfg.Draws/4, 1), glanceBudget)
 	if s.needsPilot() {
 		if err := fitToChains(ctx, s.t.evaluator); err != nil {
 			return s.stopped(err)
@@ -194,7 +197,9 @@ func (s *solver) certify(ctx context.Context) error {
 // fresh makes the certificate. Chains check it where they are asked for and weights are not out of
 // the question, and as a last resort; where weights do not earn trust training comes first.
 func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	c, masses, err := weigh(ctx, s.t.evaluator, cfg)
+	few := cfg
+	few.Draws = s.draws()
+	c, masses, err := weigh(ctx, s.t.evaluator, few)
 	switch {
 	case err != nil || masses != nil:
 		return c, err
@@ -204,6 +209,14 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, er
 		return check(ctx, s.t.evaluator, c, cfg)
 	}
 	return c, nil
+}
+
+// draws is the number of draws of a full certificate: twice as many as the last round says that the
+// precision needs, within bounds.
+func (s *solver) draws() int {
+	most := s.cfg.Certify.Draws
+	last := s.plan.Rounds[len(s.plan.Rounds)-1]
+	return int(math.Min(math.Max(2*last.needed(), fewestDraws), float64(most)))
 }
 
 // stopped saves the state of a run that is stopped.

@@ -6,6 +6,7 @@
 //	trace.go     trace.csv: what training reports
 //	chains.go    the checkpoint of Markov chains
 //	record.go    run.json: what was asked for
+//	answer.go    training and certification, with as much work as it takes
 //	effort.go    how much work it does, and what each round of it found
 //
 // A run of an application trains like this:
@@ -15,9 +16,8 @@
 //	if err != nil {
 //		return nil, err
 //	}
-//	posterior, err := vti.Fit(ctx, device, target, training.Configure(fit, logJacobian))
-//	if err = training.End(err); err != nil {
+//	answer, err := training.Ask(ctx, device, target, clock, run.Question{Fit: training.Configure(fit, logJacobian)})
+//	if err != nil {
 //		return nil, err
 //	}
-//	clock.Trained()
 package run

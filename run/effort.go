@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
@@ -47,6 +48,23 @@ func (e *Effort) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Budget is how good an answer a run is asked for, and how much work it may be, as records have it.
+type Budget struct {
+	// Effort is how the run decides how much work to do. Where the record has a number of steps
+	// these are taken, as with FixedEffort.
+	Effort Effort `json:"effort"`
+	// Precision is the standard error wanted of every probability; absent: the default of
+	// vti.SolveConfig.
+	Precision float64 `json:"precision,omitempty"`
+	// MaxSeconds is the limit of time; absent: as of vti.SolveConfig.
+	MaxSeconds float64 `json:"max_seconds,omitempty"`
+}
+
+// MaxTime is the limit of time; 0 where there is none.
+func (b Budget) MaxTime() time.Duration {
+	return time.Duration(b.MaxSeconds * float64(time.Second))
+}
+
 // Round is a round of [vti.Solve] as results show it.
 type Round struct {
 	Work string `json:"work"`
@@ -65,12 +83,9 @@ type Round struct {
 	Divergence report.Number `json:"divergence"`
 }
 
-// Rounds are those of a solution.
-func Rounds(s *vti.Solution) (rounds []Round) {
-	for _, r := range s.Rounds {
-		rounds = append(rounds, Round{
-			r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(r.Divergence),
-		})
+// roundOf is a round as results show it.
+func roundOf(r vti.SolveRound) Round {
+	return Round{
+		r.Work.String(), r.Why, r.Steps, r.Full, r.Verdict, report.Number(r.KHat), report.Number(r.ESS), r.Draws, report.Number(r.Shortage), report.Number(r.Divergence),
 	}
-	return rounds
 }

@@ -20,14 +20,9 @@ type Record struct {
 	Surrogate SurrogateOptions `json:"surrogate"`
 	// of flow, target and networks; absent: Float32
 	DType dtypes.DType `json:"dtype,omitempty"`
-	// how much work; Steps, where given, are those of fixed effort
-	Effort run.Effort `json:"effort"`
-	// standard error wanted of every probability; absent: the default of vti.SolveConfig
-	Precision float64 `json:"precision,omitempty"`
-	// absent: as of vti.SolveConfig
-	MaxSeconds float64 `json:"max_seconds,omitempty"`
-	Steps      int     `json:"steps,omitempty"`
-	Batch      int     `json:"batch,omitempty"`
+	run.Budget
+	Steps int `json:"steps,omitempty"`
+	Batch int `json:"batch,omitempty"`
 	// of certification; absent: the default of vti.CertifyConfig
 	Draws        int `json:"certify_draws,omitempty"`
 	Chains       int `json:"chains,omitempty"`

@@ -22,12 +22,7 @@ type Result struct {
 	Data    DataSummary `json:"data"`
 	Seconds Seconds     `json:"seconds"`
 	Steps   int         `json:"steps,omitempty"`
-	// what vti.Solve did, in order
-	Rounds []run.Round `json:"rounds,omitempty"`
-	// KL(p ‖ q) in nats: how well q alone would do
-	Divergence *Number `json:"divergence,omitempty"`
-	// what would help where the answer is not as good as asked for
-	Advice string `json:"advice,omitempty"`
+	run.Work
 	// estimate of −ELBO in nats: the mean over the last report
 	Loss        *Number            `json:"loss,omitempty"`
 	Certificate *CertificateReport `json:"certificate,omitempty"`

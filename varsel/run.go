@@ -50,31 +50,17 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	}
 	fit := training.Configure(problem.Training(cfg.Fit), problem.Design.LogJacobian())
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
-	result := problem.newResult("varsel")
-	var certificate *vti.Certificate
-	if fit.FirstRound > 0 {
-		solution, err := vti.Solve(ctx, device, problem.Posterior(), vti.SolveConfig{
-			Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
-		})
-		if err = training.End(err); err != nil {
-			return nil, err
-		}
-		clock.Solved(solution.Training)
-		certificate, result.Steps = solution.Certificate, solution.Posterior.Steps()
-		result.Rounds, result.Divergence, result.Advice = run.Rounds(solution), known(solution.Divergence), solution.Advice
-	} else {
-		posterior, err := vti.Fit(ctx, device, problem.Posterior(), fit)
-		if err = training.End(err); err != nil {
-			return nil, err
-		}
-		clock.Trained()
-		if certificate, err = posterior.Certify(ctx, cfg.Certify); err != nil {
-			return nil, err
-		}
-		clock.Certified()
-		result.Steps = posterior.Steps()
+	answer, err := training.Ask(ctx, device, problem.Posterior(), clock, run.Question{
+		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
+	})
+	if err != nil {
+		return nil, err
 	}
-	result.Seed, result.Backend, result.RunDir = &fit.Seed, device.String(), cfg.Dir
+	certificate := answer.Certificate
+
+	result := problem.newResult("varsel")
+	result.Seed, result.Backend, result.Steps, result.RunDir = &fit.Seed, device.String(), answer.Posterior.Steps(), cfg.Dir
+	result.Work = answer.Work
 	if !math.IsNaN(training.Loss()) {
 		result.Loss = number(training.Loss())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,27 +28,25 @@ func (f *effortFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "effort", "auto", "fixed")
 }
 
-// options returns what the flags ask for; --steps means fixed effort.
-func (f *effortFlags) options(flags *pflag.FlagSet) (effort runs.Effort, precision, maxSeconds float64, err error) {
-	effort = f.effort
+// budget returns what the flags ask for; --steps means fixed effort.
+func (f *effortFlags) budget(flags *pflag.FlagSet) (runs.Budget, error) {
+	b := runs.Budget{Effort: f.effort, Precision: float64(f.precision), MaxSeconds: f.maxTime.Seconds()}
 	if flags.Changed("steps") {
-		if flags.Changed("effort") && effort == runs.AutoEffort {
-			return effort, 0, 0, fmt.Errorf("--steps is for --effort fixed; --effort auto takes as many as the answer needs")
+		if flags.Changed("effort") && b.Effort == runs.AutoEffort {
+			return b, errors.New("--steps is for --effort fixed; --effort auto takes as many as the answer needs")
 		}
-		effort = runs.FixedEffort
+		b.Effort = runs.FixedEffort
 	}
-	if effort == runs.FixedEffort {
-		for _, name := range []string{"precision", "max-time"} {
-			if flags.Changed(name) {
-				return effort, 0, 0, fmt.Errorf("--%s is for --effort auto; this one is fixed", name)
-			}
+	for _, name := range []string{"precision", "max-time"} {
+		if b.Effort == runs.FixedEffort && flags.Changed(name) {
+			return b, fmt.Errorf("--%s is for --effort auto; this one is fixed", name)
 		}
 	}
 	switch {
-	case f.precision >= 1:
-		return effort, 0, 0, fmt.Errorf("--precision: got %g, want a standard error of probabilities, below 1", float64(f.precision))
-	case f.maxTime < 0:
-		return effort, 0, 0, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.maxTime)
+	case b.Precision >= 1:
+		return b, fmt.Errorf("--precision: got %g, want a standard error of probabilities, below 1", b.Precision)
+	case b.MaxSeconds < 0:
+		return b, fmt.Errorf("--max-time: got %v, want a time that is not negative", f.maxTime)
 	}
-	return effort, float64(f.precision), f.maxTime.Seconds(), nil
+	return b, nil
 }

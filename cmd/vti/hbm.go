@@ -100,6 +100,9 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.CertifyDraws = f.certifyDraws
 	}
+	if cmd.Flags().Changed("max-time") {
+		record.MaxSeconds = f.fit.effort.maxTime.Seconds()
+	}
 	r, err := a.newHierarchical(record, f.output)
 	if err == nil {
 		r.resume = f.resume
@@ -156,7 +159,10 @@ func (r *hierarchical) trainMarginal(ctx context.Context, at *session, stepsPerL
 	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Progress: func(done, total int) {
 		at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 	}}
-	return r.regression.Run(ctx, at.device, regression.Run{Fit: config, Certify: certify, Dir: at.dir})
+	return r.regression.Run(ctx, at.device, regression.Run{
+		Fit: config, Certify: certify, Dir: at.dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(),
+		Status: func(text string) { at.shown.line(text, true) },
+	})
 }
 
 // trainFamily trains a family over the effects of all groupings.

@@ -74,8 +74,9 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(count{&f.fit.hidden, 2}, "flow-hidden", "units per hidden layer (default 32; 16)")
 		flags.Var(count{&f.fit.bins, 2}, "flow-bins", "bins of a spline (default 8)")
 	})
+	f.fit.effort.register(cmd)
 	flagGroup(cmd, "Training", func() {
-		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps (default 400, student 800; not marginal 2000, with --amortize 10000; marginal with a gaussian response trains nothing)")
+		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps, as of --effort fixed (default there 400, student 800; not marginal 2000, with --amortize 10000; marginal with a gaussian response trains nothing)")
 		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
 		registerLaunch(cmd, &f.fit.launch)
@@ -117,7 +118,12 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		asked.flow = flowName(strings.ToLower(cosmic.Spline.String())) // the one that has all sizes
 	}
 	var err error
-	record.Flow, err = asked.config(flags)
+	if record.Flow, err = asked.config(flags); err != nil {
+		return nil, err
+	}
+	if f.family == regression.MarginalFamily {
+		record.Budget, err = f.fit.effort.budget(flags)
+	}
 	return record, err
 }
 
@@ -136,6 +142,7 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	}
 	for flag, has := range map[string]bool{
 		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,
+		"effort": marginal, "precision": marginal, "max-time": marginal,
 		"flow": flows, "flow-layers": flows, "flow-blocks": flows, "flow-hidden": flows, "flow-bins": flows,
 	} {
 		if flags.Changed(flag) && !has {

@@ -19,8 +19,8 @@ const shownLevels = 12
 // Advice that goes with a verdict on a regression.
 var hbmVerdictText = map[vti.Verdict]string{
 	vti.Trusted:  "the numbers below hold to within their Monte Carlo errors.",
-	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps or --certify-draws.",
-	vti.Failed:   "do not use these numbers. Try more --steps, or a simpler formula.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --certify-draws.",
+	vti.Failed:   "do not use these numbers. Try a simpler formula.",
 }
 
 // failedInference is the advice where nothing was trained.
@@ -42,7 +42,11 @@ func printHbm(w io.Writer, r *regression.Result) {
 	if len(r.Terms) > 0 && c.RHat == nil {
 		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
 	}
-	fmt.Fprintf(w, "; a mean is good to %.2g of its sd\n\n", 1/math.Sqrt(math.Max(1, float64(c.ESS))))
+	fmt.Fprintf(w, "; a mean is good to %.2g of its sd\n", 1/math.Sqrt(math.Max(1, float64(c.ESS))))
+	if r.Advice != "" {
+		fmt.Fprintf(w, "  What would help: %s.\n", r.Advice)
+	}
+	fmt.Fprintln(w)
 	printModelCheck(w, r.ModelCheck)
 	if len(r.Terms) > 0 {
 		printTerms(w, r)
@@ -62,7 +66,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 		fmt.Fprintf(w, "; the loss of training was %s away", short(*r.LogEvidence-*r.ELBO))
 	}
 	fmt.Fprintln(w)
-	if r.ELBO == nil {
+	if r.ELBO == nil && len(r.Rounds) == 0 {
 		fmt.Fprintf(w, "%s in all: effects are integrated out in closed form, so that nothing was trained\n\n%s holds\n", timeText(r.Seconds.Total), r.RunDir)
 	} else if r.Command == regression.InferCommand {
 		fmt.Fprintf(w, "%s in all, with %d weights, trained in %d steps on simulated tables\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)

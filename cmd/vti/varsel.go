@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,7 +48,7 @@ func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	}
 	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
 	record.Draws = f.certifyDraws
-	record.Effort, record.Precision, record.MaxSeconds, err = f.fit.effort.options(flags)
+	record.Budget, err = f.fit.effort.budget(flags)
 	return record, err
 }
 
@@ -155,7 +154,7 @@ func (s *selection) training(config vti.Config) task {
 			}}
 			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{
 				Fit: config, Certify: certify, Dir: at.dir, Precision: s.record.Precision,
-				MaxTime: time.Duration(s.record.MaxSeconds * float64(time.Second)),
+				MaxTime: s.record.MaxTime(),
 				Status:  func(text string) { at.shown.line(text, true) },
 			})
 			if err != nil {

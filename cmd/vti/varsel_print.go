@@ -43,8 +43,8 @@ func printSelection(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
 // Advice that goes with a verdict.
 var verdictText = map[vti.Verdict]string{
 	vti.Trusted:  "the probabilities below hold to within their standard errors.",
-	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try more --steps, --flow spline, or vti rjmcmc varsel.",
-	vti.Failed:   "do not use these numbers. Try more --steps, --flow spline, or vti rjmcmc varsel.",
+	vti.Doubtful: "the answer may be right, but the evidence for it is weak. Try --flow spline, or vti rjmcmc varsel.",
+	vti.Failed:   "do not use these numbers. Try --flow spline, or vti rjmcmc varsel.",
 }
 
 // printSelectionVerdict prints the certificate's or the chains' verdict with its reasons.
@@ -69,6 +69,9 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 			fmt.Fprintln(w, "  The weights, which know nothing of the chains, agree within their errors.")
 		case c.Confirmed:
 			fmt.Fprintln(w, "  Tempered chains, which know nothing of the weights, agree within their errors.")
+		}
+		if r.Advice != "" {
+			fmt.Fprintf(w, "  What would help: %s.\n", r.Advice)
 		}
 		if !c.Complete && c.RHat == nil {
 			fmt.Fprint(w, "  Models that q never proposed were not checked.\n")

@@ -28,8 +28,9 @@ type Record struct {
 	Family string        `json:"family,omitempty"`
 	Flow   cosmic.Config `json:"flow"`
 	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
-	Steps  int           `json:"steps,omitempty"`
-	Batch  int           `json:"batch,omitempty"`
+	run.Budget
+	Steps int `json:"steps,omitempty"`
+	Batch int `json:"batch,omitempty"`
 	// Encoding and Members are those of Config and of FamilyRun.
 	Encoding int `json:"encoding,omitempty"`
 	Members  int `json:"members,omitempty"`
@@ -77,8 +78,16 @@ func (r *Record) Regression() (*Regression, error) {
 // FitConfig is the training that the record asks for, without what only concerns its progress and
 // files. Zeros of the record become what they stand for.
 func (r *Record) FitConfig(regression *Regression) vti.Config {
-	fit := regression.Training(vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed})
-	r.Flow, r.Steps, r.Batch = fit.Flow.WithDefaults(), fit.Steps, fit.Batch
+	fit := vti.Config{Flow: r.Flow, DType: r.DType, Steps: r.Steps, Batch: r.Batch, Seed: r.Seed}
+	inRounds := r.Effort == run.AutoEffort && r.Steps == 0
+	if inRounds {
+		fit = fit.InRounds()
+	}
+	fit = regression.Training(fit)
+	r.Flow, r.Batch = fit.Flow.WithDefaults(), fit.Batch
+	if !inRounds {
+		r.Steps = fit.Steps
+	}
 	if r.CertifyDraws == 0 && regression.Frame.Response != GaussianResponse {
 		r.CertifyDraws = quadratureDraws
 	}

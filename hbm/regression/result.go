@@ -45,9 +45,10 @@ type Result struct {
 	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
 	Steps      int                `json:"steps,omitempty"`
-	Seconds    Seconds            `json:"seconds"`
-	Weights    int                `json:"weights,omitempty"` // numbers that training moves
-	RunDir     string             `json:"run_dir,omitempty"`
+	run.Work
+	Seconds Seconds `json:"seconds"`
+	Weights int     `json:"weights,omitempty"` // numbers that training moves
+	RunDir  string  `json:"run_dir,omitempty"`
 }
 
 // FrameSummary says what was analysed.

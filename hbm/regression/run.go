@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
@@ -62,12 +63,17 @@ func (r *Regression) DefaultFlow() cosmic.Kind {
 // Run says how [Regression.Run] works.
 type Run struct {
 	// Fit configures training. Run sets Checkpoint, and what Training decides. The loss
-	// that Progress is called with is that of the response in its own units.
+	// that Progress is called with is that of the response in its own units. With Steps, and no
+	// FirstRound, training takes so many steps; otherwise as many as the answer needs (vti.Solve).
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
+	// Precision, MaxTime and Status are those of vti.SolveConfig.
+	Precision float64
+	MaxTime   time.Duration
+	Status    func(text string)
 }
 
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
@@ -87,6 +93,9 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Fit.Steps == 0 {
+		cfg.Fit = cfg.Fit.InRounds()
+	}
 	fit := training.Configure(r.Training(cfg.Fit), r.logJacobian)
 	if err := r.Prepare(ctx, device); err != nil {
 		return nil, training.End(err)
@@ -94,19 +103,19 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
 		return nil, err
 	}
-	posterior, err := vti.Fit(ctx, device, r.Target(), fit)
-	if err = training.End(err); err != nil {
-		return nil, err
-	}
-	clock.Trained()
-	certificate, err := posterior.Certify(ctx, cfg.Certify)
+	answer, err := training.Ask(ctx, device, r.Target(), clock, run.Question{
+		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
+	})
 	if err != nil {
 		return nil, err
 	}
-	clock.Certified()
+	certificate := answer.Certificate
 
 	result := r.newResult(device, fit.Seed, MarginalFamily, cfg.Dir)
-	result.ELBO, result.Steps, result.Weights = figure(-training.Loss()), posterior.Steps(), posterior.Weights()
+	if !math.IsNaN(training.Loss()) {
+		result.ELBO = figure(-training.Loss())
+	}
+	result.Steps, result.Weights, result.Work = answer.Posterior.Steps(), answer.Posterior.Weights(), answer.Work
 	sample, err := r.sample(ctx, certificate.Sample, certificate.ESS, fit.Seed)
 	if err != nil {
 		return nil, err

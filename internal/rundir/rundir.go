@@ -20,6 +20,7 @@ const (
 	PosteriorFile = "posterior.vti"
 	ChainsFile    = "chains.vti"
 	TraceFile     = "trace.csv"
+	RoundsFile    = "rounds.csv"
 )
 
 // Exists reports whether there is a file.

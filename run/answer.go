@@ -1,0 +1,93 @@
+package run
+
+import (
+	"context"
+	"encoding/csv"
+	"io"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/rundir"
+)
+
+// Question is what a run asks of the engine.
+type Question struct {
+	// Fit configures training, as [Training.Configure] returns it. With FirstRound the engine does
+	// as much work as the answer needs ([vti.Solve]); without it trains for Steps and certifies
+	// once.
+	Fit vti.Config
+	// Certify configures certification.
+	Certify vti.CertifyConfig
+	// Precision, MaxTime and Status are those of [vti.SolveConfig].
+	Precision float64
+	MaxTime   time.Duration
+	Status    func(text string)
+}
+
+// Answer is what the engine found.
+type Answer struct {
+	Posterior   *vti.Posterior
+	Certificate *vti.Certificate
+	// Work is how it was found; its zero value where work was fixed.
+	Work Work
+}
+
+// Work is how much was done for an answer, as results show it.
+type Work struct {
+	// what was done, in order
+	Rounds []Round `json:"rounds,omitempty"`
+	// KL(p ‖ q) in nats: how well q alone would do
+	Divergence *report.Number `json:"divergence,omitempty"`
+	// what would help where the answer is not as good as was asked for
+	Advice string `json:"advice,omitempty"`
+}
+
+// Ask finds the answer, ends the training and marks the times on the clock.
+func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
+	if q.Fit.FirstRound == 0 {
+		posterior, err := vti.Fit(ctx, device, target, q.Fit)
+		if err = t.End(err); err != nil {
+			return nil, err
+		}
+		clock.Trained()
+		certificate, err := posterior.Certify(ctx, q.Certify)
+		clock.Certified()
+		return &Answer{Posterior: posterior, Certificate: certificate}, err
+	}
+	solution, err := vti.Solve(ctx, device, target, vti.SolveConfig{
+		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status,
+	})
+	if err = t.End(err); err != nil {
+		return nil, err
+	}
+	clock.Solved(solution.Training)
+	work := Work{Advice: solution.Advice}
+	divergence := report.Number(solution.Divergence)
+	work.Divergence = &divergence
+	for _, r := range solution.Rounds {
+		work.Rounds = append(work.Rounds, roundOf(r))
+	}
+	if t.Checkpoint != "" {
+		if err := work.writeRounds(filepath.Join(filepath.Dir(t.Checkpoint), rundir.RoundsFile)); err != nil {
+			return nil, err
+		}
+	}
+	return &Answer{solution.Posterior, solution.Certificate, work}, nil
+}
+
+// writeRounds writes a table with a row for every round.
+func (w Work) writeRounds(path string) error {
+	rows := [][]string{{"work", "why", "steps", "full", "verdict", "khat", "ess", "draws", "shortage", "divergence"}}
+	for _, r := range w.Rounds {
+		rows = append(rows, []string{
+			r.Work, r.Why, strconv.Itoa(r.Steps), strconv.FormatBool(r.Full), r.Verdict.String(), r.KHat.Text(), r.ESS.Text(),
+			strconv.Itoa(r.Draws), r.Shortage.Text(), r.Divergence.Text(),
+		})
+	}
+	return atomicfile.Write(path, func(out io.Writer) error { return csv.NewWriter(out).WriteAll(rows) })
+}
