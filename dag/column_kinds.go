@@ -52,6 +52,13 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 		}
 		numbers = append(numbers, c.Name)
 	}
+	if options.Discretize.Classes > 0 && len(numbers) > 0 {
+		if options.Log {
+			return fmt.Errorf("%s: classes of logarithms are those of the numbers: take no logarithms", t.Path)
+		}
+		options.Discretize.apply(columns, discrete)
+		return d.fillCategories(columns, t)
+	}
 	switch {
 	case len(categories) == 0:
 		d.Unclear = unclear
@@ -63,7 +70,7 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 		if len(unclear) == len(numbers) {
 			hint = fmt.Sprintf("; %q hold few whole numbers, which may be categories: name them as discrete (%q for all)", unclear, EveryNode)
 		}
-		return fmt.Errorf("%s: column %q is discrete%s and column %q continuous: got both in one table, want one kind%s. Exclude the columns of one kind, or cut the continuous ones into classes beforehand",
+		return fmt.Errorf("%s: column %q is discrete%s and column %q continuous: got both in one table, want one kind%s. Exclude the columns of one kind, or cut the continuous ones into classes",
 			t.Path, categories[0], textIn(t, categories[0]), numbers[0], hint)
 	}
 	return d.fillCategories(columns, t)

@@ -18,6 +18,9 @@ type Constraints struct {
 	// Tiers divides the nodes into groups: no edge leads from a later one to an earlier one. Nodes
 	// in none are free.
 	Tiers [][]string `json:"tiers,omitempty"`
+	// Exogenous names nodes without parents, such as indicators of interventions whose targets are
+	// not known: they may only cause.
+	Exogenous []string `json:"exogenous,omitempty"`
 	// MaxParents bounds the parents of every node; 0 for no bound.
 	MaxParents int `json:"max_parents,omitempty"`
 }
@@ -45,6 +48,9 @@ func (c Constraints) String() string {
 			tiers = append(tiers, "("+list(tier)+")")
 		}
 		parts = append(parts, "no edge from a later to an earlier tier of "+strings.Join(tiers, ", "))
+	}
+	if len(c.Exogenous) > 0 {
+		parts = append(parts, "no causes of "+list(c.Exogenous))
 	}
 	if c.MaxParents > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d parents per node", c.MaxParents))
@@ -141,6 +147,16 @@ func (d *Data) NewStructure(c Constraints) (dgraph.Structure, error) {
 	}
 	if err := d.applyTiers(&s, c.Tiers, reason); err != nil {
 		return s, err
+	}
+	for _, name := range c.Exogenous {
+		j, err := d.node(name)
+		if err != nil {
+			return s, fmt.Errorf("exogenous: %w", err)
+		}
+		for i := range s.Allowed[j].Nodes() {
+			reason[dgraph.Edge{From: i, To: j}] = fmt.Sprintf("against %q being exogenous", name)
+		}
+		s.Allowed[j] = dgraph.Set{}
 	}
 	required := dgraph.NewGraph(s.Nodes)
 	for _, text := range d.splitEdges(c.Require) {

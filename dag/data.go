@@ -71,6 +71,12 @@ type DataOptions struct {
 	// Continuous those of few whole numbers that are none. [EveryNode] stands for all.
 	Discrete   []string `json:"discrete,omitempty"`
 	Continuous []string `json:"continuous,omitempty"`
+	// Discretize cuts the other columns of numbers into classes.
+	Discretize Discretization `json:"discretize,omitzero"`
+	// Clamp says that a node was set from outside in the rows in which another column is not zero,
+	// and to which value: "column=node:low", "column=node:high", with the name of a level, or
+	// "column=node" for the value that the table has. The other column is no node.
+	Clamp []string `json:"clamp,omitempty"`
 	// Log takes the natural logarithm of every node first.
 	Log     bool    `json:"log,omitempty"`
 	Scaling Scaling `json:"scaling"`
@@ -128,9 +134,13 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 			return nil, err
 		}
 	}
+	notes, err := clampColumns(t, options.Clamp)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
 	for _, name := range t.Names() {
-		if name != options.Intervened && !slices.Contains(options.Exclude, name) {
+		if name != options.Intervened && !slices.Contains(options.Exclude, name) && !slices.Contains(notes, name) {
 			names = append(names, name)
 		}
 	}
@@ -158,6 +168,12 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, err
 	}
 	if err := d.readInterventions(t, options.Intervened); err != nil {
+		return nil, err
+	}
+	if err := d.applyClamps(t, options.Clamp); err != nil {
+		return nil, err
+	}
+	if err := d.checkCounted(t); err != nil {
 		return nil, err
 	}
 	if d.Discrete() {
@@ -196,27 +212,25 @@ func (d *Data) readInterventions(t *table.Table, column string) error {
 	if err != nil {
 		return err
 	}
-	counted := make([]int, len(d.Names))
 	for row := range t.Rows() {
-		rows := slices.Repeat([]bool{true}, len(d.Names))
-		if !c.IsMissing(row) {
-			targets, err := d.targets(c.Text(row))
-			if err != nil {
-				return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(row), err)
-			}
-			for _, j := range targets {
-				rows[j] = false
-			}
+		if c.IsMissing(row) {
+			continue
 		}
-		for j, on := range rows {
-			if on {
-				counted[j]++
-			}
+		targets, err := d.targets(c.Text(row))
+		if err != nil {
+			return fmt.Errorf("%s: column %q, %s: %w", t.Path, column, t.Place(row), err)
 		}
-		d.Counted = append(d.Counted, rows)
+		for _, j := range targets {
+			d.exempt(row, j)
+		}
 	}
-	for j, n := range counted {
-		if n < leastRows {
+	return nil
+}
+
+// checkCounted fails for a node that few rows count for.
+func (d *Data) checkCounted(t *table.Table) error {
+	for j := range d.Names {
+		if n := d.rowsOf(j); n < leastRows {
 			return fmt.Errorf("%s: node %q is set from outside in all rows but %d, want at least %d that count for it", t.Path, d.Names[j], n, leastRows)
 		}
 	}

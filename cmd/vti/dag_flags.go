@@ -47,6 +47,8 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
 		flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "columns of numbers that are categories, as columns of text are anyhow, separated by commas; all for every column")
 		flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few whole numbers that are measurements and no categories, separated by commas; all for every column")
+		flags.StringArrayVar(&f.columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows in which column drug is not zero the node PKA was set, to its lowest level (or high, or a level by name; drug=PKA: as measured); may be repeated")
+		flags.Var(parsed[dag.Discretization]{&f.columns.Discretize, dag.ParseDiscretization}, "discretize", "cut columns of numbers into classes: terciles, quantiles:k, or hartemink:k")
 		flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
 		flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
@@ -56,6 +58,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there, or several separated by commas; may be repeated")
 		flags.StringArrayVar(&f.constraints.Require, "require", nil, "`edge` a->b that is there, or several separated by commas; may be repeated")
 		flags.StringVar(&f.tiers, "tiers", "", "`file` with a line of nodes for each tier, separated by commas: no edge leads from a later tier to an earlier one")
+		flags.StringSliceVar(&f.constraints.Exogenous, "exogenous", nil, "columns that may only cause, such as indicators of interventions with unknown targets, separated by commas")
 		flags.Var(count{&f.constraints.MaxParents, 1}, "max-parents", "most parents of a node (default any)")
 	})
 	flagGroup(cmd, "Mechanisms and priors", func() {
@@ -88,7 +91,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
 		flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
-	completeColumns(cmd, "exclude", "intervened")
+	completeColumns(cmd, "exclude", "intervened", "exogenous")
 	completeWith(cmd, "scale", "standardize", "global", "center", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 }
