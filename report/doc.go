@@ -11,6 +11,7 @@
 //	run.go                  what all runs keep: record, settings, trace, draws
 //	page.go                 sections, tables and pictures as HTML (page.html, page.css, page.js)
 //	words.go                lists, quantities and intervals in plain language
+//	answer.go               the sentences alone, for other readers
 //	conclusion.go           verdict, model check and what to do next
 //	selection.go            a selection of variables: what is said
 //	selection_pictures.go   and drawn

@@ -24,6 +24,15 @@ func Files() []string {
 // one.
 func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
+	for _, predictor := range p.Design.Predictors {
+		for _, j := range predictor.Coordinates {
+			for k := range r.Coefficients {
+				if r.Coefficients[k].Name == p.Design.Names[j] {
+					r.Coefficients[k].Predictor = predictor.Name
+				}
+			}
+		}
+	}
 	if dir != "" && r.ModelCheck != nil {
 		if err := modelcheck.WriteFitted(filepath.Join(dir, modelcheck.FittedFile), r.ModelCheck.Fitted); err != nil {
 			return err

@@ -133,6 +133,8 @@ type Problem struct {
 	// Slots is the same posterior with models as lists of members; nil where they are written as
 	// bits.
 	Slots *SlotTarget
+	// AllModels makes results list every model that was evaluated, however many these are.
+	AllModels bool
 
 	// anchors finds those of Target when they are first needed; nil where there are none.
 	anchors func() *modelAnchors

@@ -32,7 +32,9 @@ type Record struct {
 	Temperatures int `json:"temperatures,omitempty"`
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
-	Seed  uint64   `json:"seed"`
+	// AllModels is that of Problem.
+	AllModels bool   `json:"all_models,omitempty"`
+	Seed      uint64 `json:"seed"`
 }
 
 // Write stores the record in a run directory.
@@ -54,5 +56,10 @@ func (r *Record) Problem() (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewProblem(design, r.Model)
+	problem, err := NewProblem(design, r.Model)
+	if err != nil {
+		return nil, err
+	}
+	problem.AllModels = r.AllModels
+	return problem, nil
 }

@@ -117,6 +117,8 @@ type ModelReport struct {
 // as of a quantity whose tail is too heavy to have them. Their Monte Carlo standard errors are 0 for
 // an exact answer, and null for draws of chains.
 type Coefficient struct {
+	// Predictor is the one that the coefficient belongs to; absent for what is in every model.
+	Predictor     string `json:"predictor,omitempty"`
 	Name          string `json:"name"`
 	Mean          Number `json:"mean"`
 	SD            Number `json:"sd"`

@@ -106,7 +106,7 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
 	}
-	for _, model := range c.Models[:listed(len(c.Models))] {
+	for _, model := range c.Models[:p.listed(len(c.Models))] {
 		members := p.members(model.Code)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(p.Design.Predictors)), Size: len(members), Q: number(model.Q), Certified: Number(model.Certified), SE: Number(model.SE),
@@ -157,8 +157,8 @@ func frequenciesUnderQ(c *vti.Certificate, n int, events func(code []int32) []in
 }
 
 // listed is how many of count models a result shows.
-func listed(count int) int {
-	if count > maxListedModels {
+func (p *Problem) listed(count int) int {
+	if count > maxListedModels && !p.AllModels {
 		return topModels
 	}
 	return count

@@ -70,7 +70,7 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 	j.Chains(worst.RHat)
 	j.Size(worst.ESS, chains.Draws())
 	result.Diagnostics.Verdict, result.Diagnostics.Reasons = j.Verdict, j.Reasons
-	for _, model := range chains.Models(listed(chains.Visited())) {
+	for _, model := range chains.Models(problem.listed(chains.Visited())) {
 		members := problem.members(model.Codes)
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(members, len(problem.Design.Predictors)), Size: len(members), Certified: Number(model.Mean), SE: Number(model.MCSE),

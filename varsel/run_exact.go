@@ -52,6 +52,12 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		return nil, err
 	}
 	exact.Progress, exact.TopModels = progress, min(drawnModels, 1<<len(exact.Groups))
+	if problem.AllModels {
+		if len(exact.Groups) > mostListedGroups {
+			return nil, fmt.Errorf("all %d models of %d predictors are too many to list, which goes up to %d predictors", 1<<len(exact.Groups), len(exact.Groups), mostListedGroups)
+		}
+		exact.TopModels = 1 << len(exact.Groups)
+	}
 	answer, err := Exact(ctx, exact)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 	for s, predictor := range problem.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
 	}
-	for _, model := range answer.Models[:min(len(answer.Models), listed(1<<len(exact.Groups)))] {
+	for _, model := range answer.Models[:min(len(answer.Models), problem.listed(1<<len(exact.Groups)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
 			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
@@ -93,6 +99,10 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 // drawnModels is the number of most probable models that draws of an exact answer come from: all of
 // those of 14 predictors. Chosen by hand: beyond, the others hardly matter.
 const drawnModels = 1 << 14
+
+// mostListedGroups is the largest number of predictors all models of which are listed: a million
+// models. Chosen by hand.
+const mostListedGroups = 20
 
 // drawExact draws models from those that an exact answer lists, and their parameters from closed
 // forms. It returns nil where the parameters of one cannot be drawn.

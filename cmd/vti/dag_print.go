@@ -9,7 +9,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/dag/graph"
-	"github.com/transdim/vti/internal/rundir"
 )
 
 // Lengths of what is printed; the files have more.
@@ -71,21 +70,14 @@ func printDag(w io.Writer, r *dag.Result) {
 		fmt.Fprintf(w, "log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
 	}
 	fmt.Fprintf(w, "%.2f edges on average\n", float64(r.ExpectedEdges))
-	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
+	fmt.Fprintf(w, "Computation: %s", timeText(r.Seconds.Total))
 	if r.Seconds.Train > 0 {
-		fmt.Fprintf(w, ": %s training (%d steps), %s certifying", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
 	}
-	fmt.Fprintf(w, "\n\n%s holds\n", r.RunDir)
-	files := &grid{}
-	files.add(rundir.RecordFile, "<the settings: what was asked for")
-	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
-	files.add("*.csv", "the tables: edges, adjacency (probabilities), graphs, classes, parameters, checks")
-	files.add(dag.GraphFile, "the graph for Graphviz; graph.svg and graph.png draw the edges of at least one half")
-	files.add(dag.DrawsFile, "draws of graphs and parameters")
-	if r.Steps > 0 {
-		files.add(rundir.PosteriorFile, "the trained approximation")
+	fmt.Fprintln(w, ".")
+	if c := r.Certificate; c != nil && !c.Exact {
+		printMeanings(w, wordKHat, wordRHat)
 	}
-	files.print(w)
 }
 
 // printEdges prints the pairs of nodes that may be joined.
@@ -115,9 +107,9 @@ func printEdges(w io.Writer, r *dag.Result) {
 	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
 	for _, e := range edges {
 		p := effects[[2]string{e.From, e.To}]
-		row([]string{e.From + " → " + e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbReverse, &e.ProbReverseSE, 3), fmt.Sprintf("%.3f", float64(e.ProbNone))},
+		row([]string{e.From + " → " + e.To, inThree(e.Prob, e.ProbSE), inThree(e.ProbReverse, e.ProbReverseSE), inThree(e.ProbNone, 0)},
 			[]string{short(p.Mean), interval(p.Q025, p.Q975)},
-			fmt.Sprintf("%.3f", float64(e.ClassForward)), fmt.Sprintf("%.3f", float64(e.ClassReverse)), fmt.Sprintf("%.3f", float64(e.ClassUndirected)))
+			inThree(e.ClassForward, 0), inThree(e.ClassReverse, 0), inThree(e.ClassUndirected, 0))
 	}
 	table.print(w)
 	if left := len(r.Edges) - len(edges); left > 0 {
@@ -142,14 +134,14 @@ func printGraphs(w io.Writer, r *dag.Result) {
 	table := &grid{}
 	table.add("probability", "<edges")
 	for _, g := range r.Graphs[:min(shownGraphs, len(r.Graphs))] {
-		table.add(plusMinus(&g.Prob, &g.SE, 4), edgeText(g.Edges, "→"))
+		table.add(probability(g.Prob, g.SE), edgeText(g.Edges, "→"))
 	}
 	table.print(w)
 	fmt.Fprintln(w, "\nMost probable equivalence classes")
 	table = &grid{}
 	table.add("probability", "<edges")
 	for _, c := range r.Classes[:min(shownGraphs, len(r.Classes))] {
-		table.add(plusMinus(&c.Prob, &c.SE, 4), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
+		table.add(probability(c.Prob, c.SE), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
 	}
 	table.print(w)
 	fmt.Fprintln(w)

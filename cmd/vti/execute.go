@@ -45,7 +45,7 @@ type task struct {
 	// check, if not nil, fails where the state of a resumed run cannot be continued; an error that
 	// wraps fs.ErrNotExist means that there is none yet, and the run starts again.
 	check func(ctx context.Context, s *session) error
-	// intro, if not nil, prints what was read.
+	// intro, if not nil, prints what was read and asked.
 	intro func()
 	// compute finds the answer.
 	compute func(ctx context.Context, s *session) (*conclusion, error)
@@ -97,8 +97,8 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 			_ = os.Remove(a.empty) // fails, as it should, where the folder holds anything
 		}
 	}()
-	if t.intro != nil {
-		t.intro()
+	if t.intro != nil && j.output.json {
+		t.intro() // what it has to say goes to standard error
 	}
 	found, err := t.compute(ctx, s)
 	s.shown.end()
@@ -109,7 +109,7 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 	if err != nil {
 		return j.stopped(err, s.dir, t.resumable)
 	}
-	return a.finish(ctx, j, s, found)
+	return a.finish(ctx, j, t, s, found)
 }
 
 // open opens the device: that of the record of a run that goes on, else the one that the user
@@ -187,7 +187,7 @@ func (j *job) store(dir string) (err error) {
 }
 
 // finish completes the record, makes the page, sets the exit status, and prints the answer.
-func (a *app) finish(ctx context.Context, j *job, s *session, found *conclusion) error {
+func (a *app) finish(ctx context.Context, j *job, t task, s *session, found *conclusion) error {
 	now := time.Now().Round(time.Second)
 	j.header.Finished, j.header.Seconds = &now, &found.seconds
 	if err := j.store(s.dir); err != nil {
@@ -202,7 +202,7 @@ func (a *app) finish(ctx context.Context, j *job, s *session, found *conclusion)
 	if j.output.json {
 		return a.printJSON(found.result)
 	}
-	found.print(a.text)
+	a.printAnswer(s.dir, found.print, t.intro)
 	return nil
 }
 

@@ -9,12 +9,11 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
-	"github.com/transdim/vti/internal/rundir"
 )
 
 // shownLevels is how many levels of a grouping are printed: the lowest and the highest; the files
 // have all.
-const shownLevels = 12
+const shownLevels = 8
 
 // Advice that goes with a verdict on a regression.
 var hbmVerdictText = map[vti.Verdict]string{
@@ -35,14 +34,8 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	printVerdict(w, c.Verdict, advice, c.Reasons)
 	if c.RHat != nil {
-		fmt.Fprintf(w, "  by tempered chains, as weights were not reliable: R-hat %.3f (good up to 1.01), %.0f effective draws of %d", float64(*c.RHat), float64(c.ESS), c.Draws)
-	} else {
-		fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d", float64(c.KHat), float64(c.ESS), c.Draws)
+		fmt.Fprintln(w, "  by tempered chains, as weights were not reliable")
 	}
-	if len(r.Terms) > 0 && c.RHat == nil {
-		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
-	}
-	fmt.Fprintf(w, "; a mean is good to %.2g of its sd\n", 1/math.Sqrt(math.Max(1, float64(c.ESS))))
 	if r.Advice != "" {
 		fmt.Fprintf(w, "  What would help: %s.\n", r.Advice)
 	}
@@ -61,47 +54,40 @@ func printHbm(w io.Writer, r *regression.Result) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)
 	}
-	fmt.Fprintf(w, "log evidence%s: %s", map[bool]string{true: " of all models together"}[len(r.Terms) > 0], plusMinus(r.LogEvidence, r.LogEvidenceSE, 3))
+	fmt.Fprintf(w, "Log evidence%s: %s", map[bool]string{true: " of all models together"}[len(r.Terms) > 0], plusMinus(r.LogEvidence, r.LogEvidenceSE, 3))
 	if r.ELBO != nil {
 		fmt.Fprintf(w, "; the loss of training was %s away", short(*r.LogEvidence-*r.ELBO))
 	}
-	fmt.Fprintln(w)
-	if r.ELBO == nil && len(r.Rounds) == 0 {
-		fmt.Fprintf(w, "%s in all: effects are integrated out in closed form, so that nothing was trained\n\n%s holds\n", timeText(r.Seconds.Total), r.RunDir)
-	} else if r.Command == regression.InferCommand {
-		fmt.Fprintf(w, "%s in all, with %d weights, trained in %d steps on simulated tables\n\n%s holds\n", timeText(r.Seconds.Total), r.Weights, r.Steps, r.RunDir)
+	fmt.Fprint(w, ".\nComputation: ")
+	words := []string{wordDraws, wordEvidence}
+	if c.RHat != nil {
+		fmt.Fprintf(w, "R-hat %.3f", float64(*c.RHat))
+		words = append(words, wordRHat)
 	} else {
-		fmt.Fprintf(w, "%s in all: %s training (%d steps, %d weights), %s certifying\n\n%s holds\n",
-			timeText(r.Seconds.Total), timeText(r.Seconds.Train), r.Steps, r.Weights, timeText(r.Seconds.Certify), r.RunDir)
+		fmt.Fprintf(w, "k̂ %.2f", float64(c.KHat))
+		words = append(words, wordKHat)
 	}
-	files := &grid{}
-	files.add(rundir.RecordFile, "<the settings: what was asked for")
-	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
-	tables := "the tables: effects, sds, varying, checks"
-	if len(r.Terms) > 0 {
-		tables += ", terms, models"
+	fmt.Fprintf(w, ", %.0f effective draws of %d", float64(c.ESS), c.Draws)
+	if len(r.Terms) > 0 && c.RHat == nil {
+		fmt.Fprintf(w, ", %d models checked", c.ModelsChecked)
 	}
-	files.add("*.csv", tables)
-	if len(r.Varying) > 0 {
-		files.add("caterpillar-*", "the effects of all groups as SVG and PNG")
+	fmt.Fprintf(w, ", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), timeText(r.Seconds.Total))
+	switch {
+	case r.ELBO == nil && len(r.Rounds) == 0:
+		fmt.Fprintln(w, ", nothing was trained: effects are integrated out in closed form.")
+	case r.Command == regression.InferCommand:
+		fmt.Fprintf(w, ", with %d weights trained in %d steps on simulated tables.\n", r.Weights, r.Steps)
+	default:
+		fmt.Fprintf(w, " (%s training %d weights in %d steps, %s certifying).\n", timeText(r.Seconds.Train), r.Weights, r.Steps, timeText(r.Seconds.Certify))
 	}
-	files.add(regression.DrawsParquet, "posterior draws; "+regression.DrawsCSV+" has the same as CmdStan writes them")
-	if r.Command != regression.InferCommand && r.ELBO != nil {
-		files.add(rundir.PosteriorFile, "the trained approximation")
-	}
-	files.print(w)
+	printMeanings(w, words...)
 }
 
 // printTerms prints the probability of each answer about each term, and the most probable models.
 func printTerms(w io.Writer, r *regression.Result) {
 	fmt.Fprintln(w, "Terms: probability of each state")
 	table := &grid{}
-	trained := r.ELBO != nil
-	if trained {
-		table.add("", "<state", "by q", "certified")
-	} else {
-		table.add("", "<state", "probability")
-	}
+	table.add("", "<state", "probability")
 	last := ""
 	for _, t := range r.Terms {
 		name := t.Term
@@ -109,18 +95,17 @@ func printTerms(w io.Writer, r *regression.Result) {
 			name = ""
 		}
 		last = t.Term
-		row := []string{name, t.State, fmt.Sprintf("%.4f", float64(t.Q)), plusMinus(&t.Prob, &t.SE, 4)}
-		if !trained {
-			row = slices.Delete(row, 2, 3)
-		}
-		table.add(row...)
+		table.add(name, t.State, probability(t.Prob, t.SE))
 	}
 	table.print(w)
 	fmt.Fprintln(w, "\nMost probable models")
 	table = &grid{}
 	table.add("probability", "log evidence", "<formula")
-	for _, m := range r.Models[:min(shownModels, len(r.Models))] {
-		table.add(plusMinus(&m.Certified, &m.SE, 4), plusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
+	for k, m := range r.Models[:min(shownModels, len(r.Models))] {
+		if k > 0 && m.Certified < leastShown {
+			break
+		}
+		table.add(probability(m.Certified, m.SE), plusMinus(m.LogEvidence, m.LogEvidenceSE, 3), m.Formula)
 	}
 	table.print(w)
 	fmt.Fprintln(w)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -62,13 +65,14 @@ func TestHumanOutput(t *testing.T) {
 		"data.csv: 6 rows, target y, 2 predictors to select from\n",
 		"likelihood: gaussian, log σ ~ N(",
 		"(Intercept)", "always", "\n  pair ", "\n    a ", "\n    c=v ", "pair + c", "(none)",
-		"log evidence of all models together", "my run holds",
+		"Log evidence of all models together", "my run holds", "report.html",
 	} {
 		assert.Contains(t, got.stdout, want)
 	}
 	assert.Empty(t, got.stderr)
 	trained := mustRun(t, append(tiny("varsel", "data.csv", "--target", "y"), "--quiet=false")...)
-	assert.Regexp(t, `(?m)^(TRUSTED|DOUBTFUL|FAILED): .*\n(  .*\n)*  (Pareto k̂|by tempered chains|exact:)`, trained.stdout)
+	assert.Regexp(t, `(?m)^(TRUSTED|DOUBTFUL|FAILED): .*\n`, trained.stdout)
+	assert.Regexp(t, `(?m)^Computation: `, trained.stdout)
 	assert.Regexp(t, `(?m)^step 60/60  loss \d+\.\d+  entropy of q\(m\) \d+\.\d+  .* steps/s  0 s left$`, trained.stderr)
 }
 
@@ -79,4 +83,42 @@ func TestMostProbable(t *testing.T) {
 	many[70], many[20], many[5] = 0.3, 0.9, 0.3
 	assert.Equal(t, []int{20, 5, 70, 0}, mostProbable(many)[:4])
 	assert.Len(t, mostProbable(many), shownPredictors)
+}
+
+// Probabilities that four decimals cannot tell from 0 or 1 say so, and intervals that are nothing but
+// zero say with which probability.
+func TestProbabilityText(t *testing.T) {
+	none := varsel.Number(math.NaN())
+	for _, test := range []struct {
+		p, se varsel.Number
+		want  string
+	}{
+		{0.5, 0, "0.5000"}, {0.5, 0.001, "0.5000 ± 0.0010"}, {0.5, 0.00001, "0.5000"}, {3e-5, 0, "<1e-4"}, {3e-5, 2e-4, "3e-05 ± 2e-04"},
+		{0, 0, "0"}, {1, none, "1"}, {0.99996, none, ">0.9999"}, {none, 0, "?"},
+	} {
+		assert.Equal(t, test.want, probability(test.p, test.se))
+	}
+	assert.Equal(t, "0 (0.9800)", averagedInterval(0, 0, 0.98))
+	assert.Equal(t, "0 (0.9999)", averagedInterval(0, 0, 0.99999))
+	assert.Equal(t, "[-1, 0]", averagedInterval(-1, 0, 0.5))
+	assert.Equal(t, "0.123 ± 0.001", inThree(0.1234, 0.001))
+	assert.Equal(t, "4e-04", inThree(0.0004, 0))
+	assert.Equal(t, "<1e-4", inThree(0.00004, 0))
+	assert.Equal(t, "1", inThree(1, 0))
+}
+
+// Colours are for terminals, and there only without NO_COLOR.
+func TestColours(t *testing.T) {
+	var out strings.Builder
+	w := &textWriter{w: &out, colour: true}
+	fmt.Fprint(w, "TRUSTED: yes\nmodel check: poor: no\nmodel check of it\n")
+	assert.Equal(t, "\x1b[1;32mTRUSTED\x1b[0m: yes\n\x1b[31mmodel check: poor\x1b[0m: no\nmodel check of it\n", out.String())
+	assert.False(t, newTextWriter(&out, &out).colour)
+	if terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0); err == nil {
+		defer terminal.Close()
+		t.Setenv("TERM", "xterm")
+		assert.True(t, newTextWriter(&out, terminal).colour)
+		t.Setenv("NO_COLOR", "1")
+		assert.False(t, newTextWriter(&out, terminal).colour)
+	}
 }

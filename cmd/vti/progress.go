@@ -24,13 +24,17 @@ type progress struct {
 }
 
 func newProgress(w io.Writer) *progress {
+	return &progress{w: w, terminal: isTerminal(w)}
+}
+
+// isTerminal reports whether a writer is a terminal that can move its cursor.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	terminal := false
-	if ok {
-		info, err := file.Stat()
-		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	if !ok {
+		return false
 	}
-	return &progress{w: w, terminal: terminal}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
 // line shows a line unless the one before was shown just now; a final one is always shown.

@@ -41,7 +41,7 @@ func (f failure) Unwrap() error { return f.error }
 // run executes one command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
 	printed := &checkedWriter{Writer: stdout}
-	a := &app{stdout: printed, stderr: stderr, text: &textWriter{w: printed}}
+	a := &app{stdout: printed, stderr: stderr, text: newTextWriter(printed, stdout)}
 	defer func() {
 		if value := recover(); value != nil {
 			status = a.defect(value)
@@ -146,7 +146,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	}
 	add(answerGroup, a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand())
 	add(answerGroup, a.changepointsCommand())
-	add(useGroup, a.predictCommand(), a.reportCommand(), a.exportCommand())
+	add(useGroup, a.runsCommand(), a.showCommand(), a.reportCommand(), a.predictCommand(), a.exportCommand())
 	add(checkGroup, a.checkCommand(), a.looCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
 	add(checkGroup, a.studyCommand())
 	add("", a.devicesCommand(), a.versionCommand())

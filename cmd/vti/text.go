@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,8 +14,33 @@ const textWidth = 100
 // textWriter folds lines that are too long at spaces, with what follows indented by two columns
 // more. Words longer than a line stay whole.
 type textWriter struct {
-	w    io.Writer
-	rest []byte // of a line that has not ended
+	w      io.Writer
+	rest   []byte // of a line that has not ended
+	colour bool   // verdicts are coloured
+}
+
+// newTextWriter colours what a terminal shows, unless NO_COLOR is set (https://no-color.org).
+func newTextWriter(w, terminal io.Writer) *textWriter {
+	return &textWriter{w: w, colour: isTerminal(terminal) && os.Getenv("NO_COLOR") == ""}
+}
+
+// verdictColours are the escapes of the words that lines of verdicts begin with.
+var verdictColours = []struct{ word, escape string }{
+	{"TRUSTED", "\x1b[1;32m"}, {"DOUBTFUL", "\x1b[1;33m"}, {"FAILED", "\x1b[1;31m"},
+	{"model check: good", "\x1b[32m"}, {"model check: questionable", "\x1b[33m"}, {"model check: poor", "\x1b[31m"},
+}
+
+// line folds a line, and colours the verdict that it begins with.
+func (t *textWriter) line(line string) string {
+	text := folded(line)
+	if t.colour {
+		for _, v := range verdictColours {
+			if rest, ok := strings.CutPrefix(text, v.word+":"); ok {
+				return v.escape + v.word + "\x1b[0m:" + rest
+			}
+		}
+	}
+	return text
 }
 
 // Write implements io.Writer.
@@ -27,7 +53,7 @@ func (t *textWriter) Write(p []byte) (int, error) {
 		}
 		line := string(t.rest[:end])
 		t.rest = t.rest[end+1:]
-		if _, err := io.WriteString(t.w, folded(line)+"\n"); err != nil {
+		if _, err := io.WriteString(t.w, t.line(line)+"\n"); err != nil {
 			return len(p), err
 		}
 	}
@@ -38,7 +64,7 @@ func (t *textWriter) end() error {
 	if len(t.rest) == 0 {
 		return nil
 	}
-	_, err := io.WriteString(t.w, folded(string(t.rest)))
+	_, err := io.WriteString(t.w, t.line(string(t.rest)))
 	t.rest = nil
 	return err
 }

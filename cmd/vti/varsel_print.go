@@ -17,27 +17,55 @@ const shownModels = 10
 
 // Up to fewPredictors are printed one and all, of more the shownPredictors most probable.
 const (
-	fewPredictors   = 64
-	shownPredictors = 30
+	fewPredictors   = 40
+	shownPredictors = 25
 )
 
+// notableQ is the difference between an inclusion probability of q and the corrected one above
+// which both are printed. Chosen by hand: it changes no conclusion below.
+const notableQ = 0.05
+
 // printSelection prints the answer of a selection for a reader.
-func printSelection(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
+func printSelection(w io.Writer, r *varsel.Result) {
 	printSelectionVerdict(w, r)
 	printModelCheck(w, r.ModelCheck)
-	printPredictors(w, problem, r)
-	printModels(w, r)
+	words := printPredictors(w, r)
+	words = append(words, printModels(w, r)...)
+	words = append(words, printSelectionComputation(w, r)...)
+	printMeanings(w, words...)
+}
+
+// printSelectionComputation says how the numbers were earned, and returns the words it used.
+func printSelectionComputation(w io.Writer, r *varsel.Result) (words []string) {
 	if r.LogEvidence != nil && math.IsNaN(float64(*r.LogEvidence)) {
-		fmt.Fprintln(w, "log evidence of all models together: not resolved")
+		fmt.Fprintln(w, "Log evidence of all models together: not resolved.")
 	} else if r.LogEvidence != nil {
-		fmt.Fprintf(w, "log evidence of all models together: %s\n", plusMinus(r.LogEvidence, r.LogEvidSE, 3))
+		fmt.Fprintf(w, "Log evidence of all models together: %s.\n", plusMinus(r.LogEvidence, r.LogEvidSE, 3))
 	}
-	fmt.Fprintf(w, "%s in all", timeText(r.Seconds.Total))
+	fmt.Fprint(w, "Computation: ")
+	if c := r.Certificate; c != nil {
+		switch {
+		case c.RHat != nil:
+			fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws of %d; ", float64(*c.RHat), float64(c.ESS), c.Draws)
+			words = append(words, wordRHat, wordDraws)
+		case c.Basis != vti.ExactSum && c.KHat != nil:
+			fmt.Fprintf(w, "k̂ %.2f, %.0f effective draws of %d, %d models checked; ", float64(*c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
+			words = append(words, wordKHat, wordDraws)
+		}
+	}
+	if d := r.Diagnostics; d != nil {
+		fmt.Fprintf(w, "R-hat %.3f, at least %.0f effective draws, %d chains of %d draws; ", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
+		words = append(words, wordRHat, wordDraws)
+		if len(d.Exchanges) > 0 {
+			fmt.Fprintf(w, "%d temperatures, at least %.0f%% of exchanges accepted, %d round trips; ", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)
+		}
+	}
+	fmt.Fprint(w, timeText(r.Seconds.Total))
 	if r.Seconds.Train > 0 {
-		fmt.Fprintf(w, ": %s training (%d steps), %s certifying", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
+		fmt.Fprintf(w, " (%s training in %d steps, %s certifying)", timeText(r.Seconds.Train), r.Steps, timeText(r.Seconds.Certify))
 	}
-	fmt.Fprintln(w)
-	printFiles(w, r)
+	fmt.Fprintln(w, ".")
+	return words
 }
 
 // Advice that goes with a verdict.
@@ -57,12 +85,9 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 		printVerdict(w, c.Verdict, text, c.Reasons)
 		switch {
 		case c.RHat != nil:
-			fmt.Fprintf(w, "  by tempered chains, which are more precise here than weights: R-hat %.3f (good up to 1.01), at least %.0f effective draws of %d\n",
-				float64(*c.RHat), float64(c.ESS), c.Draws)
+			fmt.Fprintln(w, "  by tempered chains, which are more precise here than weights")
 		case c.Basis == vti.ExactSum:
 			fmt.Fprintf(w, "  exact: the sum over all %d models, whose evidences are closed forms\n", c.ModelsChecked)
-		case c.KHat != nil:
-			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), %.0f effective draws of %d, %d models checked\n", float64(*c.KHat), float64(c.ESS), c.Draws, c.ModelsChecked)
 		}
 		switch {
 		case c.Confirmed && c.RHat != nil:
@@ -84,86 +109,91 @@ func printSelectionVerdict(w io.Writer, r *varsel.Result) {
 			text = "the chains have not mixed: give them more --iterations and --burn-in, or --temperatures 16 where there are several modes."
 		}
 		printVerdict(w, d.Verdict, text, d.Reasons)
-		fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, %d chains of %d draws\n", float64(d.RHat), float64(d.ESS), d.Chains, d.Draws)
-		if len(d.Exchanges) > 0 {
-			fmt.Fprintf(w, "  %d temperatures: at least %.0f%% of exchanges accepted, %d round trips\n", len(d.Exchanges)+1, 100*float64(slices.Min(d.Exchanges)), d.RoundTrips)
-		}
 		fmt.Fprintln(w)
 	}
 }
 
-// printPredictors prints a row per column of the design: the probability that its predictor is in
-// the model, and its coefficient on the scale of the table.
-func printPredictors(w io.Writer, problem *varsel.Problem, r *varsel.Result) {
-	withQ := len(r.Inclusion) > 0 && r.Inclusion[0].Q != nil
+// printPredictors prints a row per coefficient: the probability that its predictor is in the model,
+// and its value on the scale of the table. It returns the words it used.
+func printPredictors(w io.Writer, r *varsel.Result) (words []string) {
+	certified := make([]varsel.Number, len(r.Inclusion))
+	withQ := false
+	for s, inclusion := range r.Inclusion {
+		certified[s] = inclusion.Certified
+		withQ = withQ || inclusion.Q != nil && math.Abs(float64(*inclusion.Q-inclusion.Certified)) > notableQ
+	}
+	if withQ {
+		words = append(words, wordQ)
+	}
 	table := &grid{}
-	add := func(name, q, certified string, rest ...string) {
-		cells := append([]string{name, q, certified}, rest...)
-		if !withQ {
-			cells = append(cells[:1], cells[2:]...)
+	add := func(name, q, p string, numbers ...string) {
+		cells := append([]string{name, p}, numbers...)
+		if withQ {
+			cells = slices.Insert(cells, 1, q)
 		}
-		for len(cells) > 0 && cells[len(cells)-1] == "" {
+		for cells[len(cells)-1] == "" && len(cells) > 1 {
 			cells = cells[:len(cells)-1]
 		}
 		table.add(cells...)
 	}
-	fmt.Fprintln(w, "Predictors: probability to be in the model, and coefficient on the scale of the table")
-	add("", "by q", "certified", "mean", "sd", "<95% interval", "|mean if in", "sd", "<95% interval")
-	columns := r.Coefficients
-	var noise *varsel.Coefficient
-	if problem.UnknownScale() {
-		noise, columns = &columns[len(columns)-1], columns[:len(columns)-1]
-	}
-	// of many predictors only those that some draw has
-	coefficients := make(map[string]*varsel.Coefficient, len(columns))
-	for i := range columns {
-		coefficients[columns[i].Name] = &columns[i]
-	}
-	row := func(name, q, certified string, c *varsel.Coefficient, numbers int) {
-		var cells []string
-		if c != nil {
-			cells = []string{
-				short(c.Mean), short(c.SD), interval(c.Q025, c.Q975), short(c.MeanGivenIn), short(c.SDGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn),
-			}[:numbers]
+	row := func(name, q, p string, c varsel.Coefficient, zero varsel.Number, ifIn bool) {
+		numbers := []string{short(c.Mean), short(c.SD), averagedInterval(c.Q025, c.Q975, zero)}
+		if ifIn {
+			numbers = append(numbers, short(c.MeanGivenIn), interval(c.Q025GivenIn, c.Q975GivenIn))
 		}
-		add(name, q, certified, cells...)
+		add(name, q, p, numbers...)
 	}
-	design := problem.Design
-	for _, j := range design.Always {
-		row(design.Names[j], "", "always", coefficients[design.Names[j]], 3)
+	fmt.Fprint(w, "Predictors: probability to be in the model; coefficient on the scale of the table, averaged over models")
+	if slices.ContainsFunc(r.Coefficients, func(c varsel.Coefficient) bool { return c.Q025 == 0 && c.Q975 == 0 }) {
+		fmt.Fprint(w, " [0 (p): zero with probability p]")
 	}
-	certified := make([]varsel.Number, len(r.Inclusion))
-	for s, inclusion := range r.Inclusion {
-		certified[s] = inclusion.Certified
+	fmt.Fprintln(w, ", and if it is in")
+	add("", "by q", "probability", "mean", "sd", "<95% interval", "|mean if in", "<95% interval")
+	byPredictor := make(map[string][]varsel.Coefficient)
+	var always, after []varsel.Coefficient
+	for _, c := range r.Coefficients {
+		if c.Predictor == "" && slices.ContainsFunc(r.Inclusion, func(i varsel.Inclusion) bool { return i.Name == c.Name }) {
+			c.Predictor = c.Name // a run of an earlier version does not say so
+		}
+		switch {
+		case c.Predictor != "":
+			byPredictor[c.Predictor] = append(byPredictor[c.Predictor], c)
+		case len(byPredictor) > 0:
+			after = append(after, c)
+		default:
+			always = append(always, c)
+		}
+	}
+	none := varsel.Number(math.NaN())
+	for _, c := range always {
+		row(c.Name, "", "always", c, none, false)
 	}
 	shown := mostProbable(certified)
 	for _, s := range shown {
-		predictor, inclusion := design.Predictors[s], r.Inclusion[s]
-		q, certified := "", plusMinus(&inclusion.Certified, &inclusion.SE, 4)
+		inclusion := r.Inclusion[s]
+		q, p := "", probability(inclusion.Certified, inclusion.SE)
 		if inclusion.Q != nil {
-			q = fmt.Sprintf("%.4f", float64(*inclusion.Q))
+			q = probability(*inclusion.Q, none)
 		}
-		names := make([]string, len(predictor.Coordinates))
-		for i, j := range predictor.Coordinates {
-			names[i] = design.Names[j]
-		}
-		if len(names) == 1 {
-			row(predictor.Name, q, certified, coefficients[names[0]], 6)
+		columns := byPredictor[inclusion.Name]
+		if len(columns) == 1 && columns[0].Name == inclusion.Name {
+			row(inclusion.Name, q, p, columns[0], 1-inclusion.Certified, true)
 			continue
 		}
-		add(predictor.Name, q, certified)
-		for _, name := range names {
-			row("  "+name, "", "", coefficients[name], 6)
+		add(inclusion.Name, q, p)
+		for _, c := range columns {
+			row("  "+c.Name, "", "", c, 1-inclusion.Certified, true)
 		}
 	}
-	if noise != nil {
-		row(noise.Name, "", "always", noise, 3)
+	for _, c := range after {
+		row(c.Name, "", "always", c, none, false)
 	}
 	table.print(w)
 	if more := len(r.Inclusion) - len(shown); more > 0 {
 		fmt.Fprintf(w, "  and %d predictors that are less probable, of which the files hold all\n", more)
 	}
 	fmt.Fprintln(w)
+	return words
 }
 
 // mostProbable lists the predictors to print, whose probabilities are given: all of them in table
@@ -180,19 +210,23 @@ func mostProbable(probabilities []varsel.Number) []int {
 	return order[:shownPredictors]
 }
 
-// printModels prints the most probable models.
-func printModels(w io.Writer, r *varsel.Result) {
+// printModels prints the most probable models, and returns the words it used.
+func printModels(w io.Writer, r *varsel.Result) (words []string) {
 	models := r.Models[:min(shownModels, len(r.Models))]
+	for len(models) > 1 && models[len(models)-1].Certified < leastShown {
+		models = models[:len(models)-1]
+	}
 	fmt.Fprintln(w, "Most probable models")
 	table := &grid{}
 	withEvidence := slices.ContainsFunc(models, func(m varsel.ModelReport) bool { return finite(m.LogEvidence) })
 	if withEvidence {
-		table.add("probability", "log evidence", "<predictors")
+		table.add("probability", wordEvidence, "<predictors")
+		words = append(words, wordEvidence)
 	} else {
 		table.add("probability", "<predictors")
 	}
 	for _, model := range models {
-		cells := []string{plusMinus(&model.Certified, &model.SE, 4)}
+		cells := []string{probability(model.Certified, model.SE)}
 		if withEvidence {
 			cells = append(cells, evidenceText(model.LogEvidence, model.LogEvidenceSE))
 		}
@@ -200,7 +234,11 @@ func printModels(w io.Writer, r *varsel.Result) {
 	}
 	table.print(w)
 	fmt.Fprintln(w)
+	return words
 }
+
+// leastShown is the probability below which models and states are not printed.
+const leastShown = 1e-4
 
 // evidenceText is a model's log evidence, which the draws of improbable models may not resolve.
 func evidenceText(value, se *varsel.Number) string {
@@ -224,22 +262,6 @@ func modelName(code string, predictors []string) string {
 		names[i] = predictors[predictor]
 	}
 	return strings.Join(names, " + ")
-}
-
-// printFiles says where everything is.
-func printFiles(w io.Writer, r *varsel.Result) {
-	fmt.Fprintf(w, "\n%s holds\n", r.RunDir)
-	files := &grid{}
-	files.add(varsel.RecordFile, "<the settings: what was asked for")
-	files.add(varsel.ResultFile, "all of this and more, as --json prints it")
-	files.add("*.csv", "the tables: inclusion, models, coefficients")
-	if r.Certificate != nil || r.Diagnostics != nil {
-		files.add(varsel.DrawsParquet, "posterior draws; "+varsel.DrawsCSV+" has the same as CmdStan writes them")
-	}
-	if r.Certificate != nil {
-		files.add(varsel.PosteriorFile, "the trained approximation")
-	}
-	files.print(w)
 }
 
 // short writes a number with four digits; "" when there is none.

@@ -42,6 +42,7 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 	if err != nil {
 		return nil, err
 	}
+	problem.AllModels = record.AllModels
 	record.Model = problem.Model // with its defaults: what they are may change
 	return &selection{a, job{output: output, stored: record, header: &record.Header}, record, problem}, nil
 }
@@ -57,12 +58,12 @@ func (a *app) openSelection(dir string, output outputFlags) (*selection, error) 
 
 // newVarselRecord describes a run of a command on a table.
 func newVarselRecord(command, path string, data *dataFlags) *varsel.Record {
-	return &varsel.Record{Header: runs.Header{Command: command, Version: vti.Version, Data: path}, Design: data.design, Model: data.model}
+	return &varsel.Record{Header: runs.Header{Command: command, Version: vti.Version, Data: path}, Design: data.design, Model: data.model, AllModels: bool(data.models)}
 }
 
 // conclude is what a run of variable selection ends with.
 func (s *selection) conclude(result *varsel.Result) *conclusion {
-	return &conclusion{result, result.Seconds, func(w io.Writer) { printSelection(w, s.problem, result) }}
+	return &conclusion{result, result.Seconds, func(w io.Writer) { printSelection(w, result) }}
 }
 
 // printProblem says what was read, what was left out, and the likelihood and priors in words. With
