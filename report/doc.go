@@ -18,7 +18,8 @@
 //	pairs.go                predictors that go together or replace each other
 //	graphs.go               a discovery of graphs: what is said
 //	graph_picture.go        and drawn
-//	hierarchy.go            a hierarchical regression
+//	hierarchy.go            a hierarchical regression: what is said
+//	hierarchy_pictures.go   and drawn
 //	checks.go               the table beside what the model expects of it
 //	density.go              densities from draws
 //	provenance.go           how the verdict was earned, and what repeats the run

@@ -1,22 +1,288 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 
 	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/verdict"
 )
+
+// hierarchy is the result of a hierarchical regression, with what its page needs.
+type hierarchy struct {
+	*source
+	result *regression.Result
+}
 
 // regressionArticle makes the article of a hierarchical regression.
 func (s *source) regressionArticle(result *regression.Result) (*article, error) {
+	v := &hierarchy{s, result}
+	var level *verdict.Verdict
+	var reasons []string
+	if c := result.Certificate; c != nil {
+		level, reasons = &c.Verdict, c.Reasons
+	}
+	var groups []string
+	for _, g := range result.Data.Groups {
+		groups = append(groups, counted(g.Levels, "level", "levels")+" of "+g.Name)
+	}
 	a := &article{
-		Title:    result.Data.Formula,
-		Subtitle: fmt.Sprintf("%s, %s", s.table(), counted(result.Data.Rows, "row", "rows")),
+		Title:    v.title(),
+		Subtitle: fmt.Sprintf("%s, %s in %s; %s", s.table(), counted(result.Data.Rows, "row", "rows"), list(groups), result.Data.Formula),
+		Answer:   v.answer(),
+		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
+		Next: next(level, "Compute with more effort (--steps, --certify-draws), or fit another family (--family) and let vti compare say whether the two agree.",
+			result.ModelCheck, v.otherwise()),
 	}
-	b := computation(nil, nil)
-	if result.Certificate != nil {
-		b = computation(&result.Certificate.Verdict, result.Certificate.Reasons)
+	if level == nil {
+		a.Marks[0] = badge{Kind: "fair", Name: "Computation", Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
 	}
-	a.Marks = []badge{b, model(result.ModelCheck)}
-	a.Sections = []section{s.provenance()}
+	if len(result.Terms) > 0 {
+		a.Sections = append(a.Sections, v.terms())
+	}
+	a.Sections = append(a.Sections, v.population())
+	if len(result.Varying) > 0 {
+		a.Sections = append(a.Sections, v.groups())
+	}
+	a.Sections = append(a.Sections, v.checks(), v.earned(computation(level, reasons)), s.provenance())
 	return a, nil
+}
+
+// response is the name of what is explained.
+func (v *hierarchy) response() string {
+	if v.result.Data.Response != "" {
+		return v.result.Data.Response
+	}
+	before, _, _ := strings.Cut(v.result.Data.Formula, "~")
+	return strings.TrimSpace(before)
+}
+
+func (v *hierarchy) title() string {
+	var groups []string
+	for _, g := range v.result.Data.Groups {
+		groups = append(groups, g.Name)
+	}
+	if len(groups) == 0 {
+		return "What explains " + v.response() + "?"
+	}
+	return fmt.Sprintf("What explains %s, and how does it vary by %s?", v.response(), list(groups))
+}
+
+// isSlope reports whether a summary is of an effect of a column.
+func isSlope(name string) bool { return name != "(Intercept)" }
+
+// answer is three sentences: population effects, how much varies by groups, and which terms.
+func (v *hierarchy) answer() []string {
+	var clear, open []string
+	for _, e := range v.result.Effects {
+		if !isSlope(e.Name) {
+			continue
+		}
+		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
+		if e.Q025 > 0 || e.Q975 < 0 {
+			clear = append(clear, text)
+		} else {
+			open = append(open, text)
+		}
+	}
+	first := "The formula has no effects of columns on the whole population."
+	switch {
+	case len(clear) > 0 && len(open) > 0:
+		first = fmt.Sprintf("Across the population, %s %s with one more unit of %s; the sign of the effect of %s is not known.", v.response(), "changes", list(clear), list(open))
+	case len(clear) > 0:
+		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s.", v.response(), list(clear))
+	case len(open) > 0:
+		first = fmt.Sprintf("Across the population, not even the sign of the effect of %s is known.", list(open))
+	}
+	var parts []string
+	for _, sd := range v.result.SDs {
+		if strings.HasPrefix(sd.Name, "sd(") {
+			parts = append(parts, fmt.Sprintf("%s (%s, %s to %s)", readable(sd.Name), picture.Number(float64(sd.Mean)), picture.Number(float64(sd.Q025)), picture.Number(float64(sd.Q975))))
+		}
+	}
+	second := "Nothing varies by group."
+	if len(parts) > 0 {
+		second = "Groups differ by standard deviations of " + list(parts) + "."
+	}
+	third := "The model was given; no term was chosen by the table (--select does that)."
+	if len(v.result.Models) > 0 {
+		best := v.result.Models[0]
+		var states []string
+		for _, t := range v.result.Terms {
+			if float64(t.Prob) > 0.5 {
+				states = append(states, fmt.Sprintf("%s is %s (%s)", t.Term, t.State, picture.Probability(float64(t.Prob))))
+			}
+		}
+		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model", "models"), picture.Probability(float64(best.Certified)), list(states))
+	}
+	return []string{first, second, third}
+}
+
+// readable is the name of a standard deviation in words: that of a term by a grouping.
+func readable(name string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(name, "sd("), ")")
+	term, group, _ := strings.Cut(inner, " | ")
+	if term == "(Intercept)" {
+		term = "the level"
+	} else {
+		term = "the effect of " + term
+	}
+	return term + " by " + group
+}
+
+// otherwise is the advice that concerns neither the computation nor the model.
+func (v *hierarchy) otherwise() string {
+	if len(v.result.Terms) > 0 {
+		return "Report effects averaged over models, with the probabilities of the terms."
+	}
+	return "Report effects with their intervals; --select asks which terms the table supports, and vti predict predicts rows of known and of new groups."
+}
+
+// terms is the section of a selection.
+func (v *hierarchy) terms() section {
+	part := section{ID: "terms", Title: "Which terms the table supports", Lead: "Each term is absent, the same for all groups, or varying by group; bars are probabilities given the table."}
+	var rows []picture.Row
+	t := table{Caption: "Terms", Columns: []column{{"term", false}, {"state", false}, {"probability", true}, {"standard error", true}}}
+	var said []string
+	for _, one := range v.result.Terms {
+		p, se := float64(one.Prob), float64(one.SE)
+		rows = append(rows, picture.Row{Label: one.Term + ": " + one.State, From: math.NaN(), Note: picture.Probability(p), Intervals: []picture.Interval{{Mid: p, Low: math.Max(0, p-2*se), High: math.Min(1, p+2*se), Ink: picture.First}}})
+		t.Rows = append(t.Rows, []cell{words(one.Term), words(one.State), share(p), value(se)})
+		said = append(said, fmt.Sprintf("%s %s %s", one.Term, one.State, picture.Probability(p)))
+	}
+	p := picture.Rows("terms", "Probabilities of terms", picture.Column, rows, picture.RowsOptions{Axis: "probability", Bars: true, Min: 0, Max: 1, Reference: 0.5})
+	p.Text = "Bars of " + strings.Join(said, ", ") + "."
+	part.Pictures = []*picture.Picture{p}
+	models := table{Caption: "Models", Open: true, Columns: []column{{"formula", false}, {"probability", true}, {"standard error", true}, {"log evidence", true}}}
+	for _, m := range v.result.Models[:min(len(v.result.Models), 100)] {
+		logEvidence := cell{Text: "–"}
+		if m.LogEvidence != nil {
+			logEvidence = cell{picture.Digits(float64(*m.LogEvidence), 7), sortKey(float64(*m.LogEvidence))}
+		}
+		models.Rows = append(models.Rows, []cell{words(m.Formula), share(float64(m.Certified)), value(float64(m.SE)), logEvidence})
+	}
+	part.Tables = []table{models, t}
+	return part
+}
+
+// population is the section of population effects and standard deviations.
+func (v *hierarchy) population() section {
+	part := section{ID: "population", Title: "Population effects and standard deviations", Lead: "Means with intervals that hold 95% of the posterior, in the units of the table (on the scale of the link for counts and yes/no)."}
+	add := func(name, title, axis string, list []regression.Summary, reference float64) {
+		var rows []picture.Row
+		for _, s := range list {
+			rows = append(rows, picture.Row{Label: s.Name, From: math.NaN(), Note: picture.Number(float64(s.Mean)), Intervals: []picture.Interval{{Mid: float64(s.Mean), Low: float64(s.Q025), High: float64(s.Q975), Ink: picture.First,
+				Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s", s.Name, picture.Number(float64(s.Mean)), picture.Number(float64(s.Q025)), picture.Number(float64(s.Q975)))}}})
+		}
+		if len(rows) == 0 {
+			return
+		}
+		p := picture.Rows(name, title, picture.Column, rows, picture.RowsOptions{Axis: axis, Reference: reference})
+		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "number", "numbers"))
+		part.Pictures = append(part.Pictures, p)
+	}
+	var intercept, slopes, sds, correlations []regression.Summary
+	for _, e := range v.result.Effects {
+		if isSlope(e.Name) {
+			slopes = append(slopes, e)
+		} else {
+			intercept = append(intercept, e)
+		}
+	}
+	for _, s := range v.result.SDs {
+		if strings.HasPrefix(s.Name, "cor(") {
+			correlations = append(correlations, s)
+		} else {
+			sds = append(sds, s)
+		}
+	}
+	if len(slopes) > 0 {
+		add("effects", "Effects of columns", "change of "+v.response()+" per unit", slopes, 0)
+	} else {
+		add("intercept", "Intercept", v.response(), intercept, math.NaN())
+	}
+	add("sds", "Standard deviations", "standard deviation", sds, 0)
+	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
+	part.Pictures = append(part.Pictures, v.conditional()...)
+	part.Pictures = append(part.Pictures, v.densities()...)
+	t := table{Caption: "All numbers", Open: true, Columns: []column{{"name", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
+	for _, s := range slices.Concat(v.result.Effects, v.result.SDs) {
+		t.Rows = append(t.Rows, []cell{words(s.Name), value(float64(s.Mean)), value(float64(s.SD)), words(interval(float64(s.Q025), float64(s.Q975)))})
+	}
+	part.Tables = []table{t}
+	return part
+}
+
+// checks is the section of the model check, with its statistics.
+func (v *hierarchy) checks() section {
+	part := v.checked(v.response(), v.result.ModelCheck)
+	if len(v.result.Checks) > 0 {
+		t := table{Caption: "Statistics of the response beside those of replicated tables (p near 0 or 1: the model does not fit)", Columns: []column{{"statistic", false}, {"observed", true}, {"replicated", true}, {"sd", true}, {"p", true}}}
+		for _, c := range v.result.Checks {
+			t.Rows = append(t.Rows, []cell{words(c.Statistic), value(float64(c.Observed)), value(float64(c.Mean)), value(float64(c.SD)), share(float64(c.P))})
+		}
+		part.Tables = append(part.Tables, t)
+	}
+	part.Notes = append(part.Notes, v.result.Notes...)
+	return part
+}
+
+// earned is how the verdict was earned.
+func (v *hierarchy) earned(b badge) section {
+	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}}
+	add := func(name, text string) { facts.Rows = append(facts.Rows, []cell{words(name), words(text)}) }
+	r := v.result
+	add("family of approximations", r.Family)
+	if r.LogEvidence != nil {
+		se := 0.0
+		if r.LogEvidenceSE != nil {
+			se = float64(*r.LogEvidenceSE)
+		}
+		add("log evidence (nats)", evidence(float64(*r.LogEvidence), se))
+	}
+	if c := r.Certificate; c != nil {
+		if k := float64(c.KHat); !math.IsNaN(k) {
+			add("Pareto k̂ of the weights (below 0.7 is reliable)", picture.Number(k))
+		}
+		if c.RHat != nil {
+			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))
+		}
+		add("effective draws behind the summaries", grouped(int(c.ESS)))
+		add("draws of the weights", grouped(c.Draws))
+		add("models checked", grouped(c.ModelsChecked))
+	}
+	var probabilities, kHats []float64
+	for _, m := range r.Models {
+		if m.KHat != nil {
+			probabilities, kHats = append(probabilities, float64(m.Certified)), append(kHats, float64(*m.KHat))
+		}
+	}
+	return earned(b, facts, v.training(), weights(probabilities, kHats))
+}
+
+// byTerm are the levels of one term of one grouping, lowest first.
+type byTerm struct {
+	group, term string
+	levels      []regression.LevelSummary
+}
+
+// varying groups the effects of levels.
+func (v *hierarchy) varying() (list []byTerm) {
+	for _, one := range v.result.Varying {
+		if n := len(list); n == 0 || list[n-1].group != one.Group || list[n-1].term != one.Term {
+			list = append(list, byTerm{group: one.Group, term: one.Term})
+		}
+		last := &list[len(list)-1]
+		last.levels = append(last.levels, one)
+	}
+	for _, one := range list {
+		slices.SortStableFunc(one.levels, func(a, b regression.LevelSummary) int {
+			return cmp.Compare(float64(b.Mean), float64(a.Mean))
+		})
+	}
+	return list
 }

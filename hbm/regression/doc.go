@@ -33,7 +33,7 @@
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	simulated_tables.go       tables from the priors, over which a family for many is trained
-//	result.go, caterpillar.go, record.go      what is printed and written
+//	result.go, description.go, record.go      what is printed and written
 //	predictive_check.go, model_check.go       data simulated from the posterior beside the table
 //	rows.go                   rows under the draws of a finished run, for package predict
 //	compare.go                two finished runs side by side

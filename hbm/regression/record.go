@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -151,7 +152,7 @@ func (r *Result) writeTables(dir string) error {
 func Files() []string {
 	return []string{
 		"effects.csv", "sds.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
-		"caterpillar-*.svg", "caterpillar-*.png", DrawsParquet, DrawsCSV,
+		modelcheck.FittedFile, DrawsParquet, DrawsCSV,
 	}
 }
 

@@ -30,6 +30,8 @@ type Result struct {
 	// standard deviations and correlations of varying effects, and σ
 	SDs     []Summary      `json:"sds"`
 	Varying []LevelSummary `json:"varying"`
+	// Priors are those of effects and standard deviations.
+	Priors []PriorSummary `json:"priors,omitempty"`
 	// ELBO is the mean over the last report of training, LogEvidence that of all models together,
 	// in nats and for the response in the units of the table.
 	ELBO          *Figure      `json:"elbo,omitempty"`
@@ -56,6 +58,9 @@ type FrameSummary struct {
 	Rows    int            `json:"rows"`
 	Formula string         `json:"formula"`
 	Groups  []GroupSummary `json:"groups,omitempty"`
+	// Response is the name of what the formula explains, and Columns those of the population.
+	Response string          `json:"response,omitempty"`
+	Columns  []ColumnSummary `json:"columns,omitempty"`
 }
 
 // GroupSummary is the size of a grouping.
@@ -95,6 +100,8 @@ type LevelSummary struct {
 	// they leave, from 0, they say all, to 1, all is from the other levels.
 	Rows    int    `json:"rows"`
 	Pooling Figure `json:"pooling"`
+	// Unpooled is the effect by the rows of the level alone, where they determine it.
+	Unpooled *Figure `json:"unpooled,omitempty"`
 }
 
 // TermState is the probability of what a model may answer about a term: "absent", "pooled", or

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -17,6 +18,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -77,7 +79,7 @@ type Run struct {
 }
 
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
-// draws and plots to the run directory.
+// draws and fitted rows to the run directory.
 //
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
 // Run with Fit.Resume set continues from there.
@@ -140,12 +142,18 @@ func (r *Regression) newResult(device *gpu.Device, seed uint64, family, dir stri
 	return &Result{Command: "hbm", Version: vti.Version, Seed: &seed, Backend: device.String(), Family: family, Data: r.summary(), RunDir: dir, Notes: r.Frame.Warnings}
 }
 
-// writeResult writes draws, plots and tables to the run directory, if there is one.
+// writeResult completes a result and writes draws, tables and fitted rows to the run directory, if
+// there is one.
 func (r *Regression) writeResult(result *Result, s *posteriorSample) error {
+	r.describe(result)
 	if result.RunDir == "" {
 		return nil
 	}
-	return errors.Join(r.writeDraws(result.RunDir, *result.Seed, s), r.writeCaterpillars(result.RunDir, result), result.writeTables(result.RunDir))
+	var fitted error
+	if check := result.ModelCheck; check != nil {
+		fitted = modelcheck.WriteFitted(filepath.Join(result.RunDir, modelcheck.FittedFile), check.Fitted)
+	}
+	return errors.Join(fitted, r.writeDraws(result.RunDir, *result.Seed, s), result.writeTables(result.RunDir))
 }
 
 // CheckCheckpoint reports whether the checkpoint in fit can be continued: it wraps fs.ErrNotExist

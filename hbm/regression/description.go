@@ -1,0 +1,151 @@
+package regression
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/hbm/formula"
+)
+
+// ColumnSummary describes a column of the population design, in the units of the table.
+type ColumnSummary struct {
+	Name string `json:"name"`
+	Mean Figure `json:"mean"`
+	Min  Figure `json:"min"`
+	Max  Figure `json:"max"`
+}
+
+// PriorSummary is the prior of a number of the answer, given that it is in the model, in the units
+// of the table.
+type PriorSummary struct {
+	Name string `json:"name"`
+	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with those of the
+	// logarithm, or the name of an [SDPrior] with its scale.
+	Family string `json:"family"`
+	Mean   Figure `json:"mean"`
+	Scale  Figure `json:"scale"`
+}
+
+// LogDensity is the logarithm of the density at x; −Inf where there is none.
+func (p PriorSummary) LogDensity(x float64) float64 {
+	scale := float64(p.Scale)
+	normal := func(x float64) float64 {
+		z := (x - float64(p.Mean)) / scale
+		return -z*z/2 - math.Log(scale) - halfLog2Pi
+	}
+	if p.Family == "normal" {
+		return normal(x)
+	}
+	if x <= 0 {
+		return math.Inf(-1)
+	}
+	switch p.Family {
+	case "log-normal":
+		return normal(math.Log(x)) - math.Log(x)
+	case HalfCauchySD.String():
+		return math.Log(2/math.Pi) - math.Log(scale) - math.Log1p(x*x/(scale*scale))
+	case ExponentialSD.String():
+		return -math.Log(scale) - x/scale
+	}
+	return math.Ln2 + normal(x)
+}
+
+// describe adds to a result what its report shows of table and priors: columns, priors, and the
+// estimates of single levels.
+func (r *Regression) describe(result *Result) {
+	f, unit := r.Frame, r.ySD
+	result.Data.Response = f.Formula.Response.String()
+	for j, c := range f.Columns {
+		values := mat.Col(nil, j, f.X)
+		result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
+		if c.Name != formula.InterceptName { // the intercept of the table depends on the other effects
+			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", 0, Figure(r.Options.CoefficientScale * unit / r.xSD[j])})
+		}
+	}
+	for _, g := range r.groups {
+		for c, column := range g.Columns {
+			result.Priors = append(result.Priors, PriorSummary{sdName(column.Name, g.Name), r.Options.SDPrior.String(), 0, Figure(r.Options.SDScale * unit / g.zSD[c])})
+		}
+	}
+	if r.noise >= 0 {
+		result.Priors = append(result.Priors, PriorSummary{noiseName, "log-normal", Figure(math.Log(unit)), logNoiseSD})
+	}
+	r.fillUnpooled(result)
+}
+
+// fillUnpooled estimates the effects of each level from its own rows alone, by least squares on
+// what the population and the other groupings leave: where shrinkage begins. Responses that are not
+// continuous, and levels of too few rows, have no such estimate.
+func (r *Regression) fillUnpooled(result *Result) {
+	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
+		return
+	}
+	rest := slices.Clone(r.Frame.Y)
+	for i := range rest {
+		if r.Frame.Offset != nil {
+			rest[i] -= r.Frame.Offset[i]
+		}
+		for j := range r.Frame.Columns {
+			rest[i] -= r.Frame.X.At(i, j) * float64(result.Effects[j].Mean)
+		}
+	}
+	first := 0 // of the grouping in result.Varying
+	starts := make([]int, len(r.groups))
+	for k, g := range r.groups {
+		starts[k] = first
+		first += g.effects()
+	}
+	// what all groupings explain together, and each by itself
+	explained := func(k, i int) (sum float64) {
+		g := r.groups[k]
+		for c := range g.Columns {
+			sum += g.Z.At(i, c) * float64(result.Varying[starts[k]+c*len(g.Levels)+g.Index[i]].Mean)
+		}
+		return sum
+	}
+	for k := range r.groups {
+		for i := range rest {
+			rest[i] -= explained(k, i)
+		}
+	}
+	for k, g := range r.groups {
+		own := make([]float64, len(rest))
+		members := make([][]int, len(g.Levels))
+		for i := range own {
+			own[i] = rest[i] + explained(k, i)
+			members[g.Index[i]] = append(members[g.Index[i]], i)
+		}
+		for level, rows := range members {
+			for c, estimate := range leastSquares(g.Z, own, rows) {
+				result.Varying[starts[k]+c*len(g.Levels)+level].Unpooled = figure(estimate)
+			}
+		}
+	}
+}
+
+// leastSquares are the coefficients of some rows alone; nil where these do not determine them.
+func leastSquares(z *mat.Dense, y []float64, rows []int) []float64 {
+	_, columns := z.Dims()
+	if len(rows) < columns {
+		return nil
+	}
+	design, response := mat.NewDense(len(rows), columns, nil), mat.NewVecDense(len(rows), nil)
+	for k, i := range rows {
+		design.SetRow(k, z.RawRowView(i))
+		response.SetVec(k, y[i])
+	}
+	var qr mat.QR
+	qr.Factorize(design)
+	const singular = 1e8 // a condition number that leaves half of the digits of float64
+	if qr.Cond() > singular {
+		return nil
+	}
+	var solved mat.VecDense
+	if qr.SolveVecTo(&solved, false, response) != nil {
+		return nil
+	}
+	return solved.RawVector().Data
+}

@@ -1,0 +1,207 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/picture"
+)
+
+// Sizes of caterpillars: rows in a column of a picture, and columns and rows of pictures. Chosen by
+// hand: names of levels stay as large as other text, and a picture fits on a page.
+const (
+	panelRows   = 45
+	mostPanels  = 3
+	mostLevels  = panelRows * mostPanels
+	tableLevels = 1500
+)
+
+// groups is the section of caterpillars.
+func (v *hierarchy) groups() section {
+	part := section{ID: "groups", Title: "How groups differ", Lead: "Each level's difference from the population, with 95% intervals. Arrows lead from what the rows of the level alone would say to what the model says: levels with few rows are drawn towards the others."}
+	for k, one := range v.varying() {
+		shown := one.levels
+		left := len(shown) - mostLevels
+		if left > 0 {
+			shown = slices.Concat(shown[:mostLevels/2], shown[len(shown)-mostLevels/2:])
+			part.Notes = append(part.Notes, fmt.Sprintf("%s by %s: the picture has the %d highest and the %d lowest levels; the %s between are in the table.", one.term, one.group, mostLevels/2, mostLevels/2, grouped(len(one.levels)-len(shown))))
+		}
+		p := v.caterpillar(fmt.Sprintf("caterpillar-%d-%s", k+1, identifier(one.group)), one, shown)
+		if len(shown) > panelRows {
+			part.Wide = append(part.Wide, p)
+		} else {
+			part.Pictures = append(part.Pictures, p)
+		}
+		t := table{Caption: one.term + " by " + one.group, Columns: []column{{"level", false}, {"rows", true}, {"mean", true}, {"sd", true}, {"95% interval", false}, {"by its rows alone", true}, {"pooling", true}}}
+		for _, level := range one.levels[:min(len(one.levels), tableLevels)] {
+			alone := cell{Text: "–"}
+			if level.Unpooled != nil {
+				alone = value(float64(*level.Unpooled))
+			}
+			t.Rows = append(t.Rows, []cell{words(level.Level), value(float64(level.Rows)), value(float64(level.Mean)), value(float64(level.SD)), words(interval(float64(level.Q025), float64(level.Q975))), alone, share(float64(level.Pooling))})
+		}
+		part.Tables = append(part.Tables, t)
+	}
+	return part
+}
+
+// caterpillar draws the effects of levels.
+func (v *hierarchy) caterpillar(name string, one byTerm, shown []regression.LevelSummary) *picture.Picture {
+	// the axis is that of the posteriors: estimates from single rows can be far outside
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, level := range shown {
+		low, high = math.Min(low, float64(level.Q025)), math.Max(high, float64(level.Q975))
+	}
+	margin := 0.15 * (high - low)
+	var rows []picture.Row
+	for _, level := range shown {
+		row := picture.Row{Label: level.Level, From: math.NaN(), Intervals: []picture.Interval{{
+			Mid: float64(level.Mean), Low: float64(level.Q025), High: float64(level.Q975), Ink: picture.First,
+			Hint: fmt.Sprintf("%s: %s, 95%%: %s to %s; %s", level.Level, picture.Number(float64(level.Mean)), picture.Number(float64(level.Q025)), picture.Number(float64(level.Q975)), counted(level.Rows, "row", "rows")),
+		}}}
+		if level.Unpooled != nil {
+			row.From = math.Max(low-margin, math.Min(high+margin, float64(*level.Unpooled)))
+		}
+		rows = append(rows, row)
+	}
+	panels := (len(rows) + panelRows - 1) / panelRows
+	width := float64(picture.Column)
+	if panels > 1 {
+		width = picture.Page
+	}
+	title := fmt.Sprintf("%s by %s", one.term, one.group)
+	axis := "difference from the population"
+	if v.result.Data.Response != "" {
+		axis += " in " + one.unit(v.result.Data.Response)
+	}
+	p := picture.Rows(name, title, width, rows, picture.RowsOptions{Axis: axis, Min: low - margin, Max: high + margin, Panels: panels})
+	highest, lowest := one.levels[0], one.levels[len(one.levels)-1]
+	p.Text = fmt.Sprintf("%s, highest first: from %s (%s) to %s (%s).", counted(len(one.levels), "level", "levels"), highest.Level, picture.Number(float64(highest.Mean)), lowest.Level, picture.Number(float64(lowest.Mean)))
+	return p
+}
+
+// unit is that of the effects of a term.
+func (b byTerm) unit(response string) string {
+	if !isSlope(b.term) {
+		return response
+	}
+	return response + " per unit of " + b.term
+}
+
+// Numbers of pictures of a section, and of places of a line, chosen by hand.
+const (
+	mostConditional = 6
+	conditionalAt   = 40
+	mostPriors      = 12
+)
+
+// conditional draws the linear predictor against each column of the population, the other columns
+// at their means: the posterior mean with a band that holds 95%.
+func (v *hierarchy) conditional() (list []*picture.Picture) {
+	if v.draws == nil {
+		return nil
+	}
+	at := make([]int, len(v.result.Data.Columns)) // columns of the draws
+	for j, c := range v.result.Data.Columns {
+		if at[j] = slices.Index(v.draws.Coordinates, c.Name); at[j] < 0 {
+			return nil
+		}
+	}
+	link := v.link()
+	for j, c := range v.result.Data.Columns {
+		if !isSlope(c.Name) || len(list) == mostConditional || !(c.Max > c.Min) {
+			continue
+		}
+		var x, mean, low, high []float64
+		values := make([]float64, v.draws.Len())
+		for k := range conditionalAt {
+			place := float64(c.Min) + float64(c.Max-c.Min)*float64(k)/(conditionalAt-1)
+			for i := range values {
+				eta := 0.0
+				for l, other := range v.result.Data.Columns {
+					z := float64(other.Mean)
+					if l == j {
+						z = place
+					}
+					eta += z * v.draws.Values(i)[at[l]]
+				}
+				values[i] = link(eta)
+			}
+			slices.Sort(values)
+			x, mean = append(x, place), append(mean, stat.Mean(values, nil))
+			low, high = append(low, stat.Quantile(0.025, stat.Empirical, values, nil)), append(high, stat.Quantile(0.975, stat.Empirical, values, nil))
+		}
+		band := picture.Curve{Filled: true, X: slices.Clone(x), Y: slices.Clone(low)}
+		for k := len(x) - 1; k >= 0; k-- {
+			band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
+		}
+		p := picture.Lines("conditional-"+identifier(c.Name), "Effect of "+c.Name, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, c.Name, "expected "+v.response())
+		p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
+		list = append(list, p)
+	}
+	return list
+}
+
+// link takes the linear predictor to the response.
+func (v *hierarchy) link() func(float64) float64 {
+	switch v.value("frame.response") + v.value("frame.likelihood") {
+	case "logistic":
+		return func(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
+	case "poisson":
+		return math.Exp
+	}
+	return func(eta float64) float64 { return eta }
+}
+
+// densities draws priors beside posteriors.
+func (v *hierarchy) densities() (list []*picture.Picture) {
+	if v.draws == nil {
+		return nil
+	}
+	for _, prior := range v.result.Priors {
+		at := slices.Index(v.draws.Coordinates, prior.Name)
+		if at < 0 || len(list) == mostPriors {
+			continue
+		}
+		var values []float64
+		for i := range v.draws.Len() {
+			if x := v.draws.Values(i)[at]; x != 0 {
+				values = append(values, x)
+			}
+		}
+		in := float64(len(values)) / float64(v.draws.Len())
+		x, y := density(values)
+		if len(x) == 0 {
+			continue
+		}
+		if prior.Family != "normal" { // kernels smear a density over zero
+			for k := range x {
+				x[k] = math.Max(0, x[k])
+			}
+		}
+		factor := in / slices.Max(y)
+		curve := picture.Curve{Ink: picture.Second, Dashed: true}
+		low, high := math.Min(0, x[0]), math.Max(0, x[len(x)-1])
+		for k := range y {
+			y[k] *= factor
+			place := low + (high-low)*1.15*float64(k)/(densityPoints-1)
+			curve.X, curve.Y = append(curve.X, place), append(curve.Y, math.Min(2, factor*math.Exp(prior.LogDensity(place))))
+		}
+		spike := 0.0
+		if len(v.result.Terms) > 0 {
+			spike = 1 - in
+		}
+		p := picture.Curves("density-"+identifier(prior.Name), prior.Name, picture.Column, 130, []picture.Curve{{X: x, Y: y, Ink: picture.First, Filled: true}, curve}, spike, prior.Name,
+			picture.Entry{Text: "posterior", Ink: picture.First}, picture.Entry{Text: "prior", Ink: picture.Second, Dashed: true})
+		p.Text = fmt.Sprintf("The posterior of %s beside its prior, %s with scale %s.", prior.Name, prior.Family, picture.Number(float64(prior.Scale)))
+		if spike > 0 {
+			p.Text += fmt.Sprintf(" It is zero with probability %s.", picture.Probability(spike))
+		}
+		list = append(list, p)
+	}
+	return list
+}
