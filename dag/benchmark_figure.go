@@ -22,6 +22,7 @@ const (
 	figureWidth  = 34 * vg.Centimeter
 	figureHeight = 9 * vg.Centimeter
 	legendWidth  = 3 * vg.Centimeter
+	figureDPI    = 200
 )
 
 // methodColors are those of the lines, by method.
@@ -57,7 +58,7 @@ func writeBenchmarkFigure(path string, table []BenchmarkRow) error {
 	for _, format := range []string{".svg", ".png"} {
 		var canvas vg.CanvasWriterTo = vgsvg.New(figureWidth, figureHeight)
 		if format == ".png" {
-			canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))}
+			canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(figureDPI), vgimg.UseBackgroundColor(color.White))}
 		}
 		tiles := draw.Tiles{Rows: 1, Cols: len(panels[0]), PadX: 5 * vg.Millimeter}
 		whole := draw.New(canvas)

@@ -2,7 +2,6 @@ package dag
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -24,12 +23,12 @@ const (
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", "checks.csv",
-		GraphFile, "graph.svg", "graph.png", DrawsFile, AnchorsFile,
+		GraphFile, DrawsFile, AnchorsFile,
 	}
 }
 
-// write puts an answer into a run directory, if there is one: as JSON, tables, and pictures of the
-// graph.
+// write puts an answer into a run directory, if there is one: as JSON, tables, and the graph for
+// Graphviz.
 func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {
 		return nil
@@ -82,13 +81,10 @@ func (p *Problem) write(r *Result, dir string) error {
 			return err
 		}
 	}
-	return errors.Join(
-		atomicfile.Write(filepath.Join(dir, GraphFile), func(w io.Writer) error {
-			_, err := io.WriteString(w, dot(r.Data.Nodes, probabilities))
-			return err
-		}),
-		writePicture(filepath.Join(dir, "graph"), r.Data.Nodes, probabilities),
-	)
+	return atomicfile.Write(filepath.Join(dir, GraphFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, dot(r.Data.Nodes, probabilities))
+		return err
+	})
 }
 
 // arrows writes edges with spaces between them.

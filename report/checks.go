@@ -66,10 +66,12 @@ func fittedPicture(response string, rows []modelcheck.FittedRow) *picture.Pictur
 // residualPicture is what is left of the response against what was expected.
 func residualPicture(response string, rows []modelcheck.FittedRow) *picture.Picture {
 	var points []picture.Point
+	low, high := math.Inf(1), math.Inf(-1)
 	for _, r := range rows {
 		points = append(points, picture.Point{X: r.Mean, Y: r.Observed - r.Mean})
+		low, high = math.Min(low, r.Mean), math.Max(high, r.Mean)
 	}
-	p := picture.Scatter("residuals", "Residuals", picture.Column, 190, points, []picture.Reference{{X0: -math.MaxFloat32, X1: math.MaxFloat32}}, "expected "+response, "observed − expected")
+	p := picture.Scatter("residuals", "Residuals", picture.Column, 190, points, []picture.Reference{{X0: low, X1: high}}, "expected "+response, "observed − expected")
 	worst := slices.MaxFunc(rows, func(a, b modelcheck.FittedRow) int {
 		return cmp.Compare(math.Abs(a.Observed-a.Mean), math.Abs(b.Observed-b.Mean))
 	})

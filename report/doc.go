@@ -20,6 +20,7 @@
 //	graph_picture.go        and drawn
 //	hierarchy.go            a hierarchical regression: what is said
 //	hierarchy_pictures.go   and drawn
+//	other.go                commands without pictures
 //	checks.go               the table beside what the model expects of it
 //	density.go              densities from draws
 //	provenance.go           how the verdict was earned, and what repeats the run

@@ -114,7 +114,11 @@ func (v *hierarchy) answer() []string {
 		var states []string
 		for _, t := range v.result.Terms {
 			if float64(t.Prob) > 0.5 {
-				states = append(states, fmt.Sprintf("%s is %s (%s)", t.Term, t.State, picture.Probability(float64(t.Prob))))
+				term := t.Term
+				if !isSlope(term) {
+					term = "the level"
+				}
+				states = append(states, fmt.Sprintf("%s is %s (%s)", term, t.State, picture.Probability(float64(t.Prob))))
 			}
 		}
 		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model", "models"), picture.Probability(float64(best.Certified)), list(states))

@@ -92,12 +92,12 @@ func weights(probabilities, kHats []float64) *picture.Picture {
 	}
 	const most = 1500 // points that a picture can show apart
 	points = points[:min(len(points), most)]
-	low := points[0].X
+	low, high := points[0].X, points[0].X
 	for _, at := range points {
-		low = math.Min(low, at.X)
+		low, high = math.Min(low, at.X), math.Max(high, at.X)
 	}
 	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
-		[]picture.Reference{{X0: low - 100, Y0: 0.7, X1: 100, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
+		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
 	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Below 0.7, the dashed line, weights can be relied on.", counted(len(points), "model", "models"), picture.Number(worst))
 	return p
 }

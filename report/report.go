@@ -88,9 +88,8 @@ func (s *source) article() (*article, error) {
 		return readAnd(s, (*source).regressionArticle)
 	case command == "varsel" || command == "exact" || command == "rjmcmc varsel":
 		return readAnd(s, (*source).selectionArticle)
-	default:
-		return nil, fmt.Errorf("a run of vti %s has no report", command)
 	}
+	return readAnd(s, (*source).commonArticle)
 }
 
 // readAnd reads the result of a run and makes its article.

@@ -77,9 +77,9 @@ is known of the equivalence class. Directions that only noise variances
 identify depend on the scale of the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
-the graph (graph.dot, graph.svg, graph.png), and of a run that trains a flow the state of training
-(posterior.vti), from which it goes on with --resume when it was stopped or killed. Other runs train
-nothing: give their command again.`,
+the graph (graph.dot), a page with pictures (report.html, figures), and of a run that trains a flow
+the state of training (posterior.vti), from which it goes on with --resume when it was stopped or
+killed. Other runs train nothing: give their command again.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3

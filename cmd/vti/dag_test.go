@@ -75,7 +75,7 @@ func TestDagAgreesWithExact(t *testing.T) {
 	require.Empty(t, learned.Metrics.TruthCycle)
 	require.Len(t, learned.Checks, 3)
 	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "adjacency.csv", "graphs.csv", "classes.csv",
-		"parameters.csv", "checks.csv", "draws.parquet", "graph.dot", "graph.svg", "graph.png"} {
+		"parameters.csv", "checks.csv", "draws.parquet", "graph.dot", "report.html", "figures/graph.svg", "figures/graph.png"} {
 		info, err := os.Stat(filepath.Join("learned", name))
 		require.NoError(t, err)
 		require.Positive(t, info.Size(), name)
@@ -123,7 +123,7 @@ func TestDagMade(t *testing.T) {
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	exact := decodeDag(t, mustRun(t, "exact", "dag", "data.csv", "--sem", "linear", "--json", "--out", "exact").stdout)
 	require.InDelta(t, float64(exact.Edges[0].ProbNone), float64(result.Edges[0].ProbNone), 0.01)
-	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "graphs.csv", "classes.csv", "parameters.csv", "checks.csv", "draws.parquet", "graph.svg"} {
+	for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "edges.csv", "graphs.csv", "classes.csv", "parameters.csv", "checks.csv", "draws.parquet", "figures/graph.svg"} {
 		info, err := os.Stat(filepath.Join("out", name))
 		require.NoError(t, err)
 		require.Positive(t, info.Size(), name)

@@ -41,9 +41,9 @@ With --select every term of the formula becomes a question, whether it is absent
 groups (pooled) or varies by group, and every answer gets a probability.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
-tables), posterior draws (draws.parquet, draws.csv), plots of the effects by group (caterpillar-*.svg
-and .png), and the state of training (posterior.vti), from which a run that was stopped or killed goes
-on with --resume.`,
+tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures), and
+the state of training (posterior.vti), from which a run that was stopped or killed goes on with
+--resume.`,
 		Example: `  vti hbm testdata/radon.csv --select \
       --formula "log_radon ~ floor + log_uppm + (1 + floor | county)"
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)"

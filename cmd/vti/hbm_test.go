@@ -53,6 +53,8 @@ type hbmAnswer struct {
 			Name   string `json:"name"`
 			Levels int    `json:"levels"`
 		} `json:"groups"`
+		Response string                     `json:"response"`
+		Columns  []regression.ColumnSummary `json:"columns"`
 	} `json:"data"`
 	Effects []regression.Summary `json:"effects"`
 	SDs     []regression.Summary `json:"sds"`
@@ -64,12 +66,17 @@ type hbmAnswer struct {
 		SD      float64 `json:"sd"`
 		Q025    float64 `json:"q025"`
 		Q975    float64 `json:"q975"`
+		MeanSE  float64 `json:"mean_se"`
+		SDSE    float64 `json:"sd_se"`
 		Rows    int     `json:"rows"`
 		Pooling float64 `json:"pooling"`
+		// by the rows of the level alone
+		Unpooled *float64 `json:"unpooled"`
 	} `json:"varying"`
-	ELBO          *float64 `json:"elbo"`
-	LogEvidence   *float64 `json:"log_evidence"`
-	LogEvidenceSE *float64 `json:"log_evidence_se"`
+	Priors        []regression.PriorSummary `json:"priors"`
+	ELBO          *float64                  `json:"elbo"`
+	LogEvidence   *float64                  `json:"log_evidence"`
+	LogEvidenceSE *float64                  `json:"log_evidence_se"`
 	Certificate   struct {
 		Verdict       string   `json:"verdict"`
 		KHat          float64  `json:"khat"`
@@ -142,7 +149,7 @@ func TestHbmSelect(t *testing.T) {
 	assert.Equal(t, "sigma", first.SDs[3].Name)
 	assert.Zero(t, first.Weights, "nothing is trained for a gaussian response")
 	for _, name := range []string{"run.json", "result.json", "effects.csv", "sds.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
-		"draws.csv", "draws.parquet", "caterpillar-1-g.svg", "caterpillar-1-g.png", "caterpillar-2-g.svg"} {
+		"draws.csv", "draws.parquet", "report.html", "figures/caterpillar-1-g.svg", "figures/caterpillar-1-g.png", "figures/caterpillar-2-g.svg"} {
 		info, err := os.Stat(filepath.Join("first", name))
 		require.NoError(t, err)
 		require.Positive(t, info.Size(), name)
@@ -151,7 +158,7 @@ func TestHbmSelect(t *testing.T) {
 
 	again := mustRun(t, append(args, "--out", "again")...)
 	for _, want := range []string{"data.csv: 72 rows", "12 groups of g", "Terms: probability of each state", "varying by g", "Most probable models",
-		"Population effects, averaged over models", "(Intercept) by g: difference from the population", "caterpillar-*"} {
+		"Population effects, averaged over models", "(Intercept) by g: difference from the population", "figures"} {
 		assert.Contains(t, again.stdout, want)
 	}
 	resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", "again", "--json", "--quiet").stdout)
@@ -194,7 +201,7 @@ func TestHbmFamilies(t *testing.T) {
 			require.InDelta(t, float64(want.Mean), float64(got.Effects[i].Mean), 0.2*float64(want.SD), want.Name)
 		}
 		require.Len(t, got.Varying, 12)
-		for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "varying.csv", "draws.csv", "draws.parquet", "caterpillar-1-g.svg"} {
+		for _, name := range []string{"run.json", "result.json", "posterior.vti", "trace.csv", "varying.csv", "draws.csv", "draws.parquet", "figures/caterpillar-1-g.svg"} {
 			require.FileExists(t, filepath.Join(family, name))
 		}
 		resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", family, "--json", "--quiet").stdout)

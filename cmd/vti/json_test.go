@@ -54,6 +54,8 @@ type answer struct {
 	ModelCheck *struct {
 		Verdict  string           `json:"verdict"`
 		Findings []map[string]any `json:"findings"`
+
+		Predictive []map[string]float64 `json:"predictive"`
 	} `json:"model_check"`
 	LogEvidence   *float64 `json:"log_evidence"`
 	LogEvidenceSE *float64 `json:"log_evidence_se"`
@@ -77,8 +79,15 @@ type answer struct {
 		SDGivenIn   *float64 `json:"sd_given_in"`
 		Q025GivenIn *float64 `json:"q025_given_in"`
 		Q975GivenIn *float64 `json:"q975_given_in"`
+
+		Prior *struct {
+			LogNormal bool    `json:"log_normal"`
+			Mean      float64 `json:"mean"`
+			SD        float64 `json:"sd"`
+		} `json:"prior"`
 	} `json:"coefficients"`
-	RunDir string `json:"run_dir"`
+	SizePrior []float64 `json:"size_prior"`
+	RunDir    string    `json:"run_dir"`
 }
 
 type answerModel struct {

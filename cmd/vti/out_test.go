@@ -24,8 +24,8 @@ func TestNothingForeignIsOverwritten(t *testing.T) {
 		"of exact":           {"models.csv", "exact models.csv --target y --out .", ". holds models.csv, which"},
 		"of chains":          {"draws.csv", "rjmcmc varsel data.csv --target y --out .", ". holds draws.csv, which"},
 		"of graphs":          {"edges.csv", "dag data.csv --exclude c --out .", ". holds edges.csv, which"},
-		"of exact graphs":    {"graph.svg", "exact dag data.csv --exclude c --out .", ". holds graph.svg, which"},
-		"of hierarchical":    {"caterpillar-1-x.svg", "hbm data.csv -f y~a --out .", ". holds caterpillar-1-x.svg, which"},
+		"of exact graphs":    {"graph.dot", "exact dag data.csv --exclude c --out .", ". holds graph.dot, which"},
+		"of hierarchical":    {"varying.csv", "hbm data.csv -f y~a --out .", ". holds varying.csv, which"},
 		"a trace of another": {"trace.csv", "varsel data.csv --target y --out .", ". holds trace.csv, which"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func TestInferFromAnotherTable(t *testing.T) {
 	for i, want := range marginal.Varying {
 		near(want.Level, want.Mean, got.Varying[i].Mean, want.SD)
 	}
-	for _, name := range []string{"result.json", "varying.csv", "draws.parquet", "caterpillar-1-g.svg"} {
+	for _, name := range []string{"result.json", "varying.csv", "draws.parquet"} {
 		require.FileExists(t, filepath.Join(infer.Dir, name))
 	}
 
