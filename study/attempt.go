@@ -40,7 +40,7 @@ func (w *worker) do(ctx context.Context, t Task) (State, *Record, Cost, error) {
 	}
 	state := Done
 	if err != nil {
-		if machineFault(err.Error()) {
+		if isFault(err) {
 			return Missing, nil, cost, err
 		}
 		state, r.Error = Failed, w.portable(err.Error(), dir)
@@ -74,7 +74,7 @@ func (w *worker) answer(ctx context.Context, t Task, dir string, r *Record) (cos
 		}
 		cost = e.cost
 		r.Exit = e.status
-		again := (e.crashed() || e.killed()) && !machineFault(e.stderr)
+		again := (e.crashed() || e.killed()) && !isFault(errors.New(e.stderr))
 		if again && try < retries {
 			// One that was killed starts from the same seed: it has done nothing wrong.
 			if e.crashed() {

@@ -38,8 +38,14 @@ type ending struct {
 	cost   Cost
 }
 
-// launch runs a process to its end. It ends with this process, however this one ends. An error
-// means that it could not be started, or that ctx was cancelled.
+// fault is an error of the machine, not of a task: the task can succeed when the machine is well, and
+// is not recorded as failed.
+type fault struct{ error }
+
+func (f fault) Unwrap() error { return f.error }
+
+// launch runs a process to its end. It ends with this process, however this one ends. A fault means
+// that it could not be started; the only other error is that of ctx.
 func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending, error) {
 	// Linux kills the child when the thread that started it ends: keep the thread until then.
 	runtime.LockOSThread()
@@ -57,7 +63,7 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 		return ending{}, ctx.Err()
 	}
 	if exited := new(exec.ExitError); err != nil && !errors.As(err, &exited) {
-		return ending{}, err
+		return ending{}, fault{err}
 	}
 	e := ending{status: cmd.ProcessState.ExitCode(), stdout: stdout.Bytes(), stderr: strings.TrimSpace(string(stderr.kept))}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -118,11 +124,10 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// machineFaults are conditions of the machine, not of a task.
+// machineFaults are conditions that a process can only report in words.
 var machineFaults = []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EDQUOT}
 
-// machineFault reports whether an error, or what a process has said, names a condition of the
-// machine. The task is then not recorded as failed: it can succeed when the machine is well.
-func machineFault(text string) bool {
-	return slices.ContainsFunc(machineFaults, func(fault syscall.Errno) bool { return strings.Contains(text, fault.Error()) })
+// isFault reports whether an error is that of the machine, by its type or by what it says.
+func isFault(err error) bool {
+	return errors.As(err, new(fault)) || slices.ContainsFunc(machineFaults, func(f syscall.Errno) bool { return strings.Contains(err.Error(), f.Error()) })
 }

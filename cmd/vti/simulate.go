@@ -23,7 +23,7 @@ func (a *app) simulateCommand() *cobra.Command {
 			return fmt.Errorf("expected a problem: vti simulate varsel or vti simulate dag (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.simulateVarselCommand(), a.simulateDagCommand())
+	cmd.AddCommand(a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())
 	return cmd
 }
 

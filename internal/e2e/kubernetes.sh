@@ -49,7 +49,8 @@ fi
 "$vti" study run plan.toml --jobs 2 --quiet
 root="$work/root"
 cp "$vti" "$root/vti"
-mkdir -p "$root/proc"
+mkdir -p "$root/proc" "$root/dev" # which a container runtime provides
+mknod -m 666 "$root/dev/null" c 1 3 2>/dev/null || true
 if ! unshare --mount sh -c "mount -t proc proc '$root/proc' && chroot '$root' /vti version" >/dev/null 2>&1; then
 	echo "skipped: no root of its own for the container (unshare and chroot need a privileged user, and vti CGO_ENABLED=0)"
 	exit 0

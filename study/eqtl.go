@@ -1,0 +1,202 @@
+package study
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Expression is a simulated study of expression: genotypes of markers (SNPs) along a chromosome,
+// and genes whose expression some of the nearby markers change. Sizes that are zero stand for the
+// defaults given.
+type Expression struct {
+	// People is the number of rows, 150; Genes that of responses, 2,000; Nearby that of the markers
+	// around a gene, 8, half of which it shares with the next gene.
+	People, Genes, Nearby int
+	Seed                  uint64
+}
+
+// The design, chosen by hand after the sizes of published studies: neighbouring markers correlate,
+// and two genes in five have one or two markers that matter, as often as not in correlation with
+// others that do not.
+const (
+	markerCorrelation = 0.8 // of the normal variables behind neighbouring markers
+	regulatedShare    = 0.4
+	secondShare       = 0.25 // of regulated genes with a second marker
+	leastEffect       = 0.3  // of one allele, in standard deviations of the noise
+	largestEffect     = 0.9
+)
+
+// expressionEffect is a marker that changes a gene.
+type expressionEffect struct {
+	gene, marker int
+	size         float64
+}
+
+func (e Expression) withDefaults() Expression {
+	for _, field := range []struct {
+		value *int
+		or    int
+	}{{&e.People, 150}, {&e.Genes, 2000}, {&e.Nearby, 8}} {
+		if *field.value == 0 {
+			*field.value = field.or
+		}
+	}
+	return e
+}
+
+// Write writes expression.csv, a row a person with a column for every gene and marker; nearby.csv,
+// the pairs of genes and markers; and truth.csv, the markers that matter and by how much. The same
+// seed gives the same files.
+func (e Expression) Write(dir string) error {
+	e = e.withDefaults()
+	if e.People < 3 || e.Genes < 1 || e.Nearby < 2 || e.Nearby%2 != 0 {
+		return fmt.Errorf("got %d people, %d genes and %d nearby markers, want at least 3, 1 and an even number from 2", e.People, e.Genes, e.Nearby)
+	}
+	random := stream.Rand(e.Seed, "expression")
+	markers := (e.Genes + 1) * e.Nearby / 2
+	genotypes := e.genotypes(random, markers)
+	effects := e.effects(random)
+	expression := e.expression(random, genotypes, effects)
+	if err := e.writeTable(filepath.Join(dir, "expression.csv"), expression, genotypes); err != nil {
+		return err
+	}
+	err := writeLines(filepath.Join(dir, "nearby.csv"), "response,predictor", func(line func(...string)) {
+		for gene := range e.Genes {
+			for k := range e.Nearby {
+				line(geneName(gene), markerName(e.first(gene)+k))
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return writeLines(filepath.Join(dir, "truth.csv"), "response,predictor,effect", func(line func(...string)) {
+		for _, f := range effects {
+			line(geneName(f.gene), markerName(f.marker), strconv.FormatFloat(f.size, 'g', 6, 64))
+		}
+	})
+}
+
+func geneName(gene int) string     { return fmt.Sprintf("gene%05d", gene+1) }
+func markerName(marker int) string { return fmt.Sprintf("snp%06d", marker+1) }
+
+// first is the first marker near a gene.
+func (e Expression) first(gene int) int { return gene * e.Nearby / 2 }
+
+// genotypes counts alleles, 0 to 2, by marker and person: two chromosomes each, where an allele is
+// there if a normal variable, which correlates along the chromosome, exceeds the quantile of its
+// frequency.
+func (e Expression) genotypes(random *rand.Rand, markers int) [][]int8 {
+	counts := make([][]int8, markers)
+	thresholds := make([]float64, markers)
+	for m := range counts {
+		counts[m] = make([]int8, e.People)
+		frequency := 0.1 + 0.4*random.Float64()
+		thresholds[m] = math.Sqrt2 * math.Erfinv(1-2*frequency)
+	}
+	for person := range e.People {
+		for range 2 {
+			z := random.NormFloat64()
+			for m := range counts {
+				if z > thresholds[m] {
+					counts[m][person]++
+				}
+				z = markerCorrelation*z + math.Sqrt(1-markerCorrelation*markerCorrelation)*random.NormFloat64()
+			}
+		}
+	}
+	return counts
+}
+
+func (e Expression) effects(random *rand.Rand) (effects []expressionEffect) {
+	for gene := range e.Genes {
+		if random.Float64() >= regulatedShare {
+			continue
+		}
+		n := 1
+		if random.Float64() < secondShare {
+			n = 2
+		}
+		for _, k := range random.Perm(e.Nearby)[:n] {
+			size := leastEffect + (largestEffect-leastEffect)*random.Float64()
+			if random.Float64() < 0.5 {
+				size = -size
+			}
+			effects = append(effects, expressionEffect{gene, e.first(gene) + k, size})
+		}
+	}
+	return effects
+}
+
+// expression is that of every gene, by person.
+func (e Expression) expression(random *rand.Rand, genotypes [][]int8, effects []expressionEffect) [][]float64 {
+	values := make([][]float64, e.Genes)
+	for gene := range values {
+		values[gene] = make([]float64, e.People)
+		for person := range values[gene] {
+			values[gene][person] = random.NormFloat64()
+		}
+	}
+	for _, f := range effects {
+		for person, count := range genotypes[f.marker] {
+			values[f.gene][person] += f.size * float64(count)
+		}
+	}
+	return values
+}
+
+func (e Expression) writeTable(path string, expression [][]float64, genotypes [][]int8) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		for gene := range expression {
+			fmt.Fprint(out, geneName(gene), ",")
+		}
+		for marker := range genotypes {
+			if marker > 0 {
+				out.WriteByte(',')
+			}
+			out.WriteString(markerName(marker))
+		}
+		out.WriteByte('\n')
+		for person := range e.People {
+			for _, values := range expression {
+				out.WriteString(strconv.FormatFloat(values[person], 'f', 4, 64))
+				out.WriteByte(',')
+			}
+			for marker, counts := range genotypes {
+				if marker > 0 {
+					out.WriteByte(',')
+				}
+				out.WriteByte('0' + byte(counts[person]))
+			}
+			out.WriteByte('\n')
+		}
+		return out.Flush() // which has the first error
+	})
+}
+
+// writeLines writes a CSV file whose cells need no quotes.
+func writeLines(path, header string, each func(line func(cells ...string))) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		fmt.Fprintln(out, header)
+		each(func(cells ...string) {
+			for i, c := range cells {
+				if i > 0 {
+					out.WriteByte(',')
+				}
+				out.WriteString(c)
+			}
+			out.WriteByte('\n')
+		})
+		return out.Flush()
+	})
+}
