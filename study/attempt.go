@@ -101,6 +101,9 @@ func (w *worker) arguments(t Task, made prepared, run string, attempt int, r *Re
 		r.Seed = &seed
 		args = append(args, fmt.Sprintf("--seed=%d", seed))
 	}
+	if !slices.ContainsFunc(w.plan.Keep, func(pattern string) bool { return pattern == "report.html" || strings.HasPrefix(pattern, "figures") }) {
+		args = append(args, "--no-report") // it would take longer than many an answer
+	}
 	return append(args, "--out="+run, "--json", "--quiet")
 }
 

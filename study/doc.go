@@ -40,6 +40,8 @@
 //	flatten.go     an answer as scalars and rows
 //	spool.go       rows whose columns are not known yet
 //	parquet.go     rows into Parquet
+//	discoveries.go predictors over all responses, by their false discovery rate
+//	eqtl.go        a simulated study of expression
 //	submit.go      a study as the elements of an array job
 //	slurm.go       array jobs of Slurm
 //	kubernetes.go  Indexed Jobs of Kubernetes

@@ -165,7 +165,7 @@ func (p *Plan) Name() string {
 func (p *Plan) Dir() string { return filepath.Join(filepath.Dir(p.path), p.Name()+".study") }
 
 // Reserved are the flags that a plan cannot set, because every task sets them itself.
-var Reserved = []string{"out", "json", "quiet", "seed", "resume"}
+var Reserved = []string{"out", "json", "quiet", "seed", "resume", "no-report"}
 
 // EachFlag calls check with every value of every flag that the plan gives to its command, and to
 // vti simulate.

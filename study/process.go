@@ -38,8 +38,8 @@ type ending struct {
 	cost   Cost
 }
 
-// fault is an error of the machine, not of a task: the task can succeed when the machine is well, and
-// is not recorded as failed.
+// fault is an error of the machine, not of a task: the task can succeed when the machine is well,
+// and is not recorded as failed.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }

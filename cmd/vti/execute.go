@@ -193,8 +193,10 @@ func (a *app) finish(ctx context.Context, j *job, t task, s *session, found *con
 	if err := j.store(s.dir); err != nil {
 		return failure{err}
 	}
-	if err := report.Finish(ctx, s.dir); err != nil {
-		return failure{fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", quoted(s.dir), err)}
+	if !j.output.bare {
+		if err := report.Finish(ctx, s.dir); err != nil {
+			return failure{fmt.Errorf("the run has ended, but its report could not be written (vti report %s): %w", quoted(s.dir), err)}
+		}
 	}
 	if found.result.ExitStatus() != 0 {
 		a.status = statusUntrusted

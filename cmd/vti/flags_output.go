@@ -18,6 +18,8 @@ type outputFlags struct {
 	out    string
 	json   bool
 	quiet  bool
+	// bare leaves out the page and the figures of the run.
+	bare bool
 }
 
 func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
@@ -38,6 +40,7 @@ func (f *outputFlags) define(cmd *cobra.Command, computes bool) {
 	flags.StringVarP(&f.out, "out", "o", "", "run `directory` (default a new one in runs/)")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&f.bare, "no-report", false, "write no report.html and no figures: vti report makes them later")
 }
 
 // registerPlugin adds the flag that names a PJRT plugin.

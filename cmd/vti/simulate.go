@@ -20,7 +20,7 @@ func (a *app) simulateCommand() *cobra.Command {
 		Example: "  vti simulate varsel --predictors 1000 --out data.csv",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti simulate varsel or vti simulate dag (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected a problem: vti simulate varsel, vti simulate dag or vti simulate eqtl (see %s --help)", cmd.CommandPath())
 		},
 	}
 	cmd.AddCommand(a.simulateVarselCommand(), a.simulateDagCommand(), a.simulateEQTLCommand())

@@ -47,10 +47,10 @@ seeds; keep = ["draws.parquet"] keeps files of its run.`,
   vti study submit eqtl.toml --slurm --print`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected plan, run, submit, status or collect (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected plan, run, submit, status, collect or discoveries (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand())
+	cmd.AddCommand(a.studyPlanCommand(), a.studyRunCommand(), a.studySubmitCommand(), a.studyStatusCommand(), a.studyCollectCommand(), a.studyDiscoveriesCommand())
 	return cmd
 }
 

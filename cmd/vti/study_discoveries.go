@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/study"
+)
+
+func (a *app) studyDiscoveriesCommand() *cobra.Command {
+	var truth, out string
+	var level float64
+	cmd := &cobra.Command{
+		Use:   "discoveries FILE",
+		Short: "List what was found over all responses, by its false discovery rate",
+		Long: `Reads the inclusion probabilities of a study of responses, as vti study collect writes them, and lists
+the most probable pairs of a response and a predictor, as many as keep the expected share of false
+ones below --fdr. That share is the mean of one minus the probability of those listed: it is right
+as far as the prior probability of a predictor is.
+
+With --truth, for simulated tables, the observed share stands beside it.`,
+		Example: "  vti study discoveries results.inclusion.parquet --fdr 0.05 --truth truth.csv --out found",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("expected one FILE, found %d arguments: %s", len(args), cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if level <= 0 || level >= 1 {
+				return fmt.Errorf("--fdr: expected a number between 0 and 1, found %g", level)
+			}
+			d, err := study.ReadDiscoveries(cmd.Context(), args[0], truth)
+			if err != nil {
+				return err
+			}
+			n := d.At(level)
+			a.printDiscoveries(d, n, level)
+			if out == "" {
+				return nil
+			}
+			if err := os.MkdirAll(out, 0o755); err != nil {
+				return failure{err}
+			}
+			if err := d.Write(filepath.Join(out, "discoveries.csv"), n); err != nil {
+				return failure{err}
+			}
+			if err := d.WritePictures(out); err != nil {
+				return failure{err}
+			}
+			fmt.Fprintf(a.text, "\n%s holds discoveries.csv, strongest.svg, fdr.svg, and both as PNG\n", out)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Float64Var(&level, "fdr", 0.05, "expected share of false discoveries")
+	flags.StringVar(&truth, "truth", "", "CSV `file` with the pairs that matter (response,predictor)")
+	flags.StringVarP(&out, "out", "o", "", "`directory` for the list and the figures")
+	return cmd
+}
+
+// printedDiscoveries are listed; chosen by hand.
+const printedDiscoveries = 10
+
+func (a *app) printDiscoveries(d *study.Discoveries, n int, level float64) {
+	fmt.Fprintf(a.text, "%d discoveries among %d pairs, with an expected share of false ones of at most %g\n", n, len(d.List), level)
+	if d.Known && n > 0 {
+		wrong := d.False(n)
+		fmt.Fprintf(a.text, "by the truth %d are false, a share of %.3f; %d of %d effects are found\n", wrong, float64(wrong)/float64(n), n-wrong, d.Effects)
+	}
+	rows := &grid{}
+	head := []string{"<response", "<predictor", "probability", "FDR"}
+	if d.Known {
+		head = append(head, "<truth")
+	}
+	rows.add(head...)
+	for _, found := range d.List[:min(n, printedDiscoveries)] {
+		cells := []string{found.Response, found.Predictor, fmt.Sprintf("%.6f", found.Probability), fmt.Sprintf("%.2g", found.FDR)}
+		if d.Known {
+			cells = append(cells, map[bool]string{true: "true", false: "false"}[found.True])
+		}
+		rows.add(cells...)
+	}
+	fmt.Fprintln(a.text)
+	rows.print(a.text)
+	if more := n - printedDiscoveries; more > 0 {
+		fmt.Fprintf(a.text, "  … and %d more\n", more)
+	}
+}

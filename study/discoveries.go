@@ -1,0 +1,261 @@
+package study
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// Discovery is a predictor of a response, with the probability that it matters.
+type Discovery struct {
+	Response, Predictor string
+	Probability         float64
+	// FDR is the expected share of false discoveries among this one and those that are at least as
+	// probable: the mean of one minus the probability (Newton et al. 2004; Müller et al. 2004).
+	FDR float64
+	// True reports whether the truth names the pair, if that is known.
+	True bool
+}
+
+// Discoveries are all pairs of a study of responses, the most probable first.
+type Discoveries struct {
+	List []Discovery
+	// Known reports whether the truth is; Effects is the number of pairs that it names.
+	Known   bool
+	Effects int
+}
+
+// ReadDiscoveries reads the file of inclusion probabilities that Collect has written of a plan with
+// responses. truth, unless it is empty, is a CSV file with the columns response and predictor, and
+// perhaps others.
+func ReadDiscoveries(ctx context.Context, path, truth string) (*Discoveries, error) {
+	d := &Discoveries{}
+	matters := map[[2]string]bool{}
+	if truth != "" {
+		var err error
+		if matters, err = readTruth(truth); err != nil {
+			return nil, err
+		}
+		d.Known, d.Effects = true, len(matters)
+	}
+	err := readInclusion(ctx, path, func(response, predictor string, probability float64) {
+		d.List = append(d.List, Discovery{Response: response, Predictor: predictor, Probability: probability, True: matters[[2]string{response, predictor}]})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	// the order of the file decides between equal ones
+	slices.SortStableFunc(d.List, func(a, b Discovery) int { return cmp.Compare(b.Probability, a.Probability) })
+	sum := 0.0
+	for i := range d.List {
+		sum += 1 - d.List[i].Probability
+		d.List[i].FDR = sum / float64(i+1)
+	}
+	return d, nil
+}
+
+// At is the number of discoveries with the largest expected share of false ones that is at most
+// level.
+func (d *Discoveries) At(level float64) int {
+	n := 0
+	for n < len(d.List) && d.List[n].FDR <= level {
+		n++
+	}
+	return n
+}
+
+// False counts those of the first n that the truth does not name.
+func (d *Discoveries) False(n int) (count int) {
+	for _, discovery := range d.List[:n] {
+		if !discovery.True {
+			count++
+		}
+	}
+	return count
+}
+
+// readTruth reads the pairs that matter.
+func readTruth(path string) (map[[2]string]bool, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	rows, err := csv.NewReader(in).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(rows) == 0 || len(rows[0]) < 2 || rows[0][0] != "response" || rows[0][1] != "predictor" {
+		return nil, fmt.Errorf("%s: line 1: want columns that begin with response,predictor", path)
+	}
+	matters := map[[2]string]bool{}
+	for _, row := range rows[1:] {
+		matters[[2]string{row[0], row[1]}] = true
+	}
+	return matters, nil
+}
+
+// readInclusion calls each with every row.
+func readInclusion(ctx context.Context, path string, each func(response, predictor string, probability float64)) error {
+	source, err := file.OpenParquetFile(path, false)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: groupRows}, memory.DefaultAllocator)
+	if err != nil {
+		return err
+	}
+	schema, err := reader.Schema()
+	if err != nil {
+		return err
+	}
+	var columns []int
+	for _, name := range []string{"response", "name", "certified"} {
+		found := schema.FieldIndices(name)
+		if len(found) != 1 {
+			return fmt.Errorf("no column %s: want the inclusion probabilities of a plan with responses, as vti study collect writes them", name)
+		}
+		columns = append(columns, found[0])
+	}
+	records, err := reader.GetRecordReader(ctx, columns, nil)
+	if err != nil {
+		return err
+	}
+	defer records.Release()
+	for records.Next() {
+		if err := eachRow(records.RecordBatch(), each); err != nil {
+			return err
+		}
+	}
+	if err := records.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+func eachRow(batch arrow.RecordBatch, each func(response, predictor string, probability float64)) error {
+	byName := map[string]arrow.Array{}
+	for i := range int(batch.NumCols()) {
+		byName[batch.ColumnName(i)] = batch.Column(i)
+	}
+	responses, ok1 := byName["response"].(*array.String)
+	names, ok2 := byName["name"].(*array.String)
+	probabilities, ok3 := byName["certified"].(*array.Float64)
+	if !ok1 || !ok2 || !ok3 {
+		return errors.New("columns response, name and certified: want texts, texts and doubles")
+	}
+	for i := range int(batch.NumRows()) {
+		if !probabilities.IsNull(i) {
+			each(strings.Clone(responses.Value(i)), strings.Clone(names.Value(i)), probabilities.Value(i))
+		}
+	}
+	return nil
+}
+
+// Write writes the first n as a CSV file.
+func (d *Discoveries) Write(path string, n int) error {
+	header := "response,predictor,probability,fdr"
+	if d.Known {
+		header += ",true"
+	}
+	return writeLines(path, header, func(line func(...string)) {
+		for _, found := range d.List[:n] {
+			cells := []string{found.Response, found.Predictor, short(found.Probability), short(found.FDR)}
+			if d.Known {
+				cells = append(cells, strconv.FormatBool(found.True))
+			}
+			line(cells...)
+		}
+	})
+}
+
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// shownDiscoveries are drawn; chosen by hand.
+const shownDiscoveries = 25
+
+// pictures are the strongest discoveries, and the expected share of false ones by their number,
+// beside the observed share where the truth is known.
+func (d *Discoveries) pictures() []*picture.Picture {
+	var rows []picture.Row
+	for _, found := range d.List[:min(len(d.List), shownDiscoveries)] {
+		ink := picture.First
+		if d.Known && !found.True {
+			ink = picture.Second
+		}
+		rows = append(rows, picture.Row{Label: found.Response + "  " + found.Predictor, From: math.NaN(), Note: strconv.FormatFloat(1-found.Probability, 'e', 0, 64),
+			Intervals: []picture.Interval{{Mid: found.Probability, Low: found.Probability, High: found.Probability, Ink: ink}}})
+	}
+	options := picture.RowsOptions{Axis: "inclusion probability (right: probability that it is false)", Bars: true, Min: 0, Max: 1, Reference: math.NaN()}
+	if d.Known {
+		options.Legend = []picture.Entry{{Text: "true", Ink: picture.First}, {Text: "false", Ink: picture.Second}}
+	}
+	strongest := picture.Rows("strongest", "The strongest discoveries", picture.Page, rows, options)
+	return []*picture.Picture{strongest, d.ratePicture()}
+}
+
+// drawnRate is the largest expected share of false discoveries that is drawn; chosen by hand.
+const drawnRate = 0.3
+
+// ratePicture draws the shares of false discoveries by the number of discoveries.
+func (d *Discoveries) ratePicture() *picture.Picture {
+	const width, height = 1.4 * picture.Column, 220
+	p := picture.New("fdr", "Share of false discoveries", width, height)
+	most := max(1, d.At(drawnRate))
+	top := drawnRate
+	var expected, observed []float64
+	wrong := 0
+	for i, found := range d.List[:min(most, len(d.List))] {
+		if !found.True {
+			wrong++
+		}
+		expected, observed = append(expected, found.FDR), append(observed, float64(wrong)/float64(i+1))
+		if d.Known {
+			top = max(top, observed[i])
+		}
+	}
+	f := picture.NewFrame(p, picture.Scale{Min: 0, Max: float64(most)}, picture.Scale{Min: 0, Max: top}, "discoveries, the most probable first", "share that is false")
+	curve := func(shares []float64, ink picture.Ink, dashed bool) {
+		var points []picture.Point
+		for i, share := range shares {
+			points = append(points, f.At(float64(i+1), share))
+		}
+		f.Line(points, 1.2, ink, picture.Style{Dashed: dashed})
+	}
+	curve(expected, picture.First, false)
+	entries := []picture.Entry{{Text: "expected", Ink: picture.First}}
+	if d.Known {
+		curve(observed, picture.Second, true)
+		entries = append(entries, picture.Entry{Text: "observed", Ink: picture.Second, Dashed: true})
+	}
+	f.Legend(entries...)
+	p.Text = fmt.Sprintf("With %d discoveries %.2f of them are expected to be false.", most, drawnRate)
+	return p
+}
+
+// WritePictures writes strongest.svg, strongest.png, fdr.svg and fdr.png to a directory.
+func (d *Discoveries) WritePictures(dir string) error {
+	for _, p := range d.pictures() {
+		if err := p.Write(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
