@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,26 +12,15 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/internal/weighted"
-	"github.com/transdim/vti/space"
 )
 
-const (
-	// parameterDraws is the number of draws of parameters behind a certificate over models alone.
-	// Chosen by hand: means then have errors of 0.006 posterior standard deviations, and standard
-	// deviations of 0.4 percent.
-	parameterDraws = 1 << 15
-
-	// searchChains and searchSteps bound the search for models that q(m) does not propose. Chosen
-	// by hand: it costs no more evidences than a space has that is listed.
-	searchChains = 64
-	searchSteps  = 400
-	// missedMass is the probability that such models may hold before the verdict is lowered.
-	missedMass = verdict.DoubtfulEventSE
-)
+// parameterDraws is the number of draws of parameters behind a certificate over models alone.
+// Chosen by hand: means then have errors of 0.006 posterior standard deviations, and standard
+// deviations of 0.4 percent.
+const parameterDraws = 1 << 15
 
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
 // over all models where they can be listed, else by weights over models alone, which have no
@@ -42,17 +30,20 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 	x = newModelMasses(e, source)
 	if listed {
 		certificate, err = x.sum(ctx, cfg)
-	} else {
-		certificate, err = x.weigh(ctx, cfg)
+		return certificate, x, err
 	}
+	if of, ok := itemsOf(e.target.Space()); ok {
+		certificate, err = x.weighFitted(ctx, of, cfg)
+		if ctx.Err() != nil || err == nil && cfg.enough(certificate) {
+			return certificate, x, err
+		}
+	}
+	certificate, err = x.weighModels(ctx, cfg)
 	return certificate, x, err
 }
 
 // exact reports whether the evidences are known.
-func (x *modelMasses) exact() bool {
-	_, known := x.source.(exactEvidences)
-	return known
-}
+func (x *modelMasses) exact() bool { return x.e.known.exact }
 
 // sum certifies by going through every model.
 func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
@@ -107,168 +98,6 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	c.sortModels()
 	c.judge()
 	return c, nil
-}
-
-// weigh certifies by weights p(m) Z_m / r(m) of models drawn from r(m), a wider version of q(m).
-func (x *modelMasses) weigh(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
-	e := x.e
-	_, sites, _ := e.sizes()
-	reference, nearRows := referenceModels(e)
-	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}}
-	random := e.random(cfg.stream)
-	var logReference []float64
-	var positions []int
-	for len(positions) < cfg.Draws {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("certification stopped after %d draws: %w", len(positions), err)
-		}
-		flat, err := e.drawCodesFrom("draw wide", reference, random)
-		if err != nil {
-			return nil, err
-		}
-		codes := rowsOf(flat, sites)
-		at, err := x.add(ctx, codes, nil)
-		if err != nil {
-			return nil, err
-		}
-		logR, err := e.logModelOf("wide models", reference, codes)
-		if err != nil {
-			return nil, err
-		}
-		logReference = append(logReference, logR...)
-		for i := range codes {
-			c.byModel.Codes = append(c.byModel.Codes, x.codes[at[i]])
-			if i < nearRows {
-				c.Proposed = append(c.Proposed, x.codes[at[i]])
-			}
-		}
-		positions = append(positions, at...)
-		if cfg.Progress != nil {
-			cfg.Progress(min(len(positions), cfg.Draws), cfg.Draws)
-		}
-	}
-	weigh := func() (psis.Result, []float64) { // of draws, and of models
-		logWeights := make([]float64, len(positions))
-		for i, at := range positions {
-			logWeights[i] = x.logMass(at) - logReference[i]
-		}
-		smoothed := psis.Smooth(logWeights)
-		norm := logsum.Of(smoothed.LogWeights)
-		weights := make([]float64, len(x.codes))
-		c.byModel.Weight = c.byModel.Weight[:0]
-		for i, logWeight := range smoothed.LogWeights {
-			weight := math.Exp(logWeight - norm)
-			c.byModel.Weight = append(c.byModel.Weight, weight)
-			weights[positions[i]] += weight
-		}
-		return smoothed, weights
-	}
-	_, weights := weigh()
-	drawn, err := x.drawParameters(ctx, c, weights, cfg.stream)
-	if err != nil {
-		return nil, err
-	}
-	smoothed, weights := weigh() // better known now
-	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, len(positions)
-	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
-	if !x.exact() {
-		variance := 0.0
-		for i, weight := range weights {
-			variance += weight * x.evidence[i].se * weight * x.evidence[i].se
-		}
-		c.KHat = math.Max(c.KHat, drawn.shape(weights))
-		c.ESS /= 1 + variance*c.ESS
-		c.LogEvidenceSE = math.Hypot(c.LogEvidenceSE, math.Sqrt(variance))
-	}
-	c.gather()
-	for i := range c.Models {
-		model := &c.Models[i]
-		own := x.evidence[x.position[codeKey(model.Code)]]
-		model.LogEvidence, model.LogEvidenceSE, model.KHat = own.log, own.se, math.NaN()
-	}
-	c.setErrors()
-	if err := c.fillQ(e); err != nil {
-		return nil, err
-	}
-	c.sortModels()
-	c.judge()
-	proposed := len(x.codes)
-	if err := x.search(ctx, c, cfg.stream); err != nil {
-		return nil, err
-	}
-	// The masses of different models are known, so their sum is a lower bound of the evidence.
-	found := logsum.Of(x.logMasses())
-	if beyond := found - c.LogEvidence; beyond > missedMass+4*c.LogEvidenceSE {
-		c.lower(Doubtful, "%d models hold %.3g times the evidence that the weights of draws of q(m) come to", len(x.codes), math.Exp(beyond))
-	} else if missed := math.Exp(logsum.Of(x.logMasses()[proposed:]) - c.LogEvidence); missed > missedMass {
-		c.lower(Doubtful, "a search found models of probability %.2g that q(m) never proposed", missed)
-	}
-	return c, nil
-}
-
-// search looks for models that q(m) does not propose: Metropolis-Hastings chains over models, from
-// the most probable ones, draws of q(m), and the smallest and largest of both. What they visit is
-// added to the masses.
-func (x *modelMasses) search(ctx context.Context, c *Certificate, stream string) error {
-	random := x.e.random(stream + "/search")
-	sp := x.e.target.Space()
-	chains := x.searchStarts(c, random)
-	at, err := x.add(ctx, chains, nil)
-	if err != nil {
-		return err
-	}
-	unused := make([]float64, sp.Dim())
-	proposals, logRatio := make([][]int32, len(chains)), make([]float64, len(chains))
-	for range searchSteps {
-		for k := range chains {
-			proposals[k] = slices.Clone(x.codes[at[k]])
-			logRatio[k] = space.Move(sp, random, proposals[k], unused)
-		}
-		to, err := x.add(ctx, proposals, nil)
-		if err != nil {
-			return err
-		}
-		for k := range chains {
-			accept := x.logMass(to[k]) - x.logMass(at[k]) + logRatio[k]
-			if math.IsInf(x.logMass(at[k]), -1) || math.Log(random.Float64()) < accept {
-				at[k] = to[k]
-			}
-		}
-	}
-	return nil
-}
-
-// fit fits q(m) to the models looked at, each with its posterior probability among them.
-func (x *modelMasses) fit(ctx context.Context) error {
-	probability, _ := x.probabilities()
-	upTo, sum := make([]float64, len(probability)), 0.0
-	for i, share := range probability {
-		sum += share
-		upTo[i] = sum
-	}
-	return fitModels(ctx, x.e, func(random *rand.Rand) []int32 {
-		at, _ := slices.BinarySearch(upTo, random.Float64()*sum)
-		return x.codes[min(at, len(x.codes)-1)]
-	})
-}
-
-// searchStarts are the starts of the search.
-func (x *modelMasses) searchStarts(c *Certificate, random *rand.Rand) [][]int32 {
-	var starts [][]int32
-	for _, model := range c.Models[:min(len(c.Models), searchChains/4)] {
-		starts = append(starts, model.Code)
-	}
-	_, members := outcomesOf(x.e.target.Space())
-	size := func(model ModelEstimate) int { return len(members(model.Code)) }
-	bySize := slices.Clone(c.Models)
-	slices.SortStableFunc(bySize, func(a, b ModelEstimate) int { return size(a) - size(b) })
-	for k := range min(len(bySize), searchChains/8) {
-		starts = append(starts, bySize[k].Code, bySize[len(bySize)-1-k].Code)
-	}
-	for len(starts) < searchChains {
-		starts = append(starts, c.Proposed[random.IntN(len(c.Proposed))])
-	}
-	return starts
 }
 
 // drawnModels are the models that parameters were drawn for, with the log weights of the proposals,

@@ -73,7 +73,9 @@
 //
 //	certify.go           which of the following applies
 //	certify_config.go    CertifyConfig: how much work it may do
-//	certify_models.go    models alone: sums of evidences, or weights of models
+//	certify_models.go    models alone: sums of evidences
+//	certify_weights.go   models alone: weights of draws of models
+//	certify_fitted.go    and of draws from what is fitted to chains over models
 //	evidences.go         where evidences come from without q
 //	masses.go            the models looked at so far
 //	certify_each.go      weights of each model by itself

@@ -39,6 +39,8 @@ type evaluator struct {
 	seed      uint64
 
 	compiled map[string]*context.Exec
+	known    *keptEvidences // of models, which are found once; nil before the first
+	chains   *keptChains    // over models; nil before the first certificate that has them
 }
 
 // sizes are the rows of a batch, the sites of a code and the coordinates of theta.

@@ -47,13 +47,45 @@ type modelDraws struct {
 // evidencesOf are those of a target that has them in closed form, or can estimate them without q;
 // else nil.
 func evidencesOf(e *evaluator) evidences {
-	switch target := e.target.(type) {
-	case ExactTarget:
-		return exactEvidences{target}
-	case LaplaceTarget:
-		return laplaceEvidences{target, e.seed}
+	if e.known == nil {
+		switch target := e.target.(type) {
+		case ExactTarget:
+			e.known = &keptEvidences{exactEvidences{target}, true, map[string]modelEvidence{}}
+		case LaplaceTarget:
+			e.known = &keptEvidences{laplaceEvidences{target, e.seed}, false, map[string]modelEvidence{}}
+		default:
+			return nil
+		}
 	}
-	return nil
+	return e.known
+}
+
+// keptEvidences finds each evidence once. It is not for several goroutines.
+type keptEvidences struct {
+	evidences
+	exact bool
+	kept  map[string]modelEvidence
+}
+
+func (k *keptEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {
+	var fresh [][]int32
+	for _, code := range codes {
+		if _, known := k.kept[codeKey(code)]; !known {
+			fresh = append(fresh, code)
+		}
+	}
+	found, err := k.evidences.of(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	for i, code := range fresh {
+		k.kept[codeKey(code)] = found[i]
+	}
+	values := make([]modelEvidence, len(codes))
+	for i, code := range codes {
+		values[i] = k.kept[codeKey(code)]
+	}
+	return values, nil
 }
 
 // exactEvidences are those of an ExactTarget.
@@ -90,7 +122,7 @@ type laplaceEvidences struct {
 // firstDraws are behind the first estimate of an evidence, and the least that are made for draws of
 // parameters. Where a tenth of the draws is lost to the proposal the error of the estimate is a
 // tenth of a nat: small beside that of a model which is drawn a few times. Chosen by hand.
-const firstDraws = 16
+const firstDraws = 8
 
 func (l laplaceEvidences) of(ctx context.Context, codes [][]int32) ([]modelEvidence, error) {
 	estimates, failures := make([]modelEvidence, len(codes)), make([]error, len(codes))

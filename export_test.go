@@ -90,3 +90,16 @@ func MomentsOf(s *WeightedSample, sp space.RowMasker, coordinate int) (mean, mea
 func Conclusion(sp space.Space, weights, chains *Certificate) *Certificate {
 	return conclusion(sp, weights, chains)
 }
+
+// CertifyModelsByQ weighs models alone, drawn from q(m).
+func (p *Posterior) CertifyModelsByQ(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	e := p.evaluator
+	return newModelMasses(e, evidencesOf(e)).weighModels(ctx, cfg.withDefaults())
+}
+
+// CertifyModelsByChains weighs models alone, drawn from a distribution fitted to chains.
+func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	e := p.evaluator
+	of, _ := itemsOf(e.target.Space())
+	return newModelMasses(e, evidencesOf(e)).weighFitted(ctx, of, cfg.withDefaults())
+}

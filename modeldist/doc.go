@@ -33,5 +33,7 @@
 //	constraint.go      outcomes that are impossible given the sites before
 //	list.go            hazards over ascending lists
 //	surrogate.go       p(m) exp u(m), with u learned from rewards
+//	conditionals.go    on the host: regressions of each item on those before it, fitted to draws
+//	neighbours.go      on the host: sets near given ones
 //	search.go          inverting a distribution function over many outcomes
 package modeldist

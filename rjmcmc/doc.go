@@ -64,6 +64,7 @@
 //
 //	config.go       Config and its defaults
 //	run.go          Run
+//	models.go       chains over models alone, whose masses are known or estimated
 //	sampler.go      one run in progress
 //	population.go   the states of all chains and temperatures, as rows
 //	start.go        where chains start

@@ -72,6 +72,9 @@ func (l *Lists) WithWeights(itemWeights []float64) (*Lists, error) {
 	return &weighted, nil
 }
 
+// Weights returns those by which [Lists.Move] proposes new members.
+func (l *Lists) Weights() []float64 { return slices.Clone(l.birth.each) }
+
 // Cards returns k times p+1.
 func (l *Lists) Cards() []int { return l.cards }
 

@@ -58,7 +58,7 @@ func (a *active) add(coordinate int, column []float64, mean, sd float64) {
 func (t *Target) active(code []int32) (a active) {
 	for j, on := range t.space.MaskRow(code, nil) {
 		if on && j != t.scale {
-			a.add(j, mat.Col(nil, j, t.x), t.mean[j], t.sd[j])
+			a.add(j, t.columns[j], t.mean[j], t.sd[j])
 		}
 	}
 	return a

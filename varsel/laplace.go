@@ -75,14 +75,14 @@ type laplaceFit struct {
 }
 
 const (
-	// newtonSteps bounds the steps to a mode, of which few models take more than 8, and
+	// newtonSteps bounds the steps to a mode, of which few models take more than 6, and
 	// newtonDecrement is the gain in nats below which a step is the last one. Chosen by hand: the
 	// weights correct what is left.
 	newtonSteps     = 100
-	newtonDecrement = 1e-6
+	newtonDecrement = 1e-4
 	// cautiousSteps are the first steps, which climb from anywhere; see [likelihood.Row]. Chosen by
 	// hand.
-	cautiousSteps = 2
+	cautiousSteps = 1
 	// laplaceDegrees are those of the t distribution: tails heavier than those of the normal priors
 	// bound the weights. Chosen by hand, as few lose more in many dimensions.
 	laplaceDegrees = 8
@@ -101,29 +101,30 @@ func newLaplaceFit(t *Target, a active) (*laplaceFit, error) {
 		f.constant -= math.Log(sd) + halfLog2Pi
 	}
 	trial := make([]float64, k)
-	curvature, weighted := make([]float64, len(f.eta)), make([]float64, len(f.eta))
+	scratch := newtonScratch{make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta))}
 	value := f.logJoint(f.mode)
 	for round := range newtonSteps {
-		if !f.newtonStep(curvature, weighted, round < cautiousSteps) {
+		if !f.newtonStep(scratch, round < cautiousSteps) {
 			return nil, errors.New("the curvature of the log density at the mode is not positive definite")
 		}
-		gain, length := 0.0, 1.0
-		for ; length > 1e-4; length /= 2 {
+		gain := 0.0
+		for length := 1.0; length > 1e-4; length /= 2 {
 			floats.AddScaledTo(trial, f.mode, length, f.step)
 			if gain = f.logJoint(trial) - value; gain >= 0 {
 				break
 			}
 		}
-		if gain > 0 {
-			f.mode, trial = trial, f.mode
-			value += gain
+		if !(gain >= 0) {
+			f.predict(f.mode) // rounding hides the mode
+			break
 		}
-		f.predict(f.mode)
+		f.mode, trial = trial, f.mode
+		value += gain
 		if round >= cautiousSteps && gain < newtonDecrement {
 			break
 		}
 	}
-	if !f.newtonStep(curvature, weighted, false) || math.IsNaN(value) || math.IsInf(value, 0) {
+	if !f.newtonStep(scratch, false) || math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil, errors.New("the log density has no mode that rounding leaves")
 	}
 	f.logDet = 0
@@ -156,26 +157,27 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 	return sum
 }
 
+// newtonScratch are buffers of a number for each row.
+type newtonScratch struct{ slope, curvature, weighted []float64 }
+
 // newtonStep factors the curvature at the mode so far, whose linear predictors eta holds, and sets
 // the step to the mode of the quadratic. It reports whether the curvature is positive definite.
-func (f *laplaceFit) newtonStep(curvature, weighted []float64, cautious bool) bool {
+func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) bool {
 	k := len(f.mode)
-	f.predict(f.mode)
 	r := f.target.responses
 	newton := r.NewtonAt
 	if cautious {
 		newton = r.BoundAt
 	}
-	slope := f.eta // one after the other, each from its own η
 	for i, y := range r.y {
-		slope[i], curvature[i] = newton(y, f.eta[i], 1)
+		s.slope[i], s.curvature[i] = newton(y, f.eta[i], 1)
 	}
 	for a, column := range f.columns {
 		prior := 1 / (f.sd[a] * f.sd[a])
-		f.step[a] = floats.Dot(column, slope) - prior*(f.mode[a]-f.mean[a])
-		floats.MulTo(weighted, column, curvature)
+		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.mean[a])
+		floats.MulTo(s.weighted, column, s.curvature)
 		for b := range a + 1 {
-			f.factor[a*k+b] = floats.Dot(weighted, f.columns[b])
+			f.factor[a*k+b] = floats.Dot(s.weighted, f.columns[b])
 		}
 		f.factor[a*k+a] += prior
 	}

@@ -206,6 +206,9 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, logScaleSD)
 		always = append(always[:len(always):len(always)], t.scale)
 	}
+	for j := range t.mean {
+		t.columns = append(t.columns, mat.Col(nil, j, t.x))
+	}
 	var err error
 	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
 		return nil, err

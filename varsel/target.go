@@ -17,8 +17,9 @@ import (
 // if it is unknown. Each has a normal prior, independent of the others.
 type Target struct {
 	space     *space.Subsets
-	x         *mat.Dense // [n, D]; the column of log σ is zero
-	offset    []float64  // [n] or nil
+	x         *mat.Dense  // [n, D]; the column of log σ is zero
+	columns   [][]float64 // [D][n] of x
+	offset    []float64   // [n] or nil
 	kind      likelihood.Kind
 	responses responses
 	scale     int     // coordinate of log σ, or −1

@@ -1,0 +1,343 @@
+package vti
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
+)
+
+// How models are weighed by a distribution that is fitted to chains over models. All chosen by
+// hand.
+const (
+	// modelChains are run, fittedIterations after burn-in at first and as many as before in every
+	// further round, of which there are fittedRounds at most.
+	modelChains      = 32
+	fittedIterations = 300
+	fittedRounds     = 4
+	// fittedBatch models are drawn at a time, and fittedDraws at most, until fittedESS of them are
+	// effective.
+	fittedBatch = 1 << 12
+	fittedDraws = 1 << 16
+	fittedESS   = 10000
+	// fittedCentres of the models of chains have draws around them, which are nearShare of all.
+	fittedCentres = 1 << 10
+	nearShare     = 0.4
+	// chainsError is the standard error of a probability by chains up to which they can confirm it.
+	chainsError = 0.05
+)
+
+// items is a space whose models are sets of items.
+type items struct {
+	count, slots int
+	weights      []float64 // how promising they are; nil: not known
+	code         func(set []int32) []int32
+}
+
+// itemsOf is the space as sets of items: a space of lists, or sites with two outcomes each.
+func itemsOf(sp space.Space) (items, bool) {
+	type weightedLists interface {
+		lister
+		Slots() int
+		Weights() []float64
+		Code(set []int32, dst []int32) []int32
+	}
+	if lists, ok := sp.(weightedLists); ok {
+		return items{lists.Items(), lists.Slots(), lists.Weights(), func(set []int32) []int32 { return lists.Code(set, nil) }}, true
+	}
+	cards := sp.Cards()
+	for _, card := range cards {
+		if card != 2 {
+			return items{}, false
+		}
+	}
+	return items{len(cards), len(cards), nil, func(set []int32) []int32 {
+		code := make([]int32, len(cards))
+		for _, item := range set {
+			code[item] = 1
+		}
+		return code
+	}}, true
+}
+
+// fittedModels is r(m) fitted to chains: a mixture of regressions and of draws around some of their
+// models.
+type fittedModels struct {
+	items items
+	set   func(code []int32) []int32
+	far   *modeldist.Conditionals
+	near  *modeldist.Neighbours
+}
+
+// draw draws from the mixture. Sets that are too large have no code: to draw again would change
+// r(m).
+func (f fittedModels) draw(random *rand.Rand) (codes [][]int32, near int, err error) {
+	for len(codes) < fittedBatch {
+		var set []int32
+		if random.Float64() < nearShare {
+			set = f.near.Draw(random)
+		} else {
+			set = f.far.Draw(random)
+		}
+		if len(set) > f.items.slots {
+			codes = append(codes, nil)
+		} else {
+			codes = append(codes, f.items.code(set))
+		}
+	}
+	return codes, 0, nil
+}
+
+func (f fittedModels) logProb(codes [][]int32) ([]float64, error) {
+	logProb := make([]float64, len(codes))
+	for i, code := range codes {
+		set := f.set(code)
+		logProb[i] = logsum.Add(f.far.LogProb(set)+math.Log1p(-nearShare), f.near.LogProb(set)+math.Log(nearShare))
+	}
+	return logProb, nil
+}
+
+// weighFitted certifies by weights of models drawn from a distribution that is fitted to half of
+// some tempered chains over models. It is trusted where the other half, which started elsewhere
+// and has no part in that distribution, agrees. Neither needs q. At a glance the other half is not
+// asked.
+func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConfig) (c *Certificate, err error) {
+	if cfg.Progress != nil {
+		cfg.Progress(0, cfg.Draws)
+	}
+	chains, err := x.modelChains(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	proposed, err := x.proposedByQ(fittedBatch, cfg.stream)
+	if err != nil {
+		return nil, err
+	}
+	effective := float64(fittedESS)
+	if cfg.precision > 0 {
+		effective = math.Max(verdict.DoubtfulESS, 0.25/(cfg.precision*cfg.precision))
+	}
+	iterations := fittedIterations
+	for round := range fittedRounds {
+		sets, err := chains.first(ctx, iterations)
+		if err != nil {
+			return nil, err
+		}
+		iterations *= 2
+		if _, err := x.add(ctx, codesOfSets(of, sets), nil); err != nil {
+			return nil, err
+		}
+		stream := fmt.Sprintf("%s/fitted/%d", cfg.stream, round)
+		w := &modelWeights{modelMasses: x, reference: x.fitTo(of, chains.Models, sets), stream: stream, random: x.e.random(stream), proposed: proposed}
+		for w.draws < cfg.Draws {
+			if err := w.draw(ctx); err != nil {
+				return nil, err
+			}
+			if cfg.Progress != nil {
+				cfg.Progress(min(w.draws, cfg.Draws), cfg.Draws)
+			}
+			if smoothed, _, _ := w.weigh(); smoothed.ESS >= effective || w.draws >= fittedDraws && smoothed.K > psis.Reliable {
+				break
+			}
+		}
+		// what draws of parameters add is not to outlast the round
+		found := slices.Clone(x.evidence)
+		if c, err = w.certificate(ctx); err != nil {
+			return nil, err
+		}
+		x.evidence = found
+		if err := w.judgeMissed(c); err != nil {
+			return nil, err
+		}
+		if cfg.glance {
+			if cfg.enough(c) {
+				return c, nil
+			}
+			continue
+		}
+		if c.Verdict != Trusted {
+			continue
+		}
+		difference := x.againstChains(of, c, chains.Models, sets)
+		if difference == "" {
+			c.Confirmed = true
+			return c, nil
+		}
+		c.lower(Doubtful, "chains over models did not confirm it: %s", difference)
+	}
+	return c, nil
+}
+
+// enough reports whether there is no need to look for a better certificate of the same kind: at a
+// glance, of few draws, their weights must be reliable.
+func (c CertifyConfig) enough(of *Certificate) bool {
+	if c.glance {
+		return of.KHat <= psis.Reliable
+	}
+	return of.Verdict == Trusted
+}
+
+// members lists the members of a code, ascending.
+func (x *modelMasses) members() func(code []int32) []int32 {
+	_, members := outcomesOf(x.e.target.Space())
+	return func(code []int32) (set []int32) {
+		for _, member := range members(code) {
+			set = append(set, int32(member))
+		}
+		return set
+	}
+}
+
+// proposedByQ are some draws of q(m).
+func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err error) {
+	random := x.e.random(stream + "/proposed")
+	_, sites, _ := x.e.sizes()
+	for len(codes) < n {
+		flat, err := x.e.drawCodes(random)
+		if err != nil {
+			return nil, err
+		}
+		codes = append(codes, rowsOf(flat, sites)...)
+	}
+	return codes, nil
+}
+
+// keptChains are chains over models, of which any number of first iterations can be asked for.
+type keptChains struct{ *rjmcmc.Models }
+
+// first are the sets of the first iterations after burn-in.
+func (k *keptChains) first(ctx context.Context, iterations int) ([][]int32, error) {
+	done := len(k.Sets) / k.Chains()
+	if more := iterations - done; more > 0 {
+		if done == 0 {
+			more += rjmcmc.DefaultModelBurnIn
+		}
+		if err := k.Run(ctx, more); err != nil {
+			return nil, err
+		}
+	}
+	return k.Sets[:iterations*k.Chains()], nil
+}
+
+// modelChains are the chains over models of an evaluator, which are the same whenever they are run:
+// they know nothing of q. They start in turn from no item, from one or a few promising items at
+// random, and from many of the most promising ones.
+func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, error) {
+	if x.e.chains != nil {
+		return x.e.chains, nil
+	}
+	random := x.e.random("models/starts")
+	weights := of.weights
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, of.count)
+	}
+	order := make([]int32, of.count)
+	for item := range order {
+		order[item] = int32(item)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(weights[b], weights[a]) })
+	var starts [][]int32
+	for chain := range modelChains {
+		var set []int32
+		most := 6
+		switch chain / 2 % 4 { // both halves, the even and the odd chains, have all kinds
+		case 0:
+			most = 0
+		case 1:
+			most = 1
+		case 3:
+			set, most = slices.Clone(order[:min(12, of.slots, of.count)]), 0
+		}
+		for range min(most, of.slots) {
+			if item := order[min(int(random.ExpFloat64()*8), of.count-1)]; !slices.Contains(set, item) {
+				set = append(set, item)
+			}
+		}
+		slices.Sort(set)
+		starts = append(starts, set)
+	}
+	looked := newModelMasses(x.e, x.source) // in this certificate or another
+	positions, err := looked.add(ctx, codesOfSets(of, starts), nil)
+	if err != nil {
+		return nil, err
+	}
+	for chain, at := range positions {
+		if math.IsInf(looked.logMass(at), -1) { // the prior excludes it
+			starts[chain] = nil
+		}
+	}
+	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
+		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Seed: x.e.seed,
+		LogMasses: func(ctx context.Context, sets [][]int32) ([]float64, error) {
+			positions, err := looked.add(ctx, codesOfSets(of, sets), nil)
+			if err != nil {
+				return nil, err
+			}
+			masses := make([]float64, len(positions))
+			for i, at := range positions {
+				masses[i] = looked.logMass(at)
+			}
+			return masses, nil
+		},
+	})
+	if err == nil {
+		x.e.chains = &keptChains{chains}
+	}
+	return x.e.chains, err
+}
+
+func codesOfSets(of items, sets [][]int32) [][]int32 {
+	codes := make([][]int32, len(sets))
+	for i, set := range sets {
+		codes[i] = of.code(set)
+	}
+	return codes
+}
+
+// fitTo fits r(m) to the even chains.
+func (x *modelMasses) fitTo(of items, chains *rjmcmc.Models, sets [][]int32) fittedModels {
+	var even [][]int32
+	for i, set := range sets {
+		if i%chains.Chains()%2 == 0 {
+			even = append(even, set)
+		}
+	}
+	random := x.e.random("models/centres")
+	centres := make([][]int32, min(fittedCentres, len(even)))
+	for k := range centres {
+		centres[k] = even[random.IntN(len(even))]
+	}
+	return fittedModels{of, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
+}
+
+// againstChains says in what the odd chains differ from weights beyond errors, or is empty.
+func (x *modelMasses) againstChains(of items, weights *Certificate, chains *rjmcmc.Models, sets [][]int32) string {
+	sample := &WeightedSample{}
+	for i, set := range sets {
+		if chain := i % chains.Chains(); chain%2 == 1 {
+			sample.Codes, sample.Group = append(sample.Codes, of.code(set)), append(sample.Group, chain/2)
+		}
+	}
+	sample.Weight = slices.Repeat([]float64{1 / float64(len(sample.Codes))}, len(sample.Codes))
+	n, members := outcomesOf(x.e.target.Space())
+	byChains, chainsSE := sample.groupedFrequencies(n, members)
+	byWeights, weightsSE := weights.Frequencies(n, members)
+	for i, p := range byChains {
+		if chainsSE[i] > chainsError {
+			return fmt.Sprintf("their probability of an outcome is known to ± %.2g only", chainsSE[i])
+		}
+		if difference := math.Abs(p - byWeights[i]); difference > agreeingOutcome+agreeingErrors*math.Hypot(chainsSE[i], weightsSE[i]) {
+			return fmt.Sprintf("the probabilities of an outcome differ by %.2g", difference)
+		}
+	}
+	return ""
+}

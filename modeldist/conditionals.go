@@ -1,0 +1,263 @@
+package modeldist
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Conditionals is a distribution over sets of items on the host: item after item, a logistic
+// regression on the items before it (Schäfer and Chopin 2013), for the items that draws show often
+// enough, and independent coins for the others.
+type Conditionals struct {
+	items    []int32 // with a regression, in order
+	place    map[int32]int
+	terms    []conditional
+	logOdds  []float64 // of the coins, by item
+	base     float64   // log probability of no coin
+	skip     []float64 // −Σ log(1 − p) of the coins before each item, and of all
+	members  []bool    // scratch of Draw
+	presence []bool    // scratch of LogProb
+}
+
+// conditional is the regression of one item: log odds are bias + Σ slopes over regressors present.
+type conditional struct {
+	bias       float64
+	regressors []int // places of earlier items
+	slopes     []float64
+}
+
+const (
+	// mostRegressed bounds the items with a regression, and leastShown is the share of the draws
+	// from which on an item has one.
+	mostRegressed = 200
+	leastShown    = 0.003
+	// mostRegressors bounds the regressors of one, which are those of the largest correlations in
+	// absolute value, and of at least leastCorrelation.
+	mostRegressors   = 24
+	leastCorrelation = 0.02
+	// ridge is the prior precision of slopes, in draws.
+	ridge = 2
+	// leastOdds and mostOdds keep every set possible.
+	leastOdds, mostOdds = -12, 7
+	// leastCoins is the expected number of members, among all items, that is shared out equally, so
+	// that nothing is out of reach of coins.
+	leastCoins = 0.02
+) // All chosen by hand, not tuned.
+
+// FitConditionals fits the distribution to draws of sets, ascending, of a number of items. guess
+// are inclusion probabilities for items that draws hardly show.
+func FitConditionals(draws [][]int32, guess []float64) *Conditionals {
+	if len(draws) == 0 {
+		panic("modeldist.FitConditionals: got no draws")
+	}
+	counts := make([]float64, len(guess))
+	for _, set := range draws {
+		for _, item := range set {
+			counts[item]++
+		}
+	}
+	n := float64(len(draws))
+	c := &Conditionals{place: map[int32]int{}, logOdds: make([]float64, len(guess))}
+	for item, count := range counts {
+		if count >= leastShown*n {
+			c.items = append(c.items, int32(item))
+		}
+	}
+	slices.SortStableFunc(c.items, func(a, b int32) int { return cmp.Compare(counts[b], counts[a]) })
+	c.items = c.items[:min(len(c.items), mostRegressed)]
+	for place, item := range c.items {
+		c.place[item] = place
+	}
+	c.fit(draws, counts)
+	c.setCoins(counts, guess, n)
+	c.members, c.presence = make([]bool, len(c.items)), make([]bool, len(c.items))
+	return c
+}
+
+// setCoins sets the probabilities of items without a regression: the share of draws that show them,
+// as if half a draw more had what was guessed.
+func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
+	c.skip = make([]float64, len(counts)+1)
+	for item, count := range counts {
+		c.skip[item+1] = c.skip[item]
+		if _, regressed := c.place[int32(item)]; regressed {
+			continue
+		}
+		p := (count + 0.5*math.Min(guess[item], 0.5)) / (n + 0.5)
+		p += leastCoins / float64(len(counts))
+		c.logOdds[item] = math.Log(p) - math.Log1p(-p)
+		c.base += math.Log1p(-p)
+		c.skip[item+1] -= math.Log1p(-p)
+	}
+}
+
+// fit fits all regressions.
+func (c *Conditionals) fit(draws [][]int32, counts []float64) {
+	k, n := len(c.items), float64(len(draws))
+	rows := make([][]int, len(draws)) // of places
+	together := make([]float64, k*k)
+	for i, set := range draws {
+		for _, item := range set {
+			if place, ok := c.place[item]; ok {
+				rows[i] = append(rows[i], place)
+			}
+		}
+		for _, a := range rows[i] {
+			for _, b := range rows[i] {
+				together[a*k+b]++
+			}
+		}
+	}
+	share := func(place int) float64 { return (counts[c.items[place]] + 0.5) / (n + 1) }
+	for a := range k {
+		term := conditional{}
+		correlation := map[int]float64{}
+		for b := range a {
+			r := (together[a*k+b]/n - share(a)*share(b)) / math.Sqrt(share(a)*(1-share(a))*share(b)*(1-share(b)))
+			if correlation[b] = math.Abs(r); correlation[b] >= leastCorrelation {
+				term.regressors = append(term.regressors, b)
+			}
+		}
+		slices.SortStableFunc(term.regressors, func(x, y int) int { return cmp.Compare(correlation[y], correlation[x]) })
+		term.regressors = term.regressors[:min(len(term.regressors), mostRegressors)]
+		term.regress(rows, a, share(a))
+		c.terms = append(c.terms, term)
+	}
+}
+
+// regress fits a logistic regression of the presence of place a by Newton's method; a fit that
+// rounding spoils leaves the share of the item.
+func (t *conditional) regress(rows [][]int, a int, share float64) {
+	k := len(t.regressors) + 1
+	position := map[int]int{}
+	for j, regressor := range t.regressors {
+		position[regressor] = j + 1
+	}
+	features, present := make([][]int, 0, len(rows)), make([]bool, 0, len(rows))
+	counts := map[string]int{} // equal rows count together
+	var times []float64
+	for _, row := range rows {
+		var own []int
+		in := false
+		for _, place := range row {
+			if j, ok := position[place]; ok {
+				own = append(own, j)
+			}
+			in = in || place == a
+		}
+		key := fmt.Sprint(in, own)
+		at, known := counts[key]
+		if !known {
+			at = len(features)
+			counts[key] = at
+			features, present, times = append(features, own), append(present, in), append(times, 0)
+		}
+		times[at]++
+	}
+	theta := make([]float64, k)
+	theta[0] = math.Log(share) - math.Log1p(-share)
+	first := theta[0]
+	for range 12 {
+		hessian, gradient := mat.NewSymDense(k, nil), mat.NewVecDense(k, nil)
+		for j := range k {
+			prior, centre := float64(ridge), 0.0
+			if j == 0 {
+				prior, centre = 0.1, first
+			}
+			hessian.SetSym(j, j, prior)
+			gradient.SetVec(j, -prior*(theta[j]-centre))
+		}
+		for i, own := range features {
+			eta := theta[0]
+			for _, j := range own {
+				eta += theta[j]
+			}
+			p := 1 / (1 + math.Exp(-eta))
+			slope, curvature := -p*times[i], p*(1-p)*times[i]
+			if present[i] {
+				slope += times[i]
+			}
+			for x := -1; x < len(own); x++ {
+				j := 0
+				if x >= 0 {
+					j = own[x]
+				}
+				gradient.SetVec(j, gradient.AtVec(j)+slope)
+				hessian.SetSym(0, j, hessian.At(0, j)+curvature)
+				for y := 0; y <= x; y++ {
+					hessian.SetSym(j, own[y], hessian.At(j, own[y])+curvature)
+				}
+			}
+		}
+		var factor mat.Cholesky
+		var step mat.VecDense
+		if !factor.Factorize(hessian) || factor.SolveVecTo(&step, gradient) != nil {
+			theta = append([]float64{first}, make([]float64, k-1)...)
+			break
+		}
+		largest := 0.0
+		for j := range theta {
+			theta[j] += max(-3, min(3, step.AtVec(j)))
+			largest = math.Max(largest, math.Abs(step.AtVec(j)))
+		}
+		if largest < 1e-4 {
+			break
+		}
+	}
+	t.bias, t.slopes = theta[0], theta[1:]
+}
+
+// logOddsOf are the log odds of a place given which earlier ones are present.
+func (t *conditional) logOddsOf(present []bool) float64 {
+	eta := t.bias
+	for j, regressor := range t.regressors {
+		if present[regressor] {
+			eta += t.slopes[j]
+		}
+	}
+	return math.Max(leastOdds, math.Min(mostOdds, eta))
+}
+
+// Draw draws a set, ascending. It is not for several goroutines.
+func (c *Conditionals) Draw(random *rand.Rand) (set []int32) {
+	for place := range c.items {
+		eta := c.terms[place].logOddsOf(c.members)
+		if c.members[place] = random.Float64() < 1/(1+math.Exp(-eta)); c.members[place] {
+			set = append(set, c.items[place])
+		}
+	}
+	all := c.skip[len(c.skip)-1]
+	for at := random.ExpFloat64(); at < all; { // the next coin that comes up
+		next, _ := slices.BinarySearch(c.skip, at)
+		set = append(set, int32(next-1))
+		at = c.skip[next] + random.ExpFloat64()
+	}
+	slices.Sort(set)
+	return set
+}
+
+// LogProb is the log probability of a set. It is not for several goroutines.
+func (c *Conditionals) LogProb(set []int32) float64 {
+	clear(c.presence)
+	logProb := c.base
+	for _, item := range set {
+		if place, ok := c.place[item]; ok {
+			c.presence[place] = true
+		} else {
+			logProb += c.logOdds[item]
+		}
+	}
+	for place, in := range c.presence {
+		eta := c.terms[place].logOddsOf(c.presence)
+		if in {
+			eta = -eta
+		}
+		logProb -= math.Max(eta, 0) + math.Log1p(math.Exp(-math.Abs(eta)))
+	}
+	return logProb
+}

@@ -1,0 +1,98 @@
+package modeldist
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Neighbours is a distribution over sets of items on the host: one of some sets at random, of which
+// each member is left out with some probability and other items are added, each by itself, in
+// proportion to weights. Beside a distribution fitted to draws it covers what that has smoothed
+// away.
+type Neighbours struct {
+	centres [][]int32
+	with    map[int32][]int // centres that have an item
+	logOdds []float64       // of additions, by item
+	base    float64         // log probability of no addition
+	// of each centre: what its members change in base, all of them left out
+	constant []float64
+	skip     []float64 // as in Conditionals
+	terms    []float64 // scratch of LogProb
+}
+
+const (
+	// leftOut is the probability with which a member is left out, and added the expected number of
+	// additions. Both chosen by hand, not tuned.
+	leftOut = 0.2
+	added   = 0.7
+	// mostAdded bounds the probability of one addition.
+	mostAdded = 0.2
+)
+
+// NewNeighbours returns the distribution around centres, ascending sets of len(weights) items.
+func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
+	if len(centres) == 0 {
+		panic("modeldist.NewNeighbours: got no centres")
+	}
+	n := &Neighbours{centres: centres, with: map[int32][]int{}, logOdds: make([]float64, len(weights)), skip: make([]float64, len(weights)+1), terms: make([]float64, len(centres))}
+	total := 0.0
+	for _, weight := range weights {
+		total += weight
+	}
+	for item, weight := range weights {
+		p := math.Min(mostAdded, added*(weight/total+1/float64(len(weights)))/2)
+		n.logOdds[item] = math.Log(p) - math.Log1p(-p)
+		n.base += math.Log1p(-p)
+		n.skip[item+1] = n.skip[item] - math.Log1p(-p)
+	}
+	for k, centre := range centres {
+		constant := -math.Log(float64(len(centres)))
+		for _, item := range centre {
+			n.with[item] = append(n.with[item], k)
+			constant += n.skip[item+1] - n.skip[item] + math.Log(leftOut)
+		}
+		n.constant = append(n.constant, constant)
+	}
+	return n
+}
+
+// Draw draws a set, ascending.
+func (n *Neighbours) Draw(random *rand.Rand) (set []int32) {
+	centre := n.centres[random.IntN(len(n.centres))]
+	for _, item := range centre {
+		if random.Float64() >= leftOut {
+			set = append(set, item)
+		}
+	}
+	all := n.skip[len(n.skip)-1]
+	for at := random.ExpFloat64(); at < all; {
+		next, _ := slices.BinarySearch(n.skip, at)
+		if _, member := slices.BinarySearch(centre, int32(next-1)); !member {
+			set = append(set, int32(next-1))
+		}
+		at = n.skip[next] + random.ExpFloat64()
+	}
+	slices.Sort(set)
+	return set
+}
+
+// LogProb is the log probability of a set. It is not for several goroutines.
+func (n *Neighbours) LogProb(set []int32) float64 {
+	copy(n.terms, n.constant)
+	logProb := n.base
+	for _, item := range set {
+		logProb += n.logOdds[item]
+		kept := math.Log1p(-leftOut) - math.Log(leftOut) - n.logOdds[item] // instead of added
+		for _, k := range n.with[item] {
+			n.terms[k] += kept
+		}
+	}
+	largest, sum := slices.Max(n.terms), 0.0
+	for _, term := range n.terms {
+		if d := term - largest; d > -40 {
+			sum += math.Exp(d)
+		}
+	}
+	return logProb + largest + math.Log(sum)
+}

@@ -1,0 +1,181 @@
+package rjmcmc
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/space"
+)
+
+// ModelsConfig configures chains over sets of items, models alone, whose masses p(m) Z_m are known
+// or estimated once and kept (Andrieu and Roberts 2009). Zeros stand for defaults.
+type ModelsConfig struct {
+	// Items is the number of items, and Slots the largest number of members of a set; 0 stands for
+	// Items.
+	Items, Slots int
+	// LogMasses returns log p(m) + log Z_m of sets, each ascending, up to a constant.
+	LogMasses func(ctx context.Context, sets [][]int32) ([]float64, error)
+	// Weights say how promising items are: new members are proposed in proportion to them at first,
+	// and during burn-in to what proposals find. nil stands for equal ones.
+	Weights []float64
+	// Starts are the sets in which chains start, one for each chain.
+	Starts [][]int32
+	// Powers of the masses are the temperatures, the posterior first; nil stands for
+	// 1, 0.65 and 0.4.
+	Powers []float64
+	// BurnIn iterations are dropped; 0 stands for DefaultModelBurnIn.
+	BurnIn int
+	Seed   uint64
+}
+
+// defaultPowers are the powers of p(m) Z_m that each chain has a copy of. Chosen by hand.
+func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
+
+// DefaultModelBurnIn is the number of iterations that are dropped by default. Chosen by hand.
+const DefaultModelBurnIn = 200
+
+// renewals is how often the weights of items are learned anew during burn-in. Chosen by hand.
+const renewals = 6
+
+// Models are tempered chains over sets of items.
+type Models struct {
+	cfg    ModelsConfig
+	lists  *space.Lists
+	chains int
+	rows   []modelRow // chains by temperature, the posterior first
+	items  *itemWeights
+	random *rand.Rand // of exchanges
+	done   int        // iterations
+
+	// Sets are those of the posterior after burn-in, iteration by iteration and in each chain by
+	// chain.
+	Sets [][]int32
+}
+
+// modelRow is the state of one chain at one temperature.
+type modelRow struct {
+	code    []int32 // a list
+	logMass float64
+	random  *rand.Rand
+}
+
+// NewModels starts chains. It fails where a start has no mass.
+func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
+	if cfg.Slots == 0 {
+		cfg.Slots = cfg.Items
+	}
+	if cfg.Powers == nil {
+		cfg.Powers = defaultPowers()
+	}
+	if cfg.BurnIn == 0 {
+		cfg.BurnIn = DefaultModelBurnIn
+	}
+	if len(cfg.Starts) == 0 || len(cfg.Powers) == 0 {
+		return nil, fmt.Errorf("rjmcmc: got %d starts of chains and %d powers, want at least one of each", len(cfg.Starts), len(cfg.Powers))
+	}
+	lists, err := space.NewLists(slices.Repeat([]int{1}, cfg.Items), cfg.Slots, 0)
+	if err != nil {
+		return nil, err
+	}
+	m := &Models{cfg: cfg, chains: len(cfg.Starts), items: newItemWeights(cfg.Items, cfg.Weights), random: stream.Rand(cfg.Seed, "rjmcmc/models/exchange")}
+	masses, err := cfg.LogMasses(ctx, cfg.Starts)
+	if err != nil {
+		return nil, err
+	}
+	for range cfg.Powers {
+		for chain, set := range cfg.Starts {
+			if math.IsInf(masses[chain], -1) || math.IsNaN(masses[chain]) {
+				return nil, fmt.Errorf("rjmcmc: the start of chain %d, %v, has no mass", chain, set)
+			}
+			random := stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/models/%d", len(m.rows)))
+			m.rows = append(m.rows, modelRow{lists.Code(set, nil), masses[chain], random})
+		}
+	}
+	if m.lists, err = lists.WithWeights(m.items.renew()); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Chains is their number.
+func (m *Models) Chains() int { return m.chains }
+
+// Weights are those by which items are proposed: about their inclusion probabilities, up to a
+// constant.
+func (m *Models) Weights() []float64 { return m.items.inclusion }
+
+// Run goes on for some iterations: in each every copy of every chain proposes to add, remove or
+// exchange a member, and neighbouring temperatures to exchange their states.
+func (m *Models) Run(ctx context.Context, iterations int) error {
+	unused := make([]float64, m.lists.Dim())
+	proposals, logRatio := make([][]int32, len(m.rows)), make([]float64, len(m.rows))
+	for range iterations {
+		sets := make([][]int32, len(m.rows))
+		for i := range m.rows {
+			row := &m.rows[i]
+			proposals[i] = slices.Clone(row.code)
+			logRatio[i] = m.lists.Move(row.random, proposals[i], unused)
+			sets[i] = m.lists.Set(proposals[i])
+		}
+		masses, err := m.cfg.LogMasses(ctx, sets)
+		if err != nil {
+			return err
+		}
+		for i := range m.rows {
+			row := &m.rows[i]
+			if math.IsInf(logRatio[i], -1) {
+				continue
+			}
+			change := masses[i] - row.logMass
+			if m.done < m.cfg.BurnIn && i < m.chains {
+				m.items.observe(m.lists.Set(row.code), sets[i], change)
+			}
+			if -row.random.ExpFloat64() < m.cfg.Powers[i/m.chains]*change+logRatio[i] {
+				row.code, row.logMass = proposals[i], masses[i]
+			}
+		}
+		m.exchange()
+		if err := m.endIteration(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exchange proposes to neighbouring temperatures of each chain to exchange their states, the even
+// and the odd pairs in turn.
+func (m *Models) exchange() {
+	for t := m.done % 2; t+1 < len(m.cfg.Powers); t += 2 {
+		for chain := range m.chains {
+			cold, hot := &m.rows[t*m.chains+chain], &m.rows[(t+1)*m.chains+chain]
+			if -m.random.ExpFloat64() < (m.cfg.Powers[t]-m.cfg.Powers[t+1])*(hot.logMass-cold.logMass) {
+				cold.code, hot.code = hot.code, cold.code
+				cold.logMass, hot.logMass = hot.logMass, cold.logMass
+			}
+		}
+	}
+}
+
+// endIteration learns during burn-in and keeps draws after it.
+func (m *Models) endIteration() error {
+	m.done++
+	if m.done > m.cfg.BurnIn {
+		for i := range m.chains {
+			m.Sets = append(m.Sets, slices.Clone(m.lists.Set(m.rows[i].code)))
+		}
+		return nil
+	}
+	if every := max(m.cfg.BurnIn/renewals, 1); m.done%every != 0 {
+		return nil
+	}
+	lists, err := m.lists.WithWeights(m.items.renew())
+	if err != nil {
+		return fmt.Errorf("rjmcmc: weights of items: %w", err)
+	}
+	m.lists = lists
+	return nil
+}
