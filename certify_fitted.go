@@ -211,23 +211,6 @@ func (x *modelMasses) proposedByQ(n int, stream string) (codes [][]int32, err er
 	return codes, nil
 }
 
-// keptChains are chains over models, of which any number of first iterations can be asked for.
-type keptChains struct{ *rjmcmc.Models }
-
-// first are the sets of the first iterations after burn-in.
-func (k *keptChains) first(ctx context.Context, iterations int) ([][]int32, error) {
-	done := len(k.Sets) / k.Chains()
-	if more := iterations - done; more > 0 {
-		if done == 0 {
-			more += rjmcmc.DefaultModelBurnIn
-		}
-		if err := k.Run(ctx, more); err != nil {
-			return nil, err
-		}
-	}
-	return k.Sets[:iterations*k.Chains()], nil
-}
-
 // modelChains are the chains over models of an evaluator, which are the same whenever they are run:
 // they know nothing of q. They start in turn from no item, from one or a few promising items at
 // random, and from many of the most promising ones.

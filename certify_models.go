@@ -1,26 +1,10 @@
 package vti
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
-
-	"gonum.org/v1/gonum/mat"
-
-	"github.com/transdim/vti/internal/psis"
-	"github.com/transdim/vti/internal/verdict"
-	"github.com/transdim/vti/internal/weighted"
 )
-
-// parameterDraws is the number of draws of parameters behind a certificate over models alone.
-// Chosen by hand: means then have errors of 0.006 posterior standard deviations, and standard
-// deviations of 0.4 percent.
-const parameterDraws = 1 << 15
 
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
 // over all models where they can be listed, else by weights over models alone, which have no
@@ -41,9 +25,6 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 	certificate, err = x.weighModels(ctx, cfg)
 	return certificate, x, err
 }
-
-// exact reports whether the evidences are known.
-func (x *modelMasses) exact() bool { return x.e.known.exact }
 
 // sum certifies by going through every model.
 func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
@@ -98,98 +79,4 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	c.sortModels()
 	c.judge()
 	return c, nil
-}
-
-// drawnModels are the models that parameters were drawn for, with the log weights of the proposals,
-// less their mean, where draws are not exact.
-type drawnModels struct {
-	positions  []int
-	logWeights [][]float64
-}
-
-// fewWeights is the number of weights below which a model's k̂ is not known well enough to judge it
-// alone (Vehtari et al. 2024, section 3.2.4).
-const fewWeights = 2000
-
-// shape is the k̂ of the weights of parameters that models of a tenth of the probability exceed at
-// most. Weights of models with few of them are taken together.
-func (d *drawnModels) shape(probability []float64) float64 {
-	type judged struct{ kHat, share float64 }
-	var models []judged
-	var few []float64
-	fewShare := 0.0
-	for k, at := range d.positions {
-		if len(d.logWeights[k]) < fewWeights {
-			few = append(few, d.logWeights[k]...)
-			fewShare += probability[at]
-			continue
-		}
-		models = append(models, judged{psis.Smooth(d.logWeights[k]).K, probability[at]})
-	}
-	if len(few) > 0 {
-		models = append(models, judged{psis.Smooth(few).K, fewShare})
-	}
-	slices.SortFunc(models, func(a, b judged) int { return cmp.Compare(b.kHat, a.kHat) })
-	exceeding := 0.0
-	for _, model := range models {
-		if exceeding += model.share; exceeding > verdict.BadMass {
-			return model.kHat
-		}
-	}
-	return math.Inf(1)
-}
-
-// drawParameters fills the sample of a certificate with draws of parameters given models, which are
-// taken by their weights, spread as evenly as can be. Where evidences are estimates the draws add
-// to what is known of them, and each counts by what that makes of its model.
-func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, stream string) (*drawnModels, error) {
-	counts := weighted.Counts(weights, parameterDraws, x.e.random(stream+"/parameters"))
-	drawn := &drawnModels{}
-	for i, count := range counts {
-		if count > 0 {
-			drawn.positions = append(drawn.positions, i)
-		}
-	}
-	draws, failures := make([]modelDraws, len(drawn.positions)), make([]error, len(drawn.positions))
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for k := int(next.Add(1)) - 1; k < len(draws) && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
-				i := drawn.positions[k]
-				random := x.e.random(stream + "/parameters/" + codeKey(x.codes[i]))
-				draws[k], failures[k] = x.source.parameters(x.codes[i], x.evidence[i], counts[i], random)
-			}
-		})
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	sample := &c.Sample
-	sample.Theta = mat.NewDense(parameterDraws, x.e.target.Space().Dim(), nil)
-	total := 0.0
-	for k, i := range drawn.positions {
-		own := draws[k]
-		if failures[k] != nil {
-			return nil, fmt.Errorf("parameters of model %v: %w", x.codes[i], failures[k])
-		}
-		change := math.Exp(own.evidence.log - x.evidence[i].log)
-		x.evidence[i] = own.evidence
-		drawn.logWeights = append(drawn.logWeights, own.logWeights)
-		for row := range counts[i] {
-			sample.Theta.SetRow(len(sample.Codes), own.theta.RawRowView(row))
-			sample.Codes = append(sample.Codes, x.codes[i])
-			sample.LogP = append(sample.LogP, x.logPrior[i]+own.logJoint[row])
-			weight := change * own.weights[row]
-			sample.Weight = append(sample.Weight, weight)
-			total += weight
-		}
-	}
-	for i := range sample.Weight {
-		sample.Weight[i] /= total
-	}
-	var err error
-	sample.LogQ, err = x.e.logProb(sample.Codes, sample.Theta)
-	return drawn, err
 }

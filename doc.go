@@ -78,6 +78,8 @@
 //	certify_fitted.go    and of draws from what is fitted to chains over models
 //	evidences.go         where evidences come from without q
 //	masses.go            the models looked at so far
+//	model_chains.go      chains over models
+//	parameter_draws.go   and draws of parameters given models
 //	certify_each.go      weights of each model by itself
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable

@@ -44,22 +44,6 @@ type modelDraws struct {
 	logWeights []float64
 }
 
-// evidencesOf are those of a target that has them in closed form, or can estimate them without q;
-// else nil.
-func evidencesOf(e *evaluator) evidences {
-	if e.known == nil {
-		switch target := e.target.(type) {
-		case ExactTarget:
-			e.known = &keptEvidences{exactEvidences{target}, true, map[string]modelEvidence{}}
-		case LaplaceTarget:
-			e.known = &keptEvidences{laplaceEvidences{target, e.seed}, false, map[string]modelEvidence{}}
-		default:
-			return nil
-		}
-	}
-	return e.known
-}
-
 // keptEvidences finds each evidence once. It is not for several goroutines.
 type keptEvidences struct {
 	evidences

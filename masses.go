@@ -9,6 +9,22 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 )
 
+// evidencesOf are those of a target that has them in closed form, or can estimate them without q;
+// else nil.
+func evidencesOf(e *evaluator) evidences {
+	if e.known == nil {
+		switch target := e.target.(type) {
+		case ExactTarget:
+			e.known = &keptEvidences{exactEvidences{target}, true, map[string]modelEvidence{}}
+		case LaplaceTarget:
+			e.known = &keptEvidences{laplaceEvidences{target, e.seed}, false, map[string]modelEvidence{}}
+		default:
+			return nil
+		}
+	}
+	return e.known
+}
+
 // massesChunk is the number of evidences between two reports of progress.
 const massesChunk = 1 << 10
 
@@ -23,6 +39,9 @@ type modelMasses struct {
 	logPrior []float64
 	evidence []modelEvidence
 }
+
+// exact reports whether the evidences are known.
+func (x *modelMasses) exact() bool { return x.e.known.exact }
 
 func newModelMasses(e *evaluator, source evidences) *modelMasses {
 	return &modelMasses{e: e, source: source, position: map[string]int{}}
