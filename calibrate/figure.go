@@ -1,10 +1,13 @@
 package calibrate
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"path/filepath"
+	"slices"
 
+	"gonum.org/v1/gonum/stat/distuv"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -32,36 +35,57 @@ const (
 	FigurePNG = "calibration.png"
 )
 
-// WriteFigure draws a panel for each kind of parameter, with the difference of the distribution of
-// its ranks from the uniform one, and for each kind of statement, with how often it was true by its
-// probability, all with their bands, to a directory.
+// WriteFigure draws to a directory: for each kind of parameter the histogram of its ranks, with the
+// interval that holds 95% of the counts of a bin, and the difference of the distribution of ranks
+// from the uniform one within its simultaneous band; for each kind of statement how often it was
+// true by its probability, with intervals.
 func (s *Summary) WriteFigure(dir string) error {
-	var panels []*plot.Plot
-	for _, u := range s.Uniformity {
-		p, err := u.panel()
-		if err != nil {
-			return err
+	var rows [][]*plot.Plot
+	for _, of := range []func(*Uniformity) (*plot.Plot, error){(*Uniformity).histogram, (*Uniformity).difference} {
+		var row []*plot.Plot
+		for _, u := range s.Uniformity {
+			p, err := of(u)
+			if err != nil {
+				return err
+			}
+			row = append(row, p)
 		}
-		panels = append(panels, p)
+		rows = append(rows, row)
 	}
+	var row []*plot.Plot
 	for _, r := range s.Reliability {
 		p, err := r.panel()
 		if err != nil {
 			return err
 		}
-		panels = append(panels, p)
+		row = append(row, p)
 	}
-	if len(panels) == 0 {
+	rows = slices.DeleteFunc(append(rows, row), func(row []*plot.Plot) bool { return len(row) == 0 })
+	if len(rows) == 0 {
 		return nil
 	}
-	width := panelSide * vg.Length(len(panels))
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadX: vg.Centimeter / 2, PadTop: vg.Centimeter / 4, PadRight: vg.Centimeter / 4}
+	columns := 0
+	for _, row := range rows {
+		columns = max(columns, len(row))
+	}
+	for k, row := range rows { // plot.Align wants as many in each
+		rows[k] = append(row, make([]*plot.Plot, columns-len(row))...)
+	}
+	width, height := panelSide*vg.Length(columns), panelSide*vg.Length(len(rows))
+	tiles := draw.Tiles{
+		Rows: len(rows), Cols: columns, PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2,
+		PadTop: vg.Centimeter / 4, PadRight: vg.Centimeter / 2, PadBottom: vg.Centimeter / 4, PadLeft: vg.Centimeter / 4,
+	}
 	for name, canvas := range map[string]vg.CanvasWriterTo{
-		FigureSVG: vgsvg.New(width, panelSide),
-		FigurePNG: vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, panelSide), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))},
+		FigureSVG: vgsvg.New(width, height),
+		FigurePNG: vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(pictureDPI), vgimg.UseBackgroundColor(color.White))},
 	} {
-		for j, part := range plot.Align([][]*plot.Plot{panels}, tiles, draw.New(canvas))[0] {
-			panels[j].Draw(part)
+		for k, parts := range plot.Align(rows, tiles, draw.New(canvas)) {
+			for j, part := range parts {
+				if rows[k][j] != nil {
+					rows[k][j].Draw(part)
+				}
+			}
 		}
 		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
 			_, err := canvas.WriteTo(w)
@@ -73,32 +97,98 @@ func (s *Summary) WriteFigure(dir string) error {
 	return nil
 }
 
-// panel draws the difference of the empirical distribution function within its band.
-func (u *Uniformity) panel() (*plot.Plot, error) {
+// newPanel is an empty panel whose horizontal axis is from 0 to 1.
+func newPanel(title, x, y string) *plot.Plot {
 	p := plot.New()
-	p.Title.Text = "ranks: " + u.Kind
-	p.X.Label.Text, p.Y.Label.Text = "rank", "share below − rank"
-	return p, addBand(p, u.Levels, u.Lower, u.Upper, u.Difference)
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.X.Min, p.X.Max = 0, 1
+	p.X.Tick.Marker = unitTicks
+	return p
+}
+
+var unitTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.25, Label: "0.25"}, {Value: 0.5, Label: "0.5"}, {Value: 0.75, Label: "0.75"}, {Value: 1, Label: "1"}}
+
+// histogram draws the counts of ranks.
+func (u *Uniformity) histogram() (*plot.Plot, error) {
+	p := newPanel(fmt.Sprintf("%s: %d ranks", u.Kind, u.Count), "rank of the true value", "count, with 95% interval")
+	n := len(u.Histogram)
+	share := distuv.Binomial{N: float64(u.Count), P: 1 / float64(n)}
+	low, high := 0.0, float64(u.Count)
+	for share.CDF(low) < 0.025 {
+		low++
+	}
+	for high > 0 && share.CDF(high-1) > 0.975 {
+		high--
+	}
+	steps, largest := make(plotter.XYs, 0, 2*n), high
+	for b, count := range u.Histogram {
+		steps = append(steps, plotter.XY{X: float64(b) / float64(n), Y: float64(count)}, plotter.XY{X: float64(b+1) / float64(n), Y: float64(count)})
+		largest = max(largest, float64(count))
+	}
+	p.Y.Min, p.Y.Max = 0, 1.05*largest
+	if err := addBand(p, []float64{0, 1}, []float64{low, low}, []float64{high, high}); err != nil {
+		return nil, err
+	}
+	line, err := plotter.NewLine(steps)
+	if err != nil {
+		return nil, err
+	}
+	line.Color = lineColor
+	p.Add(line)
+	return p, nil
+}
+
+// difference draws the difference of the empirical distribution function within its band.
+func (u *Uniformity) difference() (*plot.Plot, error) {
+	p := newPanel(map[bool]string{false: "within the band", true: "outside the band"}[u.Crossed], "rank", "share below, less rank")
+	if err := addBand(p, u.Levels, u.Lower, u.Upper); err != nil {
+		return nil, err
+	}
+	points := make(plotter.XYs, len(u.Levels))
+	for i, level := range u.Levels {
+		points[i] = plotter.XY{X: level, Y: u.Difference[i]}
+	}
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, err
+	}
+	line.Color = lineColor
+	zero := plotter.NewFunction(func(float64) float64 { return 0 })
+	zero.Color = color.Gray{Y: 0xa0}
+	p.Add(zero, line)
+	return p, nil
 }
 
 // panel draws frequencies by stated probability within their bands.
 func (r *Reliability) panel() (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "probabilities: " + r.Kind
-	p.X.Label.Text, p.Y.Label.Text = "stated", "happened"
-	p.Add(plotter.NewFunction(func(x float64) float64 { return x }))
-	var x, lower, upper, y []float64
+	p := newPanel(fmt.Sprintf("%s: %d probabilities", r.Kind, r.Count), "stated", "happened")
+	p.Y.Min, p.Y.Max = 0, 1
+	p.Y.Tick.Marker = unitTicks
+	var x, lower, upper []float64
+	var points plotter.XYs
 	for _, bin := range r.Bins {
-		x, lower, upper, y = append(x, bin.Stated), append(lower, bin.Lower), append(upper, bin.Upper), append(y, bin.Happened)
+		x, lower, upper = append(x, bin.Stated), append(lower, bin.Lower), append(upper, bin.Upper)
+		points = append(points, plotter.XY{X: bin.Stated, Y: bin.Happened})
 	}
-	return p, addBand(p, x, lower, upper, y)
+	if err := addBand(p, x, lower, upper); err != nil {
+		return nil, err
+	}
+	diagonal := plotter.NewFunction(func(x float64) float64 { return x })
+	diagonal.Color = color.Gray{Y: 0xa0}
+	line, scatter, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return nil, err
+	}
+	line.Color, scatter.Color = lineColor, lineColor
+	scatter.Shape, scatter.Radius = draw.CircleGlyph{}, vg.Points(2)
+	p.Add(diagonal, line, scatter)
+	return p, nil
 }
 
-// addBand adds a band and a line of points over x.
-func addBand(p *plot.Plot, x, lower, upper, y []float64) error {
-	line, around := make(plotter.XYs, len(x)), make(plotter.XYs, 0, 2*len(x))
+// addBand adds a band over x.
+func addBand(p *plot.Plot, x, lower, upper []float64) error {
+	around := make(plotter.XYs, 0, 2*len(x))
 	for i := range x {
-		line[i] = plotter.XY{X: x[i], Y: y[i]}
 		around = append(around, plotter.XY{X: x[i], Y: upper[i]})
 	}
 	for i := len(x) - 1; i >= 0; i-- {
@@ -109,12 +199,6 @@ func addBand(p *plot.Plot, x, lower, upper, y []float64) error {
 		return err
 	}
 	band.Color, band.LineStyle.Width = bandColor, 0
-	drawn, points, err := plotter.NewLinePoints(line)
-	if err != nil {
-		return err
-	}
-	drawn.Color, points.Color = lineColor, lineColor
-	points.Radius = vg.Points(1.5)
-	p.Add(band, drawn, points)
+	p.Add(band)
 	return nil
 }

@@ -11,6 +11,9 @@ import (
 // mostAssigned is the largest number of rows whose assignments to outliers are summed over.
 const mostAssigned = 16
 
+// mostAssignedOver is that number where the noise scale is integrated over too.
+const mostAssignedOver = 6
+
 // robust returns the exact posterior of models with the noise (1−share) N(0, σ²) + share N(0,
 // (ratio σ)²) and known σ, by summing over which rows are outliers: given those, the noise is
 // normal.
@@ -103,6 +106,63 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 						out.mean[a] += w * mean
 					} else {
 						out.variance[a] += w * (variances[assigned*k+a] + (mean-out.mean[a])*(mean-out.mean[a]))
+					}
+				}
+			}
+		}
+		return out, nil
+	}
+}
+
+// The grid over log σ of likelihoods without a closed form for it, about the mean of its prior. Its
+// step is a third of the narrowest posterior that the few rows give, and its ends are checked.
+const (
+	sigmaBelow = -24.0
+	sigmaAbove = 16.0
+	sigmaStep  = 0.08
+)
+
+// overSigma integrates the posterior of models given σ over log σ, by the trapezoidal rule. Its
+// moments have σ last. It fails where the grid does not hold the posterior. A σ so small that the
+// posterior given it cannot be computed ends the grid.
+func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coordinates []int) (modelMoments, error)) func(coordinates []int) (modelMoments, error) {
+	return func(coordinates []int) (modelMoments, error) {
+		var terms, sigmas []float64
+		var list []modelMoments
+		for at := sigmaBelow; at <= sigmaAbove; at += sigmaStep {
+			given := *p
+			given.sigma = math.Exp(p.logSigmaMean + at)
+			m, err := of(&given)(coordinates)
+			if err != nil {
+				terms, list, sigmas = nil, nil, nil
+				continue
+			}
+			z := at / p.logSigmaSD
+			terms = append(terms, m.logEvidence-z*z/2-math.Log(p.logSigmaSD)-halfLog2Pi+math.Log(sigmaStep))
+			list, sigmas = append(list, m), append(sigmas, given.sigma)
+		}
+		if len(terms) == 0 {
+			return modelMoments{}, errors.New("the posterior cannot be computed at the largest noise scale")
+		}
+		k := len(coordinates)
+		out := modelMoments{logEvidence: floats.LogSumExp(terms), mean: make([]float64, k+1), variance: make([]float64, k+1)}
+		// E σ² needs more of the upper end than the evidence does
+		const negligible = -25
+		if ends := math.Max(terms[0], terms[len(terms)-1]+2*sigmaAbove); !(ends-out.logEvidence < negligible) {
+			return modelMoments{}, errors.New("the grid over the noise scale does not hold the posterior")
+		}
+		for pass := range 2 {
+			for t, m := range list {
+				w := math.Exp(terms[t] - out.logEvidence)
+				for c := range k + 1 {
+					mean, variance := sigmas[t], 0.0
+					if c < k {
+						mean, variance = m.mean[c], m.variance[c]
+					}
+					if pass == 0 {
+						out.mean[c] += w * mean
+					} else {
+						out.variance[c] += w * (variance + (mean-out.mean[c])*(mean-out.mean[c]))
 					}
 				}
 			}

@@ -107,13 +107,15 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	design, model := p.Design, p.Model
 	groups := len(design.Predictors)
-	if groups > largestTruth {
+	if groups > largestTruth && model.Likelihood != likelihood.GaussianKind {
 		return nil, errors.New("too many predictors")
 	}
 	own := &regressionProblem{
 		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
 		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
-		logPrior: model.Prior.LogProbs(groups),
+	}
+	if groups <= largestTruth {
+		own.logPrior = model.Prior.LogProbs(groups)
 	}
 	centre, spread := 0.0, 1.0
 	switch {
@@ -137,10 +139,21 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	switch model.Likelihood {
 	case likelihood.GaussianKind:
 		own.sigma = model.Sigma / design.Scaling.YSD
+		if groups > largestTruth {
+			if model.Prior.Kind != varsel.BernoulliPrior {
+				return nil, errors.New("too many predictors")
+			}
+			return own.orthogonal(model.Prior.Pi)
+		}
 		return own.solve(own.gaussian)
 	case likelihood.RobustKind:
 		if model.UnknownSigma1 {
-			return nil, errors.New("robust with an unknown scale")
+			if design.Rows() > mostAssignedOver {
+				return nil, errors.New("too many rows to sum over outliers and over the noise scale")
+			}
+			return own.solve(own.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) {
+				return given.robust(model.Outlier, model.Sigma2/model.Sigma1)
+			}))
 		}
 		own.sigma = model.Sigma1 / design.Scaling.YSD
 		return own.solve(own.robust(model.Outlier, model.Sigma2/model.Sigma1))

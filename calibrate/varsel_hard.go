@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/gpu"
@@ -19,7 +22,7 @@ import (
 // HardVarsel draws nasty tables for vti varsel: of two rows and more, with more predictors than
 // rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
-// almost zero.
+// almost zero, known and unknown noise scales, and orthogonal columns beyond what models are listed of.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -45,6 +48,9 @@ type hardColumn struct {
 
 // draw draws a table and what is asked about it.
 func (h HardVarsel) draw(random *rand.Rand) *problem {
+	if random.Float64() < 0.06 {
+		return h.drawOrthogonal(random)
+	}
 	p := &problem{record: h.Record}
 	p.record.Design.Target = "y"
 	model := &p.record.Model
@@ -79,6 +85,16 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	y, how := drawResponse(model.Likelihood, eta, random)
 	p.record.Design.Likelihood = model.Likelihood
 	p.flags = []string{"--likelihood " + model.Likelihood.String()}
+	switch {
+	case model.Likelihood == likelihood.GaussianKind && random.Float64() < 0.2:
+		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, -4, 0.5))
+		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
+		how += ", known noise scale"
+	case model.Likelihood == likelihood.RobustKind && n <= mostAssignedOver && random.Float64() < 0.5:
+		model.UnknownSigma1 = true
+		p.flags = append(p.flags, "--sigma1 unknown")
+		how += ", unknown noise scale"
+	}
 	switch random.IntN(4) {
 	case 0:
 		model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1}
@@ -92,6 +108,53 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	p.about = fmt.Sprintf("%s, %d rows, %s; %s", model.Likelihood, n, strings.Join(kinds, " "), how)
 	p.csv = hardCSV(columns, y)
 	return p
+}
+
+// drawOrthogonal draws a table of more predictors than models are listed of, with orthogonal columns
+// and a known noise scale, whose posterior is a product over columns.
+func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
+	p := &problem{record: h.Record}
+	p.record.Design.Target, p.record.Design.Likelihood = "y", likelihood.GaussianKind
+	predictors := []int{18, 30, 60, 90}[random.IntN(4)]
+	n := predictors + 2 + random.IntN(predictors)
+	noise, share := math.Pow(10, uniform(random, -1, 0.5)), []float64{0.02, 0.1, 0.3}[random.IntN(3)]
+	x := orthogonalColumns(n, predictors+1, random)
+	columns, y := make([]*hardColumn, predictors), make([]float64, n)
+	for i := range y {
+		y[i] = noise * random.NormFloat64()
+	}
+	for j := range columns {
+		columns[j] = &hardColumn{values: mat.Col(nil, j+1, x)}
+		if random.Float64() < share {
+			floats.AddScaled(y, random.NormFloat64(), columns[j].values)
+		}
+	}
+	model := &p.record.Model
+	model.Likelihood, model.Sigma = likelihood.GaussianKind, noise
+	model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: share}
+	p.flags = []string{"--likelihood gaussian", fmt.Sprintf("--sigma %.17g", noise), fmt.Sprintf("--model-prior bernoulli:%g", share)}
+	p.about = fmt.Sprintf("gaussian, %d rows, %d orthogonal columns; known noise scale %.1g", n, predictors, noise)
+	p.csv = hardCSV(columns, y)
+	return p
+}
+
+// orthogonalColumns are random columns that are orthogonal, each of mean square 1 and the first
+// constant.
+func orthogonalColumns(rows, columns int, random *rand.Rand) *mat.Dense {
+	x := mat.NewDense(rows, columns, nil)
+	for i := range rows {
+		x.Set(i, 0, 1)
+		for j := 1; j < columns; j++ {
+			x.Set(i, j, random.NormFloat64())
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(x)
+	var q mat.Dense
+	qr.QTo(&q)
+	out := mat.DenseCopyOf(q.Slice(0, rows, 0, columns))
+	out.Scale(math.Copysign(math.Sqrt(float64(rows)), out.At(0, 0)), out)
+	return out
 }
 
 func uniform(random *rand.Rand, low, high float64) float64 {
