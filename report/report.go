@@ -58,35 +58,67 @@ func build(ctx context.Context, dirs []string) (*page, []*picture.Picture, error
 	if len(dirs) == 0 {
 		return nil, nil, errors.New("report: got no run directory, want at least one")
 	}
-	p := &page{Version: vti.Version}
-	var pictures []*picture.Picture
+	var sources []*source
+	var articles []article
 	for k, dir := range dirs {
 		s, err := open(dir)
 		if err != nil {
 			return nil, nil, err
 		}
+		s.id = fmt.Sprintf("run-%d", k+1)
 		a, err := s.article()
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		if k == 0 {
-			p.Title, p.Subtitle = a.Title, a.Subtitle
-			pictures = a.pictures()
+		sources, articles = append(sources, s), append(articles, *a)
+	}
+	p := &page{Version: vti.Version, Title: articles[0].Title, Subtitle: articles[0].Subtitle, Articles: articles}
+	pictures := articles[0].pictures()
+	if len(dirs) > 1 {
+		both, err := comparisonArticle(ctx, sources, articles)
+		if err != nil {
+			return nil, nil, err
 		}
-		a.Folded = len(dirs) > 1
-		p.Articles = append(p.Articles, *a)
+		for k := range articles {
+			articles[k].Folded = true
+			articles[k].Title = fmt.Sprintf("%s: %s", letter(k), filepath.Base(dirs[k]))
+		}
+		p.Subtitle, p.Articles = both.Subtitle, append([]article{*both}, articles...)
 	}
 	return p, pictures, nil
 }
 
-// article makes the article of a run.
-func (s *source) article() (*article, error) {
+// kind is what a run is about.
+type kind string
+
+const (
+	selectionKind  kind = "variable selection"
+	graphKind      kind = "graphs"
+	regressionKind kind = "hierarchical regressions"
+	otherKind      kind = "something else"
+)
+
+// kind says what the run is about.
+func (s *source) kind() kind {
 	switch command := s.header.Command; {
 	case isGraph(command):
-		return readAnd(s, (*source).graphArticle)
+		return graphKind
 	case command == "hbm" || command == regression.InferCommand:
-		return readAnd(s, (*source).regressionArticle)
+		return regressionKind
 	case command == "varsel" || command == "exact" || command == "rjmcmc varsel":
+		return selectionKind
+	}
+	return otherKind
+}
+
+// article makes the article of a run.
+func (s *source) article() (*article, error) {
+	switch s.kind() {
+	case graphKind:
+		return readAnd(s, (*source).graphArticle)
+	case regressionKind:
+		return readAnd(s, (*source).regressionArticle)
+	case selectionKind:
 		return readAnd(s, (*source).selectionArticle)
 	}
 	return readAnd(s, (*source).commonArticle)
@@ -102,7 +134,7 @@ func readAnd[R any](s *source, make func(*source, *R) (*article, error)) (*artic
 	if err != nil {
 		return nil, err
 	}
-	a.ID = identifier(filepath.Base(s.dir))
+	a.ID = s.id
 	for k := range a.Sections {
 		a.Sections[k].ID = identifier(a.ID, a.Sections[k].ID)
 		for j := range a.Sections[k].Tables {

@@ -22,6 +22,7 @@ import (
 // source is what the directories of all runs keep.
 type source struct {
 	dir      string
+	id       string // of the article in a page
 	header   run.Header
 	settings []setting
 	trace    *trace       // nil: the run trained nothing

@@ -34,8 +34,7 @@ func printFiles(w io.Writer, dir string) {
 		{report.File, report.File, "all of this with pictures, for a browser"},
 		{rundir.ResultFile, rundir.ResultFile, "the numbers, as --json prints them, and *.csv, the same as tables"},
 		{"draws.parquet", "draws.parquet", "posterior draws"},
-		{"graph.svg", "graph.svg", "the edges of at least one half"},
-		{"caterpillar-*", "caterpillar-*", "the effects of all groups as SVG and PNG"},
+		{report.FiguresDir + "/", report.FiguresDir, "its pictures as SVG and PNG"},
 	} {
 		if found, err := filepath.Glob(filepath.Join(dir, file.pattern)); err == nil && len(found) > 0 {
 			files.add(file.name, file.what)

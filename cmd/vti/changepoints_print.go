@@ -64,7 +64,7 @@ func printChangepoints(w io.Writer, r *changepoint.Result) {
 	files := &grid{}
 	files.add(rundir.RecordFile, "<the settings: what was asked for")
 	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
-	addReport(files)
+	files.add("report.html", "all of this with pictures, for a browser")
 	files.add(changepoint.CurveFile, "the probability of a change at every place; "+changepoint.CountsFile+" that of every number")
 	files.add(changepoint.LevelsFile, "the level along time with 95% bands, averaged over all changes")
 	files.add(changepoint.DrawsParquet, "posterior draws; "+changepoint.DrawsCSV+" has the same as CmdStan writes them")

@@ -66,11 +66,6 @@ func (a *app) report(ctx context.Context, dirs []string, out string, open bool) 
 	return nil
 }
 
-// addReport lists what every run leaves for readers.
-func addReport(files *grid) {
-	files.add(report.File, "the page to read and to send; "+report.FiguresDir+"/ has its pictures as SVG and PNG")
-}
-
 // openPage shows a file in the browser of the desktop.
 func openPage(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)

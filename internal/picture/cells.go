@@ -2,9 +2,22 @@ package picture
 
 import "math"
 
-// inverted is the opacity of a cell above which its text has the colour of the page: about where
-// both have the same contrast, in light and in dark.
-const inverted = 0.7
+// Opacities of cells leave out a range in which neither dark nor light text has enough contrast:
+// values up to inverted have at most halfDeep, and dark text; those above at least deep, and text in
+// the colour of the page. Found from the inks of light and dark pages, for a contrast of 4.5.
+const (
+	inverted = 0.7
+	halfDeep = 0.5
+	deep     = 0.92
+)
+
+// opacity is the depth of a value between 0 and 1.
+func opacity(value float64) float64 {
+	if value <= inverted {
+		return halfDeep * value / inverted
+	}
+	return deep + (1-deep)*(math.Min(1, value)-inverted)/(1-inverted)
+}
 
 // Cell is one of a matrix.
 type Cell struct {
@@ -89,5 +102,5 @@ func (p *Picture) shaded(x0, y0, x1, y1 float64, c Cell) {
 	if c.Value < 0 {
 		ink = Second
 	}
-	p.Box(x0, y0, x1, y1, ink, Style{Hint: c.Hint, Opacity: math.Min(1, math.Abs(c.Value))})
+	p.Box(x0, y0, x1, y1, ink, Style{Hint: c.Hint, Opacity: opacity(math.Abs(c.Value))})
 }
