@@ -20,6 +20,8 @@ import (
 // Comparison is what comparisons of all kinds have in common; the applications embed it in theirs.
 // A and B are the runs in the order given.
 type Comparison struct {
+	// Schema names the schema of the object, with its version; docs/schema has the file.
+	Schema  string `json:"schema"`
 	Command string `json:"command"`
 	Version string `json:"version"`
 	A       Run    `json:"a"`

@@ -50,7 +50,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 	if !slices.Equal(x.Nodes, y.Nodes) {
 		return nil, fmt.Errorf("different nodes: %q in %s, %q in %s", x.Nodes, a.Dir, y.Nodes, b.Dir)
 	}
-	c := &Comparison{Comparison: compare.Comparison{Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary()}}
+	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-graphs/1", Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary()}}
 	for _, settings := range [][2]any{
 		{a.Record.Columns, b.Record.Columns}, {a.Record.Constraints, b.Record.Constraints}, {a.Record.Model, b.Record.Model},
 	} {

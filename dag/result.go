@@ -10,9 +10,14 @@ import (
 	"github.com/transdim/vti/run"
 )
 
+// resultSchema names the schema of Result.
+const resultSchema = "vti/graphs/1"
+
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that
 // do not apply to a command are left out.
 type Result struct {
+	// Schema names the schema of the object, with its version; docs/schema has the file.
+	Schema  string      `json:"schema"`
 	Command string      `json:"command"`
 	Version string      `json:"version"`
 	Seed    *uint64     `json:"seed,omitempty"`

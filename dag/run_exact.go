@@ -61,7 +61,7 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Command: cfg.Command, Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: cfg.Command, Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
 	result.Certificate = exactCertificate(len(problem.Families))
 	if err := problem.fill(ctx, result, posterior, graphs, zeros(problem.Data.Nodes()), cfg.Truth); err != nil {
 		return nil, err

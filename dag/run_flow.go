@@ -75,7 +75,7 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
 	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
 	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
 		return nil, err

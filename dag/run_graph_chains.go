@@ -47,7 +47,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	for _, e := range dgraph.OrderedPairs(nodes) {
 		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
 	}
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
 	// chains give no evidence
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)

@@ -138,7 +138,7 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
 	result.LogEvidence, result.LogEvidenceSE = Number(certificate.LogEvidence+problem.LogJacobian()), Number(certificate.LogEvidenceSE)
 	summary, err := graphs.summarise(certificate)
 	if err != nil {

@@ -70,7 +70,7 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(draws)
-	result := &Result{Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
 	if result.Certificate, err = scores.certify(ctx, posterior, draws, edgeErrors); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func RunReversibleJump(ctx gocontext.Context, device *gpu.Device, problem *Probl
 		return nil, err
 	}
 	nodes := problem.Data.Nodes()
-	result := &Result{Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
+	result := &Result{Schema: resultSchema, Command: "rjmcmc dag", Version: vti.Version, Seed: &cfg.Seed, Backend: device.String(), RunDir: dir}
 	// chains give no evidence
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
 	probabilities, errors, summaries := zeros(nodes), zeros(nodes), map[dgraph.Edge]rjmcmc.Summary{}

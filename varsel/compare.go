@@ -25,7 +25,7 @@ func Compare(ctx gocontext.Context, a, b *StoredRun) (*Comparison, error) {
 	if err := comparable(a, b); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Comparison: compare.Comparison{Command: "compare", Version: vti.Version, A: summary(a), B: summary(b), Notes: differences(a, b)}}
+	c := &Comparison{Comparison: compare.Comparison{Schema: "vti/compare-selections/1", Command: "compare", Version: vti.Version, A: summary(a), B: summary(b), Notes: differences(a, b)}}
 	c.CompareModels(a.Result.listed(), b.Result.listed())
 	for s, x := range a.Result.Inclusion {
 		y := b.Result.Inclusion[s]

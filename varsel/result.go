@@ -15,6 +15,8 @@ type Number = report.Number
 // Result is the answer of a command in the user's words: the object that --json prints. Fields that
 // do not apply to a command are left out of its JSON.
 type Result struct {
+	// Schema names the schema of the object, with its version; docs/schema has the file.
+	Schema  string      `json:"schema"`
 	Command string      `json:"command"`
 	Version string      `json:"version"`
 	Seed    *uint64     `json:"seed,omitempty"`

@@ -85,7 +85,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 // newResult starts a result with what does not depend on the method.
 func (p *Problem) newResult(command string) *Result {
 	return &Result{
-		Command: command, Version: vti.Version,
+		Schema: "vti/selection/1", Command: command, Version: vti.Version,
 		Data: DataSummary{Rows: p.Design.Rows(), Predictors: p.Design.PredictorNames()},
 	}
 }

@@ -81,7 +81,7 @@ func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) er
 		return err
 	}
 	result := &checked{Schema: schemaOf("check"), RunDir: dir, ModelCheck: stored.ModelCheck}
-	if about != aboutGraphs {
+	if about == aboutVariables || about == aboutRegressions {
 		rows, err := ownRows(dir)
 		if err != nil {
 			return err

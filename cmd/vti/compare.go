@@ -71,6 +71,8 @@ func (a *app) compare(cmd *cobra.Command, dirA, dirB, out string, asJSON bool) e
 		c, print, err = a.compareGraphs(dirA, dirB)
 	case aboutRegressions:
 		c, print, err = a.compareRegressions(dirA, dirB)
+	case aboutChanges:
+		return fmt.Errorf("runs of vti changepoints cannot be compared yet")
 	default:
 		c, print, err = a.compareSelections(cmd.Context(), dirA, dirB)
 	}

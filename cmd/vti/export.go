@@ -83,7 +83,7 @@ func (a *app) export(ctx context.Context, dir, out string, most int, asJSON bool
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	var rows *predict.Rows
-	if about != aboutGraphs {
+	if about == aboutVariables || about == aboutRegressions {
 		if rows, err = ownRows(dir); err != nil {
 			return err
 		}

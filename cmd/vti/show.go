@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
@@ -69,6 +70,13 @@ func (a *app) show(dir string, asJSON bool) error {
 			}
 			return err
 		}
+	case aboutChanges:
+		stored := &changepoint.Result{}
+		if err := rundir.ReadResult(dir, stored); err != nil {
+			return err
+		}
+		result, answer = stored, func(w io.Writer) { printChangepoints(w, stored) }
+		asked = func() error { return nil }
 	default:
 		run, err := dag.OpenRun(dir)
 		if err != nil {

@@ -19,6 +19,7 @@ const (
 	aboutGraphs      question = "graphs"
 	aboutRegressions question = "hierarchical regressions"
 	aboutVariables   question = "variable selection"
+	aboutChanges     question = "changes of a series"
 )
 
 // readHeader reads what all records begin with, and says what the run is about.
@@ -32,8 +33,12 @@ func readHeader(dir string) (runs.Header, question, error) {
 		return header, aboutGraphs, nil
 	case "hbm", regression.InferCommand:
 		return header, aboutRegressions, nil
+	case "changepoints":
+		return header, aboutChanges, nil
+	case "varsel", "exact", "rjmcmc varsel":
+		return header, aboutVariables, nil
 	}
-	return header, aboutVariables, nil
+	return header, "", fmt.Errorf("%s is a run of vti %s, which this version does not know", dir, header.Command)
 }
 
 // predictor is a finished run that says what it expects of rows: of its own, or of a new table.
@@ -53,5 +58,5 @@ func openPredictor(dir string) (predictor, error) {
 	case aboutRegressions:
 		return regression.OpenRun(dir)
 	}
-	return nil, fmt.Errorf("%s is a run of vti %s, about graphs: it predicts no response", dir, header.Command)
+	return nil, fmt.Errorf("%s is a run of vti %s, about %s: it predicts no response of rows", dir, header.Command, about)
 }

@@ -74,7 +74,7 @@ func Compare(a, b *StoredRun) (*Comparison, error) {
 		return nil, fmt.Errorf("%s explains %s and %s explains %s", a.Dir, x, b.Dir, y)
 	}
 	c := &Comparison{Comparison: compare.Comparison{
-		Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary(), KLAB: Figure(math.NaN()), KLBA: Figure(math.NaN()), Disagreements: []compare.Pair{},
+		Schema: "vti/compare-regressions/1", Command: "compare", Version: vti.Version, A: a.summary(), B: b.summary(), KLAB: Figure(math.NaN()), KLBA: Figure(math.NaN()), Disagreements: []compare.Pair{},
 	}}
 	for _, settings := range [][2]any{{a.Record.Frame, b.Record.Frame}, {a.Record.Model, b.Record.Model}} {
 		notes, err := compare.Differences(settings[0], settings[1])

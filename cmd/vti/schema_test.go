@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/varsel"
+)
+
+var updateSchemas = flag.Bool("update-schemas", false, "write docs/schema from the Go types")
+
+// schemaTypes are the objects that commands print with --json, by the name of their schema.
+var schemaTypes = map[string]reflect.Type{
+	"selection":           reflect.TypeFor[varsel.Result](),
+	"graphs":              reflect.TypeFor[dag.Result](),
+	"regression":          reflect.TypeFor[regression.Result](),
+	"changepoints":        reflect.TypeFor[changepoint.Result](),
+	"compare-selections":  reflect.TypeFor[varsel.Comparison](),
+	"compare-graphs":      reflect.TypeFor[dag.Comparison](),
+	"compare-regressions": reflect.TypeFor[regression.Comparison](),
+	"predict":             reflect.TypeFor[predict.Result](),
+	"check":               reflect.TypeFor[checked](),
+	"loo":                 reflect.TypeFor[ranking](),
+	"export":              reflect.TypeFor[exported](),
+	"runs":                reflect.TypeFor[listing](),
+}
+
+func schemaPath(name string) string {
+	return filepath.Join(sourceDir, "..", "..", "docs", "schema", name+".v1.json")
+}
+
+// schemaDocument describes the JSON of a type (JSON Schema 2020-12).
+func schemaDocument(name string, of reflect.Type) []byte {
+	document := typeSchema(of)
+	document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	document["$id"] = "https://github.com/transdim/vti/docs/schema/" + name + ".v1.json"
+	document["title"] = schemaOf(name)
+	document["properties"].(map[string]any)["schema"] = map[string]any{"const": schemaOf(name)}
+	content, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return append(content, '\n')
+}
+
+// typeSchema is the schema of a Go type as encoding/json writes it.
+func typeSchema(of reflect.Type) map[string]any {
+	nullable := func(kind string) map[string]any { return map[string]any{"type": []string{kind, "null"}} }
+	switch {
+	case of == reflect.TypeFor[report.Number]():
+		return nullable("number")
+	case of == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case of == reflect.TypeFor[modelcheck.Finding]():
+		text, number := map[string]any{"type": "string"}, nullable("number")
+		return objectSchema(map[string]any{"what": text, "where": text, "statistic": number, "p": number, "advice": text, "verdict": text},
+			[]string{"what", "where", "statistic", "p", "advice", "verdict"})
+	case of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return map[string]any{"type": "string"}
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		inner := typeSchema(of.Elem())
+		if _, isList := inner["type"].([]string); isList {
+			return inner
+		}
+		return map[string]any{"anyOf": []any{inner, map[string]any{"type": "null"}}}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
+	case reflect.Slice:
+		list := nullable("array")
+		list["items"] = typeSchema(of.Elem())
+		return list
+	case reflect.Array:
+		return map[string]any{"type": "array", "items": typeSchema(of.Elem()), "minItems": of.Len(), "maxItems": of.Len()}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": typeSchema(of.Elem())}
+	case reflect.Struct:
+		properties, required := map[string]any{}, []string{}
+		addFields(of, properties, &required)
+		return objectSchema(properties, required)
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		return map[string]any{"type": "integer"}
+	}
+	panic("no schema for " + of.String())
+}
+
+func objectSchema(properties map[string]any, required []string) map[string]any {
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// addFields adds the fields of a struct, those of embedded ones among them.
+func addFields(of reflect.Type, properties map[string]any, required *[]string) {
+	for _, f := range reflect.VisibleFields(of) {
+		tag, tagged := f.Tag.Lookup("json")
+		if f.Anonymous && !tagged || len(f.Index) > 1 || !f.IsExported() || tag == "-" {
+			if f.Anonymous && !tagged && len(f.Index) == 1 {
+				addFields(f.Type, properties, required)
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if name == "" {
+			name = f.Name
+		}
+		properties[name] = typeSchema(f.Type)
+		if !strings.Contains(options, "omit") {
+			*required = append(*required, name)
+		}
+	}
+}
+
+// TestSchemasAreThoseOfTheTypes: docs/schema says what commands print; a change of a type changes it,
+// which -update-schemas writes. A field that goes or changes its type needs a new version.
+func TestSchemasAreThoseOfTheTypes(t *testing.T) {
+	for name, of := range schemaTypes {
+		want := schemaDocument(name, of)
+		if *updateSchemas {
+			require.NoError(t, os.MkdirAll(filepath.Dir(schemaPath(name)), 0o755))
+			require.NoError(t, os.WriteFile(schemaPath(name), want, 0o644))
+		}
+		content, err := os.ReadFile(schemaPath(name))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(content), "%s: go test ./cmd/vti -run Schemas -update-schemas writes it", name)
+	}
+	files, err := filepath.Glob(schemaPath("*"))
+	require.NoError(t, err)
+	assert.Len(t, files, len(schemaTypes))
+}
+
+// validate checks one JSON object against the schema that it names.
+func validate(t *testing.T, object string) string {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(object))
+	require.NoError(t, err, object)
+	named, _ := value.(map[string]any)["schema"].(string)
+	name := strings.TrimSuffix(strings.TrimPrefix(named, "vti/"), "/1")
+	require.Contains(t, slices.Collect(maps.Keys(schemaTypes)), name)
+	schema, err := jsonschema.NewCompiler().Compile(schemaPath(name))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(value))
+	return name
+}
+
+// TestOutputsMatchTheirSchemas runs every command that has a schema, and validates what it prints and
+// the result it leaves.
+func TestOutputsMatchTheirSchemas(t *testing.T) {
+	emptyDir(t, "coal.csv", "date\n1851.2\n1853.1\n1860\n1871.5\n1880.1\n1890.3\n1899\n1920\n")
+	hald := testdata(t, "hald.csv")
+	commands := [][]string{
+		{"varsel", hald, "--target", "y", "--json", "--quiet", "--out", "varsel"},
+		{"varsel", testdata(t, "pima.csv"), "--target", "type", "--exclude", "train", "--likelihood", "logistic", "--json", "--quiet", "--out", "logistic"},
+		{"exact", hald, "--target", "y", "--models", "all", "--json", "--quiet", "--out", "exact"},
+		{"rjmcmc", "varsel", hald, "--target", "y", "--json", "--quiet", "--chains", "16", "--iterations", "100", "--burn-in", "50", "--out", "chains"},
+		{"exact", "dag", hald, "--continuous", "x1,x2,x3,x4,y", "--json", "--quiet", "--out", "graph"},
+		{"dag", hald, "--json", "--quiet", "--out", "graph-2"},
+		{"hbm", testdata(t, "sleepstudy.csv"), "--formula", "Reaction ~ Days + (1 | Subject)", "--json", "--quiet", "--out", "hbm"},
+		{"hbm", testdata(t, "sleepstudy.csv"), "--formula", "Reaction ~ Days + (1 | Subject)", "--select", "--json", "--quiet", "--out", "hbm-2"},
+		{"changepoints", "coal.csv", "--time", "date", "--json", "--quiet", "--out", "changes"},
+		{"compare", "exact", "varsel", "--json", "--out", "compare-1"},
+		{"compare", "graph", "graph-2", "--json", "--out", "compare-2"},
+		{"compare", "hbm", "hbm-2", "--json", "--out", "compare-3"},
+		{"predict", "exact", hald, "--json"},
+		{"predict", "logistic", "--json"},
+		{"check", "exact", "--json"},
+		{"check", "graph", "--json"},
+		{"loo", "exact", "varsel", "--json"},
+		{"export", "exact", "--draws", "400", "--json"},
+		{"show", "exact", "--json"},
+		{"show", "graph", "--json"},
+		{"show", "hbm-2", "--json"},
+		{"runs", ".", "--json"},
+	}
+	seen := map[string]bool{}
+	for _, args := range commands {
+		got := mustRun(t, args...)
+		seen[validate(t, got.stdout)] = true
+		at := slices.Index(args, "--out")
+		if at < 0 || strings.HasPrefix(args[0], "compare") {
+			continue
+		}
+		stored, err := os.ReadFile(filepath.Join(args[at+1], "result.json"))
+		require.NoError(t, err)
+		validate(t, string(stored))
+	}
+	assert.Len(t, seen, len(schemaTypes), "every schema has a command")
+	// What is not of the schema is found.
+	schema, err := jsonschema.NewCompiler().Compile(schemaPath("runs"))
+	require.NoError(t, err)
+	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/1", "runs": []any{}, "more": 1}))
+	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/2", "runs": []any{}}))
+}
