@@ -8,6 +8,7 @@ require (
 	github.com/gomlx/gomlx v0.26.0
 	github.com/mmcloughlin/avo v0.5.0
 	github.com/pkg/errors v0.9.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1

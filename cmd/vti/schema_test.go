@@ -133,8 +133,8 @@ func addFields(of reflect.Type, properties map[string]any, required *[]string) {
 	}
 }
 
-// TestSchemasAreThoseOfTheTypes: docs/schema says what commands print; a change of a type changes it,
-// which -update-schemas writes. A field that goes or changes its type needs a new version.
+// TestSchemasAreThoseOfTheTypes: docs/schema says what commands print; a change of a type changes
+// it, which -update-schemas writes. A field that goes or changes its type needs a new version.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	for name, of := range schemaTypes {
 		want := schemaDocument(name, of)
@@ -165,9 +165,12 @@ func validate(t *testing.T, object string) string {
 	return name
 }
 
-// TestOutputsMatchTheirSchemas runs every command that has a schema, and validates what it prints and
-// the result it leaves.
+// TestOutputsMatchTheirSchemas runs every command that has a schema, and validates what it prints
+// and the result it leaves.
 func TestOutputsMatchTheirSchemas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nine runs")
+	}
 	emptyDir(t, "coal.csv", "date\n1851.2\n1853.1\n1860\n1871.5\n1880.1\n1890.3\n1899\n1920\n")
 	hald := testdata(t, "hald.csv")
 	commands := [][]string{
