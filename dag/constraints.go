@@ -83,6 +83,12 @@ func ReadTiers(path string) ([][]string, error) {
 	return tiers, nil
 }
 
+// Edge reads a pair of nodes written as "a->b".
+func (d *Data) Edge(text string) (dgraph.Edge, error) {
+	from, to, err := d.edge(text)
+	return dgraph.Edge{From: from, To: to}, err
+}
+
 // edge reads "a->b".
 func (d *Data) edge(text string) (from, to int, err error) {
 	// A name may hold an arrow: try every place to cut.

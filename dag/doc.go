@@ -78,6 +78,7 @@
 //	run_*.go                    one method each
 //	certificate.go              how far it can be believed
 //	result.go, result_files.go  the answer in the user's words, and its files
+//	total_effects.go            total causal effects of nodes on nodes
 //	effects.go                  slopes of mechanisms, residuals of nodes
 //	model_check.go              whether the mechanisms fit the table
 //	parameter_draws.go          draws of graphs with parameters

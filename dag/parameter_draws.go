@@ -110,10 +110,17 @@ func (d drawn) split(random *rand.Rand) (mixture, parameterSource) {
 // exact may be nil.
 // random is that of source.
 func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, posterior mixture, source parameterSource, exact edgeMoments, d drawn, random *rand.Rand) error {
+	var err error
+	independent := float64(len(d.parents))
+	if result.Certificate.ESS > 0 {
+		independent = min(independent, float64(result.Certificate.ESS))
+	}
+	if result.Effects, err = p.totalEffects(ctx, d, independent, random); err != nil {
+		return err
+	}
 	if p.Model.Mechanism == Categorical { // tables of probabilities have no slopes and no residuals
 		return p.writeDraws(dir, *result.Seed, d)
 	}
-	var err error
 	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {
 		return err
 	}

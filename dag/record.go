@@ -1,6 +1,8 @@
 package dag
 
 import (
+	"fmt"
+
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 
 	"github.com/transdim/vti"
@@ -18,6 +20,7 @@ type Record struct {
 	Columns          DataOptions   `json:"columns"`
 	Constraints      Constraints   `json:"constraints"`
 	Model            ModelOptions  `json:"model"`
+	Effects          []string      `json:"effects,omitempty"` // pairs "a->b" of interest
 	Structure        Method        `json:"structure"`
 	Evidence         Evidence      `json:"evidence"`
 	Islands          int           `json:"islands,omitempty"`
@@ -57,8 +60,18 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 		return nil, nil, err
 	}
 	problem, err := NewProblem(data, r.Model, r.Constraints)
-	if err != nil || r.Truth == "" {
-		return problem, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, text := range data.splitEdges(r.Effects) {
+		e, err := data.Edge(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("effect: %w", err)
+		}
+		problem.Asked = append(problem.Asked, e)
+	}
+	if r.Truth == "" {
+		return problem, nil, nil
 	}
 	adjacency, err := run.ReadTable(r.Truth, &r.TruthFingerprint)
 	if err != nil {

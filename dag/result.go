@@ -44,9 +44,13 @@ type Result struct {
 	Graphs     []GraphReport `json:"graphs"`
 	Classes    []ClassReport `json:"classes"`
 	Parameters []Parameter   `json:"parameters,omitempty"`
-	Checks     []NodeCheck   `json:"checks,omitempty"`
-	Metrics    *Metrics      `json:"metrics,omitempty"`
-	RunDir     string        `json:"run_dir,omitempty"`
+	// Effects are total causal effects, by cause, of the pairs with a directed path in some draw.
+	Effects []Effect `json:"effects,omitempty"`
+	// Asked are the pairs whose effects were asked for, cause first.
+	Asked   [][2]string `json:"effects_asked,omitempty"`
+	Checks  []NodeCheck `json:"checks,omitempty"`
+	Metrics *Metrics    `json:"metrics,omitempty"`
+	RunDir  string      `json:"run_dir,omitempty"`
 }
 
 // DataSummary says what was analysed.
@@ -139,6 +143,9 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 	p.judgeColumns(r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
 	r.Constraints = p.Constraints.String()
+	for _, e := range p.Asked {
+		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})
+	}
 	targets, classes := p.Data.Targets(), make([]*dgraph.Graph, len(draws))
 	forward := zeros(p.Data.Nodes()) // of classes, directed
 	undirected := zeros(p.Data.Nodes())

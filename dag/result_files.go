@@ -14,15 +14,16 @@ import (
 
 // Names of the files of an answer in a run directory.
 const (
-	EdgesFile  = "edges.csv"
-	MatrixFile = "adjacency.csv"
-	GraphFile  = "graph.dot"
+	EdgesFile   = "edges.csv"
+	MatrixFile  = "adjacency.csv"
+	GraphFile   = "graph.dot"
+	EffectsFile = "effects.csv"
 )
 
 // Files are the names of the files that a run writes beside those of every run.
 func Files() []string {
 	return []string{
-		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", "checks.csv",
+		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
 		GraphFile, DrawsFile, AnchorsFile,
 	}
 }
@@ -56,6 +57,14 @@ func (p *Problem) write(r *Result, dir string) error {
 	for _, e := range r.Parameters {
 		parameters = append(parameters, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
 	}
+	effects := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95"}}
+	for _, e := range r.Effects {
+		row := []string{e.From, e.To}
+		for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, e.Mean, e.SD, e.Q05, e.Q95} {
+			row = append(row, n.Text())
+		}
+		effects = append(effects, row)
+	}
 	checks := [][]string{{"node", "spread", "skewness", "kurtosis"}}
 	for _, c := range r.Checks {
 		checks = append(checks, []string{c.Node, c.Spread.Text(), c.Skewness.Text(), c.Kurtosis.Text()})
@@ -73,7 +82,7 @@ func (p *Problem) write(r *Result, dir string) error {
 		name string
 		rows [][]string
 	}{
-		{EdgesFile, edges}, {MatrixFile, matrix}, {"graphs.csv", graphs}, {"classes.csv", classes}, {"parameters.csv", parameters}, {"checks.csv", checks},
+		{EdgesFile, edges}, {MatrixFile, matrix}, {"graphs.csv", graphs}, {"classes.csv", classes}, {"parameters.csv", parameters}, {EffectsFile, effects}, {"checks.csv", checks},
 	} {
 		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
 			return csv.NewWriter(w).WriteAll(file.rows)

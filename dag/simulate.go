@@ -21,8 +21,8 @@ type Simulation struct {
 	// ExpectedDegree is the mean number of parents of a node, and sets EdgeProbability; 0:
 	// EdgeProbability says.
 	ExpectedDegree float64 `json:",omitempty"`
-	// Mechanism, Hidden (0 stands for 10) and Bias are those of every node with parents. Weights
-	// are uniform on ±[0.3, 0.7].
+	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
+	// every node with parents. Weights are uniform on ±[0.3, 0.7].
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
@@ -51,6 +51,9 @@ func (s Simulation) withDefaults() Simulation {
 	}
 	if s.EdgeProbability == 0 {
 		s.EdgeProbability = 0.5
+	}
+	if s.Mechanism == AnyMechanism {
+		s.Mechanism = Linear
 	}
 	if s.Hidden == 0 {
 		s.Hidden = 10
@@ -100,6 +103,8 @@ type Simulated struct {
 	Names  []string    // x0, x1, …, or those that were given
 	Values [][]float64 // by row
 	Truth  *dgraph.Graph
+
+	thetas [][]float64 // parameters, by node
 }
 
 // Simulate makes up data.
@@ -124,6 +129,7 @@ func Simulate(s Simulation) (*Simulated, error) {
 			}
 		}
 	}
+	out.thetas = thetas
 	random = stream.Rand(s.Seed, "noise")
 	for range s.Rows {
 		row := make([]float64, s.Nodes)

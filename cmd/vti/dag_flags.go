@@ -17,6 +17,7 @@ type dagModelFlags struct {
 	model       dag.ModelOptions
 	tiers       string
 	edgePrior   string
+	effects     []string
 	truth       string
 	na          missingPolicy
 
@@ -91,6 +92,9 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.BoolVar(&f.model.Orders, "prior-orders", false, "prior over orders with edges along them, as in the paper, instead of graphs: a graph counts as often as it has topological orders")
 		flags.StringVar(&f.truth, "truth", "", "adjacency matrix to compare with: `file` with a row for each cause and a column for each effect")
 	})
+	flagGroup(cmd, "Answer", func() {
+		flags.StringArrayVar(&f.effects, "effect", nil, "`pair` a->b whose total causal effect is printed, or several separated by commas; may be repeated (default the most probable)")
+	})
 	completeColumns(cmd, "exclude", "intervened", "exogenous")
 	completeWith(cmd, "scale", "standardize", "global", "center", "none")
 	completeWith(cmd, "na", "refuse", "drop")
@@ -99,6 +103,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 // fill puts what the flags ask for into a record.
 func (f *dagModelFlags) fill(record *dag.Record) error {
 	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
+	record.Effects = f.effects
 	record.Columns.DropMissing = f.na == "drop"
 	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
 	record.Model.ImaginarySampleSize = float64(f.sampleSize)

@@ -13,8 +13,11 @@ import (
 
 // Lengths of what is printed; the files have more.
 const (
-	shownEdge   = 0.05 // least probability of a pair of nodes to be joined
-	shownGraphs = 5
+	shownEdge    = 0.05 // least probability of a pair of nodes to be joined
+	shownGraphs  = 3
+	shownPairs   = 25
+	shownEffects = 10
+	shownArrows  = 40 // of a graph
 )
 
 // Advice that goes with a verdict on graphs.
@@ -61,7 +64,9 @@ func printDag(w io.Writer, r *dag.Result) {
 		}
 	}
 	printModelCheck(w, r.ModelCheck)
+	printClasses(w, r)
 	printEdges(w, r)
+	printEffects(w, r)
 	printGraphs(w, r)
 	if r.Metrics != nil {
 		printMetrics(w, r.Metrics)
@@ -105,13 +110,16 @@ func printEdges(w io.Writer, r *dag.Result) {
 	row([]string{"", "a → b", "b → a", "none"}, []string{"effect", "<95% interval"}, "|class a → b", "b → a", "a − b")
 	edges := slices.DeleteFunc(slices.Clone(r.Edges), func(e dag.Edge) bool { return 1-e.ProbNone < shownEdge })
 	slices.SortStableFunc(edges, func(a, b dag.Edge) int { return compareNumbers(a.ProbNone, b.ProbNone) })
-	for _, e := range edges {
+	for _, e := range edges[:min(shownPairs, len(edges))] {
 		p := effects[[2]string{e.From, e.To}]
 		row([]string{e.From + " → " + e.To, inThree(e.Prob, e.ProbSE), inThree(e.ProbReverse, e.ProbReverseSE), inThree(e.ProbNone, 0)},
 			[]string{short(p.Mean), interval(p.Q025, p.Q975)},
 			inThree(e.ClassForward, 0), inThree(e.ClassReverse, 0), inThree(e.ClassUndirected, 0))
 	}
 	table.print(w)
+	if left := len(edges) - shownPairs; left > 0 {
+		fmt.Fprintf(w, "  and %d more, in %s\n", left, dag.EdgesFile)
+	}
 	if left := len(r.Edges) - len(edges); left > 0 {
 		fmt.Fprintf(w, "  and %d pairs that are joined with a probability below %g\n", left, shownEdge)
 	}
@@ -128,17 +136,10 @@ func compareNumbers(a, b dag.Number) int {
 	return 0
 }
 
-// printGraphs prints the most probable graphs and equivalence classes.
-func printGraphs(w io.Writer, r *dag.Result) {
-	fmt.Fprintln(w, "Most probable graphs")
+// printClasses prints the most probable equivalence classes.
+func printClasses(w io.Writer, r *dag.Result) {
+	fmt.Fprintln(w, "Most probable equivalence classes")
 	table := &grid{}
-	table.add("probability", "<edges")
-	for _, g := range r.Graphs[:min(shownGraphs, len(r.Graphs))] {
-		table.add(probability(g.Prob, g.SE), edgeText(g.Edges, "→"))
-	}
-	table.print(w)
-	fmt.Fprintln(w, "\nMost probable equivalence classes")
-	table = &grid{}
 	table.add("probability", "<edges")
 	for _, c := range r.Classes[:min(shownGraphs, len(r.Classes))] {
 		table.add(probability(c.Prob, c.SE), strings.TrimSpace(edgeText(c.Directed, "→")+"  "+edgeText(c.Undirected, "−")))
@@ -147,10 +148,66 @@ func printGraphs(w io.Writer, r *dag.Result) {
 	fmt.Fprintln(w)
 }
 
+// printGraphs prints the most probable graphs.
+func printGraphs(w io.Writer, r *dag.Result) {
+	fmt.Fprintln(w, "Most probable graphs")
+	table := &grid{}
+	table.add("probability", "<edges")
+	for _, g := range r.Graphs[:min(shownGraphs, len(r.Graphs))] {
+		table.add(ofGraph(g.Prob, g.SE), edgeText(g.Edges, "→"))
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+}
+
+// printEffects prints the total effects that were asked for, else those that are most probable.
+func printEffects(w io.Writer, r *dag.Result) {
+	var list []dag.Effect
+	if len(r.Asked) > 0 {
+		for _, pair := range r.Asked {
+			at := slices.IndexFunc(r.Effects, func(e dag.Effect) bool { return e.From == pair[0] && e.To == pair[1] })
+			if at < 0 {
+				list = append(list, dag.Effect{From: pair[0], To: pair[1], ProbNone: 1})
+				continue
+			}
+			list = append(list, r.Effects[at])
+		}
+	} else {
+		list = slices.Clone(r.Effects)
+		slices.SortStableFunc(list, func(a, b dag.Effect) int { return compareNumbers(b.Prob, a.Prob) })
+		list = list[:min(shownEffects, len(list))]
+	}
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Total effects: what a unit of a, set from outside, adds to the mean of b, over graphs and parameters")
+	table := &grid{}
+	table.add("", "a causes b", "no effect", "mean", "sd", "<90% interval")
+	for _, e := range list {
+		table.add(e.From+" → "+e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbNone, nil, 3), short(e.Mean), short(e.SD), interval(e.Q05, e.Q95))
+	}
+	table.print(w)
+	if left := len(r.Effects) - len(list); left > 0 && len(r.Asked) == 0 {
+		fmt.Fprintf(w, "  and %d more pairs, in %s\n", left, dag.EffectsFile)
+	}
+	fmt.Fprintln(w)
+}
+
+// ofGraph writes the probability of a graph, of which the best may have a tiny one.
+func ofGraph(p, se dag.Number) string {
+	if finite(&p) && p > 0 && p < 1e-3 {
+		return fmt.Sprintf("%.1e", float64(p))
+	}
+	return probability(p, se)
+}
+
 func edgeText(edges [][2]string, arrow string) string {
 	var parts []string
-	for _, e := range edges {
+	for _, e := range edges[:min(shownArrows, len(edges))] {
 		parts = append(parts, e[0]+arrow+e[1])
+	}
+	if left := len(edges) - shownArrows; left > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", left))
 	}
 	if len(parts) == 0 && arrow == "→" {
 		return "(none)"

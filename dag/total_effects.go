@@ -1,0 +1,163 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Effect is the posterior of the total causal effect of one node on another, over graphs and
+// parameters: by how much the mean of To rises for a unit of From, set from outside, in units of
+// the table (or of its logarithms). It is zero in graphs without a directed path.
+type Effect struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Prob is the probability of a directed path, with its standard error; ProbNone that of no
+	// effect.
+	Prob     Number `json:"prob"`
+	ProbSE   Number `json:"prob_se"`
+	ProbNone Number `json:"prob_none"`
+	// Mean, SD and the central interval of 90%, no effect included. Null for categories.
+	Mean Number `json:"mean"`
+	SD   Number `json:"sd"`
+	Q05  Number `json:"q05"`
+	Q95  Number `json:"q95"`
+}
+
+// Limits of the work for total effects of networks; chosen by hand.
+const (
+	networkEffects = 200 // draws of graphs and parameters
+	effectRows     = 100 // rows that are simulated for each
+)
+
+// totalEffects summarises the pairs that some draw has a path between, by the name of the cause.
+// independent is the number of independent draws that these are worth.
+func (p *Problem) totalEffects(ctx gocontext.Context, d drawn, independent float64, random *rand.Rand) (list []Effect, err error) {
+	nodes := p.Data.Nodes()
+	orders := make([][]int, len(d.parents))
+	for k, parents := range d.parents {
+		orders[k], _ = dgraph.FromParents(parents).Order()
+	}
+	if p.Model.Mechanism == MLP {
+		every := max(1, len(orders)/networkEffects)
+		d, orders = d.each(every), eachOf(orders, every)
+		independent /= float64(every)
+	}
+	for from := range nodes {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("stopped while computing total effects: %w", err)
+		}
+		values, paths := make([][]float64, nodes), make([]float64, nodes)
+		for k, parents := range d.parents {
+			below := descendants(from, parents, orders[k])
+			effects := p.effectsOf(from, parents, d.thetas[k], orders[k], below, random)
+			for to := range nodes {
+				paths[to] += indicator(to != from && below.Has(to))
+				values[to] = append(values[to], effects[to]*p.unit(from, to))
+			}
+		}
+		for to, own := range values {
+			if paths[to] == 0 {
+				continue
+			}
+			share := paths[to] / float64(len(own))
+			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: Number(share), ProbSE: Number(shareError(share, independent)), ProbNone: Number(1 - share)}
+			e.Mean, e.SD, e.Q05, e.Q95 = Number(math.NaN()), Number(math.NaN()), Number(math.NaN()), Number(math.NaN())
+			if p.Model.Mechanism != Categorical {
+				mean, sd := stat.MeanStdDev(own, nil)
+				slices.Sort(own)
+				e.Mean, e.SD = Number(mean), Number(sd)
+				e.Q05, e.Q95 = Number(own[len(own)*5/100]), Number(own[len(own)*95/100])
+			}
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// unit is the unit of an effect, of those on the working scale.
+func (p *Problem) unit(from, to int) float64 {
+	if p.Model.Mechanism == Categorical {
+		return 1
+	}
+	return p.Data.Scale[to] / p.Data.Scale[from]
+}
+
+// eachOf keeps every k-th element.
+func eachOf[T any](list []T, every int) (kept []T) {
+	for k := 0; k < len(list); k += every {
+		kept = append(kept, list[k])
+	}
+	return kept
+}
+
+// each keeps every k-th draw.
+func (d drawn) each(every int) drawn {
+	return drawn{parents: eachOf(d.parents, every), thetas: eachOf(d.thetas, every), chain: eachOf(d.chain, every)}
+}
+
+// descendants are those of a node, itself among them.
+func descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
+	below := dgraph.SetOf(from)
+	for _, j := range order {
+		if !parents[j].And(below).Empty() {
+			below = below.With(j)
+		}
+	}
+	return below
+}
+
+// effectsOf are the total effects of a node on all, in one graph with its parameters, on the
+// working scale. For linear mechanisms it is the sum over paths of the products of weights (Wright
+// 1934). For networks it is the difference of the means of simulated rows in which the node is set
+// half a standard deviation above and below its mean, with the same noise, for a unit of the node.
+func (p *Problem) effectsOf(from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+	effects := make([]float64, len(order))
+	switch p.Model.Mechanism {
+	case Categorical:
+		return effects
+	case MLP:
+		return p.simulatedEffects(from, thetas, order, below, random)
+	}
+	effects[from] = 1
+	for _, j := range order {
+		if j == from || !below.Has(j) {
+			continue
+		}
+		for i := range parents[j].Nodes() {
+			effects[j] += effects[i] * thetas[j][i]
+		}
+	}
+	return effects
+}
+
+// simulatedEffects are effectsOf networks.
+func (p *Problem) simulatedEffects(from int, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
+	l, effects := p.layout(), make([]float64, len(order))
+	if below.Len() == 1 {
+		return effects
+	}
+	size := math.Exp(p.Data.logSD(from))
+	up, down := make([]float64, len(order)), make([]float64, len(order))
+	for range effectRows {
+		for _, j := range order {
+			noise := math.Exp(l.logSigma(thetas[j])) * random.NormFloat64()
+			up[j], down[j] = l.mean(thetas[j], up)+noise, l.mean(thetas[j], down)+noise
+			if j == from {
+				up[j], down[j] = size/2, -size/2
+			}
+			if below.Has(j) {
+				effects[j] += (up[j] - down[j]) / (size * effectRows)
+			}
+		}
+		clear(up)
+		clear(down)
+	}
+	return effects
+}
