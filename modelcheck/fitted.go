@@ -38,7 +38,7 @@ type PredictiveBin struct {
 // Numbers of rows and bins that are kept. Chosen by hand: as many as a picture can show apart.
 const (
 	mostFitted = 1000
-	bins       = 24
+	mostBins   = 24
 	mostCounts = 40 // of whole numbers, each of which is a bin
 )
 
@@ -88,8 +88,9 @@ func binEdges(kind Kind, y []float64) (edges []float64) {
 	if kind == Count {
 		low = math.Max(margin, low)
 	}
+	bins := min(mostBins, max(5, int(2*math.Sqrt(float64(len(y))))))
 	for k := range bins + 1 {
-		edges = append(edges, low-margin+(high-low+2*margin)*float64(k)/bins)
+		edges = append(edges, low-margin+(high-low+2*margin)*float64(k)/float64(bins))
 	}
 	return edges
 }

@@ -147,8 +147,12 @@ func (c *compared) sentence(name string) string {
 
 // notes are what a reader of a comparison must know.
 func (c *compared) notes(name string) (list []string) {
+	called := ""
+	if name != "B" {
+		called = " (called B here)"
+	}
 	for _, note := range c.common.Notes {
-		list = append(list, "A and "+name+": "+note+".")
+		list = append(list, "A and "+name+called+": "+note+".")
 	}
 	if e := c.common.LogEvidence; e != nil {
 		list = append(list, fmt.Sprintf("Log evidences of A and %s: %s and %s nats.", name, evidence(float64(e.A), float64(e.SEA)), evidence(float64(e.B), float64(e.SEB))))

@@ -56,7 +56,7 @@ func next(v *verdict.Verdict, more string, check *modelcheck.Report, otherwise s
 	if check != nil {
 		for _, f := range check.Findings {
 			if f.Verdict != modelcheck.Good && f.Advice != "" {
-				list = append(list, "About the model ("+subject(f.What)+"): try "+f.Advice+".")
+				list = append(list, "About the model ("+subject(f.What)+"): "+f.Advice+".")
 			}
 		}
 	}

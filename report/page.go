@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"regexp"
 
 	"github.com/transdim/vti/internal/picture"
 )
@@ -105,11 +106,17 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
+// flagName is a flag of a command line in escaped text.
+var flagName = regexp.MustCompile(`--[a-z0-9-]*[a-z0-9]`)
+
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"svg": func(p *picture.Picture) template.HTML { return template.HTML(p.Inline()) },
 	"css": func() template.CSS { return template.CSS(pageCSS) },
 	"js":  func() template.JS { return template.JS(pageJS) },
-	"id":  func(parts ...string) string { return identifier(parts...) },
+	// text keeps the names of flags, which a browser would break after their hyphens, on one line
+	"text": func(s string) template.HTML {
+		return template.HTML(flagName.ReplaceAllString(template.HTMLEscapeString(s), `<span class="flag">$0</span>`))
+	},
 }).Parse(pageHTML))
 
 // write writes the page.

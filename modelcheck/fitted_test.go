@@ -1,0 +1,68 @@
+package modelcheck
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Fitted rows and bins of a model that is true: 95% of the rows lie in their intervals, and bins
+// hold what is expected.
+func TestFitted(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const n = 2000
+	y, mean := make([]float64, n), make([]float64, n)
+	for i := range y {
+		mean[i] = float64(i%10) - 5
+		y[i] = mean[i] + random.NormFloat64()
+	}
+	report, err := Regression(context.Background(), RegressionInput{Response: Column{Name: "y", Values: y}, Draws: MinDraws, Draw: func(_ int, m, sd, replicate []float64) {
+		for i := range m {
+			m[i], sd[i] = mean[i], 1
+			replicate[i] = mean[i] + random.NormFloat64()
+		}
+	}})
+	require.NoError(t, err)
+	require.Len(t, report.Fitted, mostFitted)
+	inside := 0
+	for _, r := range report.Fitted {
+		require.Equal(t, y[r.Row-1], r.Observed)
+		require.InDelta(t, mean[r.Row-1], r.Mean, 1e-9)
+		if r.Observed >= r.Q025 && r.Observed <= r.Q975 {
+			inside++
+		}
+	}
+	// 0.95 ± four standard errors of 1000 rows
+	require.InDelta(t, 0.95, float64(inside)/mostFitted, 4*0.0069)
+	require.Len(t, report.Predictive, mostBins)
+	rows, outside := 0.0, 0
+	for _, b := range report.Predictive {
+		rows += b.Observed
+		require.LessOrEqual(t, b.Q025, b.Median)
+		require.LessOrEqual(t, b.Median, b.Q975)
+		if b.Observed < b.Q025 || b.Observed > b.Q975 {
+			outside++
+		}
+	}
+	require.InDelta(t, n, rows, 1)
+	// of 24 bins 1.2 are expected outside; 7 or more happen once in 5000 tables
+	require.Less(t, outside, 7)
+
+	path := filepath.Join(t.TempDir(), FittedFile)
+	require.NoError(t, WriteFitted(path, report.Fitted))
+	read, err := ReadFitted(path)
+	require.NoError(t, err)
+	require.Len(t, read, mostFitted)
+	require.InDelta(t, report.Fitted[7].Q975, read[7].Q975, 1e-6)
+	require.Equal(t, report.Fitted[7].Row, read[7].Row)
+}
+
+func TestBinEdges(t *testing.T) {
+	require.Nil(t, binEdges(Binary, []float64{0, 1}))
+	require.Nil(t, binEdges(Continuous, []float64{2, 2}))
+	require.Equal(t, []float64{-0.5, 0.5, 1.5, 2.5, 3.5, 4.5}, binEdges(Count, []float64{0, 2, 1})[:6])
+	require.Len(t, binEdges(Continuous, []float64{1, 2, 3, 4}), 6)
+}

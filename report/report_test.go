@@ -1,0 +1,168 @@
+package report
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/varsel"
+)
+
+// exactRun makes the directory of a finished run of vti exact in a folder with a telling name.
+func exactRun(t *testing.T, table string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "secret-folder", "run")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	record := &varsel.Record{
+		Header: run.Header{Command: "exact", Version: "test", Data: table, Flags: map[string][]string{"target": {"y"}, "out": {dir}, "quiet": {"true"}, "drop-degenerate": {"true"}}},
+		Design: varsel.DesignOptions{Target: "y"},
+	}
+	problem, err := record.Problem()
+	require.NoError(t, err)
+	_, err = varsel.RunExact(context.Background(), problem, nil, dir)
+	require.NoError(t, err)
+	require.NoError(t, record.Write(dir))
+	return dir
+}
+
+// A page has the answer of its run, every picture as a file too, and says nothing of the folders
+// that the run was made in.
+func TestFinish(t *testing.T) {
+	table, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
+	require.NoError(t, err)
+	dir := exactRun(t, table)
+	require.NoError(t, Finish(context.Background(), dir))
+	content, err := os.ReadFile(filepath.Join(dir, File))
+	require.NoError(t, err)
+	page := string(content)
+	require.Contains(t, page, "What explains y?")
+	require.Contains(t, page, `vti exact hald.csv <span class="flag">--drop-degenerate</span> <span class="flag">--target</span>=y`)
+	require.False(t, strings.Contains(page, "secret-folder"))
+	require.False(t, strings.Contains(page, filepath.Dir(table)))
+	require.False(t, regexp.MustCompile(`(src|href)="?(https?:)?//`).MatchString(page))
+	body, _, _ := strings.Cut(page, "<script>")
+	require.False(t, strings.Contains(body, "NaN"))
+	pictures := strings.Count(page, "<svg class=\"picture\"")
+	require.Greater(t, pictures, 6)
+	figures, err := filepath.Glob(filepath.Join(dir, FiguresDir, "*.svg"))
+	require.NoError(t, err)
+	require.Len(t, figures, pictures)
+	for _, figure := range figures {
+		require.FileExists(t, strings.TrimSuffix(figure, ".svg")+".png")
+	}
+	again := filepath.Join(t.TempDir(), "again.html")
+	require.NoError(t, Write(context.Background(), again, dir))
+	same, err := os.ReadFile(again)
+	require.NoError(t, err)
+	require.True(t, page == string(same), "the same run gives the same page")
+	sentences, err := Answer(dir)
+	require.NoError(t, err)
+	require.Len(t, sentences, 3)
+	require.Contains(t, sentences[0], "x1 (0.9")
+}
+
+// Runs about the same table stand side by side; runs about different tables do not.
+func TestSideBySide(t *testing.T) {
+	hald, err := filepath.Abs(filepath.Join("..", "testdata", "hald.csv"))
+	require.NoError(t, err)
+	crime, err := filepath.Abs(filepath.Join("..", "testdata", "prostate.csv"))
+	require.NoError(t, err)
+	a, b := exactRun(t, hald), exactRun(t, hald)
+	out := filepath.Join(t.TempDir(), "both.html")
+	require.NoError(t, Write(context.Background(), out, a, b))
+	content, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Contains(t, string(content), "A and B give every predictor the same probability to within 0.0001")
+	other := filepath.Join(t.TempDir(), "other.csv")
+	rows, err := os.ReadFile(crime)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(other, []byte(strings.Replace(string(rows), "lpsa", "y", 1)), 0o644))
+	require.ErrorContains(t, Write(context.Background(), out, a, exactRun(t, other)), "analyse different tables")
+	require.ErrorContains(t, Write(context.Background(), out), "got no run directory")
+	require.ErrorContains(t, Write(context.Background(), out, t.TempDir()), "is not a run directory")
+}
+
+// A density has the mass 1 and is that of the normal distribution that its draws come from; too few
+// draws have none.
+func TestDensity(t *testing.T) {
+	random := stream.Rand(1, "density")
+	values := make([]float64, 4000)
+	for i := range values {
+		values[i] = 3 + 2*random.NormFloat64()
+	}
+	x, y := density(values)
+	mass, worst := 0.0, 0.0
+	for k := range x {
+		if k > 0 {
+			mass += (y[k] + y[k-1]) / 2 * (x[k] - x[k-1])
+		}
+		z := (x[k] - 3) / 2
+		worst = math.Max(worst, math.Abs(y[k]-math.Exp(-z*z/2)/(2*math.Sqrt(2*math.Pi))))
+	}
+	require.InDelta(t, 1, mass, 0.01)
+	// At the mode, where both are largest, the standard error is the root of f R(K) / (n h) = 0.0064
+	// and the bias h² f″ / 2 = 0.003, with the width h = 0.34.
+	require.Less(t, worst, 0.003+4*0.0064)
+	x, _ = density(values[:10])
+	require.Empty(t, x)
+	x, _ = density(make([]float64, 100))
+	require.Empty(t, x)
+}
+
+// Directions come from equivalence classes where graphs of one cannot be told apart, and from
+// probabilities else; pairs that are joined in either direction are there.
+func TestLinks(t *testing.T) {
+	result := &dag.Result{Data: dag.DataSummary{Nodes: []string{"a", "b", "c"}}, Edges: []dag.Edge{
+		{From: "a", To: "b", Prob: 0.9, ProbReverse: 0.1, ClassForward: 0.1, ClassUndirected: 0.9},
+		{From: "b", To: "c", Prob: 0.35, ProbReverse: 0.3, ClassForward: 0.4, ClassUndirected: 0.25},
+		{From: "a", To: "c", Prob: 0.1, ProbReverse: 0.1, ProbNone: 0.8},
+	}}
+	directed := func(list []link) (out []bool) {
+		for _, l := range list {
+			out = append(out, l.directed)
+		}
+		return out
+	}
+	require.Equal(t, []bool{false, true}, directed(links(result, 0.5, true)))
+	require.Equal(t, []bool{true, false}, directed(links(result, 0.5, false)))
+	require.Len(t, links(result, 0.1, true), 3)
+	p, err := drawGraph("graph", "Graph", result.Data.Nodes, links(result, 0.1, true))
+	require.NoError(t, err)
+	svg := p.Inline()
+	for _, label := range []string{">1.00<", ">0.35<", ">0.20<", ">a<", ">b<", ">c<"} {
+		require.Contains(t, svg, label)
+	}
+}
+
+func TestWords(t *testing.T) {
+	require.Equal(t, "none", list(nil))
+	require.Equal(t, "a", list([]string{"a"}))
+	require.Equal(t, "a, b and c", list([]string{"a", "b", "c"}))
+	require.Equal(t, "a, b, c, d, e and 3 more", list(strings.Split("abcdefgh", "")))
+	require.Equal(t, "1 row", counted(1, "row", "rows"))
+	require.Equal(t, "12\u202f345 rows", counted(12345, "row", "rows"))
+	require.Equal(t, "−1.234 ± 0.020", plusMinus(-1.2341, 0.0196))
+	require.Equal(t, "1.23", plusMinus(1.2341, 0))
+	require.Equal(t, "a-b-c", identifier("A b", "c"))
+	require.Equal(t, `'a b'`, quoted("a b"))
+	require.Equal(t, `'it'\''s'`, quoted("it's"))
+}
+
+// Settings are the leaves of the record, without folders.
+func TestFlatten(t *testing.T) {
+	got := flatten("", map[string]any{"model": map[string]any{"sigma": 1.5, "prior": "uniform"}, "truth": string(filepath.Separator) + filepath.Join("home", "someone", "truth.csv")})
+	if filepath.Separator == '/' {
+		require.True(t, slices.Contains(got, setting{"truth", "truth.csv"}))
+	}
+	require.Equal(t, []setting{{"model.prior", "uniform"}, {"model.sigma", "1.5"}}, got[:2])
+}
