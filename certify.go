@@ -22,7 +22,7 @@ func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (certificate *C
 	listed := ok && count <= cfg.MaxModels
 	if source := evidencesOf(e); source != nil && !cfg.byDraws {
 		certificate, masses, err = certifyModels(ctx, e, source, listed, cfg)
-		if ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil {
 			return nil, nil, err
 		}
 		// At a glance q(m) may be what is missing.

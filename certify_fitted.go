@@ -11,6 +11,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/space"
@@ -29,6 +30,8 @@ const (
 	fittedBatch = 1 << 12
 	fittedDraws = 1 << 16
 	fittedESS   = 10000
+	// refittedDraws are weighed to fit it again.
+	refittedDraws = 1 << 13
 	// fittedCentres of the models of chains have draws around them, which are nearShare of all.
 	fittedCentres = 1 << 10
 	nearShare     = 0.4
@@ -122,10 +125,6 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 	if err != nil {
 		return nil, err
 	}
-	effective := float64(fittedESS)
-	if cfg.precision > 0 {
-		effective = math.Max(verdict.DoubtfulESS, 0.25/(cfg.precision*cfg.precision))
-	}
 	iterations := fittedIterations
 	for round := range fittedRounds {
 		sets, err := chains.first(ctx, iterations)
@@ -137,7 +136,34 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 			return nil, err
 		}
 		stream := fmt.Sprintf("%s/fitted/%d", cfg.stream, round)
-		w := &modelWeights{modelMasses: x, reference: x.fitTo(of, chains.Models, sets), stream: stream, random: x.e.random(stream), proposed: proposed}
+		w := &modelWeights{modelMasses: x, stream: stream, random: x.e.random(stream), proposed: proposed}
+		if w.reference, err = x.fitTo(ctx, of, chains.Models, sets, stream); err != nil {
+			return nil, err
+		}
+		if c, err = w.certificateTo(ctx, cfg); err != nil {
+			return nil, err
+		}
+		if cfg.enough(c) && !cfg.glance {
+			difference := x.againstChains(of, c, chains.Models, sets)
+			if c.Confirmed = difference == ""; !c.Confirmed {
+				c.lower(Doubtful, "chains over models did not confirm it: %s", difference)
+			}
+		}
+		if cfg.enough(c) {
+			break
+		}
+	}
+	return c, nil
+}
+
+// certificateTo draws until a certificate is as precise as asked for, or it is plain that it will
+// not be trusted.
+func (w *modelWeights) certificateTo(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
+	effective := float64(fittedESS)
+	if cfg.precision > 0 {
+		effective = math.Max(verdict.DoubtfulESS, 0.25/(cfg.precision*cfg.precision))
+	}
+	for {
 		for w.draws < cfg.Draws {
 			if err := w.draw(ctx); err != nil {
 				return nil, err
@@ -149,32 +175,22 @@ func (x *modelMasses) weighFitted(ctx context.Context, of items, cfg CertifyConf
 				break
 			}
 		}
-		// what draws of parameters add is not to outlast the round
-		found := slices.Clone(x.evidence)
-		if c, err = w.certificate(ctx); err != nil {
+		found := slices.Clone(w.evidence) // what draws of parameters add is not to outlast this
+		c, err := w.certificate(ctx)
+		if err != nil {
 			return nil, err
 		}
-		x.evidence = found
+		w.evidence = found
 		if err := w.judgeMissed(c); err != nil {
 			return nil, err
 		}
-		if cfg.glance {
-			if cfg.enough(c) {
-				return c, nil
-			}
-			continue
-		}
-		if c.Verdict != Trusted {
-			continue
-		}
-		difference := x.againstChains(of, c, chains.Models, sets)
-		if difference == "" {
-			c.Confirmed = true
+		shortage := c.shortage(w.e.target.Space(), cfg.precision)
+		if cfg.glance || c.Verdict != Trusted || shortage <= 1 || w.draws >= cfg.Draws {
 			return c, nil
 		}
-		c.lower(Doubtful, "chains over models did not confirm it: %s", difference)
+		const margin = 1.2 // the errors are estimates themselves
+		effective = c.ESS * shortage * margin
 	}
-	return c, nil
 }
 
 // enough reports whether there is no need to look for a better certificate of the same kind: at a
@@ -286,20 +302,39 @@ func codesOfSets(of items, sets [][]int32) [][]int32 {
 	return codes
 }
 
-// fitTo fits r(m) to the even chains.
-func (x *modelMasses) fitTo(of items, chains *rjmcmc.Models, sets [][]int32) fittedModels {
+// fitTo fits r(m) to the even chains, weighs some draws from it, and fits it again to these draws,
+// taken by weight, and the chains together: draws that are independent show the share of each item
+// better than chains do (Cappé et al. 2004).
+func (x *modelMasses) fitTo(ctx context.Context, of items, chains *rjmcmc.Models, sets [][]int32, stream string) (fittedModels, error) {
 	var even [][]int32
 	for i, set := range sets {
 		if i%chains.Chains()%2 == 0 {
 			even = append(even, set)
 		}
 	}
-	random := x.e.random("models/centres")
-	centres := make([][]int32, min(fittedCentres, len(even)))
-	for k := range centres {
-		centres[k] = even[random.IntN(len(even))]
+	random := x.e.random(stream + "/fit")
+	fit := func() fittedModels {
+		centres := make([][]int32, min(fittedCentres, len(even)))
+		for k := range centres {
+			centres[k] = even[random.IntN(len(even))]
+		}
+		return fittedModels{of, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
 	}
-	return fittedModels{of, x.members(), modeldist.FitConditionals(even, chains.Weights()), modeldist.NewNeighbours(centres, chains.Weights())}
+	first := fit()
+	w := &modelWeights{modelMasses: x, reference: first, random: random}
+	for w.draws < refittedDraws {
+		if err := w.draw(ctx); err != nil {
+			return first, err
+		}
+	}
+	smoothed, ofDraws, _ := w.weigh()
+	if !(smoothed.K <= verdict.FailedKHat) {
+		return first, nil
+	}
+	for _, i := range weighted.Rows(ofDraws, int(math.Min(smoothed.ESS, refittedDraws)), random) {
+		even = append(even, first.set(x.codes[w.positions[i]]))
+	}
+	return fit(), nil
 }
 
 // againstChains says in what the odd chains differ from weights beyond errors, or is empty.

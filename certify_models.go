@@ -18,7 +18,7 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 	}
 	if of, ok := itemsOf(e.target.Space()); ok {
 		certificate, err = x.weighFitted(ctx, of, cfg)
-		if ctx.Err() != nil || err == nil && cfg.enough(certificate) {
+		if err != nil && ctx.Err() != nil || err == nil && cfg.enough(certificate) {
 			return certificate, x, err
 		}
 	}
