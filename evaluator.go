@@ -37,6 +37,7 @@ type evaluator struct {
 	dtype     dtypes.DType // of the flow and the target
 	batch     int          // rows of every graph
 	seed      uint64
+	untrained bool // the flow is its anchor alone
 
 	compiled map[string]*context.Exec
 	known    *keptEvidences // of models, which are found once; nil before the first
@@ -54,6 +55,9 @@ func (e *evaluator) random(name string) *rand.Rand { return stream.Rand(e.seed, 
 
 // run executes a graph over the variables, compiling it the first time its name is used.
 func (e *evaluator) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
+	if e.untrained {
+		name = "untrained " + name
+	}
 	exec, ok := e.compiled[name]
 	if !ok {
 		var err error
@@ -239,6 +243,9 @@ func (e *evaluator) features(codes *Node) *Node {
 // has them, and with an anchor of dtype.
 func (e *evaluator) flowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
 	flow := e.flow
+	if e.untrained {
+		flow = flow.Untrained()
+	}
 	if dtype != e.dtype {
 		flow = flow.EndingIn(dtype)
 	}

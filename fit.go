@@ -57,6 +57,7 @@ func (t *trainer) train(ctx context.Context, round int, started time.Time, pilot
 	if err := t.beginRound(round); err != nil {
 		return nil, err
 	}
+	t.untrained = false
 	report := reporter{config: &t.config, last: t.round.last, started: started, since: started, step: t.step}
 	var err error
 	if report.before, err = t.counters(); err != nil {

@@ -40,6 +40,9 @@ func (c SolveConfig) Validate() error {
 	if c.MaxTime < 0 {
 		return fmt.Errorf("vti.SolveConfig: got MaxTime %v, want a time that is not negative", c.MaxTime)
 	}
+	if _, learns := c.Fit.Models.(Learner); learns {
+		return fmt.Errorf("vti.SolveConfig: got a q(m) that learns by itself, %T, want one of the others: it learns at a pace of its own, by Fit", c.Fit.Models)
+	}
 	return c.withDefaults().Fit.Validate()
 }
 

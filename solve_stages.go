@@ -16,8 +16,8 @@ const (
 	// glanceBudget is the number of draws of a cheap certificate, beyond the first few of every
 	// model. Chosen by hand: the errors of ESS and shortage are then a few percent, and of k̂ 0.1.
 	glanceBudget = 1 << 14
-	// fewestDraws is the least number of draws of a full certificate, if it may have so many. Chosen
-	// by hand: k̂ is then known to 0.05.
+	// fewestDraws is the least number of draws of a full certificate, if it may have so many.
+	// Chosen by hand: k̂ is then known to 0.05.
 	fewestDraws = 1 << 15
 	// closeDivergence is the divergence, in nats, at which q is good enough beside an exact answer:
 	// a draw of q is then 0.6 times as probable as one of the posterior, in the geometric mean.
@@ -174,8 +174,10 @@ func (s *solver) certify(ctx context.Context) error {
 	defer cancel()
 	c, err := s.fresh(limited, cfg)
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		c, err = s.last, nil
-		c.lower(Doubtful, "the time was over before there was a certificate of more draws")
+		if c, err = s.best, nil; c == nil {
+			c = s.last
+			c.lower(Doubtful, "the time was over before there was a certificate of more draws")
+		}
 		s.plan.Last = true
 	}
 	if err != nil {

@@ -20,6 +20,15 @@ type Flow struct {
 
 	quadratic *quadratic   // of each row, in place of that of cfg; nil: none
 	end       dtypes.DType // of the anchor and of theta; invalid: that of z
+	untrained bool         // the anchor alone
+}
+
+// Untrained returns the flow as it is before any training, when its layers are the identity: the
+// anchor alone, at the cost of that.
+func (f *Flow) Untrained() *Flow {
+	anchor := *f
+	anchor.untrained = true
+	return &anchor
 }
 
 // EndingIn returns the flow whose last stage, the anchor, computes in a wider type than the layers
@@ -101,6 +110,25 @@ func (f *Flow) ToBase(ctx *context.Context, mask, feats, theta *graph.Node) (z, 
 // stages lists the maps of the flow for the models of mask [B, D] with the features feats [B, C],
 // in the graph and dtype of x. p is the packing of mask.
 func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
+	if f.untrained {
+		zero := graph.ZerosLike(x)
+		s = stages{selected{mask, shiftAndScale{zero, zero}}}
+	} else {
+		s = f.trained(ctx, p, mask, feats, x)
+	}
+	last := x.DType()
+	if f.end != dtypes.InvalidDType {
+		s = append(s, converted{from: last, to: f.end})
+		last = f.end
+	}
+	if a := f.anchor(ctx, mask, last); a != nil {
+		s = append(s, selected{mask, a})
+	}
+	return s
+}
+
+// trained lists the stages that training moves. Before it they are the identity.
+func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
 	cond := f.condition(ctx, feats, x.DType())
 	end := f.endMap(ctx, x)
 	if f.cfg.Kind == Diagonal {
@@ -118,16 +146,7 @@ func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Nod
 		}
 		s = append(s, p.unpack())
 	}
-	s = append(s, selected{mask, end})
-	last := x.DType()
-	if f.end != dtypes.InvalidDType {
-		s = append(s, converted{from: last, to: f.end})
-		last = f.end
-	}
-	if a := f.anchor(ctx, mask, last); a != nil {
-		s = append(s, selected{mask, a})
-	}
-	return s
+	return append(s, selected{mask, end})
 }
 
 // layer returns the i-th autoregressive layer for active slots [B, D], in the graph and dtype of x.

@@ -150,15 +150,25 @@ func TestStart(t *testing.T) {
 	eachFlow(t, func(t *testing.T, cfg Config) {
 		b := newBatch(5, 6, cfg.Dim, cfg.Features)
 		s := newSubject(t, cfg)
-		theta, logDet := s.eval(s.flow.ToParams, dtypes.Float64, b)
-		for n := range theta {
-			want, wantDet := b.x[n], 0.
-			if cfg.Precision != nil {
-				want, wantDet = anchorOracle(cfg, b.mask[n], b.x[n])
+		for _, flow := range []*Flow{s.flow, s.flow.Untrained()} {
+			theta, logDet := s.eval(flow.ToParams, dtypes.Float64, b)
+			for n := range theta {
+				want, wantDet := b.x[n], 0.
+				if cfg.Precision != nil {
+					want, wantDet = anchorOracle(cfg, b.mask[n], b.x[n])
+				}
+				require.InDeltaSlice(t, want, theta[n], 1e-10)
+				require.InDelta(t, wantDet, logDet[n], 1e-11)
 			}
-			require.InDeltaSlice(t, want, theta[n], 1e-10)
-			require.InDelta(t, wantDet, logDet[n], 1e-11)
 		}
+		// and stays so where the layers have been moved
+		moved := newSubject(t, cfg).randomise(0.5)
+		want, wantDet := s.eval(s.flow.ToBase, dtypes.Float64, b)
+		got, gotDet := moved.eval(moved.flow.Untrained().ToBase, dtypes.Float64, b)
+		for n := range want {
+			require.InDeltaSlice(t, want[n], got[n], 1e-10)
+		}
+		require.InDeltaSlice(t, wantDet, gotDet, 1e-10)
 	})
 }
 

@@ -1,0 +1,20 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestEffortText(t *testing.T) {
+	for _, effort := range []Effort{AutoEffort, FixedEffort} {
+		text, err := effort.MarshalText()
+		require.NoError(t, err)
+		var read Effort
+		require.NoError(t, read.UnmarshalText(text))
+		require.Equal(t, effort, read)
+	}
+	_, err := ParseEffort("much")
+	require.EqualError(t, err, `unknown effort "much"; want auto or fixed`)
+	require.Equal(t, "Effort(7)", Effort(7).String())
+}
