@@ -16,7 +16,8 @@
 //	if err != nil {
 //		return nil, err
 //	}
-//	answer, err := training.Ask(ctx, device, target, clock, run.Question{Fit: training.Configure(fit, logJacobian)})
+//	question := run.Question{Fit: training.Configure(fit, logJacobian)}
+//	answer, err := training.Ask(ctx, device, target, clock, question)
 //	if err != nil {
 //		return nil, err
 //	}
