@@ -76,6 +76,12 @@ func (s *solver) afterSum(now SolveRound) error {
 func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) error {
 	why := s.shortcoming(now)
 	switch {
+	case why == "" && masses != nil && s.plan.Work == Starting && now.Divergence > closeDivergence:
+		// weights have shown what q(m) lacks, and their models are at hand
+		if err := masses.fit(ctx); err != nil {
+			return s.stopped(err)
+		}
+		return s.begin(certifying, Weighing, "weights look good enough", "q(m) is fitted to the models found, and a certificate of fresh draws")
 	case why == "":
 		return s.begin(certifying, Weighing, "weights look good enough", "certificate of fresh draws")
 	case s.exhausted() || s.late():
