@@ -123,24 +123,29 @@ func TestCollectIsDeterministic(t *testing.T) {
 // fill writes the results of all tasks without running them, from every step-th on.
 func fill(t testing.TB, p *Plan, step int) {
 	t.Helper()
-	s := store{p.Dir()}
 	for first := range step {
-		for i := first; i < p.Tasks(); i += step {
-			task := p.Task(i)
-			dir := s.path(task.Name, Done)
-			require.NoError(t, os.MkdirAll(dir, 0o755))
-			write := func(name string, value any) {
-				encoded, err := json.Marshal(value)
-				require.NoError(t, err)
-				require.NoError(t, os.WriteFile(filepath.Join(dir, name), encoded, 0o644))
-			}
-			seed := seedOf(p.Seed, task.Name, 0)
-			u := float64(seed>>11) / (1 << 53)
-			answer := json.RawMessage(fmt.Sprintf(`{"certificate":{"ess":%g,"khat":%g,"verdict":"trusted"},"data":{"rows":100},"inclusion":[{"certified":%g,"name":"x1","se":0.001},{"certified":%g,"name":"x2","se":0.001},{"certified":0.5,"name":"x3","se":0.002}],"log_evidence":%g,"log_evidence_se":0.01,"version":"1"}`,
-				1000*u, u, u, 1-u, -100*u))
-			write(recordFile, Record{Name: task.Name, Command: p.Command, Settings: named(task.Settings), Seed: &seed, Answer: answer})
-			write(costFile, Cost{Seconds: 1 + u, CPUSeconds: 1, PeakBytes: 6e7, Cores: 1, Machine: "simulated"})
+		fillShard(t, p, first, step)
+	}
+}
+
+// fillShard writes those of a shard.
+func fillShard(t testing.TB, p *Plan, shard, shards int) {
+	s := store{p.Dir()}
+	for i := range Shard(shard, shards).indices(p.Tasks()) {
+		task := p.Task(i)
+		dir := s.path(task.Name, Done)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		write := func(name string, value any) {
+			encoded, err := json.Marshal(value)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), encoded, 0o644))
 		}
+		seed := seedOf(p.Seed, task.Name, 0)
+		u := float64(seed>>11) / (1 << 53)
+		answer := json.RawMessage(fmt.Sprintf(`{"certificate":{"ess":%g,"khat":%g,"verdict":"trusted"},"data":{"rows":100},"inclusion":[{"certified":%g,"name":"x1","se":0.001},{"certified":%g,"name":"x2","se":0.001},{"certified":0.5,"name":"x3","se":0.002}],"log_evidence":%g,"log_evidence_se":0.01,"version":"1"}`,
+			1000*u, u, u, 1-u, -100*u))
+		write(recordFile, Record{Name: task.Name, Command: p.Command, Settings: named(task.Settings), Seed: &seed, Answer: answer})
+		write(costFile, Cost{Seconds: 1 + u, CPUSeconds: 1, PeakBytes: 6e7, Cores: 1, Machine: "simulated"})
 	}
 }
 

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,11 +19,32 @@ import (
 // seed, and which misbehaves as --do says.
 const fakeVariable = "VTI_TEST_FAKE"
 
+// workerVariable makes the test binary run a shard of a plan, "I/N PLAN PROGRAM", with the program
+// in place of vti.
+const workerVariable = "VTI_TEST_WORKER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(fakeVariable) != "" {
 		os.Exit(fake(os.Args[1:]))
 	}
+	if job := strings.Fields(os.Getenv(workerVariable)); len(job) == 3 {
+		os.Exit(work(job[0], job[1], job[2]))
+	}
 	os.Exit(m.Run())
+}
+
+// work runs a shard as vti study run --shard does.
+func work(shard, plan, program string) int {
+	p, err := Read(plan)
+	must(err)
+	s, err := ParseShard(shard)
+	must(err)
+	launcher := Launcher{Program: program, Seeded: func(string) bool { return true }}
+	if _, err := p.Run(context.Background(), RunConfig{Launcher: launcher, Jobs: 1, Selection: s}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // fake is "fake TABLE --do=… --seed=… --out=DIR", or "simulate varsel --seed=… --out=FILE".

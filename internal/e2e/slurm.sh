@@ -5,6 +5,7 @@
 #
 #     internal/e2e/slurm.sh PATH-OF-VTI
 #
+# TASKS is their number, 200 unless it is set; PATIENCE multiplies the times that it waits.
 # Debian's slurmctld, slurmd and munge are installed if they are not there and this user can; where
 # they cannot be had, the script says so and succeeds. It starts its own daemons, on ports and in a
 # folder of their own, without systemd and control groups, and ends them.
@@ -95,7 +96,7 @@ for i in $(seq $nodes); do
 	daemons+=($!)
 done
 patience() { # patience SECONDS COMMAND...: until it succeeds
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * ${PATIENCE:-1}))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || { echo "waited in vain for: $*"; return 1; }
