@@ -191,19 +191,25 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
 // shownDiscoveries are drawn; chosen by hand.
 const shownDiscoveries = 25
 
-// pictures are the strongest discoveries, and the expected share of false ones by their number,
-// beside the observed share where the truth is known.
+// leastDoubt bounds the probability that a discovery is false from below in a picture: what double
+// precision can tell from zero beside one.
+const leastDoubt = 1e-16
+
+// pictures are the strongest discoveries, by the odds that they matter, and the expected share of
+// false ones by their number, beside the observed share where the truth is known.
 func (d *Discoveries) pictures() []*picture.Picture {
 	var rows []picture.Row
+	largest := 1.0
 	for _, found := range d.List[:min(len(d.List), shownDiscoveries)] {
 		ink := picture.First
 		if d.Known && !found.True {
 			ink = picture.Second
 		}
-		rows = append(rows, picture.Row{Label: found.Response + "  " + found.Predictor, From: math.NaN(), Note: strconv.FormatFloat(1-found.Probability, 'e', 0, 64),
-			Intervals: []picture.Interval{{Mid: found.Probability, Low: found.Probability, High: found.Probability, Ink: ink}}})
+		odds := max(0, math.Log10(found.Probability/max(1-found.Probability, leastDoubt)))
+		largest = max(largest, odds)
+		rows = append(rows, picture.Row{Label: found.Response + "  " + found.Predictor, From: math.NaN(), Intervals: []picture.Interval{{Mid: odds, Low: odds, High: odds, Ink: ink}}})
 	}
-	options := picture.RowsOptions{Axis: "inclusion probability (right: probability that it is false)", Bars: true, Min: 0, Max: 1, Reference: math.NaN()}
+	options := picture.RowsOptions{Axis: "odds that it matters, as a power of ten", Bars: true, Min: 0, Max: math.Ceil(largest), Reference: math.NaN()}
 	if d.Known {
 		options.Legend = []picture.Entry{{Text: "true", Ink: picture.First}, {Text: "false", Ink: picture.Second}}
 	}

@@ -46,6 +46,7 @@ finish() {
 	exit "$status"
 }
 trap finish EXIT
+trap 'exit 143' TERM
 
 # --- daemons
 mkdir -m 755 "$work/munge" "$work/state"
