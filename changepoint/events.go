@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"github.com/transdim/vti/internal/stream"
 )
 
 // moments are the segments of a Poisson process in a window. Given the number of changes, the
@@ -79,6 +81,6 @@ func (m *moments) logConstant(k int) float64 {
 // draw draws the rate of a segment.
 func (m *moments) draw(from, to int, random *rand.Rand) level {
 	a := m.shape + float64(m.counts[to]-m.counts[from])
-	rate := gamma(a, random) / (m.exposure + m.length(from, to))
+	rate := stream.Gamma(a, random) / (m.exposure + m.length(from, to))
 	return level{mean: rate, sd: math.Sqrt(rate)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/rjmcmc"
 	"github.com/transdim/vti/table"
@@ -160,7 +161,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 	shares := make([][]float64, chains)
 	rates := make([][]float64, chains)
 	counted := make([][]float64, chains) // the numbers of changes
-	err = parallel(chains, func(c int) error {
+	err = parallel.Do(chains, func(c int) error {
 		random := stream.Rand(uint64(c), "green")
 		ladder := make([]*greenChain, rungs)
 		for r := range ladder {

@@ -3,6 +3,8 @@ package changepoint
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/stream"
 )
 
 // family is how rows of one segment are distributed, with the parameters of the segment integrated
@@ -110,7 +112,7 @@ func (f variances) posterior(from, to int) (shape, scale float64) {
 
 func (f variances) draw(from, to int, random *rand.Rand) level {
 	a, b := f.posterior(from, to)
-	return level{mean: f.mean, sd: math.Sqrt(b / gamma(a, random))}
+	return level{mean: f.mean, sd: math.Sqrt(b / stream.Gamma(a, random))}
 }
 
 // normals have a mean and a variance of their own in each segment: σ² ~ InverseGamma(shape, scale)
@@ -136,7 +138,7 @@ func (f normals) logEvidence(from, to int) float64 {
 
 func (f normals) draw(from, to int, random *rand.Rand) level {
 	mean, kappa, a, b := f.posterior(from, to)
-	sd := math.Sqrt(b / gamma(a, random))
+	sd := math.Sqrt(b / stream.Gamma(a, random))
 	return level{mean: mean + sd/math.Sqrt(kappa)*random.NormFloat64(), sd: sd}
 }
 
@@ -153,26 +155,6 @@ func (f rates) logEvidence(from, to int) float64 {
 }
 
 func (f rates) draw(from, to int, random *rand.Rand) level {
-	rate := gamma(f.shape+f.y[to]-f.y[from], random) / (f.exposure + float64(to-from))
+	rate := stream.Gamma(f.shape+f.y[to]-f.y[from], random) / (f.exposure + float64(to-from))
 	return level{mean: rate, sd: math.Sqrt(rate)}
-}
-
-// gamma draws from Gamma(shape, 1) (Marsaglia and Tsang 2000).
-func gamma(shape float64, random *rand.Rand) float64 {
-	if shape < 1 {
-		return gamma(shape+1, random) * math.Pow(1-random.Float64(), 1/shape)
-	}
-	d := shape - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := random.NormFloat64()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v = v * v * v
-		if math.Log(1-random.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
-			return d * v
-		}
-	}
 }

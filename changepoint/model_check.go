@@ -68,7 +68,7 @@ func poisson(mean float64, random *rand.Rand) float64 {
 	count := 0.0
 	for mean > 30 {
 		n := math.Floor(mean * 7 / 8)
-		moment := gamma(n, random)
+		moment := stream.Gamma(n, random)
 		if moment > mean {
 			successes := 0.0
 			for range int(n) - 1 {

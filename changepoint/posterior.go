@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Posterior is the exact posterior of a problem.
@@ -183,7 +184,7 @@ func (post *Posterior) both(ctx gocontext.Context) error {
 		}
 	}
 	post.nodes, post.shares = kept, shares
-	return parallel(len(kept), func(q int) error { return kept[q].recursion.both(ctx) })
+	return parallel.Do(len(kept), func(q int) error { return kept[q].recursion.both(ctx) })
 }
 
 // Expected is the posterior mean of the number of changes.

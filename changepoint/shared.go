@@ -4,14 +4,13 @@ import (
 	gocontext "context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // Priors on the working scale, where a series has mean 0 and sd 1; all chosen by hand.
@@ -85,7 +84,7 @@ func (l *lattice) evaluate(ctx gocontext.Context, indices ...int) error {
 		}
 	}
 	counts := l.problem.logPriorCount()
-	return parallel(len(missing), func(k int) (err error) {
+	return parallel.Do(len(missing), func(k int) (err error) {
 		n := missing[k]
 		n.family = l.family(n.shared)
 		n.recursion, err = newRecursion(ctx, l.problem.rows(n.family), l.problem.Options.MaxChanges)
@@ -100,23 +99,6 @@ func (l *lattice) evaluate(ctx gocontext.Context, indices ...int) error {
 
 func (p *Problem) rows(f family) rows {
 	return rows{family: f, count: len(p.y), shortest: p.Options.Shortest, even: p.Options.Places == Spaced}
-}
-
-// parallel calls work(0) to work(n−1) on all processors and returns the first error.
-func parallel(n int, work func(i int) error) error {
-	errs := make([]error, n)
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range n {
-		group.Add(1)
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots; group.Done() }()
-			errs[i] = work(i)
-		}()
-	}
-	group.Wait()
-	return errors.Join(errs...)
 }
 
 // best is the index of the densest node.

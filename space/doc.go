@@ -32,6 +32,7 @@
 //	space.go     Space and RowMasker
 //	subsets.go   groups of coordinates that are in or out
 //	table.go     a list of models
+//	nested.go    models that grow by blocks
 //	lists.go     few members among many items
 //	index.go     numbering of codes, and enumeration
 //	features.go  models as input of a network

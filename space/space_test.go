@@ -50,8 +50,10 @@ func TestMaskTwins(t *testing.T) {
 	require.NoError(t, err)
 	oneModel, err := space.NewTable([][]bool{{true, true}})
 	require.NoError(t, err)
+	nested, err := space.NewNested([]int{2, 0, 3, 1})
+	require.NoError(t, err)
 	for name, s := range map[string]space.RowMasker{
-		"subsets": someSubsets(t), "singletons": single, "table": someTable(t), "one model": oneModel, "lists": someLists(t),
+		"nested": nested, "subsets": someSubsets(t), "singletons": single, "table": someTable(t), "one model": oneModel, "lists": someLists(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			codes := allCodes(s.Cards())

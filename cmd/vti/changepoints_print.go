@@ -10,7 +10,6 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/internal/rundir"
 )
 
 // printChangepointProblem says what was read and the priors in words.
@@ -39,7 +38,6 @@ const shownCurve = 8
 
 // printChangepoints prints an answer for a reader.
 func printChangepoints(w io.Writer, r *changepoint.Result) {
-	fmt.Fprintf(w, "%s\n\n", r.Answer)
 	text := "an exact sum over all numbers and places of changes."
 	if r.Certificate.Verdict != vti.Trusted {
 		text = "the sum is exact, but something limits it:"
@@ -60,15 +58,6 @@ func printChangepoints(w io.Writer, r *changepoint.Result) {
 	printGivenChanges(w, r)
 	printCurve(w, r)
 	fmt.Fprintf(w, "log evidence of all numbers together: %.3f\n%s in all\n", float64(r.LogEvidence), timeText(r.Seconds.Total))
-	fmt.Fprintf(w, "\n%s holds\n", r.RunDir)
-	files := &grid{}
-	files.add(rundir.RecordFile, "<the settings: what was asked for")
-	files.add(rundir.ResultFile, "all of this and more, as --json prints it")
-	files.add("report.html", "all of this with pictures, for a browser")
-	files.add(changepoint.CurveFile, "the probability of a change at every place; "+changepoint.CountsFile+" that of every number")
-	files.add(changepoint.LevelsFile, "the level along time with 95% bands, averaged over all changes")
-	files.add(changepoint.DrawsParquet, "posterior draws; "+changepoint.DrawsCSV+" has the same as CmdStan writes them")
-	files.print(w)
 }
 
 // printGivenChanges prints places and levels given the most probable number of changes.

@@ -9,6 +9,7 @@
 //	vti rjmcmc dag data.csv --prior-orders        the same by reversible-jump MCMC (few nodes)
 //	vti hbm data.csv --formula 'y ~ x + (x | g)'  regressions with effects by group; --select asks
 //	                                              which terms matter and which vary by group
+//	vti mixture data.csv --column x               how many components a mixture of normals has
 //	vti changepoints data.csv --time t            how often a series or the rate of events changes
 //	vti compare RUN_A RUN_B                       how far two runs agree
 //

@@ -1,0 +1,122 @@
+package mixture
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
+)
+
+// RunConfig says how Run works. The zero value is usable.
+type RunConfig struct {
+	Sample SampleConfig
+	// Dir is the run directory, which must exist; "" keeps no files.
+	Dir string
+}
+
+// Run samples the posterior by two methods, compares them, checks the model, and writes tables and
+// draws to the run directory.
+func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
+	clock := run.NewClock()
+	s, err := problem.Sample(ctx, cfg.Sample)
+	if err != nil {
+		return nil, err
+	}
+	probability, se := s.combined()
+	result := &Result{
+		Command: "mixture", Version: vti.Version, Seed: &cfg.Sample.Seed, RunDir: cfg.Dir,
+		Data: DataSummary{Rows: problem.Rows(), Column: problem.Options.Column}, Certificate: s.certificate(),
+	}
+	most := 0
+	for k, p := range probability {
+		result.Counts = append(result.Counts, Count{
+			Components: k + 1, Probability: Number(p), SE: Number(se[k]),
+			Jumps: Number(s.jumping.probability[k]), Partitions: Number(s.cluster.probability[k]), Occupied: Number(s.occupied[k]),
+		})
+		result.Expected += Number(float64(k+1) * p)
+		if p > probability[most] {
+			most = k
+		}
+	}
+	result.Density = s.densities()
+	result.Given, result.Rows = s.given(most + 1)
+	result.Answer = result.answer()
+	if result.Certificate.Verdict != vti.Failed {
+		result.ModelCheck = s.checkModel(cfg.Sample.Seed)
+	}
+	if err := s.writeDraws(cfg.Dir, cfg.Sample.Seed); err != nil {
+		return nil, err
+	}
+	result.Seconds = clock.Seconds()
+	return result, result.write(cfg.Dir)
+}
+
+// farApart is the difference of the two methods, in standard errors, from which on they disagree.
+// The largest of a dozen differences of normal numbers exceeds it in about 1 of 1,000 runs, and
+// errors from batches of rounds are themselves known to a tenth only.
+const farApart = 4.5
+
+// certificate judges the computation: two methods that work in different spaces have to agree.
+func (s *Sample) certificate() CertificateReport {
+	j := verdict.New()
+	_, se := s.combined()
+	largest := 0.0
+	for _, x := range se {
+		largest = math.Max(largest, x)
+	}
+	j.Chains(math.Max(s.jumping.rHat, s.cluster.rHat))
+	j.Size(math.Min(s.jumping.ess, s.cluster.ess), samplers*s.Sweeps/traceEvery)
+	j.Event(largest, "a number of components'")
+	sigmas, at := s.disagreement()
+	if sigmas > farApart {
+		j.Lower(vti.Doubtful, "reversible jump and partitions differ by %.1f standard errors in the probability of %d components", sigmas, at)
+	}
+	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
+		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
+	}
+	report := func(e *estimate) MethodReport {
+		return MethodReport{samplers, s.Sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
+	}
+	return CertificateReport{
+		Verdict: j.Verdict, Basis: vti.Chains, Jumps: report(&s.jumping), Partitions: report(&s.cluster),
+		Difference: Number(sigmas), LargestSE: Number(largest), Reasons: j.Reasons,
+	}
+}
+
+// answer is the first line: how many components.
+func (r *Result) answer() string {
+	most := r.Counts[r.Given.Components-1]
+	// the smallest set of neighbouring numbers around the most probable with 95 percent
+	low, high, mass := most.Components, most.Components, float64(most.Probability)
+	for mass < 0.95 {
+		below, above := -1.0, -1.0
+		if low > 1 {
+			below = float64(r.Counts[low-2].Probability)
+		}
+		if high < len(r.Counts) {
+			above = float64(r.Counts[high].Probability)
+		}
+		if below < 0 && above < 0 {
+			break
+		}
+		if below >= above {
+			low--
+			mass += below
+		} else {
+			high++
+			mass += above
+		}
+	}
+	noun := "components"
+	if most.Components == 1 {
+		noun = "component"
+	}
+	text := fmt.Sprintf("Most probably %d %s (probability %.3f)", most.Components, noun, float64(most.Probability))
+	if high > low {
+		text += fmt.Sprintf("; %d to %d with probability %.2f", low, high, mass)
+	}
+	return text + fmt.Sprintf("; one alone: %.2g.", float64(r.Counts[0].Probability))
+}

@@ -1,0 +1,248 @@
+package mixture
+
+import (
+	"cmp"
+	gocontext "context"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// SampleConfig says how long sampling goes on. The zero value is usable.
+type SampleConfig struct {
+	// Seed is the root of all randomness.
+	Seed uint64
+	// Sweeps is the largest number of sweeps of each sampler (default 400,000).
+	Sweeps int
+	// Error is the standard error of a probability of a number of components that ends sampling
+	// (default 0.002).
+	Error float64
+	// Progress, if not nil, is called with the sweeps done and the largest standard error.
+	Progress func(sweeps int, se float64)
+}
+
+// Constants of sampling, chosen by hand.
+const (
+	samplers = 4 // of each of the two methods
+	// roundSweeps is the length of a round, less where few sweeps are asked for. Means of rounds
+	// are the batches of which standard errors are made, so that it is long against the memory of a
+	// sampler.
+	roundSweeps  = 4000
+	roundShare   = 20 // of all sweeps
+	burnInRounds = 1
+	fewestRounds = 6
+	traceEvery   = 20 // sweeps
+)
+
+// estimate is what one method says of p(k).
+type estimate struct {
+	// probability[k-1] with standard error se[k-1], by means of rounds.
+	probability, se []float64
+	rHat, ess       float64
+	batches         [][]float64
+	trace           [][]float64 // of the number of components or clusters, a row for each sampler
+}
+
+// largest is the largest standard error.
+func (e *estimate) largest() float64 { return slices.Max(e.se) }
+
+// summarize computes means, errors and diagnostics.
+func (e *estimate) summarize() {
+	size, n := len(e.batches[0]), float64(len(e.batches))
+	e.probability, e.se = make([]float64, size), make([]float64, size)
+	for k := range size {
+		square := 0.0
+		for _, b := range e.batches {
+			e.probability[k] += b[k] / n
+		}
+		for _, b := range e.batches {
+			square += (b[k] - e.probability[k]) * (b[k] - e.probability[k])
+		}
+		e.se[k] = math.Sqrt(square / (n - 1) / n)
+	}
+	s := rjmcmc.Summarise(e.trace)
+	e.rHat, e.ess = s.RHat, s.ESS
+	if math.IsNaN(s.RHat) { // the number never changed in any sampler
+		e.rHat, e.ess = 1, float64(len(e.trace)*len(e.trace[0]))
+	}
+}
+
+// kept is a draw of a chain.
+type kept struct {
+	state state
+	logP  float64
+	chain int
+}
+
+// Sample is what both methods found.
+type Sample struct {
+	// Sweeps is how many each sampler made after burn-in.
+	Sweeps int
+
+	problem          *Problem
+	jumping, cluster estimate
+	draws            []kept
+	// occupied[t-1] is the probability that rows belong to t components.
+	occupied []float64
+}
+
+// Sample draws by two methods until both know p(k) to within the error asked for.
+func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, error) {
+	if cfg.Sweeps == 0 {
+		cfg.Sweeps = 400_000
+	}
+	if cfg.Error == 0 {
+		cfg.Error = 0.002
+	}
+	length := max(1, min(roundSweeps, cfg.Sweeps/roundShare))
+	order := make([]int, len(p.y))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.y[a], p.y[b]) })
+	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}
+	chains, partitions := make([]*chain, samplers), make([]*partition, samplers)
+	for c := range samplers {
+		// Starts differ: from one component to as many as there may be.
+		size := min(len(p.y)/2+1, 1+c*(p.Options.MaxComponents-1)/(samplers-1))
+		chains[c] = p.newChain(p.start(order, size), stream.Rand(cfg.Seed, "chain/"+string(rune('a'+c))))
+		partitions[c] = p.newPartition(order, size, stream.Rand(cfg.Seed, "partition/"+string(rune('a'+c))))
+	}
+	s.jumping.trace, s.cluster.trace = make([][]float64, samplers), make([][]float64, samplers)
+	for round := 0; ; round++ {
+		rounds := make([]roundResult, 2*samplers)
+		err := parallel.Do(2*samplers, func(i int) error {
+			if i < samplers {
+				rounds[i] = chains[i].round(i, length)
+			} else {
+				rounds[i] = partitions[i-samplers].round(length)
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return nil, err
+		}
+		if round < burnInRounds {
+			continue
+		}
+		s.Sweeps += length
+		for i, r := range rounds {
+			e := &s.jumping
+			if i >= samplers {
+				e = &s.cluster
+				for t, share := range r.occupied {
+					s.occupied[t] += share
+				}
+			}
+			e.batches = append(e.batches, r.probability)
+			e.trace[i%samplers] = append(e.trace[i%samplers], r.trace...)
+			s.draws = append(s.draws, r.draws...)
+		}
+		if round < fewestRounds {
+			continue
+		}
+		s.jumping.summarize()
+		s.cluster.summarize()
+		se := math.Max(s.jumping.largest(), s.cluster.largest())
+		if cfg.Progress != nil {
+			cfg.Progress(s.Sweeps, se)
+		}
+		if se <= cfg.Error && math.Max(s.jumping.rHat, s.cluster.rHat) <= 1.01 || s.Sweeps+length > cfg.Sweeps {
+			break
+		}
+	}
+	total := 0.0
+	for _, share := range s.occupied {
+		total += share
+	}
+	for t := range s.occupied {
+		s.occupied[t] /= total
+	}
+	return s, nil
+}
+
+// start is a state of so many components with equal numbers of rows.
+func (p *Problem) start(order []int, size int) state {
+	s := state{beta: p.Options.ScaleShape / p.Options.ScaleRate}
+	for j := range size {
+		from, to := j*len(order)/size, (j+1)*len(order)/size
+		mean := 0.0
+		for _, i := range order[from:to] {
+			mean += p.y[i] / float64(to-from)
+		}
+		s.weight = append(s.weight, 1/float64(size))
+		s.mean = append(s.mean, mean+1e-9*float64(j)) // ties
+		width := p.y[order[to-1]] - p.y[order[from]] + 0.05
+		s.variance = append(s.variance, width*width)
+	}
+	return s
+}
+
+// roundResult is what one sampler found in a round.
+type roundResult struct {
+	probability, trace, occupied []float64
+	draws                        []kept
+}
+
+func (c *chain) round(number, length int) roundResult {
+	r := roundResult{probability: make([]float64, c.p.Options.MaxComponents)}
+	for sweep := range length {
+		c.sweep()
+		r.probability[c.state.size()-1] += 1 / float64(length)
+		if sweep%traceEvery == 0 {
+			r.trace = append(r.trace, float64(c.state.size()))
+			r.draws = append(r.draws, kept{c.state.clone(), c.p.logPrior(&c.state) + c.logLik, number})
+		}
+	}
+	return r
+}
+
+func (s *partition) round(length int) roundResult {
+	r := roundResult{probability: make([]float64, s.p.Options.MaxComponents), occupied: make([]float64, s.p.Options.MaxComponents)}
+	for sweep := range length {
+		s.sweep()
+		for k, share := range s.given[len(s.counts)] {
+			r.probability[k] += share / float64(length)
+		}
+		r.occupied[len(s.counts)-1] += 1 / float64(length)
+		if sweep%traceEvery == 0 {
+			r.trace = append(r.trace, float64(len(s.counts)))
+		}
+	}
+	return r
+}
+
+// combined is p(k) by both methods together, weighted by their precision, with standard errors.
+func (s *Sample) combined() (probability, se []float64) {
+	precision := func(e *estimate) float64 {
+		total := 1e-12
+		for _, x := range e.se {
+			total += x * x
+		}
+		return 1 / total
+	}
+	a := precision(&s.jumping) / (precision(&s.jumping) + precision(&s.cluster))
+	for k, p := range s.jumping.probability {
+		probability = append(probability, a*p+(1-a)*s.cluster.probability[k])
+		se = append(se, math.Hypot(a*s.jumping.se[k], (1-a)*s.cluster.se[k]))
+	}
+	return probability, se
+}
+
+// disagreement is the largest difference between the methods in standard errors, and the number of
+// components where it is. Numbers whose probabilities are below a thousandth for both do not count.
+func (s *Sample) disagreement() (sigmas float64, components int) {
+	for k, p := range s.jumping.probability {
+		q := s.cluster.probability[k]
+		if math.Max(p, q) < 0.001 {
+			continue
+		}
+		if d := math.Abs(p-q) / math.Hypot(s.jumping.se[k], s.cluster.se[k]); d > sigmas {
+			sigmas, components = d, k+1
+		}
+	}
+	return sigmas, components
+}

@@ -1,0 +1,121 @@
+package mixture
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/space"
+)
+
+// Target is the posterior of a problem as a graph, on the working scale: model k − 1 uses the first
+// k blocks of coordinates (see coordinates.go). Rows are summed over components.
+type Target struct {
+	problem *Problem
+	models  *space.Table
+	// columns of the sticks, means and log variances in the coordinates
+	sticks, means, variances []int32
+}
+
+var _ vti.Target = (*Target)(nil)
+
+// Target returns the posterior for the engine.
+func (p *Problem) Target() (*Target, error) {
+	sizes := make([]int, p.Options.MaxComponents)
+	t := &Target{problem: p}
+	for j := range sizes {
+		sizes[j] = blockSize
+		t.sticks, t.means, t.variances = append(t.sticks, int32(3*j)), append(t.means, int32(3*j+1)), append(t.variances, int32(3*j+2))
+	}
+	var err error
+	t.models, err = space.NewNested(sizes)
+	return t, err
+}
+
+// Space is the nested space of numbers of components.
+func (t *Target) Space() space.Space { return t.models }
+
+// LogPrior is minus the log of the number of models: [B,1] -> [B].
+func (t *Target) LogPrior(codes *Node) *Node {
+	return MulScalar(OnesLike(ConvertDType(Squeeze(codes, -1), dtypes.Float64)), -math.Log(float64(t.problem.Options.MaxComponents)))
+}
+
+// LogJoint is log p(y, θ given k): codes [B,1], mask and theta [B,3K] -> [B].
+func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
+	g, dtype, o := theta.Graph(), theta.DType(), t.problem.Options
+	most := o.MaxComponents
+	constant := func(value any) *Node { return ConstAsDType(g, dtype, value) }
+	matrix := func(entry func(block, component int) bool) *Node { // [K,K]
+		rows := make([][]float64, most)
+		for b := range rows {
+			rows[b] = make([]float64, most)
+			for c := range rows[b] {
+				if entry(b, c) {
+					rows[b][c] = 1
+				}
+			}
+		}
+		return constant(rows)
+	}
+	// [B,K], one for components in use
+	active := space.TakeColumns(ConvertDType(mask, dtype), t.means)
+	first := make([]float64, most)
+	first[0] = 1
+	later := Mul(active, Sub(OnesLike(active), constant([][]float64{first}))) // but the first
+	only := func(x, by *Node) *Node { return Where(GreaterThan(by, ZerosLike(by)), x, ZerosLike(x)) }
+
+	// Weights: stick b divides component b from those after it.
+	count := ConvertDType(AddScalar(codes, 1), dtype) // [B,1]
+	numbers := make([]float64, most)
+	for b := range numbers {
+		numbers[b] = float64(b)
+	}
+	left := MaxScalar(Sub(count, constant([][]float64{numbers})), 1) // [B,K], k − b
+	stick := only(Sub(space.TakeColumns(theta, t.sticks), Log(left)), later)
+	logShare, logLeft := only(Neg(Softplus(Neg(stick))), later), only(Neg(Softplus(stick)), later)
+	before := MatMul(logLeft, matrix(func(b, c int) bool { return b <= c }))
+	logWeight := Add(before, MatMul(logShare, matrix(func(b, c int) bool { return b == c+1 })))
+	jacobian := Add(Add(logShare, logLeft), MatMul(logLeft, matrix(func(b, c int) bool { return b < c })))
+	jacobian = only(jacobian, later)
+
+	increment := only(space.TakeColumns(theta, t.means), later)
+	base := space.TakeColumns(theta, t.means[:1]) // [B,1]
+	mean := Add(base, MatMul(only(Exp(increment), later), matrix(func(b, c int) bool { return b <= c })))
+	logVariance := only(space.TakeColumns(theta, t.variances), active)
+	logBeta := Squeeze(space.TakeColumns(theta, t.sticks[:1]), -1) // [B]
+
+	// [B,K,1] and [1,1,n] -> [B,K,n]
+	y := constant([][][]float64{{t.problem.y}})
+	deviation := Sub(y, InsertAxes(mean, -1))
+	logDensity := Sub(InsertAxes(Sub(logWeight, MulScalar(AddScalar(logVariance, math.Log(2*math.Pi)), 0.5)), -1),
+		MulScalar(Mul(Square(deviation), InsertAxes(Exp(Neg(logVariance)), -1)), 0.5))
+	// far below what float32 still sees beside another
+	off := MulScalar(Sub(OnesLike(active), active), -1e4)
+	logDensity = Add(logDensity, InsertAxes(off, -1))
+	largest := StopGradient(ReduceAndKeep(logDensity, ReduceMax, 1))
+	sums := Add(Squeeze(largest, 1), Log(ReduceSum(Exp(Sub(logDensity, largest)), 1))) // [B,n]
+	likelihood := ReduceSum(sums, -1)
+
+	sd := o.MeanSD
+	meanPrior := only(AddScalar(MulScalar(Square(MulScalar(mean, 1/sd)), -0.5), -0.5*math.Log(2*math.Pi*sd*sd)), active)
+	a := o.PrecisionShape
+	scale := InsertAxes(logBeta, -1)
+	// of the log variance: its Jacobian is the variance
+	variancePrior := Sub(AddScalar(MulScalar(Sub(scale, logVariance), a), -logGamma(a)), Exp(Sub(scale, logVariance)))
+	variancePrior = only(variancePrior, active)
+	h, r := o.ScaleShape, o.ScaleRate
+	scalePrior := Sub(AddScalar(MulScalar(logBeta, h), h*math.Log(r)-logGamma(h)), MulScalar(Exp(logBeta), r))
+
+	perComponent := Add(Add(meanPrior, variancePrior), MulScalar(only(logWeight, active), o.Concentration-1))
+	perComponent = Add(perComponent, Add(jacobian, increment))
+	orders := make([]float64, most) // orders of the components, and the constant of the Dirichlet
+	for k := range orders {
+		size := float64(k + 1)
+		orders[k] = logGamma(size+1) + logGamma(size*o.Concentration) - size*logGamma(o.Concentration)
+	}
+	total := Add(likelihood, ReduceSum(perComponent, -1))
+	total = Add(total, scalePrior)
+	return Add(total, Gather(constant(orders), codes))
+}

@@ -1,0 +1,84 @@
+package mixture
+
+import (
+	gocontext "context"
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/table"
+)
+
+// problemOf is a problem of a column in memory.
+func problemOf(t *testing.T, options Options, y []float64) *Problem {
+	t.Helper()
+	options.Column = "y"
+	data, err := table.New("memory", table.Numbers("y", y))
+	require.NoError(t, err)
+	p, err := NewProblem(data, options)
+	require.NoError(t, err)
+	return p
+}
+
+// The graph is the density of the host for every number of components, and noise in coordinates
+// that a model does not use changes nothing.
+func TestTargetIsTheDensityOfTheHost(t *testing.T) {
+	p := problemOf(t, Options{MaxComponents: 4, Concentration: 1.5}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
+	target, err := p.Target()
+	require.NoError(t, err)
+	random := stream.Rand(3, "theta")
+	var codes [][]int32
+	var theta, noisy [][]float64
+	var want []float64
+	for k := 1; k <= 4; k++ {
+		row := make([]float64, p.Dim())
+		for d := range 3 * k {
+			row[d] = random.NormFloat64() - 0.5
+		}
+		codes, theta = append(codes, []int32{int32(k - 1)}), append(theta, row)
+		other := append([]float64(nil), row...)
+		for d := 3 * k; d < len(other); d++ {
+			other[d] = 3 * random.NormFloat64()
+		}
+		noisy = append(noisy, other)
+		// The prior of k is not in the graph's joint density.
+		want = append(want, p.LogJoint(row[:3*k])+math.Log(4))
+	}
+	for _, values := range [][][]float64{theta, noisy} {
+		out, err := ExecOnce(testkit.Backend(t), func(in []*Node) *Node {
+			return target.LogJoint(in[0], target.Space().Mask(in[0]), in[1])
+		}, codes, values)
+		require.NoError(t, err)
+		require.InDeltaSlice(t, want, out.Value(), 1e-9)
+	}
+}
+
+// Coordinates lead back to the state, and their Jacobian is that of finite differences.
+func TestCoordinates(t *testing.T) {
+	s := state{[]float64{0.2, 0.5, 0.3}, []float64{-0.3, 0.1, 0.4}, []float64{0.01, 0.2, 0.05}, 0.7}
+	theta := s.coordinates()
+	back, logJacobian := stateOf(theta)
+	require.InDeltaSlice(t, s.weight, back.weight, 1e-12)
+	require.InDeltaSlice(t, s.mean, back.mean, 1e-12)
+	require.InDeltaSlice(t, s.variance, back.variance, 1e-12)
+	require.InDelta(t, s.beta, back.beta, 1e-12)
+	numbers := func(theta []float64) []float64 {
+		s, _ := stateOf(theta)
+		return append(append(append([]float64{s.beta}, s.weight[:2]...), s.mean...), s.variance...)
+	}
+	require.InDelta(t, logDeterminant(numbers, theta), logJacobian, 1e-6)
+	equal, _ := stateOf(make([]float64, 9))
+	require.InDeltaSlice(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, equal.weight, 1e-12, "sticks of 0 are equal weights")
+}
+
+// A sampler that is cancelled says so.
+func TestSampleStops(t *testing.T) {
+	ctx, cancel := gocontext.WithCancel(gocontext.Background())
+	cancel()
+	_, err := problemOf(t, Options{MaxComponents: 2}, []float64{1, 2, 3, 5}).Sample(ctx, SampleConfig{})
+	require.ErrorIs(t, err, gocontext.Canceled)
+}

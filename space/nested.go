@@ -1,0 +1,29 @@
+package space
+
+import "fmt"
+
+// NewNested returns the space of models that grow: model k, counted from 0, uses the coordinates of
+// the first k+1 blocks, whose sizes are given. A block of size 0 makes a model with the coordinates
+// of the one before. Numbers of components, orders and degrees are such spaces.
+func NewNested(sizes []int) (*Table, error) {
+	dim := 0
+	for k, size := range sizes {
+		if size < 0 {
+			return nil, fmt.Errorf("space.NewNested: block %d has %d coordinates, want at least 0", k, size)
+		}
+		dim += size
+	}
+	if dim == 0 {
+		return nil, fmt.Errorf("space.NewNested: want at least one coordinate, got %d blocks without any", len(sizes))
+	}
+	masks := make([][]bool, len(sizes))
+	used := 0
+	for k, size := range sizes {
+		used += size
+		masks[k] = make([]bool, dim)
+		for d := range used {
+			masks[k][d] = true
+		}
+	}
+	return NewTable(masks)
+}
