@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,6 +30,10 @@ type ChainConfig struct {
 	Candidates int
 	// Seed is the root of all randomness.
 	Seed uint64
+	// Checkpoint is the file that holds the state of the chains at the start of a round; "" for
+	// none. With Resume chains go on from it, if it is there.
+	Checkpoint string
+	Resume     bool
 }
 
 func (c ChainConfig) withDefaults() ChainConfig {
@@ -89,64 +94,88 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	candidates, err := newCandidates(ctx, p, cfg.Candidates, func(done, total int) { status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total)) })
-	if err != nil {
+	r := &chainRun{problem: p, cfg: cfg}
+	if found, err := r.read(ctx); err != nil {
 		return nil, err
-	}
-	walks := make([]*walk, cfg.Chains)
-	var tables *orderTables
-	// From the prior to the posterior, so that chains do not start in the nearest of many modes.
-	for k := range annealBetas {
-		beta := math.Pow(annealFirst, 1-float64(k)/(annealBetas-1))
-		if tables, err = candidates.newTables(ctx, beta); err != nil {
-			return nil, err
-		}
-		for c := range walks {
-			if walks[c] == nil {
-				walks[c] = newWalk(tables, stream.Rand(cfg.Seed, "chain/"+strconv.Itoa(c)))
-			}
-			walks[c].use(tables)
-		}
-		if err := eachNode(ctx, len(walks), func(c int) {
-			for range annealSweeps {
-				walks[c].largeSteps()
-			}
-		}); err != nil {
+	} else if !found {
+		if err := r.start(ctx, status); err != nil {
 			return nil, err
 		}
 	}
 	s := &sampledGraphs{nodes: p.Data.Nodes()}
-	before := ""
-	for round := range cfg.Rounds {
-		s.sweeps = 1 << round
-		if err := s.round(ctx, walks, func(done int) {
-			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", round+1, cfg.Rounds, done, keptGraphs, before))
+	for ; ; r.round++ {
+		if err := r.write(); err != nil {
+			return nil, err
+		}
+		s.sweeps = 1 << r.round
+		if err := s.round(ctx, r.walks, func(done int) {
+			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, keptGraphs, r.before))
 		}); err != nil {
 			return nil, err
 		}
-		if err := candidates.failed.get(); err != nil {
+		if err := r.candidates.failed.get(); err != nil {
 			return nil, err
 		}
 		_, worst := s.edges()
-		certificate := certifyChains(len(walks), keptGraphs, worst)
-		if certificate.Verdict == vti.Trusted || round == cfg.Rounds-1 {
-			break
+		certificate := certifyChains(len(r.walks), keptGraphs, worst)
+		if certificate.Verdict == vti.Trusted || r.round >= cfg.Rounds-1 {
+			return s, nil
 		}
-		before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
-		// What was sampled so far is left behind, and may shape how chains go on.
-		if candidates, err = candidates.refined(ctx, s.visits(), cfg.Candidates); err != nil {
+		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+		if err := r.refine(ctx, s.visits(), worst.RHat > verdict.FailedRHat); err != nil {
 			return nil, err
-		}
-		if tables, err = candidates.newTables(ctx, 1); err != nil {
-			return nil, err
-		}
-		for _, w := range walks {
-			w.use(tables)
-			// not at once, since windows take longer than the rest of a sweep
-			w.wide = w.wide || worst.RHat > verdict.FailedRHat
 		}
 	}
-	return s, nil
+}
+
+// start chooses candidates and brings chains from the prior to the posterior by and by, so that
+// they do not start in the nearest of many modes.
+func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error) {
+	r.candidates, err = newCandidates(ctx, r.problem, r.cfg.Candidates, func(done, total int) {
+		status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total))
+	})
+	if err != nil {
+		return err
+	}
+	for k := range annealBetas {
+		tables, err := r.candidates.newTables(ctx, math.Pow(annealFirst, 1-float64(k)/(annealBetas-1)))
+		if err != nil {
+			return err
+		}
+		for c := range r.cfg.Chains {
+			if k == 0 {
+				r.sources = append(r.sources, stream.Source(r.cfg.Seed, "chain/"+strconv.Itoa(c)))
+				r.walks = append(r.walks, newWalk(tables, rand.New(r.sources[c])))
+			}
+			r.walks[c].use(tables)
+		}
+		if err := eachNode(ctx, len(r.walks), func(c int) {
+			for range annealSweeps {
+				r.walks[c].largeSteps()
+			}
+		}); err != nil {
+			return err
+		}
+		status(fmt.Sprintf("from the prior to the posterior: step %d/%d", k+1, annealBetas))
+	}
+	return nil
+}
+
+// refine chooses candidates anew after a round, whose graphs are left behind and may shape how
+// chains go on. Wide walks take longer, so that they come only where chains differ much.
+func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
+	if r.candidates, err = r.candidates.refined(ctx, visits, r.cfg.Candidates); err != nil {
+		return err
+	}
+	tables, err := r.candidates.newTables(ctx, 1)
+	if err != nil {
+		return err
+	}
+	for _, w := range r.walks {
+		w.use(tables)
+		w.wide = w.wide || wide
+	}
+	return nil
 }
 
 // sweep is as many steps as the number of nodes calls for.
@@ -154,7 +183,7 @@ func (w *walk) sweep() {
 	w.largeSteps()
 	if w.wide {
 		for range windows {
-			w.orderWindow(min(windowWidth, len(w.parents)))
+			w.wideStep(min(windowWidth, len(w.parents)))
 		}
 	}
 	for range smallSteps * len(w.parents) {
@@ -162,6 +191,16 @@ func (w *walk) sweep() {
 		w.turn()
 	}
 	w.rescore()
+}
+
+// wideStep draws the order of many nodes at once: of neighbours in the order where that is part of
+// the state, and else of a block.
+func (w *walk) wideStep(width int) {
+	if w.tables.problem.Structure.Orders {
+		w.orderWindow(width)
+	} else {
+		w.block(width)
+	}
 }
 
 // largeSteps are those of a sweep, near and far.
@@ -172,7 +211,7 @@ func (w *walk) largeSteps() {
 		w.step(min(reaches[w.random.IntN(len(reaches))], nodes-1))
 	}
 	for range blocks * nodes {
-		w.block()
+		w.block(blockWidth)
 	}
 	for range reversals * nodes {
 		w.reverse()

@@ -6,8 +6,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// blockWidth is the largest number of nodes of a block. Chosen by hand: twice the time of a step of
-// a single node.
+// blockWidth is the largest number of nodes of a block of a walk that is not wide. Chosen by hand:
+// twice the time of a step of a single node.
 const blockWidth = 6
 
 // block is a large step that draws the families of a node and of some of its candidates afresh,
@@ -17,11 +17,11 @@ const blockWidth = 6
 // so they are of every graph that differs in the families of W within P and W: P and W are the same
 // for these. So the order of W is drawn as that of a window (orderWindow), and all that is left to
 // accept is u(≺′ | A′) / u(≺ | A) of the order within W, which is drawn by a random sort.
-func (w *walk) block() {
+func (w *walk) block(width int) {
 	if w.tables.problem.Structure.Orders { // the order is part of the state
 		return
 	}
-	before := w.drawBlock()
+	before := w.drawBlock(width)
 	if len(w.window.nodes) < 2 {
 		return
 	}
@@ -37,11 +37,11 @@ func (w *walk) block() {
 	w.score += difference
 }
 
-// drawBlock makes W the window and returns P.
-func (w *walk) drawBlock() (before dgraph.Set) {
+// drawBlock makes W the window, of at most so many nodes, and returns P.
+func (w *walk) drawBlock(width int) (before dgraph.Set) {
 	seed := w.random.IntN(len(w.parents))
 	block, near := dgraph.SetOf(seed), append(w.window.picks[:0], w.tables.parents[seed]...)
-	for k := range min(blockWidth-1, len(near)) {
+	for k := range min(width-1, len(near)) {
 		other := k + w.random.IntN(len(near)-k)
 		near[k], near[other] = near[other], near[k]
 		block = block.With(near[k])

@@ -17,8 +17,8 @@ func TestTurnsAgainstExactSums(t *testing.T) {
 	for name, steps := range map[string]func(w *walk){
 		"turn":    func(w *walk) { w.turn(); w.turn(); w.toggle() },
 		"reverse": func(w *walk) { w.reverse(); w.reverse(); w.toggle() },
-		"block":   func(w *walk) { w.block(); w.block(); w.toggle() },
-		"all":     func(w *walk) { w.reverse(); w.turn(); w.block(); w.toggle() },
+		"block":   func(w *walk) { w.block(4); w.block(3); w.toggle() },
+		"all":     func(w *walk) { w.reverse(); w.turn(); w.block(5); w.toggle() },
 	} {
 		require.Less(t, farthest(t, p, tables, steps), 5.0, name)
 	}

@@ -26,17 +26,12 @@ type window struct {
 }
 
 // orderWindow is a large step that draws the order of some neighbours in it, from all their orders
-// at once. Given an order families are independent, so that with the nodes before the window fixed
-// the sum over all orders of a subset S of it is Z(S) = Σ_{j∈S} Z(S − j) α_j(S − j). An order that
-// is drawn backwards from these, with families drawn along it, has the probability Π_j w(pa_j) / Z,
-// where Z is that of the reverse step as well. What is left to accept is u(≺' | A') / u(≺ | A), and
-// with the prior over orders nothing.
+// at once, where the order is part of the state. Given an order families are independent, so that
+// with the nodes before the window fixed the sum over all orders of a subset S of it is Z(S) =
+// Σ_{j∈S} Z(S − j) α_j(S − j). An order that is drawn backwards from these, with families drawn
+// along it, has the probability Π_j w(pa_j) / Z, where Z is that of the reverse step as well: there
+// is nothing left to accept.
 func (w *walk) orderWindow(width int) {
-	orders := w.tables.problem.Structure.Orders
-	logRatio := 0.0
-	if !orders {
-		logRatio -= w.sort()
-	}
 	start := w.random.IntN(len(w.parents) - width + 1)
 	w.window.nodes = append(w.window.nodes[:0], w.order[start:start+width]...)
 	w.drawWindow(dgraph.SetOf(w.order[:start]...))
@@ -44,12 +39,7 @@ func (w *walk) orderWindow(width int) {
 		at := start + width - 1 - k
 		w.order[at], w.position[c.node] = c.node, at
 	}
-	difference := w.drawFamilies()
-	if !orders && logRatio+w.logSort() < math.Log(w.random.Float64()) {
-		w.restore(w.window.old)
-		return // the order is drawn afresh next time
-	}
-	w.score += difference
+	w.score += w.drawFamilies()
 }
 
 // drawFamilies draws the families of the nodes of a window along its order, and returns by how much

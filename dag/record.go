@@ -81,7 +81,10 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	return problem, truth, err
 }
 
-// Trains reports whether the run trains a flow, so that it can be resumed.
+// Resumable reports whether the run keeps a state that it can go on from.
+func (r *Record) Resumable() bool { return r.Trains() || r.Structure == Chains }
+
+// Trains reports whether the run trains a flow.
 func (r *Record) Trains() bool {
 	return r.Structure == Made || r.Structure == Exact && r.Evidence == Flow
 }

@@ -4,9 +4,11 @@ import (
 	gocontext "context"
 	"fmt"
 	"math"
+	"path/filepath"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/run"
@@ -17,7 +19,8 @@ type GraphChainsConfig struct {
 	Chains ChainConfig
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
-	// Dir is the run directory, which must exist; "" keeps no files.
+	// Dir is the run directory, which must exist; "" keeps no files. Chains.Checkpoint is there,
+	// and Chains.Resume goes on from it.
 	Dir string
 	// Status, if not nil, is called with what RunGraphChains is doing.
 	Status func(string)
@@ -34,6 +37,12 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	}
 	if cfg.Status == nil {
 		cfg.Status = func(string) {}
+	}
+	if cfg.Dir != "" {
+		cfg.Chains.Checkpoint = filepath.Join(cfg.Dir, run.ChainsFile)
+		if err := atomicfile.Sweep(cfg.Dir); err != nil {
+			return nil, err
+		}
 	}
 	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, cfg.Status)
 	if err != nil {

@@ -78,8 +78,9 @@ identify depend on the scale of the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
 the graph (graph.dot), a page with pictures (report.html, figures), and of a run that trains a flow
-the state of training (posterior.vti), from which it goes on with --resume when it was stopped or
-killed. Other runs train nothing: give their command again.`,
+the state of training (posterior.vti), or of chains over graphs that at the start of a round
+(chains.vti), from which it goes on with --resume when it was stopped or killed. Sums keep no state:
+give their command again.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
@@ -137,7 +138,7 @@ func (a *app) dag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	return a.execute(cmd.Context(), &d.job, t)
 }
 
-// resumeDag goes on with a discovery that trains.
+// resumeDag goes on with a discovery that trains or has chains.
 func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	record, err := dag.ReadRecord(f.resume)
 	if err != nil {
@@ -146,8 +147,8 @@ func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 	if err := checkResume(cmd, args, f.resume, record, &record.Header, f.output, func() commandFlags { return &dagFlags{} }); err != nil {
 		return err
 	}
-	if !record.Trains() {
-		return fmt.Errorf("%s is a run without training, which cannot be resumed: give its command again, with another --out", f.resume)
+	if !record.Resumable() {
+		return fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", f.resume)
 	}
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.Draws = f.fit.draws
@@ -157,7 +158,12 @@ func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 		return err
 	}
 	d.resume = f.resume
-	t, err := d.training(f.fit.fit.launch)
+	var t task
+	if record.Structure == dag.Chains {
+		t, err = d.walk()
+	} else {
+		t, err = d.training(f.fit.fit.launch)
+	}
 	if err != nil {
 		return err
 	}
@@ -204,9 +210,12 @@ func (d *discovery) walk() (task, error) {
 	if err := config.Validate(); err != nil {
 		return task{}, err
 	}
-	return d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+	t := d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
+		config.Resume = at.resume
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.dir, Status: at.status})
-	}), nil
+	})
+	t.resumable = true
+	return t, nil
 }
 
 // particles is the task of a discovery whose evidences come from particles.

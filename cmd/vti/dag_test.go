@@ -132,7 +132,8 @@ func TestDagMade(t *testing.T) {
 	require.Equal(t, result.Edges, resumed.Edges)
 }
 
-// Chains over graphs agree with the sums over all, and cannot be resumed.
+// Chains over graphs agree with the sums over all, and go on from the start of a round with the same
+// answer; sums cannot be resumed.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
@@ -146,7 +147,10 @@ func TestDagByChains(t *testing.T) {
 		[]string{"certificate", "certificate.verdict", "certificate.rhat", "certificate.ess", "certificate.worst_se", "certificate.chains", "certificate.draws"})
 	require.Equal(t, 3, result.Certificate.Chains)
 	require.Equal(t, 1500, result.Certificate.Draws)
-	got := vtiCommand(t, "dag", "--resume", "out")
+	again := decodeDag(t, mustRun(t, "dag", "--resume", "out", "--json", "--quiet").stdout)
+	require.Equal(t, result.Edges, again.Edges)
+	mustRun(t, "dag", "data.csv", "--out", "sums", "--quiet")
+	got := vtiCommand(t, "dag", "--resume", "sums")
 	require.Equal(t, statusUsage, got.status)
 	require.Contains(t, got.stderr, "cannot be resumed")
 }

@@ -1,0 +1,129 @@
+package dag
+
+import (
+	gocontext "context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/checkpoint"
+)
+
+var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 1}
+
+// chainsState is what chains over graphs are at the start of a round: a run that goes on from it
+// ends with the bits of one that was never stopped.
+type chainsState struct {
+	Version    int             `json:"version"`
+	Settings   json.RawMessage `json:"settings"`
+	Round      int             `json:"round"` // from 0
+	Before     string          `json:"before"`
+	Candidates [][]int         `json:"candidates"`
+	Walks      []walkState     `json:"walks"`
+}
+
+// walkState is a chain.
+type walkState struct {
+	Parents []dgraph.Set `json:"parents"`
+	Order   []int        `json:"order"` // with the prior over orders part of the state
+	Random  []byte       `json:"random"`
+	Wide    bool         `json:"wide"`
+}
+
+// chainRun is a run of chains between two rounds.
+type chainRun struct {
+	problem    *Problem
+	cfg        ChainConfig
+	candidates *candidates
+	walks      []*walk
+	sources    []*rand.PCG // of the walks
+	round      int         // that comes next, from 0
+	before     string      // what is reported of the round before
+}
+
+// settings are what a checkpoint must have been written with. A run may be given more rounds.
+func (r *chainRun) settings() (json.RawMessage, error) {
+	p := r.problem
+	return json.Marshal(map[string]any{
+		"data": p.Data.Fingerprint, "nodes": p.Data.Names, "model": p.Model, "constraints": p.Constraints,
+		"chains": r.cfg.Chains, "candidates": r.cfg.Candidates, "seed": r.cfg.Seed,
+	})
+}
+
+// write stores the state in the checkpoint, if there is one.
+func (r *chainRun) write() error {
+	if r.cfg.Checkpoint == "" {
+		return nil
+	}
+	settings, err := r.settings()
+	if err != nil {
+		return err
+	}
+	state := chainsState{Version: chainsFormat.Version, Settings: settings, Round: r.round, Before: r.before, Candidates: r.candidates.parents}
+	for c, w := range r.walks {
+		random, err := r.sources[c].MarshalBinary()
+		if err != nil {
+			return err
+		}
+		state.Walks = append(state.Walks, walkState{w.parents, w.order, random, w.wide})
+	}
+	return chainsFormat.Write(r.cfg.Checkpoint, state, func(io.Writer) error { return nil })
+}
+
+// read goes on from the checkpoint. It returns false if there is none.
+func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
+	if !r.cfg.Resume || r.cfg.Checkpoint == "" {
+		return false, nil
+	}
+	var state chainsState
+	if _, err := chainsFormat.Read(r.cfg.Checkpoint, &state); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	settings, err := r.settings()
+	if err != nil {
+		return false, err
+	}
+	if err := checkpoint.CheckSettings(r.cfg.Checkpoint, state.Settings, settings); err != nil {
+		return false, err
+	}
+	r.round, r.before = state.Round, state.Before
+	if r.candidates, err = candidatesOf(ctx, r.problem, state.Candidates); err != nil {
+		return false, err
+	}
+	tables, err := r.candidates.newTables(ctx, 1)
+	if err != nil {
+		return false, err
+	}
+	for _, own := range state.Walks {
+		source := new(rand.PCG)
+		w := newWalk(tables, rand.New(source))
+		for j, set := range own.Parents {
+			w.setFamily(j, set)
+		}
+		copy(w.order, own.Order)
+		for t, j := range w.order {
+			w.position[j] = t
+		}
+		w.wide = own.Wide
+		w.rescore()
+		if err := source.UnmarshalBinary(own.Random); err != nil {
+			return false, err
+		}
+		r.walks, r.sources = append(r.walks, w), append(r.sources, source)
+	}
+	return true, nil
+}
+
+// candidatesOf scores the sets of candidates that are given.
+func candidatesOf(ctx gocontext.Context, p *Problem, parents [][]int) (*candidates, error) {
+	nodes := len(parents)
+	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
+	err := eachNode(ctx, nodes, func(j int) { c.scoreSets(ctx, j) })
+	return c, errors.Join(err, c.failed.get())
+}
