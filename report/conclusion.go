@@ -54,8 +54,10 @@ func next(v *verdict.Verdict, more string, check *modelcheck.Report, otherwise s
 		list = append(list, more)
 	}
 	if check != nil {
+		given := map[string]bool{} // advice that was given already
 		for _, f := range check.Findings {
-			if f.Verdict != modelcheck.Good && f.Advice != "" {
+			if f.Verdict != modelcheck.Good && f.Advice != "" && !given[f.Advice] {
+				given[f.Advice] = true
 				list = append(list, "About the model ("+subject(f.What)+"): "+f.Advice+".")
 			}
 		}

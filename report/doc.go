@@ -20,6 +20,7 @@
 //	graph_picture.go        and drawn
 //	hierarchy.go            a hierarchical regression: what is said
 //	hierarchy_pictures.go   and drawn
+//	changes.go              changes of a series or of the rate of events
 //	comparison.go           several runs side by side
 //	other.go                commands without pictures
 //	checks.go               the table beside what the model expects of it

@@ -40,8 +40,7 @@ func (s *source) graphArticle(result *dag.Result) (*article, error) {
 		Subtitle: fmt.Sprintf("%s, %s; a graph over %s; %s mechanisms", s.table(), counted(result.Data.Rows, "row", "rows"), counted(len(result.Data.Nodes), "column", "columns"), s.value("model.mechanism")),
 		Answer:   v.answer(),
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next: next(level, "Compute with more effort, or find the graphs by another method (--structure) and let vti compare say whether the two agree.",
-			result.ModelCheck, v.otherwise()),
+		Next:     next(level, v.effort(), result.ModelCheck, v.otherwise()),
 	}
 	drawn, err := v.graph()
 	if err != nil {
@@ -50,6 +49,9 @@ func (s *source) graphArticle(result *dag.Result) (*article, error) {
 	a.Sections = []section{drawn, v.matrix(), v.classes()}
 	if len(result.Parameters) > 0 {
 		a.Sections = append(a.Sections, v.parameters())
+	}
+	if len(result.Effects) > 0 {
+		a.Sections = append(a.Sections, v.totals())
 	}
 	if result.ModelCheck != nil || len(result.Checks) > 0 {
 		a.Sections = append(a.Sections, v.checks())
@@ -112,6 +114,14 @@ func (v *discovery) answer() []string {
 		}
 	}
 	return []string{first + ".", second, third}
+}
+
+// effort is the advice about the computation.
+func (v *discovery) effort() string {
+	if c := v.result.Certificate; c != nil && len(c.Unclear) > 0 {
+		return fmt.Sprintf("Say whether %s are categories (--discrete) or numbers (--continuous).", list(c.Unclear))
+	}
+	return "Compute with more effort, or find the graphs by another method (--structure) and let vti compare say whether the two agree."
 }
 
 // otherwise is the advice that concerns neither the computation nor the model.
@@ -250,6 +260,26 @@ func (v *discovery) parameters() section {
 	if len(rows) > 0 {
 		p := picture.Rows("effects", "Direct effects, with the probabilities of their edges", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
 		p.Text = fmt.Sprintf("Means and 95%% intervals of %s.", counted(len(rows), "effect", "effects"))
+		part.Pictures = []*picture.Picture{p}
+	}
+	part.Tables = []table{t}
+	return part
+}
+
+// totals is the section of total effects.
+func (v *discovery) totals() section {
+	part := section{ID: "totals", Title: "Total effects", Lead: "What would happen to the second column if the first were set from outside one unit higher: averaged over graphs and parameters, zero where no directed path leads there. Lines hold 90%. They are causal effects only if no common cause is missing from the table."}
+	var rows []picture.Row
+	t := table{Caption: "Total effects", Columns: []column{{"of", false}, {"on", false}, {"probability of a path", true}, {"mean", true}, {"sd", true}, {"90% interval", false}}}
+	for _, e := range v.result.Effects {
+		if float64(e.Prob) >= shownLinks && !math.IsNaN(float64(e.Mean)) && len(rows) < mostBars {
+			rows = append(rows, picture.Row{Label: e.From + " → " + e.To, From: math.NaN(), Note: picture.Probability(float64(e.Prob)), Intervals: []picture.Interval{{Mid: float64(e.Mean), Low: float64(e.Q05), High: float64(e.Q95), Ink: picture.First}}})
+		}
+		t.Rows = append(t.Rows, []cell{words(e.From), words(e.To), share(float64(e.Prob)), value(float64(e.Mean)), value(float64(e.SD)), words(interval(float64(e.Q05), float64(e.Q95)))})
+	}
+	if len(rows) > 0 {
+		p := picture.Rows("total-effects", "Total effects, with the probabilities of a path", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
+		p.Text = fmt.Sprintf("Means and 90%% intervals of %s.", counted(len(rows), "total effect", "total effects"))
 		part.Pictures = []*picture.Picture{p}
 	}
 	part.Tables = []table{t}

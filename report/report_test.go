@@ -110,8 +110,8 @@ func TestDensity(t *testing.T) {
 		worst = math.Max(worst, math.Abs(y[k]-math.Exp(-z*z/2)/(2*math.Sqrt(2*math.Pi))))
 	}
 	require.InDelta(t, 1, mass, 0.01)
-	// At the mode, where both are largest, the standard error is the root of f R(K) / (n h) = 0.0064
-	// and the bias h² f″ / 2 = 0.003, with the width h = 0.34.
+	// At the mode, where both are largest, the standard error is the root of f R(K) / (n h) =
+	// 0.0064 and the bias h² f″ / 2 = 0.003, with the width h = 0.34.
 	require.Less(t, worst, 0.003+4*0.0064)
 	x, _ = density(values[:10])
 	require.Empty(t, x)

@@ -3,8 +3,8 @@ package picture
 import "math"
 
 // Opacities of cells leave out a range in which neither dark nor light text has enough contrast:
-// values up to inverted have at most halfDeep, and dark text; those above at least deep, and text in
-// the colour of the page. Found from the inks of light and dark pages, for a contrast of 4.5.
+// values up to inverted have at most halfDeep, and dark text; those above at least deep, and text
+// in the colour of the page. Found from the inks of light and dark pages, for a contrast of 4.5.
 const (
 	inverted = 0.7
 	halfDeep = 0.5

@@ -89,7 +89,7 @@ func (p *Picture) panel(rows []Row, left, right, top, bottom float64, x Scale, o
 		labels = math.Max(labels, TextWidth(row.Label, LabelSize))
 		notes = math.Max(notes, TextWidth(row.Note, SmallSize))
 	}
-	labels = math.Min(labels, labelShare*(right-left))
+	labels = math.Min(labels, labelShare*(right-left)) + 3 // not against the edge
 	x.From, x.To = left+labels+6, right-6
 	if notes > 0 {
 		x.To = right - notes - 8
