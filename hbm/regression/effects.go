@@ -195,6 +195,24 @@ func (r *Regression) sdNames() (names []string) {
 	return names
 }
 
+// sdCount is the number of names that sdNames returns.
+func (r *Regression) sdCount() (count int) {
+	for _, g := range r.groups {
+		count += len(g.Columns)
+		for a := range g.Columns {
+			for b := range a {
+				if g.partial[a][b] >= 0 {
+					count++
+				}
+			}
+		}
+	}
+	if r.noise >= 0 {
+		count++
+	}
+	return count
+}
+
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
 // grouping and σ; absent ones are zero.
 func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float64) {

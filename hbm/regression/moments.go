@@ -34,7 +34,7 @@ type momentDraws struct {
 // quantities is the number of quantities: population effects, standard deviations, and the effects
 // of all levels.
 func (r *Regression) quantities() int {
-	count := len(r.Frame.Columns) + len(r.sdNames())
+	count := len(r.Frame.Columns) + r.sdCount()
 	for _, g := range r.groups {
 		count += g.effects()
 	}
@@ -135,7 +135,7 @@ func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, wi
 		}
 		r.tableEffects(mask, theta, value[:columns])
 	}
-	sds := len(r.sdNames())
+	sds := r.sdCount()
 	r.tableSDs(c.factors, c.sigma, value[columns:columns+sds])
 	copy(within[columns:columns+sds], value[columns:columns+sds])
 	for _, block := range c.e.blocks {
@@ -187,7 +187,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 
 // firstQuantity is the place of the first effect of a grouping among the quantities.
 func (r *Regression) firstQuantity(group int) int {
-	first := len(r.Frame.Columns) + len(r.sdNames())
+	first := len(r.Frame.Columns) + r.sdCount()
 	for _, g := range r.groups[:group] {
 		first += g.effects()
 	}

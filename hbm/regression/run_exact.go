@@ -26,11 +26,12 @@ const (
 
 // Draws of the hyperparameters of a model: first, and at most; they double until the log evidence
 // of all models has the standard error, and the sample the effective size, that is wanted. The
-// error is chosen by hand: a tenth of what a comparison of models can use.
+// error is chosen by hand: Bayes factors to half a percent, a fifth of what a comparison of models
+// can use.
 const (
 	exactFirstDraws = 1 << 12
 	exactMostDraws  = 1 << 17
-	exactSE         = 0.0025
+	exactSE         = 0.005
 	exactESS        = 1 << 13
 )
 
