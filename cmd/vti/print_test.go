@@ -85,8 +85,8 @@ func TestMostProbable(t *testing.T) {
 	assert.Len(t, mostProbable(many), shownPredictors)
 }
 
-// Probabilities that four decimals cannot tell from 0 or 1 say so, and intervals that are nothing but
-// zero say with which probability.
+// Probabilities that four decimals cannot tell from 0 or 1 say so, and intervals that are nothing
+// but zero say with which probability.
 func TestProbabilityText(t *testing.T) {
 	none := varsel.Number(math.NaN())
 	for _, test := range []struct {
