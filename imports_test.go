@@ -25,6 +25,7 @@ var layers = map[string]float64{
 	"run":                        3.5,
 	"changepoint":                4,
 	"mixture":                    4,
+	"order":                      4,
 	"varsel":                     4, "dag": 4, "hbm": 4, "hbm/regression": 4,
 	"": 3, "dag/graph": 3,
 	"cosmic": 2, "modeldist": 2, "rjmcmc": 2,

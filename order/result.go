@@ -1,0 +1,99 @@
+package order
+
+import (
+	"math"
+	"slices"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/run"
+)
+
+// Number is a float64 that JSON shows as null when it is not finite.
+type Number = report.Number
+
+// Result is the answer in the user's words: the object that --json prints.
+type Result struct {
+	Command string      `json:"command"`
+	Version string      `json:"version"`
+	Seed    *uint64     `json:"seed,omitempty"`
+	Data    DataSummary `json:"data"`
+	Seconds run.Seconds `json:"seconds"`
+	// Answer is the answer in a sentence.
+	Answer      string             `json:"answer"`
+	Certificate CertificateReport  `json:"certificate"`
+	ModelCheck  *modelcheck.Report `json:"model_check,omitempty"`
+	// Orders has an entry for each order, from 0.
+	Orders []Order `json:"orders"`
+	// Coefficients are averaged over orders, a larger order's being 0, and given the most probable.
+	Coefficients []Coefficient `json:"coefficients"`
+	RunDir       string        `json:"run_dir,omitempty"`
+}
+
+// DataSummary says what was analysed.
+type DataSummary struct {
+	Rows  int    `json:"rows"` // that are explained
+	Value string `json:"value"`
+	Time  string `json:"time,omitempty"`
+	Model string `json:"model"`
+}
+
+// CertificateReport is the verdict on the computation.
+type CertificateReport struct {
+	Verdict vti.Verdict `json:"verdict"`
+	Basis   vti.Basis   `json:"basis"`
+	Reasons []string    `json:"reasons,omitempty"`
+}
+
+// Order is an order with its probability.
+type Order struct {
+	Order       int    `json:"order"`
+	Probability Number `json:"probability"`
+	// LogBayesFactor is that against order 0, in nats.
+	LogBayesFactor Number `json:"log_bayes_factor"`
+}
+
+// Coefficient is the marginal distribution of a coefficient, of the intercept or of σ.
+type Coefficient struct {
+	Name string `json:"name"`
+	// Mean, SD, Q025 and Q975 are averaged over orders; MeanGiven and SDGiven are those given the
+	// most probable order, null where it does not have the coefficient.
+	Mean      Number `json:"mean"`
+	SD        Number `json:"sd"`
+	Q025      Number `json:"q025"`
+	Q975      Number `json:"q975"`
+	MeanGiven Number `json:"mean_given_most_probable"`
+	SDGiven   Number `json:"sd_given_most_probable"`
+}
+
+// ExitStatus is the status of the process that printed the result: 3 when the answer is not to be
+// believed, else 0.
+func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
+
+// moments are mean and sd of draws, not a number for none.
+func moments(values []float64) (mean, sd float64) {
+	n := float64(len(values))
+	for _, v := range values {
+		mean += v / n
+	}
+	for _, v := range values {
+		sd += (v - mean) * (v - mean) / n
+	}
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	return mean, math.Sqrt(sd)
+}
+
+// coefficient summarises draws over all orders and those given the most probable.
+func coefficient(name string, all, given []float64) Coefficient {
+	c := Coefficient{Name: name}
+	mean, sd := moments(all)
+	meanGiven, sdGiven := moments(given)
+	slices.Sort(all)
+	last := float64(len(all) - 1)
+	c.Mean, c.SD, c.MeanGiven, c.SDGiven = Number(mean), Number(sd), Number(meanGiven), Number(sdGiven)
+	c.Q025, c.Q975 = Number(all[int(0.025*last)]), Number(all[int(math.Ceil(0.975*last))])
+	return c
+}
