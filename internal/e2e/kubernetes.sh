@@ -56,8 +56,9 @@ if ! unshare --mount sh -c "mount -t proc proc '$root/proc' && chroot '$root' /v
 	exit 0
 fi
 pod() { # pod INDEX SECONDS: as the Job starts it; killed after so many seconds
+	(exec 2>/dev/null # the shell tells of processes that are killed
 	timeout --signal=KILL "$2" unshare --mount --pid --fork --kill-child sh -c \
-		"mount -t proc proc '$root/proc' && JOB_COMPLETION_INDEX=$1 exec chroot '$root' /vti study run /study/plan.toml --shards $shards --jobs 1 --quiet" >"$work/pod.log" 2>&1
+		"mount -t proc proc '$root/proc' && JOB_COMPLETION_INDEX=$1 exec chroot '$root' /vti study run /study/plan.toml --shards $shards --jobs 1 --quiet" >"$work/pod.log" 2>&1)
 }
 kills=0
 for round in 1 2; do
