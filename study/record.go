@@ -45,9 +45,11 @@ func (r *Record) Done() bool { return len(r.Answer) > 0 }
 type Cost struct {
 	Seconds    float64 `json:"seconds"`     // of the last attempt, from start to end
 	CPUSeconds float64 `json:"cpu_seconds"` // of all its threads
-	PeakBytes  float64 `json:"peak_bytes"`  // largest resident memory; 0 where unknown
-	Cores      int     `json:"cores"`       // that it could use
-	Machine    string  `json:"machine"`
+	// PeakBytes is the largest resident memory; on Linux at least that of the process which started
+	// the task, and 0 where it is unknown.
+	PeakBytes float64 `json:"peak_bytes"`
+	Cores     int     `json:"cores"` // that it could use
+	Machine   string  `json:"machine"`
 }
 
 // writeJSON writes a value on one line, whole or not at all.
