@@ -280,7 +280,7 @@ func (v *selection) chainTrace() *picture.Picture {
 		curves = append(curves, c)
 	}
 	p := picture.Lines("chains", "Log density of the chains", picture.Column, 150, curves, "draw", "log density")
-	p.Text = fmt.Sprintf("The log posterior density of %s, draw by draw.", counted(len(curves), "chain", "chains"))
+	p.Text = fmt.Sprintf("The log posterior density of the first %s of %d, draw by draw.", counted(len(curves), "chain", "chains"), len(byChain))
 	return p
 }
 
