@@ -64,7 +64,7 @@ func TestTrainingStaysOnTheDevice(t *testing.T) {
 			require.Equal(t, 5*8*(reports-1), watched.BytesToHost, name)
 			require.Empty(t, watched.Compiled, name)
 			require.Greater(t, watched.Donated, 10, name)
-			require.LessOrEqual(t, watched.Kept, 3, "only the anchor of the flow is not handed over")
+			require.LessOrEqual(t, watched.Kept, 4, "only the anchor of the flow and the bounds of the round are not handed over")
 		}
 	}
 }
