@@ -49,17 +49,23 @@ func (logistic) sumKernels(y, eta []float64) (sum float64) {
 func (logistic) LogConstant(float64) float64 { return 0 }
 
 func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
-	p := LogitLink.Mean(eta)
-	return y - p, math.Max(p*LogitLink.Mean(-eta), leastLogisticCurvature)
+	q := math.Exp(-math.Abs(eta))
+	d := 1 / (1 + q)
+	p := d
+	if eta < 0 {
+		p = q * d
+	}
+	return y - p, math.Max(q*d*d, leastLogisticCurvature)
 }
 
 // BoundAt is the quadratic of Jaakkola and Jordan (2000), which stays below everywhere.
-func (logistic) BoundAt(y, eta, _ float64) (slope, curvature float64) {
+func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	slope, _ = l.NewtonAt(y, eta, scale)
 	curvature = 0.25
 	if half := eta / 2; math.Abs(half) > 1e-6 {
 		curvature = math.Tanh(half) / (4 * half)
 	}
-	return y - LogitLink.Mean(eta), curvature
+	return slope, curvature
 }
 
 func (logistic) Variance(eta, _ float64) float64 { return LogitLink.Mean(eta) * LogitLink.Mean(-eta) }

@@ -76,10 +76,10 @@ type laplaceFit struct {
 
 const (
 	// newtonSteps bounds the steps to a mode, of which few models take more than 6, and
-	// newtonDecrement is the gain in nats below which a step is the last one. Chosen by hand: the
-	// weights correct what is left.
+	// newtonDecrement is twice the gain in nats, as the quadratic has it, below which a step is the
+	// last one. Chosen by hand: the weights correct what is left.
 	newtonSteps     = 100
-	newtonDecrement = 1e-4
+	newtonDecrement = 2e-3
 	// cautiousSteps are the first steps, which climb from anywhere; see [likelihood.Row]. Chosen by
 	// hand.
 	cautiousSteps = 1
@@ -104,8 +104,13 @@ func newLaplaceFit(t *Target, a active) (*laplaceFit, error) {
 	scratch := newtonScratch{make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta))}
 	value := f.logJoint(f.mode)
 	for round := range newtonSteps {
-		if !f.newtonStep(scratch, round < cautiousSteps) {
+		decrement, ok := f.newtonStep(scratch, round < cautiousSteps)
+		if !ok {
 			return nil, errors.New("the curvature of the log density at the mode is not positive definite")
+		}
+		if round >= cautiousSteps && decrement < newtonDecrement {
+			floats.Add(f.mode, f.step) // where the curvature is the same to the digits that matter
+			break
 		}
 		gain := 0.0
 		for length := 1.0; length > 1e-4; length /= 2 {
@@ -115,16 +120,12 @@ func newLaplaceFit(t *Target, a active) (*laplaceFit, error) {
 			}
 		}
 		if !(gain >= 0) {
-			f.predict(f.mode) // rounding hides the mode
-			break
+			break // rounding hides the mode
 		}
 		f.mode, trial = trial, f.mode
 		value += gain
-		if round >= cautiousSteps && gain < newtonDecrement {
-			break
-		}
 	}
-	if !f.newtonStep(scratch, false) || math.IsNaN(value) || math.IsInf(value, 0) {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil, errors.New("the log density has no mode that rounding leaves")
 	}
 	f.logDet = 0
@@ -161,8 +162,9 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 type newtonScratch struct{ slope, curvature, weighted []float64 }
 
 // newtonStep factors the curvature at the mode so far, whose linear predictors eta holds, and sets
-// the step to the mode of the quadratic. It reports whether the curvature is positive definite.
-func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) bool {
+// the step to the mode of the quadratic, which gains half the decrement there. It reports whether
+// the curvature is positive definite.
+func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	k := len(f.mode)
 	r := f.target.responses
 	newton := r.NewtonAt
@@ -182,13 +184,14 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) bool {
 		f.factor[a*k+a] += prior
 	}
 	if !cholesky(f.factor, k) {
-		return false
+		return 0, false
 	}
 	for a := range k { // L u = gradient
 		f.step[a] = (f.step[a] - floats.Dot(f.factor[a*k:a*k+a], f.step[:a])) / f.factor[a*k+a]
 	}
+	decrement = floats.Dot(f.step, f.step)
 	backSolve(f.factor, f.step)
-	return true
+	return decrement, true
 }
 
 // cholesky replaces the lower triangle of a [k·k] by its factor, and reports whether a is positive
