@@ -82,6 +82,7 @@
 //	effects.go                  slopes of mechanisms, residuals of nodes
 //	model_check.go              whether the mechanisms fit the table
 //	parameter_draws.go          draws of graphs with parameters
+//	graph_exports.go            graphs as other programs read them
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side
 //	simulate.go, benchmark.go, benchmark_figure.go  made-up data, and the paper's simulation
 //	numbers.go                  matrices of numbers, and counts

@@ -24,12 +24,12 @@ const (
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
-		GraphFile, DrawsFile, AnchorsFile,
+		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, DrawsFile, AnchorsFile,
 	}
 }
 
 // write puts an answer into a run directory, if there is one: as JSON, tables, and the graph for
-// Graphviz.
+// other programs.
 func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {
 		return nil
@@ -90,10 +90,21 @@ func (p *Problem) write(r *Result, dir string) error {
 			return err
 		}
 	}
-	return atomicfile.Write(filepath.Join(dir, GraphFile), func(w io.Writer) error {
-		_, err := io.WriteString(w, dot(r.Data.Nodes, probabilities))
-		return err
-	})
+	best := r.best()
+	for _, file := range []struct{ name, text string }{
+		{GraphFile, dot(r.Data.Nodes, probabilities)},
+		{ModelStringFile, modelString(r.Data.Nodes, best)},
+		{DagittyFile, dagitty(r.Data.Nodes, best)},
+		{GraphMLFile, graphML(r.Data.Nodes, probabilities)},
+	} {
+		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
+			_, err := io.WriteString(w, file.text)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arrows writes edges with spaces between them.

@@ -77,7 +77,7 @@ is known of the equivalence class. Directions that only noise variances
 identify depend on the scale of the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
-the graph (graph.dot), a page with pictures (report.html, figures), and of a run that trains a flow
+the graph (graph.dot, .graphml, .dagitty, .bnlearn), a page with pictures (report.html, figures), and of a run that trains a flow
 the state of training (posterior.vti), or of chains over graphs that at the start of a round
 (chains.vti), from which it goes on with --resume when it was stopped or killed. Sums keep no state:
 give their command again.`,
