@@ -48,12 +48,14 @@
 //
 //	posterior.go                sums over all graphs, draws, standard errors
 //	greedy_search.go            the best graph by BIC
-//	graph_chains.go             rounds of chains over graphs; graph_chains_checkpoint.go their state
+//	graph_chains.go             rounds of chains over graphs
+//	graph_chains_checkpoint.go  their state in a file
 //	graph_walk.go               one chain, and its steps by orders of all nodes
 //	graph_walk_window.go        steps that draw the order of neighbours in an order
 //	graph_walk_block.go         steps that draw a few nodes afresh
 //	graph_walk_edges.go         steps of single edges
-//	parent_candidates.go        which parents chains propose; order_tables.go sums over sets of them
+//	parent_candidates.go        which parents chains propose
+//	order_tables.go             sums over sets of them
 //
 // Networks by particles:
 //

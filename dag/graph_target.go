@@ -108,9 +108,9 @@ func (s *graphSpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node
 // Space is that of codes (P, U).
 func (t *graphTarget) Space() space.Space { return t.space }
 
-// LogPrior is the weight of the graph before the data, normalised over the codes, and −Inf for graphs that the constraints
-// exclude. Where the prior is that over graphs, the codes of a graph share its probability. [B,S]
-// -> [B] float64
+// LogPrior is the weight of the graph before the data, normalised over the codes, and −Inf for
+// graphs that the constraints exclude. Where the prior is that over graphs, the codes of a graph
+// share its probability. [B,S] -> [B] float64
 func (t *graphTarget) LogPrior(codes *graph.Node) *graph.Node {
 	g, nodes, s := codes.Graph(), t.space.Nodes(), t.problem.Structure
 	adjacency := t.space.Adjacency(codes)

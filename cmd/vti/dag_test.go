@@ -132,8 +132,8 @@ func TestDagMade(t *testing.T) {
 	require.Equal(t, result.Edges, resumed.Edges)
 }
 
-// Chains over graphs agree with the sums over all, and go on from the start of a round with the same
-// answer; sums cannot be resumed.
+// Chains over graphs agree with the sums over all, and go on from the start of a round with the
+// same answer; sums cannot be resumed.
 func TestDagByChains(t *testing.T) {
 	emptyDir(t, "data.csv", collider(40))
 	out := mustRun(t, "dag", "data.csv", "--structure", "chains", "--chains", "3", "--rounds", "3", "--out", "out", "--quiet").stdout
