@@ -12,7 +12,7 @@ import (
 
 // Plan says what a study runs. Paths in it are relative to its file.
 //
-//	command = "varsel"            # varsel, exact, rjmcmc varsel, dag, exact dag, rjmcmc dag or hbm
+//	command = "varsel"            # or exact, rjmcmc varsel, dag, exact dag, rjmcmc dag, hbm
 //	seed = 1                      # root of all randomness
 //	replicates = 2                # each task from so many seeds; 1 if absent
 //	keep = ["draws.parquet"]      # files of a run that stay; none if absent
@@ -20,7 +20,7 @@ import (
 //	[tables]
 //	files = ["tables/*.csv"]      # patterns: a task for each file
 //	responses = ["gene*"]         # patterns: a task for each column of the one file
-//	pairs = "nearby.csv"          # response,predictor: the predictors of each; all others if absent
+//	pairs = "nearby.csv"          # response,predictor: those of each; all others if absent
 //
 //	[simulate]                    # instead of [tables]: a task for each simulated table
 //	problem = "varsel"            # vti simulate varsel
