@@ -73,13 +73,21 @@ func curvePicture(result *changepoint.Result) *picture.Picture {
 		for _, more := range result.Curve[k+1 : min(k+step, len(result.Curve))] {
 			c.To, c.Probability = more.To, c.Probability+more.Probability
 		}
-		bars = append(bars, picture.Bar{From: float64(c.From), To: float64(c.To), Value: float64(c.Probability), Compared: math.NaN(),
+		height := float64(c.Probability)
+		if result.Data.Model == changepoint.Events.String() { // the intervals differ in length
+			height /= float64(c.To - c.From)
+		}
+		bars = append(bars, picture.Bar{From: float64(c.From), To: float64(c.To), Value: height, Compared: math.NaN(),
 			Hint: fmt.Sprintf("%s to %s: %s", picture.Digits(float64(c.From), 6), picture.Digits(float64(c.To), 6), picture.Probability(float64(c.Probability)))})
 		if c.Probability > best.Probability {
 			best = c
 		}
 	}
-	p := picture.Bars("places", "Where changes are", picture.Column, 180, bars, result.Data.Time, "probability of a change")
+	yName := "probability of a change"
+	if result.Data.Model == changepoint.Events.String() {
+		yName = "changes per unit of time"
+	}
+	p := picture.Bars("places", "Where changes are", picture.Column, 180, bars, result.Data.Time, yName)
 	p.Text = fmt.Sprintf("The most probable place is from %s to %s, with probability %s.", picture.Digits(float64(best.From), 6), picture.Digits(float64(best.To), 6), picture.Probability(float64(best.Probability)))
 	return p
 }

@@ -21,6 +21,7 @@
 //	hierarchy.go            a hierarchical regression: what is said
 //	hierarchy_pictures.go   and drawn
 //	changes.go              changes of a series or of the rate of events
+//	mixtures.go             numbers of components of a mixture
 //	comparison.go           several runs side by side
 //	other.go                commands without pictures
 //	checks.go               the table beside what the model expects of it

@@ -121,6 +121,9 @@ func (s *source) article() (*article, error) {
 	case selectionKind:
 		return readAnd(s, (*source).selectionArticle)
 	}
+	if s.header.Command == "mixture" {
+		return readAnd(s, (*source).mixtureArticle)
+	}
 	if s.header.Command == "changepoints" {
 		return readAnd(s, (*source).changesArticle)
 	}

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/mixture"
+)
+
+// mixtureArticle makes the article of a mixture with an unknown number of components.
+func (s *source) mixtureArticle(result *mixture.Result) (*article, error) {
+	c := result.Certificate
+	level, reasons := &c.Verdict, c.Reasons
+	a := &article{
+		Title:    fmt.Sprintf("How many components has %s?", result.Data.Column),
+		Subtitle: fmt.Sprintf("%s, %s", s.table(), counted(result.Data.Rows, "value", "values")),
+		Answer:   []string{result.Answer},
+		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
+		Next:     next(level, "Give the samplers more --sweeps.", result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
+	}
+	part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
+	part.Pictures = append(part.Pictures, mixturePicture(result), componentsPicture(result))
+	list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{
+		{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
+	}}
+	for j, one := range result.Given.List {
+		row := []cell{value(float64(j + 1))}
+		for _, q := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
+			row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
+		}
+		list.Rows = append(list.Rows, row)
+	}
+	counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
+	for _, k := range result.Counts {
+		counts.Rows = append(counts.Rows, []cell{value(float64(k.Components)), share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
+	}
+	part.Tables = []table{list, counts}
+	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
+		{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
+		{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
+		{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))},
+		{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))},
+	}}
+	check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
+	a.Sections = []section{part, check, earned(a.Marks[0], facts), s.provenance()}
+	return a, nil
+}
+
+// mixturePicture is the density with its band over a histogram of the values.
+func mixturePicture(result *mixture.Result) *picture.Picture {
+	var mean, band, histogram picture.Curve
+	for _, d := range result.Density {
+		mean.X, mean.Y = append(mean.X, float64(d.At)), append(mean.Y, float64(d.Mean))
+		band.X, band.Y = append(band.X, float64(d.At)), append(band.Y, float64(d.Q025))
+	}
+	for k := len(result.Density) - 1; k >= 0; k-- {
+		band.X, band.Y = append(band.X, float64(result.Density[k].At)), append(band.Y, float64(result.Density[k].Q975))
+	}
+	// bins as wide as Freedman and Diaconis have them for a few modes, at most as many as can be seen
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, row := range result.Rows {
+		low, high = math.Min(low, float64(row.Value)), math.Max(high, float64(row.Value))
+	}
+	bins := min(40, max(8, int(3*math.Cbrt(float64(len(result.Rows))))))
+	counts, width := make([]float64, bins), (high-low)/float64(bins)
+	for _, row := range result.Rows {
+		counts[min(bins-1, int((float64(row.Value)-low)/width))] += 1 / (width * float64(len(result.Rows)))
+	}
+	for k, count := range counts {
+		left := low + width*float64(k)
+		histogram.X, histogram.Y = append(histogram.X, left, left, left+width, left+width), append(histogram.Y, 0, count, count, 0)
+	}
+	mean.Ink, band.Filled, histogram.Ink = picture.First, true, picture.Muted
+	p := picture.Lines("density", "Density", picture.Column, 180, []picture.Curve{band, histogram, mean}, result.Data.Column, "density")
+	p.Text = "The posterior mean of the density with a band that holds 95% at each place, over a histogram of the values."
+	return p
+}
+
+// componentsPicture is how many components there are.
+func componentsPicture(result *mixture.Result) *picture.Picture {
+	var bars []picture.Bar
+	for _, c := range result.Counts {
+		if float64(c.Probability) > 0.0005 {
+			bars = append(bars, picture.Bar{From: float64(c.Components) - 0.5, To: float64(c.Components) + 0.5, Value: float64(c.Probability), Compared: math.NaN(),
+				Hint: fmt.Sprintf("%s: %s", counted(c.Components, "component", "components"), picture.Probability(float64(c.Probability)))})
+		}
+	}
+	p := picture.Bars("counts", "Number of components", picture.Column, 180, bars, "components", "probability")
+	p.Text = fmt.Sprintf("The posterior of the number of components, %s on average.", picture.Number(float64(result.Expected)))
+	return p
+}
