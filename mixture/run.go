@@ -118,5 +118,9 @@ func (r *Result) answer() string {
 	if high > low {
 		text += fmt.Sprintf("; %d to %d with probability %.2f", low, high, mass)
 	}
-	return text + fmt.Sprintf("; one alone: %.2g.", float64(r.Counts[0].Probability))
+	one := fmt.Sprintf("%.2g", float64(r.Counts[0].Probability))
+	if r.Counts[0].Probability < 1e-5 { // fewer than draws resolve
+		one = "below 1e-5"
+	}
+	return text + "; one alone: " + one + "."
 }

@@ -25,7 +25,7 @@ func (s *source) mixtureArticle(result *mixture.Result) (*article, error) {
 		{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
 	}}
 	for j, one := range result.Given.List {
-		row := []cell{value(float64(j + 1))}
+		row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
 		for _, q := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
 			row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
 		}
@@ -33,7 +33,7 @@ func (s *source) mixtureArticle(result *mixture.Result) (*article, error) {
 	}
 	counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
 	for _, k := range result.Counts {
-		counts.Rows = append(counts.Rows, []cell{value(float64(k.Components)), share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
+		counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
 	}
 	part.Tables = []table{list, counts}
 	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
@@ -57,7 +57,7 @@ func mixturePicture(result *mixture.Result) *picture.Picture {
 	for k := len(result.Density) - 1; k >= 0; k-- {
 		band.X, band.Y = append(band.X, float64(result.Density[k].At)), append(band.Y, float64(result.Density[k].Q975))
 	}
-	// bins as wide as Freedman and Diaconis have them for a few modes, at most as many as can be seen
+	// three times as many bins as the cube root of the rows, and no more than can be seen
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
 		low, high = math.Min(low, float64(row.Value)), math.Max(high, float64(row.Value))
