@@ -11,8 +11,8 @@ import (
 )
 
 // The parameters of the BGe prior of vti dag, written down again so that an error in the program is
-// not repeated here (Geiger and Heckerman 2002; Kuipers, Moffa and Heckerman 2014): α_μ, α_w − N, and
-// t. A node with k parents is a regression with
+// not repeated here (Geiger and Heckerman 2002; Kuipers, Moffa and Heckerman 2014): α_μ, α_w − N,
+// and t. A node with k parents is a regression with
 //
 //	σ² ~ IG((α_w − N + k + 1)/2, t/2),  w | σ² ~ N(0, σ²/t I),  intercept | σ² ~ N(0, σ²/α_μ).
 const (

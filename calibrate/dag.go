@@ -142,8 +142,8 @@ func drawLinear(parents [][]float64, rows int, sigma, priorSD float64, random *r
 	return column, weights
 }
 
-// graphPrior are the logarithms of the probabilities of graphs: all the same; uniform over the number
-// of parents of each node, and then over sets of so many; or in proportion to exp(−λ edges).
+// graphPrior are the logarithms of the probabilities of graphs: all the same; uniform over the
+// number of parents of each node, and then over sets of so many; or in proportion to exp(−λ edges).
 func graphPrior(graphs [][]int, model dag.ModelOptions) []float64 {
 	logs := make([]float64, len(graphs))
 	for g, parents := range graphs {

@@ -119,7 +119,8 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	return t
 }
 
-// drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log density.
+// drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log
+// density.
 func drawRatio(prior regression.SDPrior, random *rand.Rand) float64 {
 	switch prior {
 	case regression.HalfCauchySD:

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Small studies of hierarchical regressions: all numbers of trusted answers are right, also those of
-// heavy-tailed parameters in nasty tables of a few rows, and true parameters have ranks.
+// Small studies of hierarchical regressions: all numbers of trusted answers are right, also those
+// of heavy-tailed parameters in nasty tables of a few rows, and true parameters have ranks.
 func TestHbmStudy(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// orthogonal returns the exact posterior over models of any number of predictors of one column each,
-// where noise is normal with known σ, columns are orthogonal, and every predictor is in the model
-// independently with the same probability: each column then is a question of its own, and the
+// orthogonal returns the exact posterior over models of any number of predictors of one column
+// each, where noise is normal with known σ, columns are orthogonal, and every predictor is in the
+// model independently with the same probability: each column then is a question of its own, and the
 // evidence is a product over columns.
 func (p *regressionProblem) orthogonal(probability float64) (*exactPosterior, error) {
 	n, dim := p.x.Dims()

@@ -33,9 +33,9 @@ type Replicate struct {
 	Events []Event `json:"events,omitempty"`
 	// Comparisons are stated numbers with exact ones.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
-	// Command runs vti on the table, which the directory of the study has where the answer is wrong or
-	// was asked for alone; empty where options that no flag has are part of the problem. Repeat draws
-	// the problem again.
+	// Command runs vti on the table, which the directory of the study has where the answer is wrong
+	// or was asked for alone; empty where options that no flag has are part of the problem. Repeat
+	// draws the problem again.
 	Command string  `json:"command,omitempty"`
 	Repeat  string  `json:"repeat,omitempty"`
 	Seconds float64 `json:"seconds"`

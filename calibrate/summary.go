@@ -19,8 +19,8 @@ type Summary struct {
 	Replicates int    `json:"replicates"`
 	// Verdicts counts replicates by verdict.
 	Verdicts map[string]int `json:"verdicts"`
-	// ModelChecks counts replicates by the verdict of the model check. Of tables drawn from the model
-	// those that are not good are false alarms.
+	// ModelChecks counts replicates by the verdict of the model check. Of tables drawn from the
+	// model those that are not good are false alarms.
 	ModelChecks map[string]int `json:"model_checks"`
 	// Uniformity is for each kind of parameter, Reliability for each kind of statement.
 	Uniformity  []*Uniformity  `json:"uniformity,omitempty"`
@@ -49,8 +49,8 @@ type Score struct {
 type Wrong struct {
 	Number int    `json:"number"`
 	About  string `json:"about"`
-	// What lists what is wrong, worst first. Command runs vti on the table, from the directory of the
-	// study, and Repeat draws the problem again.
+	// What lists what is wrong, worst first. Command runs vti on the table, from the directory of
+	// the study, and Repeat draws the problem again.
 	What    []string `json:"what"`
 	Command string   `json:"command,omitempty"`
 	Repeat  string   `json:"repeat,omitempty"`
@@ -105,8 +105,8 @@ func Summarize(source Source, cfg Config, replicates []*Replicate) *Summary {
 	return s
 }
 
-// negligibleSE is the standard error below which a number is exact by its own account, and by that of
-// the exact answers, which are right to about as much where noise is almost zero.
+// negligibleSE is the standard error below which a number is exact by its own account, and by that
+// of the exact answers, which are right to about as much where noise is almost zero.
 const negligibleSE = 1e-6
 
 func newScore(quantity Quantity, list []Comparison) Score {

@@ -22,7 +22,8 @@ import (
 // HardVarsel draws nasty tables for vti varsel: of two rows and more, with more predictors than
 // rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
-// almost zero, known and unknown noise scales, and orthogonal columns beyond what models are listed of.
+// almost zero, known and unknown noise scales, and orthogonal columns beyond what models are listed
+// of.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -110,8 +111,8 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	return p
 }
 
-// drawOrthogonal draws a table of more predictors than models are listed of, with orthogonal columns
-// and a known noise scale, whose posterior is a product over columns.
+// drawOrthogonal draws a table of more predictors than models are listed of, with orthogonal
+// columns and a known noise scale, whose posterior is a product over columns.
 func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
 	p := &problem{record: h.Record}
 	p.record.Design.Target, p.record.Design.Likelihood = "y", likelihood.GaussianKind

@@ -66,8 +66,8 @@ func gcd(a, b int) int {
 
 // addCopies appends the share of rows that equal another in the response and in every column. Only
 // rows that share the columns with another can. Replicates are rounded to the values that the
-// response takes, which may be few for good reasons: a scale with few digits, a logarithm of such, a
-// limit of detection.
+// response takes, which may be few for good reasons: a scale with few digits, a logarithm of such,
+// a limit of detection.
 func (c *checks) addCopies(columns []Column) {
 	r := c.responses[0]
 	if len(columns) == 0 {

@@ -19,8 +19,9 @@ type GraphInput struct {
 	Draws int
 	Draw  func(d, node int, mean, sd, replicate []float64)
 	// Descends reports whether a column is a descendant of a node in the graph of draw d, whose
-	// residuals are then not compared with it: what is far out in a node can be so in its descendants,
-	// whatever the mechanisms are, and replicates of the node alone cannot show that. nil: none is.
+	// residuals are then not compared with it: what is far out in a node can be so in its
+	// descendants, whatever the mechanisms are, and replicates of the node alone cannot show that.
+	// nil: none is.
 	Descends func(d, node, column int) bool
 	// Remedies are the caller's.
 	Remedies Remedies

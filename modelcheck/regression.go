@@ -261,8 +261,8 @@ type checks struct {
 	responses []*response
 	list      []*check
 	remedies  Remedies
-	// ignored reports whether residuals of response j are not compared with a column in draw d; nil:
-	// none are
+	// ignored reports whether residuals of response j are not compared with a column in draw d;
+	// nil: none are
 	ignored func(d, j, column int) bool
 }
 

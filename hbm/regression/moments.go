@@ -21,8 +21,8 @@ const mostMoments = 1 << 24
 
 // momentDraws are weighted draws of the quantities that are summarised, in the units of the table:
 // population effects, standard deviations, and the effects of all levels. Means and standard
-// deviations rest on them, which are all draws that have weight, while equally weighted draws are at
-// most a few thousand.
+// deviations rest on them, which are all draws that have weight, while equally weighted draws are
+// at most a few thousand.
 type momentDraws struct {
 	weight []float64
 	known  int // so many quantities, the first of all
@@ -152,8 +152,8 @@ func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, wi
 }
 
 // momentsOfSample finds the moments of all that the coordinates of weighted draws tell: population
-// effects, standard deviations, and the effects of groupings before the inner one, whose effects are
-// integrated out.
+// effects, standard deviations, and the effects of groupings before the inner one, whose effects
+// are integrated out.
 func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *momentDraws {
 	groups := r.groups
 	if at := slices.Index(groups, r.inner); at >= 0 {
@@ -206,8 +206,8 @@ func (m *momentDraws) sharp(quantities int) bool {
 	return true
 }
 
-// momentsOf are the moments of a quantity, which the place of its draws in a matrix tells too: by all
-// weighted draws where they know it, else by equally weighted ones.
+// momentsOf are the moments of a quantity, which the place of its draws in a matrix tells too: by
+// all weighted draws where they know it, else by equally weighted ones.
 func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) weighted.Moments {
 	if s.moments != nil && quantity < s.moments.known {
 		return s.moments.of(quantity)

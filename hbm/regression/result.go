@@ -75,8 +75,8 @@ type GroupSummary struct {
 // averaged over models, in those without it being zero.
 type Summary struct {
 	Name string `json:"name"`
-	// Mean and SD are null where draws do not resolve them, as of a quantity whose tail is too heavy
-	// to have them. MeanSE and SDSE are their Monte Carlo standard errors.
+	// Mean and SD are null where draws do not resolve them, as of a quantity whose tail is too
+	// heavy to have them. MeanSE and SDSE are their Monte Carlo standard errors.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
 	SD     Figure `json:"sd"`

@@ -203,8 +203,8 @@ func TestRegressionRun(t *testing.T) {
 	for i := range len(kept.LogP) {
 		mean += kept.Values(i)[1] / float64(len(kept.LogP))
 	}
-	// The mean over all weighted draws differs from that over those that are kept by their noise: five
-	// standard errors.
+	// The mean over all weighted draws differs from that over those that are kept by their noise:
+	// five standard errors.
 	assert.InDelta(t, float64(days.Mean), mean, 5*float64(days.SD)/math.Sqrt(float64(len(kept.LogP))))
 	written, err := table.ReadFile(filepath.Join(dir, "effects.csv"))
 	require.NoError(t, err)

@@ -11,12 +11,12 @@ import (
 type Moments struct{ Mean, MeanSE, SD, SDSE float64 }
 
 const (
-	// mostRelativeError is the standard error of a standard deviation, relative to it, above which it
-	// is not resolved. Chosen by hand: not even its first digit is known then.
+	// mostRelativeError is the standard error of a standard deviation, relative to it, above which
+	// it is not resolved. Chosen by hand: not even its first digit is known then.
 	mostRelativeError = 0.2
-	// heavier is by how much k̂ of a moment may exceed that of the weights alone, where these are not
-	// reliable themselves, which is for a verdict to say. Chosen by hand, as the noise of k̂ of some
-	// thousand draws.
+	// heavier is by how much k̂ of a moment may exceed that of the weights alone, where these are
+	// not reliable themselves, which is for a verdict to say. Chosen by hand, as the noise of k̂ of
+	// some thousand draws.
 	heavier = 0.1
 )
 

@@ -12,8 +12,8 @@ import (
 )
 
 // Standard errors are right: over many samples from a wider normal distribution with weights, the
-// errors of mean and sd divided by them have an sd of one. With the expectation given what was drawn
-// and a variance about it, they are right too, and smaller.
+// errors of mean and sd divided by them have an sd of one. With the expectation given what was
+// drawn and a variance about it, they are right too, and smaller.
 func TestMomentsErrors(t *testing.T) {
 	const samples, draws = 400, 1000
 	for name, given := range map[string]float64{"draws": 0, "expectations": 0.8} {
