@@ -63,7 +63,7 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		statistics: func(j int, s *sample, dst []float64) {
 			for k := range dst {
 				shape := &shapes[first[j]+k]
-				if dst[k] = 0; c.ignored == nil || !c.ignored(s.draw, j, shape.place) {
+				if dst[k] = math.NaN(); c.ignored == nil || !c.ignored(s.draw, j, shape.place) {
 					dst[k] = shape.statistic(s)
 				}
 			}

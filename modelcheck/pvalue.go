@@ -2,6 +2,7 @@ package modelcheck
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -14,20 +15,32 @@ const Level = 0.02
 // which adjusts for their number (Westfall and Young 1993).
 type family struct {
 	twoSided     bool
-	draws        int
-	upper, lower []int     // draws in which a replicate is at least, or at most, the member
+	draws        []int     // draws in which the member was compared
+	upper, lower []int     // and those in which a replicate is at least, or at most, the member
 	sum          []float64 // of the observed statistic over draws
 }
 
 func newFamily(members int, twoSided bool) *family {
-	return &family{twoSided: twoSided, upper: make([]int, members), lower: make([]int, members), sum: make([]float64, members)}
+	return &family{
+		twoSided: twoSided, draws: make([]int, members), upper: make([]int, members), lower: make([]int, members),
+		sum: make([]float64, members),
+	}
 }
 
-// add counts one posterior draw. observed and replicated hold the statistic of each member.
+// add counts one posterior draw. observed and replicated hold the statistic of each member, both of
+// them NaN if it is not compared in this draw.
 func (f *family) add(observed, replicated []float64) {
-	f.draws++
-	high, low := slices.Max(replicated), slices.Min(replicated)
+	high, low := math.Inf(-1), math.Inf(1)
+	for k, value := range replicated {
+		if !math.IsNaN(observed[k]) {
+			high, low = max(high, value), min(low, value)
+		}
+	}
 	for k, value := range observed {
+		if math.IsNaN(value) {
+			continue
+		}
+		f.draws[k]++
 		f.sum[k] += value
 		if !(high < value) {
 			f.upper[k]++
@@ -38,12 +51,13 @@ func (f *family) add(observed, replicated []float64) {
 	}
 }
 
-// mean is the posterior mean of the observed statistic of a member.
-func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws) }
+// mean is the posterior mean of the observed statistic of a member, NaN if it was never compared.
+func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws[member]) }
 
-// p is the p-value of a member, never below one or two divided by the number of draws.
+// p is the p-value of a member, never below one or two divided by the number of draws it was compared
+// in, and so 1 if there are none.
 func (f *family) p(member int) float64 {
-	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws) }
+	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
 	if !f.twoSided {
 		return share(f.upper[member])
 	}
