@@ -41,7 +41,8 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	}
 	settings.BurnIn, settings.Iterations = min(checkBurnIn, iterations), iterations
 	enough := float64(enoughESS)
-	if cfg.precision > 0 { // effective draws at which the error of a probability of a half is precision
+	// effective draws at which the error of a probability of a half is precision
+	if cfg.precision > 0 {
 		enough = math.Min(enough, 1/(4*cfg.precision*cfg.precision))
 	}
 	settings.Enough = func(chains *rjmcmc.Result) bool {

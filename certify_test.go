@@ -35,8 +35,8 @@ func TestFitAndCertifyConjugateModel(t *testing.T) {
 		rawTV += math.Abs(model.Q-probability[index]) / 2
 	}
 	// Certification never makes the models of a Gaussian target worse than q(m) has them, however
-	// well that was trained: components of the wide reference are control variates, so that draws of
-	// an exact flow have no error.
+	// well that was trained: components of the wide reference are control variates, so that draws
+	// of an exact flow have no error.
 	require.LessOrEqual(t, certifiedTV, rawTV+1e-6)
 	require.Less(t, certifiedTV, 1e-3)
 	require.InDelta(t, 1, total, 1e-9)

@@ -54,8 +54,8 @@ func (f *family) add(observed, replicated []float64) {
 // mean is the posterior mean of the observed statistic of a member, NaN if it was never compared.
 func (f *family) mean(member int) float64 { return f.sum[member] / float64(f.draws[member]) }
 
-// p is the p-value of a member, never below one or two divided by the number of draws it was compared
-// in, and so 1 if there are none.
+// p is the p-value of a member, never below one or two divided by the number of draws it was
+// compared in, and so 1 if there are none.
 func (f *family) p(member int) float64 {
 	share := func(count int) float64 { return float64(1+count) / float64(1+f.draws[member]) }
 	if !f.twoSided {

@@ -89,8 +89,8 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 }
 
 // summarizeDraws returns the posterior of every column of the design and of sigma, with the given
-// weights of the draws, which may be independent or not. Where models are lists, columns that are in
-// no draw are left out.
+// weights of the draws, which may be independent or not. Where models are lists, columns that are
+// in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, independent bool) []Coefficient {
 	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
 	included := make([][]weighted.Value, len(names))

@@ -116,8 +116,8 @@ type ModelReport struct {
 
 // Coefficient is the posterior of one coefficient on the original scale: averaged over models (zero
 // where it is out) and given that it is in. Means and sds are null where draws do not resolve them,
-// as of a quantity whose tail is too heavy to have them. Their Monte Carlo standard errors are 0 for
-// an exact answer, and null for draws of chains.
+// as of a quantity whose tail is too heavy to have them. Their Monte Carlo standard errors are 0
+// for an exact answer, and null for draws of chains.
 type Coefficient struct {
 	// Predictor is the one that the coefficient belongs to; absent for what is in every model.
 	Predictor     string `json:"predictor,omitempty"`

@@ -32,7 +32,8 @@ func TestSummarize(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(encoded), `"mean_given_in":null`)
 
-	// A tail without a variance has no sd, and draws of a chain have no standard errors of this kind.
+	// A tail without a variance has no sd, and draws of a chain have no standard errors of this
+	// kind.
 	random := stream.Rand(1, "summarize")
 	draws = nil
 	for range 2000 {

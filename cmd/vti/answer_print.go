@@ -16,7 +16,8 @@ import (
 // what was asked, and where everything is.
 func (a *app) printAnswer(dir string, answer func(w io.Writer), asked func()) {
 	if sentences, err := report.Answer(dir); err == nil && len(sentences) > 0 {
-		fmt.Fprintf(a.text, "%s\n\n", strings.ReplaceAll(sentences[0], "\u2060", "")) // pages forbid breaks with it
+		// pages forbid breaks with it
+		fmt.Fprintf(a.text, "%s\n\n", strings.ReplaceAll(sentences[0], "\u2060", ""))
 	}
 	answer(a.text)
 	if asked != nil {

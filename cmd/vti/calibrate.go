@@ -179,7 +179,8 @@ each, with any family. Where priors refer to the mean and the sd of the response
 				return err
 			}
 			record := described.(*regression.Record)
-			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil { // of few coordinates
+			// of few coordinates
+			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
 				return err
 			}
 			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {

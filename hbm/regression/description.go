@@ -61,7 +61,8 @@ func (r *Regression) describe(result *Result) {
 	for j, c := range f.Columns {
 		values := mat.Col(nil, j, f.X)
 		result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
-		if c.Name != formula.InterceptName { // the intercept of the table depends on the other effects
+		// the intercept of the table depends on the other effects
+		if c.Name != formula.InterceptName {
 			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", 0, Figure(r.Options.CoefficientScale * unit / r.xSD[j])})
 		}
 	}

@@ -30,6 +30,7 @@
 //	anchor.go                 a Laplace approximation of each model, where training starts
 //	run.go                    training, certification and the answer of the marginal family
 //	effects.go                draws of the effects of all levels
+//	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	simulated_tables.go       tables from the priors, over which a family for many is trained

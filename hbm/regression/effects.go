@@ -27,8 +27,9 @@ const (
 // posteriorSample are equally weighted draws of everything, in the units of the table. Absent
 // effects are zero.
 type posteriorSample struct {
-	moments    *momentDraws // what means and standard deviations rest on where it knows them, or nil
-	ess        float64      // effective draws that these were taken from
+	// what means and standard deviations rest on where it knows them, or nil
+	moments    *momentDraws
+	ess        float64 // effective draws that these were taken from
 	codes      [][]int32
 	logP, logQ []float64
 	effects    *mat.Dense   // of the population [N, P], or nil

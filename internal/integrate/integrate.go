@@ -55,8 +55,8 @@ type Problem struct {
 	// called by several goroutines at once.
 	LogDensity func(x []float64) float64
 	// LogScales, if not nil, are logarithms of functions whose squares under the density are wanted
-	// too, such as standard deviations. The proposal then covers where the density times each square
-	// lies, which can be far from the density itself.
+	// too, such as standard deviations. The proposal then covers where the density times each
+	// square lies, which can be far from the density itself.
 	LogScales func(x []float64) []float64
 }
 
