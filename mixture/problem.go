@@ -95,6 +95,3 @@ func (p *Problem) Priors() []string {
 			p.centre, o.MeanSD*p.scale, o.PrecisionShape, o.ScaleShape, o.ScaleRate/(p.scale*p.scale)),
 	}
 }
-
-// logJacobian turns log densities of working values into those of the table.
-func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p.scale) }

@@ -111,10 +111,9 @@ func (v *selection) models() section {
 		widths, heads = append(widths, math.Max(float64(m.Certified), 0.004)), append(heads, fmt.Sprint(k+1))
 	}
 	var rows []string
-	var predictors []int
 	for _, k := range v.order {
 		if (in[k] || len(v.order) <= mostBars) && len(rows) < mostBars {
-			rows, predictors = append(rows, v.result.Inclusion[k].Name), append(predictors, k)
+			rows = append(rows, v.result.Inclusion[k].Name)
 		}
 	}
 	members := make([]map[string]bool, len(shown))
