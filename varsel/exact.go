@@ -174,7 +174,11 @@ func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 	if !space.finite() {
 		return nil, errors.New("exact: the sums of squares of X and Y overflow; rescale the columns")
 	}
+	errRounding := errors.New("exact: the noise is less than 1e-6 of the response, which sums of squares cannot resolve: use vti varsel, which decomposes each model")
 	if p.Sigma > 0 {
+		if math.Log(p.Sigma) < space.resolution() {
+			return nil, errRounding
+		}
 		space.setGrid([]float64{math.Log(p.Sigma)}, []float64{0})
 		sums, top, err := space.enumerate(ctx, &p)
 		if err != nil {
@@ -190,6 +194,9 @@ func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 			return nil, err
 		}
 		if !grid.widen(sums.grid, sums.total) {
+			if grid.unresolved(sums.grid, sums.total) {
+				return nil, errRounding
+			}
 			return space.result(&p, sums, top), nil
 		}
 	}

@@ -9,6 +9,8 @@ type logSigmaGrid struct {
 	low, high, step float64
 	// floor and ceiling are where the posterior is cut off at the latest.
 	floor, ceiling float64
+	// resolution is log σ below which sums of squares are rounding.
+	resolution float64
 }
 
 const (
@@ -38,12 +40,10 @@ func newLogSigmaGrid(s *exactSpace, p *ExactProblem) *logSigmaGrid {
 		floor:   p.LogSigmaMean - reach,
 		ceiling: p.LogSigmaMean + reach,
 		step:    logSigmaStep(s.rows, p.LogSigmaSD),
+
+		resolution: s.resolution(),
 	}
-	// A residual of 1e-6 of the response cannot be told from rounding, as squares are summed.
-	if s.squares > 0 {
-		resolution := 0.5*math.Log(s.squares/float64(s.rows)) - 6*math.Ln10
-		g.floor = max(g.floor, min(resolution, g.ceiling-g.step))
-	}
+	g.floor = max(g.floor, min(g.resolution, g.ceiling-g.step))
 	g.low, g.high = g.ceiling, g.floor
 	for _, full := range []bool{false, true} {
 		low, high := g.search(s, p, full)
@@ -105,6 +105,22 @@ func (g *logSigmaGrid) logWeights(p *ExactProblem) []float64 {
 		weights[t] = math.Log(g.step/p.LogSigmaSD) - halfLog2Pi - 0.5*standard*standard
 	}
 	return weights
+}
+
+// resolution is log σ below which the residual cannot be told from rounding, as squares are summed:
+// that of 1e-6 of the response.
+func (s *exactSpace) resolution() float64 {
+	if s.squares == 0 {
+		return math.Inf(-1)
+	}
+	return 0.5*math.Log(s.squares/float64(s.rows)) - 6*math.Ln10
+}
+
+// unresolved reports whether the posterior goes on where sums of squares are rounding.
+func (g *logSigmaGrid) unresolved(masses []float64, total float64) bool {
+	// of the posterior; what is cut off then moves no mean and no standard deviation that is printed
+	const most = 1e-8
+	return g.low <= g.resolution && masses[0] > most*total
 }
 
 // widen extends the grid at an end where the posterior, summed over models, has not died out, and
