@@ -114,5 +114,5 @@ func (m matched) divergence(reversed bool) report.Number {
 			sum += p * math.Log(p/q)
 		}
 	}
-	return report.Number(sum)
+	return report.Number(max(sum, 0)) // rounding can leave it below zero
 }

@@ -25,7 +25,7 @@ func TestCompareCommand(t *testing.T) {
 
 	text := mustRun(t, "compare", "exact", "run", "--out", "a").stdout
 	assert.Contains(t, text, "Total variation between the model probabilities: 0.0")
-	assert.Contains(t, text, "no cross-entropy: A has no draws (exact)")
+	assert.Contains(t, text, "Cross-entropy of A's draws under B's density")
 
 	got := mustRun(t, "compare", "chains", "run", "--out", "b", "--json")
 	var c varsel.Comparison

@@ -148,7 +148,7 @@ func (a *app) begin(ctx context.Context, j *job, t task, s *session) (release fu
 		return release, nil
 	}
 	now := time.Now()
-	files := append([]string{rundir.ResultFile, rundir.TraceFile, rundir.RoundsFile, report.File}, t.files...)
+	files := append([]string{rundir.ResultFile, rundir.TraceFile, rundir.RoundsFile, report.File, report.FiguresDir}, t.files...)
 	if s.dir, release, err = rundir.Claim(j.output.out, t.name, now, files); err != nil {
 		return nil, err
 	}

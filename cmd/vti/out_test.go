@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/report"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -64,7 +65,7 @@ func TestRunsWriteOnlyTheirFiles(t *testing.T) {
 	} {
 		t.Run(dir, func(t *testing.T) {
 			mustRun(t, append(test.args, "--out", dir)...)
-			patterns := append(test.files, rundir.RecordFile, rundir.ResultFile, rundir.PosteriorFile, rundir.ChainsFile, rundir.TraceFile)
+			patterns := append(test.files, rundir.RecordFile, rundir.ResultFile, rundir.PosteriorFile, rundir.ChainsFile, rundir.TraceFile, rundir.RoundsFile, report.File, report.FiguresDir)
 			found, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			require.NotEmpty(t, found)
