@@ -152,7 +152,7 @@ func TestProvenance(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, more...)
 	}
-	require.Len(t, files, 26)
+	require.Len(t, files, 27)
 	for _, path := range files {
 		table, err := ReadFile(path)
 		require.NoError(t, err)

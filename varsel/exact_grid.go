@@ -118,7 +118,8 @@ func (s *exactSpace) resolution() float64 {
 
 // unresolved reports whether the posterior goes on where sums of squares are rounding.
 func (g *logSigmaGrid) unresolved(masses []float64, total float64) bool {
-	// of the posterior; what is cut off then moves no mean and no standard deviation that is printed
+	// of the posterior; what is cut off then moves no mean and no standard deviation that is
+	// printed
 	const most = 1e-8
 	return g.low <= g.resolution && masses[0] > most*total
 }

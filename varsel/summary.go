@@ -18,7 +18,12 @@ func summarize(name string, draws []weighted.Value, mass float64, independent bo
 	for i, d := range draws {
 		weight[i], value[i] = d.Weight, d.Value
 	}
-	m := weighted.MomentsOf(weight, value, nil)
+	var m weighted.Moments
+	if independent {
+		m = weighted.MomentsOf(weight, value, nil)
+	} else {
+		m = weighted.MomentsOfChain(weight, value)
+	}
 	all, given := weighted.Summarise(draws, mass, levels)
 	if len(draws) > 0 {
 		if math.IsNaN(m.SD) {
@@ -27,9 +32,6 @@ func summarize(name string, draws []weighted.Value, mass float64, independent bo
 		if math.IsNaN(m.Mean) {
 			all.Mean = math.NaN()
 		}
-	}
-	if !independent {
-		m.MeanSE, m.SDSE = math.NaN(), math.NaN()
 	}
 	return Coefficient{
 		Name: name, Mean: Number(all.Mean), SD: Number(all.SD),

@@ -28,6 +28,20 @@ const (
 // are reliable, and then its standard error is too small too. Each moment is therefore judged by
 // Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
 func MomentsOf(weight, value, within []float64) Moments {
+	return momentsOf(weight, value, within, psis.ReliableFor(len(weight)))
+}
+
+// MomentsOfChain estimates moments from draws of a chain, which R̂ and effective draws judge: k̂
+// takes their repetitions, and a small mode far out, for a heavy tail. There are no standard
+// errors.
+func MomentsOfChain(weight, value []float64) Moments {
+	m := momentsOf(weight, value, nil, math.Inf(1))
+	m.MeanSE, m.SDSE = math.NaN(), math.NaN()
+	return m
+}
+
+// momentsOf estimates moments, which are resolved up to a k̂.
+func momentsOf(weight, value, within []float64, most float64) Moments {
 	var mass, mean float64
 	for i, w := range weight {
 		mass += w
@@ -67,7 +81,7 @@ func MomentsOf(weight, value, within []float64) Moments {
 	}
 	resolved := func(power float64) bool {
 		k := shape(power)
-		return k <= psis.ReliableFor(len(weight)) || k <= shape(0)+heavier
+		return k <= most || k <= shape(0)+heavier
 	}
 	switch {
 	case m.SD == 0:
