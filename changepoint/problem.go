@@ -227,7 +227,7 @@ func (p *Problem) readEvents(t *table.Table) error {
 			t.Path, p.Options.Time, tied, len(p.times))
 	}
 	if tied > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d events have the moment of another", tied))
+		p.Notes = append(p.Notes, fmt.Sprintf("events at the moment of another: %d", tied))
 	}
 	if p.Options.RateExposure == 0 {
 		p.Options.RateExposure = p.Options.RateShape * (to - from) / float64(len(p.times))

@@ -105,6 +105,9 @@ func (d *Data) inUnits(j int) []float64 {
 	values := mat.Col(nil, j, d.X)
 	for row, x := range values {
 		x = x*d.Scale[j] + d.Shift[j]
+		if math.Abs(x) < 1e-12*math.Abs(d.Shift[j]) { // what cancels leaves rounding
+			x = 0
+		}
 		if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', 11, 64), 64); err == nil {
 			x = rounded
 		}
