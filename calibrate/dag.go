@@ -16,7 +16,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/transdim/vti/dag"
@@ -278,114 +277,6 @@ func runDag(ctx context.Context, device *gpu.Device, problem *dag.Problem, metho
 	return train(ctx, device, problem, dag.RunConfig{Fit: own.FitConfig(problem), Draws: own.Draws, Anneal: own.Anneal, Dir: work})
 }
 
-// exactGraphs is the exact posterior over graphs of a few nodes, on the working scale.
-type exactGraphs struct {
-	logEvidence  float64
-	edges        *mat.Dense // [from, to]
-	meanIn, sdIn *mat.Dense // of weights given the edge
-}
-
-// exactDag sums over all graphs: the evidence of each node given its parents is that of a Gaussian
-// regression over the rows in which the node was not set, centred there if any node was.
-func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
-	nodes := data.Nodes()
-	type family struct {
-		moments modelMoments
-		parents []int
-	}
-	families := make([]map[int]family, nodes)
-	for j := range nodes {
-		families[j] = make(map[int]family)
-		var rows []int
-		for i := range data.Rows() {
-			if data.Counted == nil || data.Counted[i][j] {
-				rows = append(rows, i)
-			}
-		}
-		x := mat.NewDense(len(rows), nodes, nil)
-		for c := range nodes {
-			values := make([]float64, len(rows))
-			for k, i := range rows {
-				values[k] = data.X.At(i, c)
-			}
-			if model.Mechanism == dag.Linear && data.Counted != nil && data.Scaling != dag.Unscaled {
-				floats.AddConst(-stat.Mean(values, nil), values)
-			}
-			x.SetCol(c, values)
-		}
-		y := mat.Col(nil, j, x)
-		p := &regressionProblem{
-			x: x, y: y, priorMean: make([]float64, nodes), priorSD: slices.Repeat([]float64{model.PriorSD}, nodes),
-			sigma: model.Sigma, logSigmaMean: math.Log(stat.StdDev(y, nil)), logSigmaSD: logScaleSD,
-		}
-		for set := range 1 << nodes {
-			if set>>j&1 == 1 {
-				continue
-			}
-			var parents []int
-			for i := range nodes {
-				if set>>i&1 == 1 {
-					parents = append(parents, i)
-				}
-			}
-			moments, err := p.gaussian(parents)
-			if model.Mechanism == dag.BGe {
-				var values [][]float64
-				for _, i := range parents {
-					values = append(values, mat.Col(nil, i, x))
-				}
-				moments, err = bgePosterior(y, values)
-			}
-			if err != nil {
-				return nil, err
-			}
-			families[j][set] = family{moments, parents}
-		}
-	}
-	graphs := acyclic(nodes)
-	logs := graphPrior(graphs, model)
-	for g, parents := range graphs {
-		for j, set := range parents {
-			logs[g] += families[j][set].moments.logEvidence
-		}
-	}
-	total := floats.LogSumExp(logs)
-	out := &exactGraphs{
-		logEvidence: total,
-		edges:       mat.NewDense(nodes, nodes, nil), meanIn: mat.NewDense(nodes, nodes, nil), sdIn: mat.NewDense(nodes, nodes, nil),
-	}
-	add := func(to *mat.Dense, i, j int, value float64) { to.Set(i, j, to.At(i, j)+value) }
-	each := func(visit func(i, j int, weight, mean, variance float64)) {
-		for g, parents := range graphs {
-			w := math.Exp(logs[g] - total)
-			for j, set := range parents {
-				f := families[j][set]
-				for k, i := range f.parents {
-					visit(i, j, w, f.moments.mean[k], f.moments.variance[k])
-				}
-			}
-		}
-	}
-	each(func(i, j int, weight, mean, _ float64) {
-		add(out.edges, i, j, weight)
-		add(out.meanIn, i, j, weight*mean)
-	})
-	out.meanIn.DivElem(out.meanIn, out.edges)
-	each(func(i, j int, weight, mean, variance float64) {
-		off := mean - out.meanIn.At(i, j)
-		add(out.sdIn, i, j, weight*(variance+off*off))
-	})
-	for i := range nodes {
-		for j := range nodes {
-			out.sdIn.Set(i, j, math.Sqrt(out.sdIn.At(i, j)/out.edges.At(i, j)))
-		}
-	}
-	return out, nil
-}
-
-// dagDraws is the number of draws that summaries of linear weights rest on.
-const dagDraws = 4000
-
 // compareDag compares an answer with the exact posterior, weights in the units of the table.
 func compareDag(p *dag.Problem, result *dag.Result, exact *exactGraphs) (list []Comparison) {
 	add := func(quantity Quantity, of string, stated, se, exact float64) {
@@ -457,48 +348,4 @@ func judgeDag(r *Replicate, parents []int, weights *mat.Dense, p *dag.Problem, r
 		r.Ranks = append(r.Ranks, Rank{"weight", (below + random.Float64()) / (count + 1)})
 	}
 	return nil
-}
-
-// acyclic lists the acyclic graphs over some nodes, each as the set of parents of every node.
-func acyclic(nodes int) (graphs [][]int) {
-	parents := make([]int, nodes)
-	var choose func(j int)
-	choose = func(j int) {
-		if j == nodes {
-			if topological(parents) != nil {
-				graphs = append(graphs, slices.Clone(parents))
-			}
-			return
-		}
-		for set := range 1 << nodes {
-			if set>>j&1 == 0 {
-				parents[j] = set
-				choose(j + 1)
-			}
-		}
-	}
-	choose(0)
-	return graphs
-}
-
-// topological orders nodes after their parents; nil when there is a cycle.
-func topological(parents []int) []int {
-	var order []int
-	placed := 0
-	for range parents {
-		before := len(order)
-		for j, set := range parents {
-			if placed>>j&1 == 0 && set&^placed == 0 {
-				order = append(order, j)
-				placed |= 1 << j
-			}
-		}
-		if len(order) == before {
-			break
-		}
-	}
-	if len(order) < len(parents) {
-		return nil
-	}
-	return order
 }

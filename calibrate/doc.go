@@ -34,7 +34,8 @@
 //	varsel.go           replicates of vti varsel, and the exact posterior of each
 //	varsel_prior.go     problems drawn from its priors
 //	varsel_hard.go      nasty tables for it
-//	dag.go              replicates of vti dag, from its priors, and the exact posterior of each
+//	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each
+//	dag_exact.go        that posterior: the sum over all graphs of a few nodes
 //	dag_hard.go         nasty tables for it
 //	hbm.go              replicates of vti hbm, and the exact posterior of each
 package calibrate
