@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -51,7 +52,7 @@ func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, erro
 	}
 	all := make([]one, 1<<groups)
 	logJoint := make([]float64, len(all))
-	for subset := range all {
+	for subset := range slices.Backward(all) { // what has too many parameters fails on the largest
 		coordinates := append([]int(nil), p.always...)
 		size := 0
 		for g, columns := range p.groups {
