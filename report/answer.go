@@ -7,7 +7,7 @@ func Answer(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.article()
+	a, err := s.head()
 	if err != nil {
 		return nil, err
 	}

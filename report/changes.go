@@ -9,7 +9,7 @@ import (
 )
 
 // changesArticle makes the article of changes of a series or of the rate of events.
-func (s *source) changesArticle(result *changepoint.Result) (*article, error) {
+func (s *source) changesArticle(result *changepoint.Result) *article {
 	level, reasons := &result.Certificate.Verdict, result.Certificate.Reasons
 	what := result.Data.Value
 	if what == "" {
@@ -22,28 +22,30 @@ func (s *source) changesArticle(result *changepoint.Result) (*article, error) {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "The quadrature is too coarse for this table: see the reasons.", result.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places."),
 	}
-	part := section{ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior."}
-	part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture(result))
-	places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change", "changes")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
-	for _, one := range result.Given.Places {
-		places.Rows = append(places.Rows, []cell{value(float64(one.Mode)), value(float64(one.Median)), words("[" + picture.Digits(float64(one.Q025), 6) + ", " + picture.Digits(float64(one.Q975), 6) + "]")})
+	a.rest = func() ([]section, error) {
+		part := section{ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior."}
+		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture(result))
+		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change", "changes")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
+		for _, one := range result.Given.Places {
+			places.Rows = append(places.Rows, []cell{value(float64(one.Mode)), value(float64(one.Median)), words("[" + picture.Digits(float64(one.Q025), 6) + ", " + picture.Digits(float64(one.Q975), 6) + "]")})
+		}
+		for k := range places.Rows {
+			one := result.Given.Places[k]
+			places.Rows[k][0].Text, places.Rows[k][1].Text = picture.Digits(float64(one.Mode), 6), picture.Digits(float64(one.Median), 6)
+		}
+		counts := table{Caption: "Numbers of changes", Columns: []column{{"changes", true}, {"probability", true}, {"log evidence", true}}}
+		for _, c := range result.Counts {
+			counts.Rows = append(counts.Rows, []cell{value(float64(c.Changes)), share(float64(c.Probability)), {picture.Digits(float64(c.LogEvidence), 7), sortKey(float64(c.LogEvidence))}})
+		}
+		part.Tables = []table{places, counts}
+		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
+			{words("log evidence of all numbers of changes (nats)"), words(evidence(float64(result.LogEvidence), 0))},
+			{words("largest change of a probability by quadrature"), words(picture.Number(float64(result.Certificate.Error)))},
+		}}
+		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
+		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
 	}
-	for k := range places.Rows {
-		one := result.Given.Places[k]
-		places.Rows[k][0].Text, places.Rows[k][1].Text = picture.Digits(float64(one.Mode), 6), picture.Digits(float64(one.Median), 6)
-	}
-	counts := table{Caption: "Numbers of changes", Columns: []column{{"changes", true}, {"probability", true}, {"log evidence", true}}}
-	for _, c := range result.Counts {
-		counts.Rows = append(counts.Rows, []cell{value(float64(c.Changes)), share(float64(c.Probability)), {picture.Digits(float64(c.LogEvidence), 7), sortKey(float64(c.LogEvidence))}})
-	}
-	part.Tables = []table{places, counts}
-	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
-		{words("log evidence of all numbers of changes (nats)"), words(evidence(float64(result.LogEvidence), 0))},
-		{words("largest change of a probability by quadrature"), words(picture.Number(float64(result.Certificate.Error)))},
-	}}
-	check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
-	a.Sections = []section{part, check, earned(a.Marks[0], facts), s.provenance()}
-	return a, nil
+	return a
 }
 
 // levelsPicture is the level along time with its band.

@@ -33,17 +33,34 @@ func density(values []float64) (x, y []float64) {
 	high := stat.Quantile(0.999, stat.Empirical, values, nil) + 2*width
 	x, y = make([]float64, densityPoints), make([]float64, densityPoints)
 	const reach = 5 // kernels are zero beyond, to 1e-6
+	centres, counts := together(values, width/16)
 	for k := range x {
 		x[k] = low + (high-low)*float64(k)/(densityPoints-1)
-		from, _ := slices.BinarySearch(values, x[k]-reach*width)
-		for _, v := range values[from:] {
+		from, _ := slices.BinarySearch(centres, x[k]-reach*width)
+		for j, v := range centres[from:] {
 			u := (x[k] - v) / width
 			if u < -reach {
 				break
 			}
-			y[k] += math.Exp(-u * u / 2)
+			y[k] += counts[from+j] * math.Exp(-u*u/2)
 		}
 		y[k] /= width * math.Sqrt(2*math.Pi) * float64(len(values))
 	}
 	return x, y
+}
+
+// together joins sorted values that differ by less than apart: their means and numbers. A kernel of
+// sixteen times that width changes by less than a thousandth.
+func together(sorted []float64, apart float64) (means, counts []float64) {
+	for from := 0; from < len(sorted); {
+		to := from
+		sum := 0.0
+		for ; to < len(sorted) && sorted[to]-sorted[from] < apart; to++ {
+			sum += sorted[to] - sorted[from]
+		}
+		n := float64(to - from)
+		means, counts = append(means, sorted[from]+sum/n), append(counts, n)
+		from = to
+	}
+	return means, counts
 }

@@ -20,7 +20,7 @@ type discovery struct {
 }
 
 // graphArticle makes the article of a discovery of graphs.
-func (s *source) graphArticle(result *dag.Result) (*article, error) {
+func (s *source) graphArticle(result *dag.Result) *article {
 	v := &discovery{source: s, result: result}
 	v.byClass = result.Constraints == "" && s.value("model.mechanism") != dag.MLP.String() && s.value("model.sigma") == "0"
 	v.links = links(result, shownLinks, v.byClass)
@@ -42,22 +42,24 @@ func (s *source) graphArticle(result *dag.Result) (*article, error) {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, v.effort(), result.ModelCheck, v.otherwise()),
 	}
-	drawn, err := v.graph()
-	if err != nil {
-		return nil, err
+	a.rest = func() ([]section, error) {
+		drawn, err := v.graph()
+		if err != nil {
+			return nil, err
+		}
+		list := []section{drawn, v.matrix(), v.classes()}
+		if len(result.Parameters) > 0 {
+			list = append(list, v.parameters())
+		}
+		if len(result.Effects) > 0 {
+			list = append(list, v.totals())
+		}
+		if result.ModelCheck != nil || len(result.Checks) > 0 {
+			list = append(list, v.checks())
+		}
+		return append(list, v.earned(computation(level, reasons)), s.provenance()), nil
 	}
-	a.Sections = []section{drawn, v.matrix(), v.classes()}
-	if len(result.Parameters) > 0 {
-		a.Sections = append(a.Sections, v.parameters())
-	}
-	if len(result.Effects) > 0 {
-		a.Sections = append(a.Sections, v.totals())
-	}
-	if result.ModelCheck != nil || len(result.Checks) > 0 {
-		a.Sections = append(a.Sections, v.checks())
-	}
-	a.Sections = append(a.Sections, v.earned(computation(level, reasons)), s.provenance())
-	return a, nil
+	return a
 }
 
 // pairName is a link in words.

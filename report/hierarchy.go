@@ -19,7 +19,7 @@ type hierarchy struct {
 }
 
 // regressionArticle makes the article of a hierarchical regression.
-func (s *source) regressionArticle(result *regression.Result) (*article, error) {
+func (s *source) regressionArticle(result *regression.Result) *article {
 	v := &hierarchy{s, result}
 	var level *verdict.Verdict
 	var reasons []string
@@ -41,15 +41,17 @@ func (s *source) regressionArticle(result *regression.Result) (*article, error) 
 	if level == nil {
 		a.Marks[0] = badge{Kind: "fair", Name: "Computation", Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
 	}
-	if len(result.Terms) > 0 {
-		a.Sections = append(a.Sections, v.terms())
+	a.rest = func() (list []section, err error) {
+		if len(result.Terms) > 0 {
+			list = append(list, v.terms())
+		}
+		list = append(list, v.population())
+		if len(result.Varying) > 0 {
+			list = append(list, v.groups())
+		}
+		return append(list, v.checks(), v.earned(computation(level, reasons)), s.provenance()), nil
 	}
-	a.Sections = append(a.Sections, v.population())
-	if len(result.Varying) > 0 {
-		a.Sections = append(a.Sections, v.groups())
-	}
-	a.Sections = append(a.Sections, v.checks(), v.earned(computation(level, reasons)), s.provenance())
-	return a, nil
+	return a
 }
 
 // response is the name of what is explained.

@@ -9,7 +9,7 @@ import (
 )
 
 // mixtureArticle makes the article of a mixture with an unknown number of components.
-func (s *source) mixtureArticle(result *mixture.Result) (*article, error) {
+func (s *source) mixtureArticle(result *mixture.Result) *article {
 	c := result.Certificate
 	level, reasons := &c.Verdict, c.Reasons
 	a := &article{
@@ -19,32 +19,34 @@ func (s *source) mixtureArticle(result *mixture.Result) (*article, error) {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "Give the samplers more --sweeps.", result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
 	}
-	part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
-	part.Pictures = append(part.Pictures, mixturePicture(result), componentsPicture(result))
-	list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{
-		{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
-	}}
-	for j, one := range result.Given.List {
-		row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
-		for _, q := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
-			row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
+	a.rest = func() ([]section, error) {
+		part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
+		part.Pictures = append(part.Pictures, mixturePicture(result), componentsPicture(result))
+		list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{
+			{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
+		}}
+		for j, one := range result.Given.List {
+			row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
+			for _, q := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
+				row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
+			}
+			list.Rows = append(list.Rows, row)
 		}
-		list.Rows = append(list.Rows, row)
+		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
+		for _, k := range result.Counts {
+			counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
+		}
+		part.Tables = []table{list, counts}
+		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
+			{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
+			{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
+			{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))},
+			{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))},
+		}}
+		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
+		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
 	}
-	counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
-	for _, k := range result.Counts {
-		counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
-	}
-	part.Tables = []table{list, counts}
-	facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
-		{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
-		{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
-		{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))},
-		{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))},
-	}}
-	check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
-	a.Sections = []section{part, check, earned(a.Marks[0], facts), s.provenance()}
-	return a, nil
+	return a
 }
 
 // mixturePicture is the density with its band over a histogram of the values.

@@ -19,7 +19,7 @@ type commonResult struct {
 }
 
 // commonArticle is the article of a command that has no pictures of its own.
-func (s *source) commonArticle(result *commonResult) (*article, error) {
+func (s *source) commonArticle(result *commonResult) *article {
 	var level *verdict.Verdict
 	var reasons []string
 	if c := result.Certificate; c != nil {
@@ -33,6 +33,6 @@ func (s *source) commonArticle(result *commonResult) (*article, error) {
 	if result.Answer != "" {
 		a.Answer = []string{result.Answer}
 	}
-	a.Sections = []section{s.provenance()}
-	return a, nil
+	a.rest = func() ([]section, error) { return []section{s.provenance()}, nil }
+	return a
 }

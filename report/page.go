@@ -29,6 +29,8 @@ type article struct {
 	Sections []section
 	// Folded articles open on a click.
 	Folded bool
+	// rest makes the sections, which read draws: the answer alone needs none.
+	rest func() ([]section, error)
 }
 
 // badge is a verdict: its word, what it means, and reasons for it.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/regression"
@@ -42,13 +45,18 @@ func Finish(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(figures, 0o755); err != nil {
 		return err
 	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, one := range pictures {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := one.Write(figures); err != nil {
-			return err
-		}
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return one.Write(figures)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	return atomicfile.Write(filepath.Join(dir, File), p.write)
 }
@@ -113,31 +121,14 @@ func (s *source) kind() kind {
 
 // article makes the article of a run.
 func (s *source) article() (*article, error) {
-	switch s.kind() {
-	case graphKind:
-		return readAnd(s, (*source).graphArticle)
-	case regressionKind:
-		return readAnd(s, (*source).regressionArticle)
-	case selectionKind:
-		return readAnd(s, (*source).selectionArticle)
-	}
-	if s.header.Command == "mixture" {
-		return readAnd(s, (*source).mixtureArticle)
-	}
-	if s.header.Command == "changepoints" {
-		return readAnd(s, (*source).changesArticle)
-	}
-	return readAnd(s, (*source).commonArticle)
-}
-
-// readAnd reads the result of a run and makes its article.
-func readAnd[R any](s *source, make func(*source, *R) (*article, error)) (*article, error) {
-	result := new(R)
-	if err := rundir.ReadResult(s.dir, result); err != nil {
+	a, err := s.head()
+	if err != nil {
 		return nil, err
 	}
-	a, err := make(s, result)
-	if err != nil {
+	if err := s.readDraws(); err != nil {
+		return nil, err
+	}
+	if a.Sections, err = a.rest(); err != nil {
 		return nil, err
 	}
 	a.ID = s.id
@@ -148,6 +139,34 @@ func readAnd[R any](s *source, make func(*source, *R) (*article, error)) (*artic
 		}
 	}
 	return a, nil
+}
+
+// head is the article of a run without its sections.
+func (s *source) head() (*article, error) {
+	switch s.kind() {
+	case graphKind:
+		return readAnd(s, (*source).graphArticle)
+	case regressionKind:
+		return readAnd(s, (*source).regressionArticle)
+	case selectionKind:
+		return readAnd(s, (*source).selectionArticle)
+	}
+	switch s.header.Command {
+	case "mixture":
+		return readAnd(s, (*source).mixtureArticle)
+	case "changepoints":
+		return readAnd(s, (*source).changesArticle)
+	}
+	return readAnd(s, (*source).commonArticle)
+}
+
+// readAnd reads the result of a run and begins its article.
+func readAnd[R any](s *source, begin func(*source, *R) *article) (*article, error) {
+	result := new(R)
+	if err := rundir.ReadResult(s.dir, result); err != nil {
+		return nil, err
+	}
+	return begin(s, result), nil
 }
 
 // pictures are all pictures of an article, those that are drawn on.

@@ -26,7 +26,7 @@ type source struct {
 	header   run.Header
 	settings []setting
 	trace    *trace       // nil: the run trained nothing
-	draws    *draws.Draws // nil: the run keeps none
+	draws    *draws.Draws // nil: not read, or the run keeps none
 }
 
 // setting is one of the record, by its path there.
@@ -64,12 +64,15 @@ func open(dir string) (*source, error) {
 	if s.trace, err = readTrace(filepath.Join(dir, rundir.TraceFile)); err != nil {
 		return nil, err
 	}
-	if path := filepath.Join(dir, "draws.parquet"); rundir.Exists(path) && !isGraph(s.header.Command) {
-		if s.draws, err = draws.Read(path); err != nil {
-			return nil, err
-		}
-	}
 	return s, nil
+}
+
+// readDraws reads the draws of the posterior, if the run keeps any that a page shows.
+func (s *source) readDraws() (err error) {
+	if path := filepath.Join(s.dir, "draws.parquet"); rundir.Exists(path) && !isGraph(s.header.Command) {
+		s.draws, err = draws.Read(path)
+	}
+	return err
 }
 
 // isGraph reports whether a command answers with graphs; their draws have a format of their own.

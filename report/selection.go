@@ -21,7 +21,7 @@ type selection struct {
 	order []int
 }
 
-func (s *source) selectionArticle(result *varsel.Result) (*article, error) {
+func (s *source) selectionArticle(result *varsel.Result) *article {
 	v := &selection{source: s, result: result, target: s.value("design.target")}
 	for k := range result.Inclusion {
 		v.order = append(v.order, k)
@@ -36,12 +36,14 @@ func (s *source) selectionArticle(result *varsel.Result) (*article, error) {
 		Next: next(level, "Compute with more effort (--steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree.",
 			result.ModelCheck, v.otherwise()),
 	}
-	a.Sections = []section{v.predictors(), v.models(), v.coefficients()}
-	if pairs, ok := v.pairs(); ok {
-		a.Sections = append(a.Sections, pairs)
+	a.rest = func() ([]section, error) {
+		list := []section{v.predictors(), v.models(), v.coefficients()}
+		if pairs, ok := v.pairs(); ok {
+			list = append(list, pairs)
+		}
+		return append(list, s.checked(v.target, result.ModelCheck), v.earned(level, reasons), s.provenance()), nil
 	}
-	a.Sections = append(a.Sections, s.checked(v.target, result.ModelCheck), v.earned(level, reasons), s.provenance())
-	return a, nil
+	return a
 }
 
 // value is a setting of the record by its name.

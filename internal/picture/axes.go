@@ -56,7 +56,7 @@ func (s Scale) ticks(most int) (list []Tick) {
 	power := math.Pow(10, math.Floor(math.Log10(span/float64(most))))
 	step := power
 	for _, times := range []float64{1, 2, 5, 10} {
-		if step = times * power; span/step <= float64(most) {
+		if step = times * power; math.Floor(s.Max/step+1e-9)-math.Ceil(s.Min/step-1e-9) < float64(most) {
 			break
 		}
 	}

@@ -13,5 +13,6 @@
 //	cells.go    matrices and images
 //	inline.go   SVG for a page
 //	file.go     SVG and PNG files
+//	raster.go   pixels with a palette
 //	numbers.go  numbers as labels show them
 package picture

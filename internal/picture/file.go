@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"image"
 	"image/color"
 	"io"
 	"math"
@@ -34,26 +35,31 @@ var printed = [...]color.NRGBA{
 // Write writes the picture to a directory, as NAME.svg and NAME.png.
 func (p *Picture) Write(dir string) error {
 	width, height := vg.Points(p.Width), vg.Points(p.Height)
-	for _, format := range []string{".svg", ".png"} {
-		var canvas vg.CanvasWriterTo = vgsvg.New(width, height)
-		if format == ".png" {
-			canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(color.White))}
-		}
-		c := draw.New(canvas)
-		mark{shape: area, points: []Point{{}, {p.Width, 0}, {p.Width, p.Height}, {0, p.Height}}, ink: Surface}.draw(c, p.Height)
-		for _, m := range p.marks {
-			if !p.hidden(m) {
-				m.draw(c, p.Height)
-			}
-		}
-		if err := atomicfile.Write(filepath.Join(dir, p.Name+format), func(w io.Writer) error {
-			_, err := canvas.WriteTo(w)
-			return err
-		}); err != nil {
-			return err
+	drawing := vgsvg.New(width, height)
+	c := draw.New(drawing)
+	mark{shape: area, points: []Point{{}, {p.Width, 0}, {p.Width, p.Height}, {0, p.Height}}, ink: Surface}.draw(c, p.Height)
+	p.draw(c)
+	err := atomicfile.Write(filepath.Join(dir, p.Name+".svg"), func(w io.Writer) error {
+		_, err := drawing.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	raster := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(color.White))
+	p.draw(draw.New(raster))
+	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error {
+		return encode(w, raster.Image().(*image.RGBA))
+	})
+}
+
+// draw draws what is seen at first.
+func (p *Picture) draw(c draw.Canvas) {
+	for _, m := range p.marks {
+		if !p.hidden(m) {
+			m.draw(c, p.Height)
 		}
 	}
-	return nil
 }
 
 func (m mark) draw(c draw.Canvas, height float64) {
