@@ -238,17 +238,14 @@ func (s *setEncoder) contract(ctx *context.Context, r *replica, l level, axis in
 	return level{set.to, l.path, s.perceptron(ctx.In("pooled"), Concatenate([]*Node{pooled, count}, -1))}
 }
 
-// perceptron is W x + V ReLU(U x): what is linear in the data, such as its mean, can be kept
-// exactly.
+// perceptron is that of a scope over the last axis of x.
 func (s *setEncoder) perceptron(ctx *context.Context, x *Node) *Node {
-	hidden := made.ReLU.Apply(s.linear(ctx.In("hidden"), x, s.hidden, made.FanIn(x.Shape().Dim(-1))))
-	return s.linear(ctx.In("out"), Concatenate([]*Node{x, hidden}, -1), s.hidden, made.FanIn(x.Shape().Dim(-1)+s.hidden))
+	return made.Perceptron(ctx, s.seed, x, s.hidden)
 }
 
 // linear is a layer on the last axis of x.
 func (s *setEncoder) linear(ctx *context.Context, x *Node, outputs int, weight made.Init) *Node {
-	y := made.Linear(ctx, s.seed, Reshape(x, -1, x.Shape().Dim(-1)), outputs, weight, made.Zeros)
-	return reshapeLast(Reshape(y, append(slices.Clone(x.Shape().Dimensions[:x.Rank()-1]), outputs)...), []int{outputs})
+	return made.Linear(ctx, s.seed, x, outputs, weight, made.Zeros)
 }
 
 // sets are the members of plates grouped by what is left when one of the plates is replaced.

@@ -64,13 +64,27 @@ func Variable(ctx *context.Context, g *graph.Graph, seed uint64, name string, dt
 	return node
 }
 
-// Linear returns x·W + b for x [B, n] and n > 0: an unmasked layer [B, outputs] whose variables
-// "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start as weight and bias say.
+// Linear returns x·W + b over the last axis of x, of n > 0 numbers: an unmasked layer with so many
+// outputs, whose variables "weight" [n, outputs] and "bias" [outputs] live in ctx's scope and start
+// as weight and bias say.
 func Linear(ctx *context.Context, seed uint64, x *graph.Node, outputs int, weight, bias Init) *graph.Node {
-	x.AssertRank(2)
-	w := Variable(ctx, x.Graph(), seed, "weight", x.DType(), weight, x.Shape().Dim(1), outputs)
+	last := x.Rank() - 1
+	n := x.Shape().Dim(last)
+	w := Variable(ctx, x.Graph(), seed, "weight", x.DType(), weight, n, outputs)
 	b := Variable(ctx, x.Graph(), seed, "bias", x.DType(), bias, outputs)
-	return graph.Add(graph.MatMul(x, w), row(b))
+	if last == 1 {
+		return graph.Add(graph.MatMul(x, w), row(b))
+	}
+	y := graph.Add(graph.MatMul(graph.Reshape(x, -1, n), w), row(b))
+	return graph.Reshape(y, append(slices.Clone(x.Shape().Dimensions[:last]), outputs)...)
+}
+
+// Perceptron is W x + V ReLU(U x) over the last axis of x, with as many outputs as hidden units:
+// what is linear in x can be kept exactly.
+func Perceptron(ctx *context.Context, seed uint64, x *graph.Node, hidden int) *graph.Node {
+	inputs := x.Shape().Dim(-1)
+	inside := ReLU.Apply(Linear(ctx.In("hidden"), seed, x, hidden, FanIn(inputs), Zeros))
+	return Linear(ctx.In("out"), seed, graph.Concatenate([]*graph.Node{x, inside}, -1), hidden, FanIn(inputs+hidden), Zeros)
 }
 
 // row views a vector [n] as [1, n].

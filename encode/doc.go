@@ -1,0 +1,36 @@
+// Package encode turns data sets of any size into contexts of a fixed width: networks whose output
+// does not depend on the order of rows, nor on what stands in rows that a mask marks as absent.
+// They are what a posterior that is amortized over data sets is conditioned on.
+//
+// # Encoders
+//
+//	DeepSets     features of each row, their mean, features of that (Zaheer et al. 2017)
+//	Transformer  attention without positions; the output of a class token (Vaswani et al. 2017)
+//	InducedSets  attention through a few learned points, linear in the rows (Lee et al. 2019)
+//	Table        columns as sets of cells, then attention over columns: what it says of a column
+//	             moves with the column
+//
+// # Notation
+//
+//	code      shape
+//	rows      [T, N, R]     T data sets of up to N rows of R numbers
+//	present   [T, N] Bool   rows that are there
+//	cells     [T, N, P, F]  F numbers of each of up to P columns in each row
+//
+// # Conventions
+//
+// Graph functions panic with an error value on inputs of a wrong shape. A set without rows has an
+// encoding too. How many rows there are is part of every encoding: means and attention alone
+// forget it.
+//
+//	encoder, err := encode.New(encode.Config{Kind: encode.DeepSets, Hidden: 64})
+//	...
+//	context := encoder.Encode(ctx, rows, present) // [T, 64]
+//
+// # Files
+//
+//	encoder.go    configuration, and the encoders of sets
+//	table.go      the encoder over both axes of a table
+//	attention.go  attention over the members of sets
+//	layers.go     layers on the last axis
+package encode

@@ -1,0 +1,31 @@
+package encode
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/internal/made"
+)
+
+// layers are so many perceptrons one after the other, the first of which has any number of inputs.
+func layers(ctx *context.Context, seed uint64, x *Node, hidden, count int) *Node {
+	for i := range count {
+		scope := ctx.In(fmt.Sprintf("layer%d", i))
+		if i == 0 {
+			x = made.Perceptron(scope, seed, x, hidden)
+		} else {
+			x = Add(x, made.Perceptron(scope, seed, normalised(x), hidden))
+		}
+	}
+	return x
+}
+
+// normalised has mean 0 and variance 1 over the last axis (layer normalisation; scale and offset
+// are those of the linear layer that follows).
+func normalised(x *Node) *Node {
+	centred := Sub(x, ReduceAndKeep(x, ReduceMean, -1))
+	variance := ReduceAndKeep(Square(centred), ReduceMean, -1)
+	return Div(centred, Sqrt(AddScalar(variance, 1e-6)))
+}
