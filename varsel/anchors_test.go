@@ -100,40 +100,11 @@ func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 	}
 }
 
-// With unknown noise every model has its own scale: the mode of log σ is within a standard
-// deviation of its posterior mean, and its precision within a factor of two, for few rows and for
-// many.
-func TestAnchorsHaveTheScaleOfTheirModel(t *testing.T) {
-	for _, rows := range []int{4, 5, 8, 40} {
-		problem := smallProblem(t, likelihood.GaussianKind, rows, ModelOptions{})
-		target := problem.Target
-		for index, code := range space.All(target.space.Cards()) {
-			mode, precision, active := problem.anchors().approximation(t, target, index, code)
-			at := len(active) - 1
-			require.Equal(t, target.scale, active[at])
-			model, err := target.conjugate(target.active(code))
-			require.NoError(t, err)
-			posterior, err := newScalePosterior(model, target.mean[target.scale], target.sd[target.scale])
-			require.NoError(t, err)
-			var mean, square float64
-			for i, x := range posterior.points {
-				mass := math.Exp(posterior.values[i]-posterior.logEvidence) * posterior.step
-				mean, square = mean+mass*x, square+mass*x*x
-			}
-			sd := math.Sqrt(square - mean*mean)
-			require.InDelta(t, mean, mode.AtVec(at), sd, "%d rows, model %v", rows, code)
-			require.InDelta(t, 0, math.Log(precision.At(at, at)*sd*sd), math.Log(2)*2, "%d rows, model %v", rows, code)
-		}
-	}
-}
-
 // Targets without need of anchors, or with too many models, have none.
 func TestAnchorsWhereTheyHelp(t *testing.T) {
-	require.Nil(t, smallProblem(t, likelihood.GaussianKind, 10, ModelOptions{Sigma: 1}).anchors())
 	require.Nil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).anchors())
 	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).anchors())
 	require.NotNil(t, smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).anchors())
-	require.Nil(t, wideProblem(t, 13, Prior{}).anchors())
 }
 
 // Small tables, strong effects: evidences by weights of draws from the anchors, hardly trained,

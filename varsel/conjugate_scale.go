@@ -22,8 +22,6 @@ type scalePosterior struct {
 const (
 	// scaleDepth is how far below its peak, in nats, the posterior is followed: e^-38 is 3e-17.
 	scaleDepth = 38
-	// scaleSDs is the number of prior standard deviations that leave scaleDepth nats.
-	scaleSDs = 9
 	// scaleReach bounds the distance of log σ from its prior mean: e^±300 can still be squared.
 	scaleReach = 300
 	// scaleCoarse is the spacing of the search for peaks. The terms of the log density change over
@@ -40,10 +38,12 @@ func newScalePosterior(m *conjugate, mean, sd float64) (*scalePosterior, error) 
 		standard := (x - mean) / sd
 		return m.logEvidence(x) - standard*standard/2 - math.Log(sd) - halfLog2Pi
 	}
-	// Below the first of these the prior or the residual rule σ out; above the last, the prior or
-	// the size of the response.
-	low := min(mean-scaleSDs*sd, max(math.Log(m.residual/float64(m.rows))/2-3, mean-scaleReach))
-	high := max(mean+scaleSDs*sd, min(math.Log(m.size/float64(m.rows))/2+3, mean+scaleReach))
+	// No peak lies beyond these. Three below the logarithm of the residuals' scale the log density
+	// rises by e⁶ − 1 for each row, more than the prior can take back within scaleReach. Above the
+	// scale of the response its terms change by less than e⁻⁶ for each row, and above the prior mean
+	// the prior falls.
+	low := max(math.Log(m.residual/float64(m.rows))/2, mean-scaleReach) - 3
+	high := max(min(math.Log(m.size/float64(m.rows))/2, mean+scaleReach)+3, mean) + 3
 	coarse := p.coarse(low, high)
 	best := math.Inf(-1)
 	var peaks []float64

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -249,4 +250,33 @@ func TestScalePosteriorWithoutNoise(t *testing.T) {
 	}
 	_, err = newConjugate([]float64{1, math.Inf(1)}, m.columns[:0], nil, nil, 0, 0)
 	require.Error(t, err)
+}
+
+// No peak of the posterior of log σ is overlooked, wherever the prior and the residuals lie: a sum
+// over a fine grid of all that can be squared, for few rows, as many coefficients as rows, and
+// residuals from none to large.
+func TestScalePosteriorFindsAllPeaks(t *testing.T) {
+	random := stream.Rand(4, "peaks")
+	for trial := range 60 {
+		rows := 1 + random.IntN(8)
+		c := &conjugate{rows: rows, residual: 1e-300}
+		for range random.IntN(rows + 1) {
+			d, u := math.Exp(8*random.NormFloat64()), math.Exp(4*random.NormFloat64())
+			c.d, c.c = append(c.d, d), append(c.c, d*u*random.NormFloat64())
+			c.size += c.c[len(c.c)-1] * c.c[len(c.c)-1]
+		}
+		if len(c.d) < rows || random.IntN(2) == 0 {
+			c.residual = math.Exp(12 * random.NormFloat64())
+		}
+		c.size += c.residual
+		mean, sd := 10*random.NormFloat64(), 2.0
+		p, err := newScalePosterior(c, mean, sd)
+		require.NoError(t, err)
+		const step = 0.01
+		var values []float64
+		for x := -scaleReach / step; x <= scaleReach/step; x++ {
+			values = append(values, p.logDensity(mean+x*step))
+		}
+		require.InDelta(t, logsum.Of(values)+math.Log(step), p.logEvidence, 1e-8, "trial %d: %+v, prior mean %g", trial, c, mean)
+	}
 }

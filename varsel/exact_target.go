@@ -28,7 +28,7 @@ type (
 	}
 	anchoredExactBits struct {
 		exactBits
-		*modelAnchors
+		*exactAnchors
 	}
 )
 
@@ -87,6 +87,11 @@ func (t *Target) conjugate(a active) (*conjugate, error) {
 // LogEvidences returns log p(y | m) of each code.
 func (t exactBits) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
 	return t.logEvidences(ctx, codes, t.active)
+}
+
+// LogEvidences returns log p(y | m) of each code.
+func (t anchoredExactBits) LogEvidences(ctx gocontext.Context, codes [][]int32) ([]float64, error) {
+	return t.exactAnchors.LogEvidences(ctx, codes)
 }
 
 // LogEvidences returns log p(y | m) of each code.

@@ -136,8 +136,10 @@ type Problem struct {
 	// AllModels makes results list every model that was evaluated, however many these are.
 	AllModels bool
 
-	// anchors finds those of Target when they are first needed; nil where there are none.
-	anchors func() *modelAnchors
+	// anchors and exactAnchors find those of Target when they are first needed; nil where there are
+	// none.
+	anchors      func() *modelAnchors
+	exactAnchors func() *exactAnchors
 }
 
 // Posterior is the target to work on: Slots if there is one, else Target. Where the response is
@@ -155,12 +157,14 @@ func (p *Problem) Posterior() vti.Target {
 		}
 		return p.Slots
 	}
+	if exact {
+		if anchors := p.exactAnchors(); anchors != nil {
+			return anchoredExactBits{exactBits{p.Target}, anchors}
+		}
+		return exactBits{p.Target}
+	}
 	anchors := p.anchors()
 	switch {
-	case exact && anchors != nil:
-		return anchoredExactBits{exactBits{p.Target}, anchors}
-	case exact:
-		return exactBits{p.Target}
 	case concave && anchors != nil:
 		return anchoredLaplaceBits{laplaceBits{p.Target}, anchors}
 	case concave:
@@ -213,7 +217,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
 		return nil, err
 	}
-	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) })}
+	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) }),
+		exactAnchors: sync.OnceValue(func() *exactAnchors { return newExactAnchors(t) })}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}
