@@ -1,40 +1,27 @@
 package changepoint
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strconv"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // The files of a run beside those of every run.
 const (
-	CountsFile   = "counts.csv"
-	CurveFile    = "curve.csv"
-	LevelsFile   = "levels.csv"
-	DrawsParquet = "draws.parquet"
-	DrawsCSV     = "draws.csv"
+	CountsFile = "counts.csv"
+	CurveFile  = "curve.csv"
+	LevelsFile = "levels.csv"
 )
 
 // Files are the names of the files that a run writes beside those of every run.
 func Files() []string {
-	return []string{CountsFile, CurveFile, LevelsFile, DrawsParquet, DrawsCSV}
+	return []string{CountsFile, CurveFile, LevelsFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// write writes result.json and the tables to a run directory, if there is one.
+// write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
-		return err
-	}
 	counts := [][]string{{"changes", "probability", "log_evidence"}}
 	for _, c := range r.Counts {
 		counts = append(counts, []string{strconv.Itoa(c.Changes), c.Probability.Text(), c.LogEvidence.Text()})
@@ -47,12 +34,7 @@ func (r *Result) write(dir string) error {
 	for _, l := range r.Levels {
 		levels = append(levels, []string{l.Time.Text(), l.Mean.Text(), l.Q025.Text(), l.Q975.Text()})
 	}
-	for name, rows := range map[string][][]string{CountsFile: counts, CurveFile: curve, LevelsFile: levels} {
-		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run.WriteAnswer(dir, r, map[string][][]string{CountsFile: counts, CurveFile: curve, LevelsFile: levels})
 }
 
 // writeDraws writes draws in both formats, if there is a run directory. A model with k changes uses
@@ -127,8 +109,5 @@ func (post *Posterior) writeDraws(dir string, list []draw, seed uint64) error {
 		}
 		out.Theta = append(out.Theta, row...)
 	}
-	return errors.Join(
-		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, out),
-		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, out),
-	)
+	return draws.WriteBoth(dir, out)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/run"
 )
 
 // Posterior is the exact posterior of a problem.
@@ -171,7 +172,7 @@ func (p *Problem) logJacobian() float64 { return -float64(len(p.y)) * math.Log(p
 // both completes the sums of the nodes that matter.
 func (post *Posterior) both(ctx gocontext.Context) error {
 	if math.IsNaN(post.LogEvidence) || math.IsInf(post.LogEvidence, 0) {
-		return fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)
+		return &run.Unanswerable{Err: fmt.Errorf("the log evidence is %g: the values are out of range", post.LogEvidence)}
 	}
 	var kept []*node
 	var shares [][]float64

@@ -7,30 +7,17 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Seconds are wall-clock times.
-type Seconds = run.Seconds
-
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string      `json:"schema"`
-	Command string      `json:"command"`
-	Version string      `json:"version"`
-	Seed    *uint64     `json:"seed,omitempty"`
-	Data    DataSummary `json:"data"`
-	Seconds Seconds     `json:"seconds"`
-	// Answer is the answer in a sentence.
-	Answer      string            `json:"answer"`
+	run.Head
+	Data        DataSummary       `json:"data"`
 	Certificate CertificateReport `json:"certificate"`
-	// ModelCheck says how well the model describes the table.
-	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// of all numbers of changes together, in nats
 	LogEvidence Number `json:"log_evidence"`
 	// Counts has an entry for each number of changes, from 0.
@@ -43,7 +30,6 @@ type Result struct {
 	Curve []CurvePoint `json:"curve"`
 	// Levels is the level along time, averaged over numbers and places of changes.
 	Levels []LevelPoint `json:"levels"`
-	RunDir string       `json:"run_dir,omitempty"`
 }
 
 // DataSummary says what was analysed.

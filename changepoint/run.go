@@ -49,7 +49,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	from, to := problem.window()
 	o := problem.Options
 	result := &Result{
-		Schema: "vti/changepoints/1", Command: "changepoints", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir,
+		Head:        run.NewHead("changepoints", cfg.Seed, cfg.Dir),
 		Data:        DataSummary{Rows: problem.Rows(), Time: o.Time, Value: o.Value, Model: o.Kind.String(), From: Number(from), To: Number(to)},
 		LogEvidence: Number(post.LogEvidence), Expected: Number(post.Expected()), Certificate: post.certificate(),
 	}

@@ -3,6 +3,7 @@ package changepoint
 import (
 	gocontext "context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/parallel"
+	"github.com/transdim/vti/run"
 )
 
 // Priors on the working scale, where a series has mean 0 and sd 1; all chosen by hand.
@@ -165,7 +167,7 @@ func (l *lattice) integrate(ctx gocontext.Context) ([]*node, error) {
 	for {
 		best := l.best()
 		if best == l.low {
-			return nil, errNoNoise
+			return nil, &run.Unanswerable{Err: fmt.Errorf("%s: column %q: %w", l.problem.Path, l.problem.Options.Value, errNoNoise)}
 		}
 		top := l.nodes[best].logDensity
 		low, high := slices.Min(keys(l.nodes)), slices.Max(keys(l.nodes))

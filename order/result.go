@@ -6,7 +6,6 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
@@ -15,20 +14,20 @@ type Number = report.Number
 
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
-	Command string      `json:"command"`
-	Version string      `json:"version"`
-	Seed    *uint64     `json:"seed,omitempty"`
-	Data    DataSummary `json:"data"`
-	Seconds run.Seconds `json:"seconds"`
-	// Answer is the answer in a sentence.
-	Answer      string             `json:"answer"`
-	Certificate CertificateReport  `json:"certificate"`
-	ModelCheck  *modelcheck.Report `json:"model_check,omitempty"`
+	run.Head
+	Data        DataSummary       `json:"data"`
+	Certificate CertificateReport `json:"certificate"`
 	// Orders has an entry for each order, from 0.
 	Orders []Order `json:"orders"`
+	// UnitRoot is the probability of a unit root, where the prior has one.
+	UnitRoot *Number `json:"unit_root,omitempty"`
 	// Coefficients are averaged over orders, a larger order's being 0, and given the most probable.
+	// Of a spline they are the level and σ.
 	Coefficients []Coefficient `json:"coefficients"`
-	RunDir       string        `json:"run_dir,omitempty"`
+	// Knots are the candidate places of the knots of a spline.
+	Knots []Knot `json:"knots,omitempty"`
+	// Curve is the expected value along time, averaged over orders: of polynomials and splines.
+	Curve []CurvePoint `json:"curve,omitempty"`
 }
 
 // DataSummary says what was analysed.
@@ -50,8 +49,26 @@ type CertificateReport struct {
 type Order struct {
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
-	// LogBayesFactor is that against order 0, in nats.
+	// LogBayesFactor is that against a constant level, in nats.
 	LogBayesFactor Number `json:"log_bayes_factor"`
+	// UnitRoot is the probability of a unit root given this order.
+	UnitRoot *Number `json:"unit_root,omitempty"`
+	// Knots are the places of the knots that are most probable together, given so many.
+	Knots []Number `json:"knots,omitempty"`
+}
+
+// Knot is a candidate place of a knot, with the probability of a knot there.
+type Knot struct {
+	At          Number `json:"at"`
+	Probability Number `json:"probability"`
+}
+
+// CurvePoint is the expected value at one time, with the ends of its central 95 percent.
+type CurvePoint struct {
+	Time Number `json:"time"`
+	Mean Number `json:"mean"`
+	Q025 Number `json:"q025"`
+	Q975 Number `json:"q975"`
 }
 
 // Coefficient is the marginal distribution of a coefficient, of the intercept or of σ.
@@ -86,14 +103,19 @@ func moments(values []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd)
 }
 
+// central are the ends of the central 95 percent of draws, which it sorts.
+func central(values []float64) (low, high Number) {
+	slices.Sort(values)
+	last := float64(len(values) - 1)
+	return Number(values[int(0.025*last)]), Number(values[int(math.Ceil(0.975*last))])
+}
+
 // coefficient summarises draws over all orders and those given the most probable.
 func coefficient(name string, all, given []float64) Coefficient {
 	c := Coefficient{Name: name}
 	mean, sd := moments(all)
 	meanGiven, sdGiven := moments(given)
-	slices.Sort(all)
-	last := float64(len(all) - 1)
 	c.Mean, c.SD, c.MeanGiven, c.SDGiven = Number(mean), Number(sd), Number(meanGiven), Number(sdGiven)
-	c.Q025, c.Q975 = Number(all[int(0.025*last)]), Number(all[int(math.Ceil(0.975*last))])
+	c.Q025, c.Q975 = central(all)
 	return c
 }

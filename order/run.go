@@ -2,19 +2,11 @@ package order
 
 import (
 	gocontext "context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"math"
-	"path/filepath"
-	"strconv"
+	"strings"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/internal/atomicfile"
-	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
@@ -28,125 +20,141 @@ type RunConfig struct {
 	Dir string
 }
 
-// The files of a run beside those of every run.
-const (
-	OrdersFile   = "orders.csv"
-	DrawsParquet = "draws.parquet"
-	DrawsCSV     = "draws.csv"
-)
-
-// Files are the names of the files that a run writes beside those of every run.
-func Files() []string { return []string{OrdersFile, DrawsParquet, DrawsCSV} }
-
 // drawn is how many draws there are; chosen by hand.
 const drawn = 10_000
 
-// draw is one draw from the posterior.
-type draw struct {
-	order        int
-	coefficients []float64 // [order]
-	intercept    float64   // at the means of the columns
-	sigma        float64
-}
+// largestShare is the probability of the largest order from which on the cut of the prior is said;
+// chosen by hand.
+const largestShare = 0.1
 
-// Run sums over all orders, draws from the posterior, checks the model and writes the run
+// Run sums over all models, draws from the posterior, checks the model and writes the run
 // directory.
 func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
-	fits, err := problem.fits()
+	o := problem.Options
+	post, err := problem.posterior(ctx, drawn, stream.Rand(cfg.Seed, "draws"))
+	if errors.Is(err, errExact) {
+		return nil, &run.Unanswerable{Err: fmt.Errorf("%s: column %q: %w", problem.Path, o.Value, err)}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: column %q: %w", problem.Path, problem.Options.Value, err)
+		return nil, err
 	}
-	logs := make([]float64, len(fits))
-	for p, f := range fits {
-		logs[p] = f.logEvidence
-	}
-	total, most := logsum.Of(logs), 0
 	r := &Result{
-		Command: "order", Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir,
-		Data:        DataSummary{problem.Rows(), problem.Options.Value, problem.Options.Time, problem.Options.Kind.String()},
+		Head:        run.NewHead("order", cfg.Seed, cfg.Dir),
+		Data:        DataSummary{problem.Rows(), o.Value, o.Time, o.Kind.String()},
 		Certificate: CertificateReport{Verdict: vti.Trusted, Basis: vti.ExactSum},
+		Orders:      post.orders,
 	}
-	for p, log := range logs {
-		r.Orders = append(r.Orders, Order{p, Number(math.Exp(log - total)), Number(log)})
-		if log > logs[most] {
-			most = p
-		}
-	}
-	if last := r.Orders[len(logs)-1]; last.Probability > 0.1 {
+	if last := r.Orders[len(r.Orders)-1]; last.Probability > largestShare {
 		r.Certificate.Verdict = vti.Doubtful
 		r.Certificate.Reasons = []string{fmt.Sprintf("the largest order, %d, has probability %.2g: larger ones are likely, allow them with --max-order", last.Order, float64(last.Probability))}
 	}
-	random := stream.Rand(cfg.Seed, "draws")
-	list := make([]draw, drawn)
-	for d := range list {
-		at, u := 0, random.Float64()
-		for u -= float64(r.Orders[0].Probability); u > 0 && at+1 < len(fits); u -= float64(r.Orders[at].Probability) {
-			at++
-		}
-		list[d].order = at
-		if list[d].coefficients, list[d].intercept, list[d].sigma, err = fits[at].draw(problem.Rows(), random); err != nil {
-			return nil, err
+	if o.UnitRoot > 0 {
+		root := Number(post.unitRoot)
+		r.UnitRoot = &root
+	}
+	if post.knots != nil {
+		for j, probability := range post.knots.inclusion {
+			r.Knots = append(r.Knots, Knot{Number(problem.knots.at[j]), Number(probability)})
 		}
 	}
-	r.Coefficients = problem.coefficients(list, most)
-	r.Answer = fmt.Sprintf("Most probably order %d (probability %.3f); order 0, no dependence at all: %.2g.", most, float64(r.Orders[most].Probability), float64(r.Orders[0].Probability))
-	if problem.Options.Kind == Polynomial {
-		r.Answer = fmt.Sprintf("Most probably a polynomial of degree %d (probability %.3f); a constant: %.2g.", most, float64(r.Orders[most].Probability), float64(r.Orders[0].Probability))
+	if o.Kind != Autoregression {
+		r.Curve = post.curve()
 	}
-	if r.ModelCheck, err = problem.checkModel(ctx, list, cfg.Seed); err != nil {
+	r.Coefficients = post.coefficients()
+	r.Answer = post.answer()
+	if r.ModelCheck, err = post.checkModel(ctx, cfg.Seed); err != nil {
+		return nil, err
+	}
+	if err := post.writeDraws(cfg); err != nil {
 		return nil, err
 	}
 	r.Seconds = clock.Seconds()
-	return r, problem.write(r, list, cfg)
+	return r, r.write(cfg.Dir)
+}
+
+// answer is the first line.
+func (post *posterior) answer() string {
+	most := post.orders[post.most()]
+	share, none := float64(most.Probability), float64(post.orders[0].Probability)
+	switch post.problem.Options.Kind {
+	case Polynomial:
+		return fmt.Sprintf("Most probably a polynomial of degree %d (probability %.3f); a constant: %.2g.", most.Order, share, none)
+	case Spline:
+		var places []string
+		for _, at := range most.Knots {
+			places = append(places, fmt.Sprintf("%.6g", float64(at)))
+		}
+		noun, where := "knots", ""
+		if most.Order == 1 {
+			noun = "knot"
+		}
+		if len(places) > 0 {
+			where = ", together most likely at " + post.problem.Options.Time + " " + strings.Join(places, ", ")
+		}
+		return fmt.Sprintf("Most probably %d %s (probability %.3f; none: %.2g)%s.", most.Order, noun, share, none, where)
+	}
+	text := fmt.Sprintf("Most probably order %d (probability %.3f); order 0, no dependence at all: %.2g", most.Order, share, none)
+	if post.problem.Options.UnitRoot > 0 {
+		text += fmt.Sprintf("; a unit root: %.3g", post.unitRoot)
+	}
+	return text + "."
 }
 
 // coefficients summarises draws.
-func (p *Problem) coefficients(list []draw, most int) (rows []Coefficient) {
+func (post *posterior) coefficients() (rows []Coefficient) {
+	p, most := post.problem, post.most()
+	levels := make([]draw, len(post.draws))
+	for i, d := range post.draws {
+		levels[i] = p.ofLevels(d)
+	}
 	collect := func(name string, value func(d draw) float64, has int) {
 		var all, given []float64
-		for _, d := range list {
+		for _, d := range levels {
 			all = append(all, value(d))
-			if d.order == most && has <= most {
+			if d.fit.order == most && has <= most {
 				given = append(given, value(d))
 			}
 		}
 		rows = append(rows, coefficient(name, all, given))
 	}
 	collect("mean at the means of the columns", func(d draw) float64 { return d.intercept }, 0)
-	for j, name := range p.Names {
-		collect(name, func(d draw) float64 {
-			if j < d.order {
-				return d.coefficients[j]
-			}
-			return 0
-		}, j+1)
+	if p.knots == nil {
+		for j, name := range p.levels.names {
+			collect(name, func(d draw) float64 {
+				if j < len(d.coefficients) {
+					return d.coefficients[j]
+				}
+				return 0
+			}, j+1)
+		}
 	}
 	collect("sigma", func(d draw) float64 { return d.sigma }, 0)
 	return rows
 }
 
 // checkModel compares the values with those replicated from draws.
-func (p *Problem) checkModel(ctx gocontext.Context, list []draw, seed uint64) (*modelcheck.Report, error) {
-	random := stream.Rand(seed, "model check")
+func (post *posterior) checkModel(ctx gocontext.Context, seed uint64) (*modelcheck.Report, error) {
+	p, random := post.problem, stream.Rand(seed, "model check")
 	in := modelcheck.RegressionInput{
-		Kind: modelcheck.Continuous, Response: modelcheck.Column{Name: p.Options.Value, Values: p.y},
+		Kind: modelcheck.Continuous, Response: modelcheck.Column{Name: p.Options.Value, Values: p.levels.y},
 		Rows:    modelcheck.RowNames{Numbers: p.numbers, Unit: p.unit},
-		Checked: modelcheck.CheckedRows(len(p.y), modelcheck.MostChecked), Draws: modelcheck.MinDraws,
-		Remedies: modelcheck.Remedies{Dependence: "a larger --max-order, or vti changepoints", Curvature: "--model polynomial"},
+		Checked: modelcheck.CheckedRows(p.Rows(), modelcheck.MostChecked), Draws: modelcheck.MinDraws,
+		Remedies: modelcheck.Remedies{Dependence: "a larger --max-order, or vti changepoints", Curvature: "--model spline"},
 	}
 	rows := in.Checked
 	if rows == nil {
-		for i := range p.y {
-			rows = append(rows, i)
-		}
+		rows = first(p.Rows())
 	}
 	in.Draw = func(d int, mean, sd, replicate []float64) {
-		one := list[d*len(list)/in.Draws]
+		one := post.draws[d*len(post.draws)/in.Draws]
 		for k, i := range rows {
 			mean[k] = one.intercept
-			for j, c := range one.coefficients {
-				mean[k] += c * p.x.At(i, j)
+			for c, j := range one.fit.columns {
+				mean[k] += one.coefficients[c] * one.fit.design.x.At(i, j)
+			}
+			if one.fit.unitRoot { // of the difference
+				mean[k] += p.levels.y[i] - one.fit.design.y[i]
 			}
 			sd[k] = one.sigma
 			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
@@ -154,35 +162,4 @@ func (p *Problem) checkModel(ctx gocontext.Context, list []draw, seed uint64) (*
 	}
 	report, err := modelcheck.Regression(ctx, in)
 	return &report, err
-}
-
-// write writes the files of a run, if there is a run directory. Parameters are integrated out of
-// the densities of draws.
-func (p *Problem) write(r *Result, list []draw, cfg RunConfig) error {
-	if cfg.Dir == "" {
-		return nil
-	}
-	rows := [][]string{{"order", "probability", "log_bayes_factor"}}
-	for _, o := range r.Orders {
-		rows = append(rows, []string{strconv.Itoa(o.Order), o.Probability.Text(), o.LogBayesFactor.Text()})
-	}
-	header := draws.Header{Kind: draws.IID, Cards: []int{len(r.Orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}
-	for _, c := range r.Coefficients {
-		header.Coordinates = append(header.Coordinates, c.Name)
-	}
-	out := &draws.Draws{Header: header}
-	for _, d := range list {
-		probability := math.Log(float64(r.Orders[d.order].Probability))
-		out.LogP, out.LogQ, out.Codes = append(out.LogP, probability), append(out.LogQ, probability), append(out.Codes, int32(d.order))
-		row := make([]float64, len(header.Coordinates))
-		row[0], row[len(row)-1] = d.intercept, d.sigma
-		copy(row[1:], d.coefficients)
-		out.Theta = append(out.Theta, row...)
-	}
-	return errors.Join(
-		rundir.WriteJSON(filepath.Join(cfg.Dir, rundir.ResultFile), r),
-		atomicfile.Write(filepath.Join(cfg.Dir, OrdersFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }),
-		draws.Write(filepath.Join(cfg.Dir, DrawsParquet), draws.Parquet, out),
-		draws.Write(filepath.Join(cfg.Dir, DrawsCSV), draws.CmdStanCSV, out),
-	)
 }

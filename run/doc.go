@@ -6,6 +6,8 @@
 //	trace.go     trace.csv: what training reports
 //	chains.go    the checkpoint of Markov chains
 //	record.go    run.json: what was asked for
+//	head.go      what the answers of runs begin with, and the record of those without training
+//	tables.go    the answer and its tables in the run directory
 //	answer.go    training and certification, with as much work as it takes
 //	effort.go    how much work it does, and what each round of it found
 //

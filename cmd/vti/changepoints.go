@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/transdim/vti"
 	"github.com/transdim/vti/changepoint"
 	runs "github.com/transdim/vti/run"
 )
@@ -40,21 +39,18 @@ func (f *changepointFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "rate, events: its rate, in rows or units of time (default: prior mean the overall rate)")
 	})
-	f.output.register(cmd, false)
-	flagGroup(cmd, outputGroup, func() {
-		flags.Uint64Var(&f.output.seed, "seed", 0, "root of all randomness: of draws; probabilities of changes are sums and do not depend on it")
-	})
+	f.output.registerSampler(cmd, "of draws; probabilities of changes are sums and do not depend on it")
 	completeColumns(cmd, "time", "value")
 	completeWith(cmd, "model", changepoint.KindNames()...)
 	completeWith(cmd, "places", "uniform", "spaced")
 }
 
-// record describes a run.
-func (f *changepointFlags) record(path string) *changepoint.Record {
+// asked are the options with the values of all flags.
+func (f *changepointFlags) asked() changepoint.Options {
 	f.options.From, f.options.To = f.from.value, f.to.value
 	f.options.MeanChanges, f.options.LevelSD = float64(f.meanChanges), float64(f.levelSD)
 	f.options.RateShape, f.options.RateExposure = float64(f.rateShape), float64(f.rateExposure)
-	return &changepoint.Record{Header: runs.Header{Command: "changepoints", Version: vti.Version, Data: path}, Options: f.options, Seed: f.output.seed}
+	return f.options
 }
 
 func (a *app) changepointsCommand() *cobra.Command {
@@ -75,9 +71,8 @@ For events the prior is that of Green (1995).`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			record := f.record(args[0])
-			record.Flags = givenFlags(cmd.Flags())
-			problem, err := record.Problem()
+			record := askedOf(cmd, "changepoints", args[0], f.asked(), f.output)
+			problem, err := runs.Read(record, changepoint.NewProblem)
 			if err != nil {
 				return err
 			}

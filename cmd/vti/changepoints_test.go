@@ -46,4 +46,17 @@ func TestChangepointsRefusesBadInput(t *testing.T) {
 		require.Contains(t, got.stderr, test.want)
 		require.Equal(t, ".\ndata.csv", entries(t))
 	}
+	// Steps without noise show only while the sums are made: nothing of the run is left.
+	rows := []string{"t,y"}
+	for i := range 40 {
+		rows = append(rows, fmt.Sprintf("%d,%d", i, i/20))
+	}
+	emptyDir(t, "steps.csv", strings.Join(rows, "\n")+"\n")
+	got := vtiCommand(t, "changepoints", "steps.csv", "--time", "t", "--value", "y")
+	require.Equal(t, statusUsage, got.status)
+	require.Contains(t, got.stderr, "equal up to rounding")
+	require.NotContains(t, entries(t), "run.json")
+	got = vtiCommand(t, "changepoints", "steps.csv", "--time", "t", "--value", "y", "--out", "there")
+	require.Equal(t, statusUsage, got.status)
+	require.NotContains(t, entries(t), "run.json")
 }

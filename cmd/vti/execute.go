@@ -102,7 +102,8 @@ func (a *app) execute(ctx context.Context, j *job, t task) error {
 	}
 	found, err := t.compute(ctx, s)
 	s.shown.end()
-	if tooLarge := new(memory.TooLarge); errors.As(err, &tooLarge) {
+	tooLarge, unanswerable := new(memory.TooLarge), new(runs.Unanswerable)
+	if errors.As(err, &tooLarge) || errors.As(err, &unanswerable) {
 		a.undo(s)
 		return err
 	}
@@ -161,8 +162,8 @@ func (a *app) begin(ctx context.Context, j *job, t task, s *session) (release fu
 	return release, nil
 }
 
-// undo removes what a new run has left of itself when its sizes turn out to be impossible before
-// work starts; with --resume, and where there is more, it removes nothing.
+// undo removes what a new run has left of itself when its sizes or its table turn out to be
+// impossible; with --resume, and where there is more, it removes nothing.
 func (a *app) undo(s *session) {
 	if s.resume || rundir.Exists(filepath.Join(s.dir, rundir.PosteriorFile)) || rundir.Exists(filepath.Join(s.dir, rundir.ChainsFile)) {
 		return

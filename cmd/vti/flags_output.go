@@ -7,7 +7,9 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	runs "github.com/transdim/vti/run"
 )
 
 // outputFlags are those of every command that makes a run.
@@ -24,6 +26,22 @@ type outputFlags struct {
 
 func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
 	flagGroup(cmd, outputGroup, func() { f.define(cmd, computes) })
+}
+
+// registerSampler registers the flags of a command that needs no device, with a seed of what is said.
+func (f *outputFlags) registerSampler(cmd *cobra.Command, of string) {
+	f.register(cmd, false)
+	flagGroup(cmd, outputGroup, func() {
+		cmd.Flags().Uint64Var(&f.seed, "seed", 0, "root of all randomness: "+of)
+	})
+}
+
+// askedOf is the record of a run that answers without training.
+func askedOf[O any](cmd *cobra.Command, name, path string, options O, output outputFlags) *runs.Asked[O] {
+	return &runs.Asked[O]{
+		Header:  runs.Header{Command: name, Version: vti.Version, Data: path, Flags: givenFlags(cmd.Flags())},
+		Options: options, Seed: output.seed,
+	}
 }
 
 // outputGroup is the group of flags that say where a run computes, and what becomes of its answer.

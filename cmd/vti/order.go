@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,23 +16,26 @@ import (
 
 func (a *app) orderCommand() *cobra.Command {
 	var options order.Options
+	var unitRoot, meanKnots positive
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "order TABLE --value COLUMN",
-		Short: "Find the order of an autoregression or the degree of a polynomial",
-		Long: `Computes the posterior of the order of an autoregression (how many earlier rows a row depends on), or
-of the degree of a polynomial in time, with the coefficients averaged over orders.
+		Short: "Find the order of an autoregression, the degree of a polynomial, or the knots of a spline",
+		Long: `Computes the posterior of the order of an autoregression (how many earlier rows a row depends on), with
+--unit-root also of whether it has a unit root; of the degree of a polynomial in time; or of the
+number and the places of the knots of a spline, with the curve averaged over them.
 
 Evidences have a closed form (Zellner's prior with the information of one row), and the answer is an
-exact sum over all orders.`,
-		Example: `  vti order series.csv --value y --time year
-  vti order curve.csv --value y --time x --model polynomial --max-order 6`,
+exact sum over all orders, or over all sets of knots at the candidate places.`,
+		Example: `  vti order series.csv --value y --time year --unit-root 0.5
+  vti order curve.csv --value y --time x --model polynomial --max-order 6
+  vti order curve.csv --value y --time x --model spline --degree 1`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			record := &order.Record{Header: runs.Header{Command: "order", Version: vti.Version, Data: args[0]}, Options: options, Seed: output.seed}
-			record.Flags = givenFlags(cmd.Flags())
-			problem, err := record.Problem()
+			options.UnitRoot, options.MeanKnots = float64(unitRoot), float64(meanKnots)
+			record := askedOf(cmd, "order", args[0], options, output)
+			problem, err := runs.Read(record, order.NewProblem)
 			if err != nil {
 				return err
 			}
@@ -43,12 +48,13 @@ exact sum over all orders.`,
 	flags.SortFlags = false
 	flags.StringVar(&options.Value, "value", "", "`column` of values")
 	flags.StringVar(&options.Time, "time", "", "`column` of times (an autoregression without it takes rows in their order)")
-	flags.Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "autoregression or polynomial")
-	flags.Var(count{&options.MaxOrder, 1}, "max-order", "largest order (default 10; polynomial 8)")
-	output.register(cmd, false)
-	flagGroup(cmd, outputGroup, func() {
-		flags.Uint64Var(&output.seed, "seed", 0, "root of all randomness: of draws; probabilities of orders do not depend on it")
-	})
+	flags.Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "autoregression, polynomial, or spline")
+	flags.Var(count{&options.MaxOrder, 1}, "max-order", "largest order, or number of knots (default 10; polynomial 8; spline 6)")
+	flags.Var(&unitRoot, "unit-root", "autoregression: prior probability of a unit root (default 0: none)")
+	flags.Var(count{&options.Degree, 1}, "degree", "spline: degree of its pieces (default 3)")
+	flags.Var(count{&options.Candidates, 1}, "candidates", "spline: places at which knots may be, evenly among the rows (default 40)")
+	flags.Var(&meanKnots, "mean-knots", "spline: prior mean of the number of knots, which is Poisson (default 3)")
+	output.registerSampler(cmd, "of draws; probabilities of orders do not depend on it")
 	completeColumns(cmd, "value", "time")
 	completeWith(cmd, "model", order.KindNames()...)
 	return cmd
@@ -63,7 +69,7 @@ func (a *app) orderTask(problem *order.Problem, output outputFlags) task {
 				return
 			}
 			fmt.Fprintf(a.text, "%s: %s\n", problem.Path, problem.Options.Value)
-			for _, line := range problem.Priors() {
+			for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
 				fmt.Fprintln(a.text, "  "+line)
 			}
 		},
@@ -79,7 +85,7 @@ func (a *app) orderTask(problem *order.Problem, output outputFlags) task {
 
 // printOrder prints an answer for a reader.
 func printOrder(w io.Writer, r *order.Result) {
-	text := "an exact sum over all orders."
+	text := "an exact sum over all models."
 	if r.Certificate.Verdict != vti.Trusted {
 		text = "the sum is exact, but something limits it:"
 	}
@@ -87,11 +93,33 @@ func printOrder(w io.Writer, r *order.Result) {
 	fmt.Fprintln(w)
 	printModelCheck(w, r.ModelCheck)
 	orders := &grid{}
-	orders.add("order", "probability", "log Bayes factor against 0")
+	spline, roots := len(r.Knots) > 0, r.UnitRoot != nil
+	head := []string{map[bool]string{false: "order", true: "knots"}[spline], "probability", "log Bayes factor"}
+	if roots {
+		head = append(head, "unit root given it")
+	}
+	if spline {
+		head = append(head, "<where, together most likely")
+	}
+	orders.add(head...)
 	for _, o := range r.Orders {
-		orders.add(fmt.Sprint(o.Order), probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor)))
+		cells := []string{fmt.Sprint(o.Order), probability(o.Probability, 0), fmt.Sprintf("%.3f", float64(o.LogBayesFactor))}
+		if roots {
+			cells = append(cells, probability(*o.UnitRoot, 0))
+		}
+		if spline {
+			var places []string
+			for _, at := range o.Knots {
+				places = append(places, short(at))
+			}
+			cells = append(cells, strings.Join(places, ", "))
+		}
+		orders.add(cells...)
 	}
 	orders.print(w)
+	if roots {
+		fmt.Fprintf(w, "a unit root: %s\n", probability(*r.UnitRoot, 0))
+	}
 	fmt.Fprintln(w, "\nCoefficients: averaged over orders, and given the most probable")
 	coefficients := &grid{}
 	coefficients.add("", "mean", "sd", "<95% interval", "|mean given", "sd")

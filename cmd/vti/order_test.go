@@ -28,14 +28,20 @@ func TestOrder(t *testing.T) {
 	var result order.Result
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &result))
 	require.Len(t, result.Orders, 4)
+	before := entries(t)
 	for _, test := range []struct{ args, want string }{
 		{"", "want the column of values"},
 		{"--value c", "constant"},
 		{"--value y --max-order 40", "got 60 rows for orders up to 40"},
 		{"--value y --model polynomial", "wants the column of times"},
+		{"--value y --degree 2", "belong to splines"},
+		{"--value t --time t --model spline", "without any noise"},
+		{"--value t", "without any noise"},
+		{"--value y --time t --model spline --candidates 58 --max-order 12", "12 knots at"},
 	} {
 		got := vtiCommand(t, append([]string{"order", "data.csv"}, strings.Fields(test.args)...)...)
 		require.Equal(t, statusUsage, got.status, test.args)
 		require.Contains(t, got.stderr, test.want)
+		require.Equal(t, before, entries(t), "nothing is left behind")
 	}
 }

@@ -1,9 +1,11 @@
 package draws
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/transdim/vti/internal/atomicfile"
 )
@@ -100,6 +102,17 @@ func Write(path string, format Format, d *Draws) error {
 		return err
 	}
 	return w.Close()
+}
+
+// The files of draws in a run directory.
+const (
+	ParquetFile = "draws.parquet"
+	CSVFile     = "draws.csv"
+)
+
+// WriteBoth writes all draws to a directory in both formats.
+func WriteBoth(dir string, d *Draws) error {
+	return errors.Join(Write(filepath.Join(dir, ParquetFile), Parquet, d), Write(filepath.Join(dir, CSVFile), CmdStanCSV, d))
 }
 
 // Read reads a file of either format, which its first bytes distinguish.

@@ -1,0 +1,93 @@
+package order
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/run"
+)
+
+// The files of a run beside those of every run.
+const (
+	OrdersFile = "orders.csv"
+	CurveFile  = "curve.csv"
+	KnotsFile  = "knots.csv"
+)
+
+// Files are the names of the files that a run writes beside those of every run.
+func Files() []string {
+	return []string{OrdersFile, CurveFile, KnotsFile, draws.ParquetFile, draws.CSVFile}
+}
+
+// write writes the answer and its tables to a run directory, if there is one.
+func (r *Result) write(dir string) error {
+	orders := [][]string{{"order", "probability", "log_bayes_factor", "unit_root"}}
+	for _, o := range r.Orders {
+		root := ""
+		if o.UnitRoot != nil {
+			root = o.UnitRoot.Text()
+		}
+		orders = append(orders, []string{strconv.Itoa(o.Order), o.Probability.Text(), o.LogBayesFactor.Text(), root})
+	}
+	tables := map[string][][]string{OrdersFile: orders}
+	if len(r.Curve) > 0 {
+		tables[CurveFile] = [][]string{{"time", "mean", "q025", "q975"}}
+		for _, c := range r.Curve {
+			tables[CurveFile] = append(tables[CurveFile], []string{c.Time.Text(), c.Mean.Text(), c.Q025.Text(), c.Q975.Text()})
+		}
+	}
+	if len(r.Knots) > 0 {
+		tables[KnotsFile] = [][]string{{"at", "probability"}}
+		for _, k := range r.Knots {
+			tables[KnotsFile] = append(tables[KnotsFile], []string{k.At.Text(), k.Probability.Text()})
+		}
+	}
+	return run.WriteAnswer(dir, r, tables)
+}
+
+// writeDraws writes draws in both formats, if there is a run directory. Parameters are integrated
+// out of the densities. A spline with k knots uses the first k places, and as many coefficients of
+// truncated powers of the time, which goes from −1 to 1.
+func (post *posterior) writeDraws(cfg RunConfig) error {
+	if cfg.Dir == "" {
+		return nil
+	}
+	p := post.problem
+	header := draws.Header{Kind: draws.IID, Cards: []int{len(post.orders)}, Sites: []string{"order"}, DensityScale: "parameters integrated out", Seed: cfg.Seed}
+	header.Coordinates = []string{"mean at the means of the columns"}
+	polynomial := len(p.levels.names)
+	if p.knots != nil {
+		polynomial = p.knots.degree
+	}
+	header.Coordinates = append(header.Coordinates, p.levels.names[:polynomial]...)
+	if p.knots != nil {
+		for _, name := range []string{"knot", "coefficient of knot"} {
+			for k := range p.Options.MaxOrder {
+				header.Coordinates = append(header.Coordinates, fmt.Sprintf("%s %d", name, k+1))
+			}
+		}
+	}
+	header.Coordinates = append(header.Coordinates, "sigma")
+	out := &draws.Draws{Header: header}
+	for _, one := range post.draws {
+		d := p.ofLevels(one)
+		probability := math.Log(float64(post.orders[d.fit.order].Probability))
+		if p.knots != nil {
+			probability = d.logModel
+		}
+		out.LogP, out.LogQ, out.Codes = append(out.LogP, probability), append(out.LogQ, probability), append(out.Codes, int32(d.fit.order))
+		row := make([]float64, len(header.Coordinates))
+		row[0], row[len(row)-1] = d.intercept, d.sigma
+		copy(row[1:1+polynomial], d.coefficients)
+		if p.knots != nil {
+			for k, j := range d.fit.columns[polynomial:] {
+				row[1+polynomial+k] = p.knots.at[j-polynomial]
+				row[1+polynomial+p.Options.MaxOrder+k] = d.coefficients[polynomial+k]
+			}
+		}
+		out.Theta = append(out.Theta, row...)
+	}
+	return draws.WriteBoth(cfg.Dir, out)
+}

@@ -1,0 +1,327 @@
+package order
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/parallel"
+)
+
+// knots are the candidate places of the knots of a spline (Denison, Mallick and Smith 1998), and
+// the sum over all sets of up to MaxOrder of them.
+//
+// The sum walks the tree of sets: the children of a set add one candidate beyond its last. Columns
+// are kept orthogonal to those of the set, so that a set costs a few products of columns of the
+// triangle to which the rows are reduced.
+type knots struct {
+	at []float64 // increasing
+
+	degree, most, rows int
+	response           []float64   // reduced, orthogonal to the polynomial part
+	columns            [][]float64 // likewise
+	explained, total   float64     // by the polynomial part alone; of all
+	logCount           []float64   // log p(k) less the log number of sets of k knots
+}
+
+// splines places the candidates at times of rows, evenly among them.
+func (p *Problem) splines(values []float64) error {
+	o, n := p.Options, len(values)
+	k := &knots{degree: o.Degree, most: o.MaxOrder, rows: n}
+	p.knots = k
+	// A knot needs rows on both sides, or its column is a combination of others.
+	inner := p.times[o.Degree : n-1]
+	count := min(o.Candidates, len(inner))
+	for c := range count {
+		k.at = append(k.at, inner[(2*c+1)*len(inner)/(2*count)])
+	}
+	if count < o.Candidates {
+		p.Notes = append(p.Notes, fmt.Sprintf("%d rows have %d places for knots", n, count))
+	}
+	if o.MaxOrder > count {
+		return fmt.Errorf("got %d knots at %d places: want at most as many, a smaller --max-order", o.MaxOrder, count)
+	}
+	if sets := k.sets(); sets > mostSets {
+		return fmt.Errorf("up to %d knots at %d places have %.2g sets, more than %.2g: want a smaller --max-order or fewer --candidates", k.most, count, sets, float64(mostSets))
+	}
+	names, rows := make([]string, o.Degree+count), make([][]float64, n)
+	for d := range o.Degree {
+		names[d] = fmt.Sprintf("Legendre %d", d+1)
+	}
+	for c, at := range k.at {
+		names[o.Degree+c] = fmt.Sprintf("knot at %g", at)
+	}
+	for i := range rows {
+		rows[i] = p.basis(p.times[i])
+	}
+	p.levels = newDesign(names, values, func(i, j int) float64 { return rows[i][j] })
+	k.prepare(p.levels, o.MeanKnots)
+	_, err := p.levels.newFit(first(o.Degree), p.levels.total)
+	return err
+}
+
+// sets is how many sets there are.
+func (k *knots) sets() float64 {
+	total, ways := 0.0, 1.0
+	for size := 0; size <= k.most; size++ {
+		total += ways
+		ways *= float64(len(k.at)-size) / float64(size+1)
+	}
+	return total
+}
+
+// prepare takes columns and response from the triangle of a design. Its first rows are the
+// polynomial part, to which the others are orthogonal.
+func (k *knots) prepare(d *design, mean float64) {
+	rows, last := d.reduced.Dims()
+	last--
+	column := func(j int) []float64 {
+		c := make([]float64, rows-k.degree)
+		for i := range c {
+			c[i] = d.reduced.At(k.degree+i, j)
+		}
+		return c
+	}
+	for i := range k.degree {
+		k.explained += d.reduced.At(i, last) * d.reduced.At(i, last)
+	}
+	k.total, k.response = d.total, column(last)
+	for j := range k.at {
+		k.columns = append(k.columns, column(k.degree+j))
+	}
+	norm, ways := 0.0, 0.0
+	poisson := make([]float64, k.most+1)
+	for size := range poisson {
+		lg, _ := math.Lgamma(float64(size) + 1)
+		poisson[size] = float64(size)*math.Log(mean) - lg
+		norm += math.Exp(poisson[size])
+	}
+	for size := range poisson {
+		k.logCount = append(k.logCount, poisson[size]-math.Log(norm)-ways)
+		ways += math.Log(float64(len(k.at)-size) / float64(size+1))
+	}
+}
+
+// logJoint is log p(set) + log p(y | set) relative to a constant level.
+func (k *knots) logJoint(size int, explained float64) float64 {
+	return k.logCount[size] + logBeta(explained/k.total, k.degree+size, k.rows)
+}
+
+// walk is one pass over the sets whose first knot is given.
+type walk struct {
+	*knots
+	ctx gocontext.Context
+	// visit is called with every set, as indices of candidates that it must not keep, and its log
+	// joint density.
+	visit func(set []int, log float64)
+	set   []int
+	// a level of the tree: columns orthogonal to the set so far, and their squares
+	columns [][][]float64
+	squares [][]float64
+	exact   bool
+}
+
+// from walks over the sets that begin with a candidate.
+func (k *knots) from(ctx gocontext.Context, candidate int, visit func(set []int, log float64)) error {
+	w := &walk{knots: k, ctx: ctx, visit: visit}
+	for range k.most + 1 {
+		level := make([][]float64, len(k.at))
+		for j := range level {
+			level[j] = make([]float64, len(k.response))
+		}
+		w.columns, w.squares = append(w.columns, level), append(w.squares, make([]float64, len(k.at)))
+	}
+	for j, c := range k.columns {
+		copy(w.columns[0][j], c)
+		w.squares[0][j] = floats.Dot(c, c)
+	}
+	w.add(0, candidate, k.explained)
+	if w.exact {
+		return errExact
+	}
+	return ctx.Err()
+}
+
+// add adds a candidate to the set of a level, visits the set, and goes on to its children.
+func (w *walk) add(level, candidate int, explained float64) {
+	own := w.columns[level][candidate]
+	square := w.squares[level][candidate]
+	if !(square > 0) || w.ctx.Err() != nil {
+		return
+	}
+	product := floats.Dot(own, w.response)
+	explained += product * product / square
+	if explained > w.total*(1-leastRest) {
+		w.exact = true
+		return
+	}
+	size := level + 1
+	w.set = append(w.set, candidate)
+	w.visit(w.set, w.logJoint(size, explained))
+	switch {
+	case size == w.most:
+	case size == w.most-1:
+		w.leaves(level, candidate, explained, product/square)
+	default:
+		for j := candidate + 1; j < len(w.at); j++ {
+			c := w.columns[level+1][j]
+			copy(c, w.columns[level][j])
+			floats.AddScaled(c, -floats.Dot(own, c)/square, own)
+			w.squares[level+1][j] = floats.Dot(c, c)
+		}
+		for j := candidate + 1; j < len(w.at); j++ {
+			w.add(level+1, j, explained)
+		}
+	}
+	w.set = w.set[:level]
+}
+
+// leaves visits the largest sets, for which products of columns are enough. slope is the product of
+// the response with the last column, over the square of that.
+func (w *walk) leaves(level, candidate int, explained, slope float64) {
+	own, square := w.columns[level][candidate], w.squares[level][candidate]
+	for j := candidate + 1; j < len(w.at); j++ {
+		c := w.columns[level][j]
+		shared := floats.Dot(own, c)
+		left := w.squares[level][j] - shared*shared/square
+		if !(left > 1e-6*w.squares[level][j]) { // next to a neighbour: without cancellation
+			c = slices.Clone(c)
+			floats.AddScaled(c, -shared/square, own)
+			if left = floats.Dot(c, c); !(left > 0) {
+				continue
+			}
+		}
+		product := floats.Dot(w.columns[level][j], w.response) - shared*slope
+		both := explained + product*product/left
+		if both > w.total*(1-leastRest) {
+			w.exact = true
+			return
+		}
+		w.visit(append(w.set, j), w.logJoint(w.most, both))
+	}
+}
+
+// knotSum is the exact posterior over sets of knots.
+type knotSum struct {
+	logEvidence float64   // of all, relative to a constant level
+	count       []float64 // p(k)
+	logCount    []float64 // log p(y | k), likewise
+	inclusion   []float64 // of each candidate
+	best        [][]int   // the most probable set of each number of knots
+	sets        [][]int   // draws of sets, in random order
+}
+
+// branch is what one first knot adds. Sums are relative to exp(top).
+type branch struct {
+	top         float64
+	count, best []float64
+	inclusion   []float64
+	sets        [][]int
+}
+
+// add takes in a set.
+func (b *branch) add(set []int, log float64) {
+	if log > b.top {
+		by := math.Exp(b.top - log)
+		floats.Scale(by, b.count)
+		floats.Scale(by, b.inclusion)
+		b.top = log
+	}
+	weight := math.Exp(log - b.top)
+	b.count[len(set)] += weight
+	for _, j := range set {
+		b.inclusion[j] += weight
+	}
+	if log > b.best[len(set)] {
+		b.best[len(set)], b.sets[len(set)] = log, slices.Clone(set)
+	}
+}
+
+// sum walks over all sets twice: to add them up, and to draw from them.
+func (k *knots) sum(ctx gocontext.Context, draws int, random *rand.Rand) (*knotSum, error) {
+	branches := make([]*branch, len(k.at)+1)
+	for b := range branches {
+		branches[b] = &branch{math.Inf(-1), make([]float64, k.most+1), make([]float64, k.most+1), make([]float64, len(k.at)), make([][]int, k.most+1)}
+		for size := range branches[b].best {
+			branches[b].best[size] = math.Inf(-1)
+		}
+	}
+	none := k.logJoint(0, k.explained)
+	branches[len(k.at)].add(nil, none)
+	if err := parallel.Do(len(k.at), func(j int) error { return k.from(ctx, j, branches[j].add) }); err != nil {
+		return nil, err
+	}
+	s := &knotSum{logEvidence: math.Inf(-1), count: make([]float64, k.most+1), logCount: make([]float64, k.most+1), inclusion: make([]float64, len(k.at)), best: make([][]int, k.most+1)}
+	masses := make([]float64, len(branches))
+	for j, b := range branches {
+		masses[j] = math.Log(floats.Sum(b.count)) + b.top
+	}
+	s.logEvidence = floats.LogSumExp(masses)
+	most := slices.Repeat([]float64{math.Inf(-1)}, k.most+1)
+	for _, b := range branches {
+		scale := math.Exp(b.top - s.logEvidence)
+		floats.AddScaled(s.count, scale, b.count)
+		floats.AddScaled(s.inclusion, scale, b.inclusion)
+		for size, log := range b.best {
+			if log > most[size] {
+				most[size], s.best[size] = log, b.sets[size]
+			}
+		}
+	}
+	prior := 0.0 // log number of sets
+	for size := range s.count {
+		s.logCount[size] = math.Log(s.count[size]) + s.logEvidence - k.logCount[size] - prior
+		prior += math.Log(float64(len(k.at)-size) / float64(size+1))
+	}
+	var err error
+	s.sets, err = k.draw(ctx, masses, s.logEvidence, draws, random)
+	return s, err
+}
+
+// draw draws sets: a branch by its mass, and then the set at a uniform place of its sum.
+func (k *knots) draw(ctx gocontext.Context, masses []float64, logEvidence float64, draws int, random *rand.Rand) ([][]int, error) {
+	wanted := make([][]float64, len(masses))
+	for range draws {
+		u, at := random.Float64(), 0
+		for u -= math.Exp(masses[0] - logEvidence); u > 0 && at+1 < len(masses); u -= math.Exp(masses[at] - logEvidence) {
+			at++
+		}
+		wanted[at] = append(wanted[at], random.Float64())
+	}
+	found := make([][][]int, len(masses))
+	err := parallel.Do(len(masses), func(j int) error {
+		if len(wanted[j]) == 0 {
+			return nil
+		}
+		if j == len(k.at) {
+			found[j] = make([][]int, len(wanted[j]))
+			return nil
+		}
+		slices.Sort(wanted[j])
+		below := 0.0
+		var last []int
+		err := k.from(ctx, j, func(set []int, log float64) {
+			below += math.Exp(log - masses[j])
+			for len(found[j]) < len(wanted[j]) && wanted[j][len(found[j])] < below {
+				found[j] = append(found[j], slices.Clone(set))
+			}
+			if len(found[j]) < len(wanted[j]) {
+				last = append(last[:0], set...)
+			}
+		})
+		for len(found[j]) < len(wanted[j]) { // rounding at the end of the sum
+			found[j] = append(found[j], slices.Clone(last))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	sets := slices.Concat(found...)
+	random.Shuffle(len(sets), func(a, b int) { sets[a], sets[b] = sets[b], sets[a] })
+	return sets, nil
+}

@@ -1,0 +1,125 @@
+package order
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/transdim/vti/run"
+)
+
+// Kind is what has an order.
+type Kind int
+
+// The kinds.
+const (
+	// Autoregression regresses a row on those before it.
+	Autoregression Kind = iota
+	// Polynomial is a polynomial in time.
+	Polynomial
+	// Spline is a polynomial spline in time; its order is the number of its knots, whose places are
+	// unknown too.
+	Spline
+)
+
+var kindNames = [...]string{Autoregression: "autoregression", Polynomial: "polynomial", Spline: "spline"}
+
+// KindNames lists what ParseKind takes.
+func KindNames() []string { return kindNames[:] }
+
+// String returns the name of the kind.
+func (k Kind) String() string { return kindNames[k] }
+
+// ParseKind reads a name that String writes.
+func ParseKind(text string) (Kind, error) {
+	if at := slices.Index(kindNames[:], text); at >= 0 {
+		return Kind(at), nil
+	}
+	return 0, fmt.Errorf("unknown model %q: want %s", text, strings.Join(kindNames[:], ", "))
+}
+
+// MarshalText writes the name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *Kind) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKind(string(text))
+	return err
+}
+
+// Options say what is asked of a table. The zero value of every number is its default.
+type Options struct {
+	// Value is the column of values; Time that of times, "" for rows in their order.
+	Value string `json:"value"`
+	Time  string `json:"time,omitempty"`
+	Kind  Kind   `json:"model"`
+	// MaxOrder is the largest order: 10 for autoregressions, 8 for polynomials, 6 knots. Orders of
+	// the first two have the same prior probability.
+	MaxOrder int `json:"max_order,omitempty"`
+	// UnitRoot is the prior probability that an autoregression of order 1 or more has a unit root:
+	// that it is one of its differences, of an order less. 0 leaves unit roots out.
+	UnitRoot float64 `json:"unit_root,omitempty"`
+	// Degree is that of the pieces of a spline, with one derivative less at knots (default 3).
+	Degree int `json:"degree,omitempty"`
+	// Candidates is the number of places at which knots may be (default 40).
+	Candidates int `json:"candidates,omitempty"`
+	// MeanKnots is the mean of the Poisson prior of the number of knots, cut at MaxOrder (default
+	// 3). Sets of as many knots have the same prior probability.
+	MeanKnots float64 `json:"mean_knots,omitempty"`
+}
+
+// Limits, chosen by hand.
+const (
+	mostDegree     = 5
+	mostCandidates = 200
+	// mostSets is the largest number of sets of knots that are summed over, in about two minutes.
+	mostSets = 100_000_000
+)
+
+// withDefaults fills in what was left open, and says what does not go together.
+func (o Options) withDefaults() (Options, error) {
+	spline := o.Kind == Spline
+	switch {
+	case o.Value == "":
+		return o, errors.New("want the column of values: --value")
+	case o.Kind != Autoregression && o.Time == "":
+		return o, fmt.Errorf("a %s wants the column of times: --time", o.Kind)
+	case o.Kind != Autoregression && o.UnitRoot != 0:
+		return o, fmt.Errorf("unit roots belong to autoregressions, not to a %s", o.Kind)
+	case !spline && (o.Degree != 0 || o.Candidates != 0 || o.MeanKnots != 0):
+		return o, fmt.Errorf("degree, candidates and prior of knots belong to splines: --model spline, got %s", o.Kind)
+	case !(o.UnitRoot >= 0 && o.UnitRoot < 1):
+		return o, fmt.Errorf("prior probability of a unit root: got %g, want 0 to below 1", o.UnitRoot)
+	}
+	standard := func(value *int, otherwise int) {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+	standard(&o.MaxOrder, [...]int{Autoregression: 10, Polynomial: 8, Spline: 6}[o.Kind])
+	if o.MaxOrder < 1 {
+		return o, fmt.Errorf("largest order: got %d, want at least 1", o.MaxOrder)
+	}
+	if !spline {
+		return o, nil
+	}
+	standard(&o.Degree, 3)
+	standard(&o.Candidates, 40)
+	if o.MeanKnots == 0 {
+		o.MeanKnots = 3
+	}
+	switch {
+	case o.Degree < 1 || o.Degree > mostDegree:
+		return o, fmt.Errorf("degree of a spline: got %d, want 1 to %d", o.Degree, mostDegree)
+	case o.Candidates < 1 || o.Candidates > mostCandidates:
+		return o, fmt.Errorf("candidate places of knots: got %d, want 1 to %d", o.Candidates, mostCandidates)
+	case !(o.MeanKnots > 0) || math.IsInf(o.MeanKnots, 0):
+		return o, fmt.Errorf("prior mean of the number of knots: got %g, want a positive number", o.MeanKnots)
+	}
+	return o, nil
+}
+
+// Record is everything that a run was asked for; run.Read builds its problem by NewProblem.
+type Record = run.Asked[Options]

@@ -1,0 +1,133 @@
+package order
+
+import (
+	"fmt"
+	"math"
+)
+
+// first are the columns 0 to p−1.
+func first(p int) []int {
+	columns := make([]int, p)
+	for j := range columns {
+		columns[j] = j
+	}
+	return columns
+}
+
+// autoregressions lists the models of an autoregression: of the levels and, with a prior
+// probability of unit roots, of the differences. All explain the same rows, those that have
+// MaxOrder rows before them. Given these, levels and differences have the same density.
+func (p *Problem) autoregressions(values []float64) error {
+	most, unit := p.Options.MaxOrder, p.Options.UnitRoot
+	y := values[most:]
+	p.numbers, p.times = p.numbers[most:], p.times[most:]
+	lags, differences := make([]string, most), make([]string, most-1)
+	for lag := range lags {
+		lags[lag] = fmt.Sprintf("lag %d", lag+1)
+		if lag > 0 {
+			differences[lag-1] = fmt.Sprintf("difference %d", lag)
+		}
+	}
+	p.levels = newDesign(lags, y, func(i, j int) float64 { return values[most+i-j-1] })
+	logOrder := -math.Log(float64(most + 1))
+	for order := 0; order <= most; order++ {
+		f, err := p.levels.newFit(first(order), p.levels.total)
+		if err != nil {
+			return err
+		}
+		f.order, f.logPrior = order, logOrder
+		if order > 0 {
+			f.logPrior += math.Log1p(-unit)
+		}
+		p.models = append(p.models, f)
+	}
+	if unit == 0 {
+		return nil
+	}
+	change := make([]float64, len(y))
+	for i := range change {
+		change[i] = values[most+i] - values[most+i-1]
+	}
+	steps := newDesign(differences, change, func(i, j int) float64 { return values[most+i-j-1] - values[most+i-j-2] })
+	for order := 1; order <= most; order++ {
+		f, err := steps.newFit(first(order-1), p.levels.total)
+		if err != nil {
+			return err
+		}
+		f.order, f.unitRoot, f.logPrior = order, true, logOrder+math.Log(unit)
+		p.models = append(p.models, f)
+	}
+	return nil
+}
+
+// ofLevels are the coefficients and the intercept, at the means of the columns, that a draw of a
+// model of differences has as one of levels.
+func (p *Problem) ofLevels(d draw) draw {
+	if !d.fit.unitRoot {
+		return d
+	}
+	levels := make([]float64, d.fit.order)
+	levels[0] = 1
+	for j, c := range d.coefficients {
+		levels[j] += c
+		levels[j+1] -= c
+	}
+	d.coefficients = levels
+	d.intercept += p.levels.centres[0] // the difference is from the row before
+	return d
+}
+
+// unitTime is a time scaled to [−1, 1].
+func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
+
+// legendre are the Legendre polynomials of degree 1 to len(into) at u. They span the same models as
+// powers, and their columns are nearly orthogonal.
+func legendre(u float64, into []float64) {
+	before, now := 1.0, u
+	for d := range into {
+		into[d] = now
+		before, now = now, (float64(2*d+3)*u*now-float64(d+1)*before)/float64(d+2)
+	}
+}
+
+// polynomials lists polynomials in time.
+func (p *Problem) polynomials(values []float64) error {
+	most := p.Options.MaxOrder
+	names, rows := make([]string, most), make([][]float64, len(values))
+	for d := range names {
+		names[d] = fmt.Sprintf("Legendre %d", d+1)
+	}
+	for i := range rows {
+		rows[i] = p.basis(p.times[i])
+	}
+	p.levels = newDesign(names, values, func(i, j int) float64 { return rows[i][j] })
+	for order := 0; order <= most; order++ {
+		f, err := p.levels.newFit(first(order), p.levels.total)
+		if err != nil {
+			return err
+		}
+		f.order, f.logPrior = order, -math.Log(float64(most+1))
+		p.models = append(p.models, f)
+	}
+	return nil
+}
+
+// basis is the row of the columns at a time, not centred: polynomials, then truncated powers at the
+// candidate places of knots.
+func (p *Problem) basis(t float64) []float64 {
+	u := p.unitTime(t)
+	if p.Options.Kind == Polynomial {
+		row := make([]float64, p.Options.MaxOrder)
+		legendre(u, row)
+		return row
+	}
+	degree := p.Options.Degree
+	row := make([]float64, degree+len(p.knots.at))
+	legendre(u, row[:degree])
+	for k, at := range p.knots.at {
+		if beyond := u - p.unitTime(at); beyond > 0 {
+			row[degree+k] = math.Pow(beyond, float64(degree))
+		}
+	}
+	return row
+}

@@ -1,0 +1,153 @@
+package order
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// draw is one draw from the posterior.
+type draw struct {
+	fit          *fit
+	coefficients []float64 // of the columns of the fit
+	intercept    float64   // at the means of the columns
+	sigma        float64
+	// logModel is log p(model | data).
+	logModel float64
+}
+
+// posterior is the exact posterior over orders, with draws.
+type posterior struct {
+	problem *Problem
+	orders  []Order
+	// unitRoot is the probability of a unit root.
+	unitRoot float64
+	knots    *knotSum // of splines
+	draws    []draw
+}
+
+// posterior sums over all models and draws from them.
+func (p *Problem) posterior(ctx gocontext.Context, draws int, random *rand.Rand) (*posterior, error) {
+	if p.knots != nil {
+		return p.splinePosterior(ctx, draws, random)
+	}
+	post := &posterior{problem: p, orders: make([]Order, p.Options.MaxOrder+1)}
+	logs := make([]float64, len(p.models))
+	for m, f := range p.models {
+		logs[m] = f.logPrior + f.logEvidence
+	}
+	total := logsum.Of(logs)
+	roots := make([]float64, len(post.orders))
+	for k := range post.orders {
+		post.orders[k] = Order{Order: k, LogBayesFactor: Number(math.Inf(-1))}
+	}
+	weights := make([]float64, len(logs))
+	for m, f := range p.models {
+		weights[m] = math.Exp(logs[m] - total)
+		one := &post.orders[f.order]
+		one.Probability += Number(weights[m])
+		// the prior of orders is uniform
+		one.LogBayesFactor = Number(logsum.Add(float64(one.LogBayesFactor), logs[m]+math.Log(float64(len(post.orders)))))
+		if f.unitRoot {
+			post.unitRoot += weights[m]
+			roots[f.order] = math.Exp(logs[m] - total)
+		}
+	}
+	if p.Options.UnitRoot > 0 {
+		for k := range post.orders {
+			given := Number(0)
+			if probability := float64(post.orders[k].Probability); probability > 0 {
+				given = Number(roots[k] / probability)
+			}
+			post.orders[k].UnitRoot = &given
+		}
+	}
+	for range draws {
+		m, u := 0, random.Float64()
+		for u -= weights[0]; u > 0 && m+1 < len(weights); u -= weights[m] {
+			m++
+		}
+		post.add(p.models[m], logs[m]-total, random)
+	}
+	return post, nil
+}
+
+// splinePosterior is that of sets of knots.
+func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand.Rand) (*posterior, error) {
+	sum, err := p.knots.sum(ctx, draws, random)
+	if err != nil {
+		return nil, err
+	}
+	post := &posterior{problem: p, knots: sum}
+	for k, probability := range sum.count {
+		o := Order{Order: k, Probability: Number(probability), LogBayesFactor: Number(sum.logCount[k])}
+		for _, j := range sum.best[k] {
+			o.Knots = append(o.Knots, Number(p.knots.at[j]))
+		}
+		post.orders = append(post.orders, o)
+	}
+	fits := map[string]*fit{}
+	for _, set := range sum.sets {
+		key := fmt.Sprint(set)
+		f := fits[key]
+		if f == nil {
+			columns := first(p.knots.degree)
+			for _, j := range set {
+				columns = append(columns, p.knots.degree+j)
+			}
+			if f, err = p.levels.newFit(columns, p.levels.total); err != nil {
+				return nil, err
+			}
+			f.order, f.logPrior = len(set), p.knots.logCount[len(set)]
+			fits[key] = f
+		}
+		post.add(f, f.logPrior+f.logEvidence-sum.logEvidence, random)
+	}
+	return post, nil
+}
+
+// add draws the parameters of a model.
+func (post *posterior) add(f *fit, logModel float64, random *rand.Rand) {
+	d := draw{fit: f, logModel: logModel}
+	d.coefficients, d.intercept, d.sigma = f.draw(random)
+	post.draws = append(post.draws, d)
+}
+
+// most is the most probable order.
+func (post *posterior) most() int {
+	most := 0
+	for k, o := range post.orders {
+		if o.Probability > post.orders[most].Probability {
+			most = k
+		}
+	}
+	return most
+}
+
+// curvePoints is the number of times at which a curve is computed; chosen by hand.
+const curvePoints = 200
+
+// curve is the expected value along time, by draws.
+func (post *posterior) curve() []CurvePoint {
+	p := post.problem
+	points := make([]CurvePoint, curvePoints)
+	values := make([]float64, len(post.draws))
+	for i := range points {
+		t := p.first + (p.last-p.first)*float64(i)/(curvePoints-1)
+		row := p.basis(t)
+		mean := 0.0
+		for d, one := range post.draws {
+			values[d] = one.intercept
+			for k, j := range one.fit.columns {
+				values[d] += one.coefficients[k] * (row[j] - p.levels.centres[j])
+			}
+			mean += values[d] / float64(len(values))
+		}
+		points[i] = CurvePoint{Time: Number(t), Mean: Number(mean)}
+		points[i].Q025, points[i].Q975 = central(values)
+	}
+	return points
+}

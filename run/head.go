@@ -1,0 +1,53 @@
+package run
+
+import (
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/table"
+)
+
+// Head is what the answer of a run begins with, in JSON. Applications embed it in theirs.
+type Head struct {
+	// Schema names the schema of the object, with its version; docs/schema has the file.
+	Schema  string  `json:"schema"`
+	Command string  `json:"command"`
+	Version string  `json:"version"`
+	Seed    *uint64 `json:"seed,omitempty"`
+	Seconds Seconds `json:"seconds"`
+	// Answer is the answer in a sentence.
+	Answer string `json:"answer"`
+	// ModelCheck says how well the model describes the table.
+	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
+	RunDir     string             `json:"run_dir,omitempty"`
+}
+
+// NewHead is the head of the answer of a command whose schema has its name.
+func NewHead(command string, seed uint64, dir string) Head {
+	return Head{Schema: "vti/" + command + "/1", Command: command, Version: vti.Version, Seed: &seed, RunDir: dir}
+}
+
+// Asked is everything that a run was asked for which answers without training.
+type Asked[O any] struct {
+	Header
+	Options O      `json:"options"`
+	Seed    uint64 `json:"seed"`
+}
+
+// Unanswerable is what is wrong with a table that shows only while it is analysed. Nothing is left
+// of such a run.
+type Unanswerable struct{ Err error }
+
+// Error is that of the error within.
+func (u *Unanswerable) Error() string { return u.Err.Error() }
+
+// Unwrap returns the error within.
+func (u *Unanswerable) Unwrap() error { return u.Err }
+
+// Read reads the table of a run and builds its problem.
+func Read[O, P any](asked *Asked[O], build func(*table.Table, O) (P, error)) (problem P, err error) {
+	t, err := asked.Table()
+	if err != nil {
+		return problem, err
+	}
+	return build(t, asked.Options)
+}
