@@ -43,6 +43,7 @@ var allowed = map[string][]string{
 	"internal/draws":      {"internal/atomicfile"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/picture":    {"internal/atomicfile"},
+	"internal/psis":       {"internal/rank"},
 	"internal/verdict":    {"internal/psis"},
 	"internal/weighted":   {"internal/psis"},
 }

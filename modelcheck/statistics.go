@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Beyond these a finding makes the model poor, not only questionable. All were chosen by hand as
@@ -226,37 +228,11 @@ func medianAndSpread(values, scratch []float64) (centre, scale float64) {
 	return centre, madFactor * median(part)
 }
 
-// median reorders values: it parts them around one of them until the middle ones are in place
-// (Hoare 1961), which takes less time than sorting.
+// median reorders values.
 func median(values []float64) float64 {
-	n := len(values)
-	middle := n / 2
-	low, high := 0, n-1
-	for low < high {
-		pivot := values[low+(high-low)/2]
-		i, j := low, high
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case middle <= j:
-			high = j
-		case middle >= i:
-			low = i
-		default:
-			low = high
-		}
-	}
-	if n%2 == 1 {
+	middle := len(values) / 2
+	rank.Place(values, middle)
+	if len(values)%2 == 1 {
 		return values[middle]
 	}
 	return (slices.Max(values[:middle]) + values[middle]) / 2

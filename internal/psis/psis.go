@@ -1,9 +1,11 @@
 package psis
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"sort"
+
+	"github.com/transdim/vti/internal/rank"
 )
 
 // Reliable is the largest k̂ at which an estimate is reliable (Vehtari et al. 2024,
@@ -62,19 +64,52 @@ func Smooth(logWeights []float64) Result {
 		}
 	}
 	r.N = len(logWeights) - r.NonFinite
-	sort.SliceStable(order, func(a, b int) bool { return r.LogWeights[order[a]] < r.LogWeights[order[b]] })
 	r.smoothTail(order)
 	r.summarise()
 	return r
 }
 
-// smoothTail replaces the largest weights; order lists the draws of positive weight, ascending.
+// largest lists at most so many of the draws of positive weight, those of the largest weights, from
+// low to high. Of equal weights later draws count as larger.
+func (r *Result) largest(draws []int, most int) []int {
+	list := draws
+	if len(draws) > most {
+		weights := make([]float64, len(draws))
+		for k, i := range draws {
+			weights[k] = r.LogWeights[i]
+		}
+		rank.Place(weights, len(weights)-most)
+		least := weights[len(weights)-most]
+		list = make([]int, 0, most)
+		equal := most
+		for _, i := range draws {
+			if r.LogWeights[i] > least {
+				equal--
+			}
+		}
+		for _, i := range slices.Backward(draws) {
+			if l := r.LogWeights[i]; l > least {
+				list = append(list, i)
+			} else if l == least && equal > 0 {
+				list = append(list, i)
+				equal--
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(cmp.Compare(r.LogWeights[a], r.LogWeights[b]), cmp.Compare(a, b))
+	})
+	return list
+}
+
+// smoothTail replaces the largest weights; order lists the draws of positive weight.
 func (r *Result) smoothTail(order []int) {
 	n := float64(r.N)
 	size := int(math.Ceil(min(0.2*n, 3*math.Sqrt(n))))
 	if size < minTail || len(order) == 0 {
 		return
 	}
+	order = r.largest(order, size+1)
 	largest := r.LogWeights[order[len(order)-1]]
 	// as a weight, relative to the largest; a draw of weight zero when few are positive
 	cutoff := 0.0

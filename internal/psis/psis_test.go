@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -229,4 +230,26 @@ func TestReliableFor(t *testing.T) {
 	require.InDelta(t, 0.5, ReliableFor(100), 1e-12)
 	require.Negative(t, ReliableFor(5))
 	require.Negative(t, ReliableFor(0))
+}
+
+// The largest weights are those at the end of a stable sort, with ties.
+func TestLargestOfASort(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for _, kinds := range []int{1, 3, 40, 1 << 30} {
+		for n := 1; n < 50; n++ {
+			r := Result{}
+			var order []int
+			for i := range n {
+				r.LogWeights = append(r.LogWeights, float64(random.IntN(kinds)))
+				if random.IntN(4) > 0 {
+					order = append(order, i)
+				}
+			}
+			sorted := slices.Clone(order)
+			sort.SliceStable(sorted, func(a, b int) bool { return r.LogWeights[sorted[a]] < r.LogWeights[sorted[b]] })
+			for most := 1; most < n; most++ {
+				assert.Equal(t, sorted[max(0, len(sorted)-most):], r.largest(slices.Clone(order), most))
+			}
+		}
+	}
 }

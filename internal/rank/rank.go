@@ -1,0 +1,36 @@
+// Package rank finds values by their rank without sorting all of them.
+//
+//	rank.go  Place
+package rank
+
+// Place reorders values so that the one of rank k, from 0 for the smallest, is at k, none before it
+// is larger and none after it smaller. It parts them around one of them until that holds (Hoare
+// 1961), which takes a time proportional to their number on average. It panics if k is not the place
+// of a value. Places of NaN are not defined.
+func Place(values []float64, k int) {
+	_ = values[k]
+	for low, high := 0, len(values)-1; low < high; {
+		pivot := values[low+(high-low)/2]
+		i, j := low, high
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package rank
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Each rank has the value that sorting puts there, with ties, infinities and few values.
+func TestPlace(t *testing.T) {
+	random := stream.Rand(1, "rank")
+	for n := 1; n < 40; n++ {
+		for _, kinds := range []int{1, 2, 5, 1000} {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = float64(random.IntN(kinds))
+			}
+			sorted := slices.Sorted(slices.Values(values))
+			for k := range n {
+				Place(values, k)
+				require.Equal(t, sorted[k], values[k], "rank %d of %v", k, sorted)
+				if k > 0 {
+					require.LessOrEqual(t, slices.Max(values[:k]), values[k])
+				}
+				require.GreaterOrEqual(t, slices.Min(values[k:]), values[k])
+				require.Equal(t, sorted, slices.Sorted(slices.Values(values)), "the same values")
+			}
+		}
+	}
+	require.Panics(t, func() { Place(nil, 0) })
+}
