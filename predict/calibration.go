@@ -8,6 +8,9 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
+// CheckFile is the name of the file that vti check leaves in the directory of a run.
+const CheckFile = "check.json"
+
 // Calibration says whether leave-one-out predictions are as sure as they should be.
 type Calibration struct {
 	// Intervals are the shares of responses in the central predictive intervals.
@@ -17,6 +20,8 @@ type Calibration struct {
 	// calibrated (Kolmogorov's limit; ties of discrete responses are broken at random).
 	Distance Number `json:"distance"`
 	P        Number `json:"p"`
+	// Histogram counts the transforms in intervals of equal width between 0 and 1.
+	Histogram []int `json:"histogram"`
 	// Verdict puts it into words.
 	Verdict string `json:"verdict"`
 }
@@ -31,6 +36,10 @@ type Interval struct {
 
 // calibrationLevels are those of the intervals.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
+
+// histogramBins is in how many intervals transforms are counted: a bin is as wide as the part of the
+// predictions that a 90% interval leaves out on both sides.
+const histogramBins = 10
 
 // notable is the probability below which a distance is called one: a false alarm in a hundred
 // tables. Chosen by hand.
@@ -50,7 +59,10 @@ func Calibrate(loo *LOO, spike []float64, seed uint64) *Calibration {
 			pit[i] = min(1, max(0, pit[i]+(u-0.5)*spike[i]))
 		}
 	}
-	c := &Calibration{}
+	c := &Calibration{Histogram: make([]int, histogramBins)}
+	for _, p := range pit {
+		c.Histogram[min(histogramBins-1, int(p*histogramBins))]++
+	}
 	for _, level := range calibrationLevels {
 		inside := 0.0
 		for _, p := range pit {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -68,6 +69,43 @@ func (r *Rows) Len() int { return len(r.Places) }
 
 // Draws is S.
 func (r *Rows) Draws() int { return len(r.Scale) }
+
+// Part is every k-th row under every l-th draw, with the least k and l that leave at most so many.
+func (r *Rows) Part(mostRows, mostDraws int) *Rows {
+	part := *r
+	if k := (r.Len() + mostRows - 1) / mostRows; k > 1 {
+		part.Places, part.Y, part.Offset, part.RowScale = every(r.Places, k), every(r.Y, k), every(r.Offset, k), every(r.RowScale, k)
+		part.Terms = slices.Clone(r.Terms)
+		for t := range part.Terms {
+			term := &part.Terms[t]
+			term.X, term.Level = every(term.X, k), every(term.Level, k)
+		}
+	}
+	if l := (r.Draws() + mostDraws - 1) / mostDraws; l > 1 {
+		part.Scale, part.Chain = every(r.Scale, l), every(r.Chain, l)
+		part.Terms = slices.Clone(part.Terms)
+		for t := range part.Terms {
+			coefficients := make([][]float64, len(part.Terms[t].Draws))
+			for c, values := range part.Terms[t].Draws {
+				coefficients[c] = every(values, l)
+			}
+			part.Terms[t].Draws = coefficients
+		}
+	}
+	return &part
+}
+
+// every is the first of each k values; nil of nil.
+func every[T any](values []T, k int) []T {
+	if values == nil {
+		return nil
+	}
+	kept := make([]T, 0, (len(values)+k-1)/k)
+	for i := 0; i < len(values); i += k {
+		kept = append(kept, values[i])
+	}
+	return kept
+}
 
 // Predictor writes the linear predictor of a row under each draw to eta [S].
 func (r *Rows) Predictor(row int, eta []float64) {

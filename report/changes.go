@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -22,7 +23,7 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "The quadrature is too coarse for this table: see the reasons.", result.ModelCheck, "Report levels averaged over the number and the places of changes, with the probabilities of changes, rather than one set of places."),
 	}
-	a.rest = func() ([]section, error) {
+	a.rest = func(ctx context.Context) ([]section, error) {
 		part := section{ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior."}
 		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture(result))
 		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change", "changes")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}

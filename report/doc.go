@@ -25,6 +25,7 @@
 //	comparison.go           several runs side by side
 //	other.go                commands without pictures
 //	checks.go               the table beside what the model expects of it
+//	predictions.go          rows predicted from all others
 //	density.go              densities from draws
 //	provenance.go           how the verdict was earned, and what repeats the run
 package report

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -42,7 +43,7 @@ func (s *source) graphArticle(result *dag.Result) *article {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, v.effort(), result.ModelCheck, v.otherwise()),
 	}
-	a.rest = func() ([]section, error) {
+	a.rest = func(ctx context.Context) ([]section, error) {
 		drawn, err := v.graph()
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -41,7 +42,7 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 	if level == nil {
 		a.Marks[0] = badge{Kind: "fair", Name: "Computation", Word: "not checked", Text: "The answer of a family fitted before was not weighed against this table."}
 	}
-	a.rest = func() (list []section, err error) {
+	a.rest = func(ctx context.Context) (list []section, err error) {
 		if len(result.Terms) > 0 {
 			list = append(list, v.terms())
 		}
@@ -49,7 +50,8 @@ func (s *source) regressionArticle(result *regression.Result) *article {
 		if len(result.Varying) > 0 {
 			list = append(list, v.groups())
 		}
-		return append(list, v.checks(), v.earned(computation(level, reasons)), s.provenance()), nil
+		predictions, err := s.predictions(ctx, v.response())
+		return append(list, v.checks(), predictions, v.earned(computation(level, reasons)), s.provenance()), err
 	}
 	return a
 }

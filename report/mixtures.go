@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -19,7 +20,7 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "Give the samplers more --sweeps.", result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
 	}
-	a.rest = func() ([]section, error) {
+	a.rest = func(ctx context.Context) ([]section, error) {
 		part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
 		part.Pictures = append(part.Pictures, mixturePicture(result), componentsPicture(result))
 		list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/transdim/vti/internal/verdict"
@@ -33,6 +34,6 @@ func (s *source) commonArticle(result *commonResult) *article {
 	if result.Answer != "" {
 		a.Answer = []string{result.Answer}
 	}
-	a.rest = func() ([]section, error) { return []section{s.provenance()}, nil }
+	a.rest = func(ctx context.Context) ([]section, error) { return []section{s.provenance()}, nil }
 	return a
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"html/template"
 	"io"
@@ -30,7 +31,7 @@ type article struct {
 	// Folded articles open on a click.
 	Folded bool
 	// rest makes the sections, which read draws: the answer alone needs none.
-	rest func() ([]section, error)
+	rest func(ctx context.Context) ([]section, error)
 }
 
 // badge is a verdict: its word, what it means, and reasons for it.

@@ -74,7 +74,7 @@ func build(ctx context.Context, dirs []string) (*page, []*picture.Picture, error
 			return nil, nil, err
 		}
 		s.id = fmt.Sprintf("run-%d", k+1)
-		a, err := s.article()
+		a, err := s.article(ctx)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", dir, err)
 		}
@@ -120,7 +120,7 @@ func (s *source) kind() kind {
 }
 
 // article makes the article of a run.
-func (s *source) article() (*article, error) {
+func (s *source) article(ctx context.Context) (*article, error) {
 	a, err := s.head()
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *source) article() (*article, error) {
 	if err := s.readDraws(); err != nil {
 		return nil, err
 	}
-	if a.Sections, err = a.rest(); err != nil {
+	if a.Sections, err = a.rest(ctx); err != nil {
 		return nil, err
 	}
 	a.ID = s.id

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -36,12 +37,13 @@ func (s *source) selectionArticle(result *varsel.Result) *article {
 		Next: next(level, "Compute with more effort (--steps, --certify-draws), or sample the same posterior with vti rjmcmc varsel and let vti compare say whether the two agree.",
 			result.ModelCheck, v.otherwise()),
 	}
-	a.rest = func() ([]section, error) {
+	a.rest = func(ctx context.Context) ([]section, error) {
 		list := []section{v.predictors(), v.models(), v.coefficients()}
 		if pairs, ok := v.pairs(); ok {
 			list = append(list, pairs)
 		}
-		return append(list, s.checked(v.target, result.ModelCheck), v.earned(level, reasons), s.provenance()), nil
+		predictions, err := s.predictions(ctx, v.target)
+		return append(list, s.checked(v.target, result.ModelCheck), predictions, v.earned(level, reasons), s.provenance()), err
 	}
 	return a
 }

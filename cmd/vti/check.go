@@ -16,11 +16,8 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// Files that vti check and vti loo leave in the directory of a run.
-const (
-	checkFile = "check.json"
-	looFile   = "loo.csv"
-)
+// looFile is what vti check and vti loo leave in the directory of a run.
+const looFile = "loo.csv"
 
 // checked is what vti check prints as JSON.
 type checked struct {
@@ -49,7 +46,7 @@ model check of the run (data simulated from the posterior beside the table), lea
 predicted from all others, by Pareto-smoothed importance sampling), and the calibration of these predictions
 (whether as many responses fall into intervals as should).
 
-The result is written to ` + checkFile + ` and ` + looFile + ` in the directory of the run. For graphs the model check alone is printed.`,
+The result is written to ` + predict.CheckFile + ` and ` + looFile + ` in the directory of the run. For graphs the model check alone is printed.`,
 		Example: `  vti check runs/varsel-20260131-120000`,
 		Args:    oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,7 +88,7 @@ func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) er
 		}
 		result.Calibration = predict.Calibrate(result.LOO, result.LOO.Spikes(rows.Discrete), seed)
 	}
-	if err := rundir.WriteJSON(filepath.Join(dir, checkFile), result); err != nil {
+	if err := rundir.WriteJSON(filepath.Join(dir, predict.CheckFile), result); err != nil {
 		return failure{err}
 	}
 	if asJSON {

@@ -126,6 +126,10 @@ func Scatter(name, title string, width, height float64, points []Point, referenc
 	for _, at := range points {
 		xs, ys = append(xs, at.X), append(ys, at.Y)
 	}
+	// a line to compare with is seen, however far it is from the points
+	for _, r := range references {
+		ys = append(ys, r.Y0, r.Y1)
+	}
 	f := NewFrame(p, Around(xs...), Around(ys...), xName, yName)
 	var places []Point
 	for _, at := range points {

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/predict"
+	tables "github.com/transdim/vti/table"
+	"github.com/transdim/vti/varsel"
+)
+
+// Work that a page does for leave-one-out, so that it takes a tenth of a second: rows at most, and
+// draws of all rows together; [predict.CheckFile], where there is one, has all of them. Chosen by
+// hand.
+const (
+	looRows      = 1000
+	looDraws     = 1_000_000
+	fewestDraws  = 400
+	looLeast     = 3 // rows, below which nothing is to be seen
+	looWorstRows = 30
+)
+
+// leftOut is how well rows are predicted from all others, of a run that predicts a response.
+type leftOut struct {
+	LOO         *predict.LOO         `json:"loo"`
+	Calibration *predict.Calibration `json:"calibration"`
+	all         int                  // rows of the table
+}
+
+// leaveOneOut reads what vti check has left, or computes it from some of the draws.
+func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
+	if stored, err := s.storedCheck(); err != nil || stored != nil {
+		return stored, err
+	}
+	var run interface {
+		Rows(fresh *tables.Table) (*predict.Rows, error)
+	}
+	var err error
+	if s.kind() == selectionKind {
+		run, err = varsel.OpenRun(s.dir)
+	} else {
+		run, err = regression.OpenRun(s.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := run.Rows(nil)
+	if err != nil {
+		return nil, err
+	}
+	all := rows.Len()
+	if all < looLeast {
+		return nil, errors.New("there are too few rows")
+	}
+	draws := looDraws / min(all, looRows) / (1 + len(rows.Terms)/100)
+	rows = rows.Part(looRows, max(fewestDraws, draws))
+	loo, err := predict.LeaveOneOut(ctx, rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &leftOut{loo, predict.Calibrate(loo, loo.Spikes(rows.Discrete), 0), all}, nil
+}
+
+// storedCheck reads the file of vti check, if there is one that is not older than the result.
+func (s *source) storedCheck() (*leftOut, error) {
+	path := filepath.Join(s.dir, predict.CheckFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := os.Stat(filepath.Join(s.dir, rundir.ResultFile))
+	if err != nil || result.ModTime().After(info.ModTime()) {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	stored := &leftOut{}
+	if err := json.Unmarshal(content, stored); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if stored.LOO == nil || stored.Calibration == nil || len(stored.Calibration.Histogram) == 0 {
+		return nil, nil // of a version that kept less
+	}
+	stored.all = len(stored.LOO.Rows)
+	return stored, nil
+}
+
+// predictions is the section of leave-one-out. Where it cannot be computed, as when the table of the
+// run is no longer there, the section says why.
+func (s *source) predictions(ctx context.Context, response string) (section, error) {
+	part := section{ID: "predictions", Title: "How well it predicts rows that it has not seen",
+		Lead: "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."}
+	found, err := s.leaveOneOut(ctx)
+	if ctx.Err() != nil {
+		return part, ctx.Err()
+	}
+	if err != nil {
+		part.Lead = ""
+		part.Notes = []string{"Not shown: " + err.Error() + "."}
+		return part, nil
+	}
+	l, c := found.LOO, found.Calibration
+	part.Pictures = []*picture.Picture{kHatPicture(l), transformsPicture(response, len(l.Rows), c)}
+	text := capital(c.Verdict) + "."
+	for _, i := range c.Intervals {
+		text += fmt.Sprintf(" Intervals of %.0f%% hold %.1f%% of the responses (± %.1f%% if calibrated).", 100*float64(i.Level), 100*float64(i.Share), 100*float64(i.SE))
+	}
+	part.Notes = append(part.Notes, text)
+	summary := fmt.Sprintf("The log predictive density is %s", plusMinus(float64(l.ELPD), float64(l.SE)))
+	if l.R2 != nil {
+		summary += fmt.Sprintf(", and the predictions explain %.0f%% of the variance", 100*float64(*l.R2))
+	}
+	summary += fmt.Sprintf("; the effective number of parameters is %.1f.", float64(l.P))
+	if l.Unreliable > 0 {
+		summary += fmt.Sprintf(" The estimate of %s is not reliable (k̂ above %.2f): vti loo --refit computes the posterior without them.", counted(l.Unreliable, "row", "rows"), float64(l.Limit))
+	}
+	if len(l.Rows) < found.all {
+		summary = fmt.Sprintf("Of %s of %s. ", counted(len(l.Rows), "row", "rows"), grouped(found.all)) + summary
+	}
+	part.Notes = append(part.Notes, summary)
+	part.Tables = []table{hardestRows(l)}
+	return part, nil
+}
+
+// kHatPicture is k̂ of each row.
+func kHatPicture(l *predict.LOO) *picture.Picture {
+	var points []picture.Point
+	for _, row := range l.Rows {
+		if k := float64(row.KHat); !math.IsInf(k, 0) && !math.IsNaN(k) {
+			points = append(points, picture.Point{X: float64(row.Row), Y: k})
+		}
+	}
+	limit := float64(l.Limit)
+	first, last := float64(l.Rows[0].Row), float64(l.Rows[len(l.Rows)-1].Row)
+	p := picture.Scatter("khat", "How far each prediction can be relied on", picture.Column, 190, points,
+		[]picture.Reference{{X0: first, Y0: limit, X1: last, Y1: limit}}, "row of the table", "Pareto k̂")
+	p.Text = fmt.Sprintf("Pareto k̂ of %s; the largest is %s, and %d are above the dashed line at %.2f, where a prediction cannot be relied on.", counted(len(l.Rows), "row", "rows"), picture.Number(float64(l.KHat)), l.Unreliable, limit)
+	return p
+}
+
+// transformsPicture is the histogram of probability integral transforms beside the uniform one.
+func transformsPicture(response string, rows int, c *predict.Calibration) *picture.Picture {
+	var bars []picture.Bar
+	bins, n := float64(len(c.Histogram)), float64(rows)
+	expected := n / bins
+	spread := 1.96 * math.Sqrt(n*(1/bins)*(1-1/bins))
+	outside := 0
+	for k, count := range c.Histogram {
+		low, high := math.Max(0, expected-spread), expected+spread
+		bars = append(bars, picture.Bar{From: float64(k) / bins, To: float64(k+1) / bins, Value: float64(count), Low: low, High: high, Compared: expected,
+			Hint: fmt.Sprintf("%g to %g: %s, %s expected (95%%: %s to %s)", float64(k)/bins, float64(k+1)/bins, counted(count, "row", "rows"), picture.Number(expected), picture.Number(low), picture.Number(high))})
+		if float64(count) < low || float64(count) > high {
+			outside++
+		}
+	}
+	p := picture.Bars("pit", "Calibration of predictions", picture.Column, 190, bars, "predicted probability of a smaller "+response, "rows",
+		picture.Entry{Text: "observed", Ink: picture.First}, picture.Entry{Text: "if calibrated, 95%", Ink: picture.Second})
+	p.Text = fmt.Sprintf("A histogram of the probability integral transforms of the responses, flat where predictions are as sure as they should be. %d of %d bins lie outside the 95%% intervals of calibrated predictions; Kolmogorov's test has p = %s.", outside, len(bars), picture.Probability(float64(c.P)))
+	return p
+}
+
+// hardestRows is the table of rows that are predicted worst.
+func hardestRows(l *predict.LOO) table {
+	rows := slices.Clone(l.Rows)
+	slices.SortStableFunc(rows, func(a, b predict.LOORow) int { return cmp.Compare(a.ELPD, b.ELPD) })
+	t := table{Caption: "Rows that are predicted worst", Columns: []column{{"row", true}, {"log predictive density", true}, {"Pareto k̂", true}, {"predicted", true}, {"probability of a smaller response", true}}}
+	for _, r := range rows[:min(len(rows), looWorstRows)] {
+		t.Rows = append(t.Rows, []cell{{fmt.Sprint(r.Row), fmt.Sprint(r.Row)}, value(float64(r.ELPD)), value(float64(r.KHat)), value(float64(r.Mean)), share(float64(r.PIT))})
+	}
+	return t
+}
