@@ -1,6 +1,9 @@
 package cosmic
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Config describes a flow. Dim is required; every other zero value stands for the default given.
 type Config struct {
@@ -34,6 +37,9 @@ type Config struct {
 	// one restored from a checkpoint, keeps its own.
 	Precision []float64 `json:"precision,omitempty"`
 	Linear    []float64 `json:"linear,omitempty"`
+
+	// Placement makes the flow a part of a larger one; Features are then not read. nil: none.
+	Placement *Placement `json:"placement,omitempty"`
 
 	Seed uint64 `json:"seed,omitempty"` // root seed of the initial weights
 }
@@ -82,7 +88,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("cosmic: got Encoder[%d] = %d, want 1 or more", i, width)
 		}
 	}
-	if err := c.Embedding.validate(c.Features); err != nil {
+	if err := errors.Join(c.Embedding.validate(c.Features), c.Placement.validate(c.Dim)); err != nil {
 		return err
 	}
 	return c.validateQuadratic()

@@ -55,6 +55,7 @@
 //	kind.go       the families of flows
 //	flow.go       Flow: ToParams and ToBase
 //	stage.go      a flow as a list of invertible stages, walked both ways
+//	placement.go  a flow as a part of a larger one
 //	pack.go       P_m: active coordinates to the front and back
 //	layer.go      T_l: an autoregressive layer around a map of one coordinate
 //	affine.go     maps of one coordinate: shift and scale

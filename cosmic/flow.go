@@ -21,6 +21,7 @@ type Flow struct {
 	quadratic *quadratic   // of each row, in place of that of cfg; nil: none
 	end       dtypes.DType // of the anchor and of theta; invalid: that of z
 	untrained bool         // the anchor alone
+	larger    *Flow        // that it is a part of; nil: none
 }
 
 // Untrained returns the flow as it is before any training, when its layers are the identity: the
@@ -50,6 +51,11 @@ func New(cfg Config) (*Flow, error) {
 	f := &Flow{cfg: cfg.WithDefaults(), tau: affine{}}
 	if err := memory.Check(fmt.Sprintf("cosmic: a flow of %d layers of %d hidden units", f.cfg.Layers, f.cfg.Hidden), 4*f.cfg.Weights()); err != nil {
 		return nil, err
+	}
+	if f.cfg.Placement != nil {
+		larger, err := New(f.cfg.larger())
+		f.larger = larger
+		return f, err
 	}
 	activation := made.LeakyReLU
 	switch f.cfg.Kind {
@@ -129,6 +135,9 @@ func (f *Flow) stages(ctx *context.Context, p packing, mask, feats, x *graph.Nod
 
 // trained lists the stages that training moves. Before it they are the identity.
 func (f *Flow) trained(ctx *context.Context, p packing, mask, feats, x *graph.Node) (s stages) {
+	if f.larger != nil {
+		return f.placed(ctx, mask, x)
+	}
 	cond := f.condition(ctx, feats, x.DType())
 	end := f.endMap(ctx, x)
 	if f.cfg.Kind == Diagonal {
@@ -196,7 +205,7 @@ func (f *Flow) check(name string, mask, feats, x *graph.Node) {
 	if !has(mask, batch, f.cfg.Dim) || mask.DType() != dtypes.Bool {
 		fail("mask", mask, fmt.Sprintf("Bool [%d, %d]", batch, f.cfg.Dim))
 	}
-	if f.cfg.Features > 0 && !has(feats, batch, f.cfg.Features) {
+	if f.cfg.Features > 0 && f.larger == nil && !has(feats, batch, f.cfg.Features) {
 		fail("feats", feats, fmt.Sprintf("[%d, %d]", batch, f.cfg.Features))
 	}
 }

@@ -3,7 +3,9 @@ package cosmic
 // Weights is about the number of weights of the flow, as a float64 because sizes that cannot be are
 // what it is asked about.
 func (c Config) Weights() float64 {
-	c = c.WithDefaults()
+	if c = c.WithDefaults(); c.Placement != nil {
+		c = c.larger()
+	}
 	dim, hidden, layers := float64(c.Dim), float64(c.Hidden), float64(c.Layers)
 	context := float64(c.context())
 	total := 2*dim + float64(c.Embedding.Rows)*float64(c.Embedding.Width)
@@ -25,7 +27,9 @@ func (c Config) Weights() float64 {
 // RowNumbers is about how many numbers a pass of the networks makes of each row, all of which
 // training keeps for the gradient.
 func (c Config) RowNumbers() float64 {
-	c = c.WithDefaults()
+	if c = c.WithDefaults(); c.Placement != nil {
+		c = c.larger()
+	}
 	dim, hidden, layers := float64(c.Dim), float64(c.Hidden), float64(c.Layers)
 	total := dim
 	for _, width := range c.Encoder {

@@ -26,7 +26,10 @@ type AutoregressiveConfig struct {
 	// Constraint forbids outcomes that depend on earlier sites: a code that it forbids has
 	// probability zero. Nil: none.
 	Constraint Constraint
-	Seed       uint64       // root seed of the initial weights
+	// Context is the number of numbers that the network is conditioned on, which
+	// [Autoregressive.Given] sets; 0: none.
+	Context int
+	Seed    uint64       // root seed of the initial weights
 	DType      dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
 }
 
@@ -48,6 +51,8 @@ type Autoregressive struct {
 
 	constraint Constraint
 	power      float64 // of every conditional
+
+	context, logMass *graph.Node // of each row; see Given
 }
 
 // siteGroup is the sites with the same number of outcomes, which share a head of the network.
@@ -87,7 +92,7 @@ func NewAutoregressive(cards []int, cfg AutoregressiveConfig) (*Autoregressive, 
 		cfg.Blocks = 2
 	}
 	net, err := made.New(made.Config{
-		Inputs: width, Hidden: cfg.Hidden, Blocks: cfg.Blocks, Heads: heads, Seed: cfg.Seed,
+		Inputs: width, Context: cfg.Context, Hidden: cfg.Hidden, Blocks: cfg.Blocks, Heads: heads, Seed: cfg.Seed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("modeldist: %w", err)
@@ -126,8 +131,8 @@ func (a *Autoregressive) groupSites(logPrior [][]float64) (heads [][]int) {
 }
 
 func (c AutoregressiveConfig) check(cards []int) error {
-	if c.Hidden < 0 || c.Blocks < 0 {
-		return fmt.Errorf("modeldist: autoregressive network of %d units and %d blocks, want neither negative", c.Hidden, c.Blocks)
+	if c.Hidden < 0 || c.Blocks < 0 || c.Context < 0 {
+		return fmt.Errorf("modeldist: autoregressive network of %d units, %d blocks and a context of %d numbers, want none of them negative", c.Hidden, c.Blocks, c.Context)
 	}
 	if c.DType != dtypes.InvalidDType && c.DType != dtypes.Float32 && c.DType != dtypes.Float64 {
 		return fmt.Errorf("modeldist: autoregressive network of dtype %s, want Float32 or Float64", c.DType)
@@ -174,7 +179,15 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 	outputs := a.bind(ctx, g).Outputs(a.features(codes))
 	var total *graph.Node
 	for h, group := range a.groups {
-		logits := graph.MulScalar(group.logits(outputs[h], group.initial), a.power) // [B, n, K]
+		logits := group.logits(outputs[h], group.initial) // [B, n, K]
+		if a.logMass != nil {
+			offsets := make([]*graph.Node, len(group.sites))
+			for i, site := range group.sites {
+				offsets[i] = a.offset(codes, int(site))
+			}
+			logits = graph.Add(logits, graph.Stack(offsets, 1))
+		}
+		logits = graph.MulScalar(logits, a.power)
 		if a.constraint != nil {
 			allowed := make([]*graph.Node, len(group.sites))
 			for i, site := range group.sites {
@@ -201,6 +214,9 @@ func (a *Autoregressive) LogProb(ctx *context.Context, codes *graph.Node) *graph
 // (made.Bound.Sequential). No gradient passes through it.
 func (a *Autoregressive) Sample(ctx *context.Context, uniforms *graph.Node) *graph.Node {
 	assertUniforms("modeldist.Autoregressive.Sample", uniforms, len(a.cards))
+	if a.context != nil || a.logMass != nil {
+		return a.sampleGiven(ctx, uniforms)
+	}
 	g := uniforms.Graph()
 	batch := uniforms.Shape().Dim(0)
 	blank := func(n int) *graph.Node { return graph.Zeros(g, shapes.Make(dtypes.Int32, batch, n)) }
@@ -241,7 +257,11 @@ func onlyAllowed(logits, allowed *graph.Node) *graph.Node {
 }
 
 func (a *Autoregressive) bind(ctx *context.Context, g *graph.Graph) *made.Bound {
-	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, nil)
+	var about *graph.Node
+	if a.context != nil {
+		about = graph.ConvertDType(a.context, a.dtype)
+	}
+	return a.net.Bind(ctx.In("autoregressive"), g, a.dtype, about)
 }
 
 // features is what the network reads: codes [B, S] -> [B, inputs].

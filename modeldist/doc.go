@@ -30,6 +30,7 @@
 //
 //	categorical.go     a logit for each model
 //	autoregressive.go  a masked network over the sites of a code
+//	given.go           the same given a context, of each row its own
 //	constraint.go      outcomes that are impossible given the sites before
 //	list.go            hazards over ascending lists
 //	surrogate.go       p(m) exp u(m), with u learned from rewards

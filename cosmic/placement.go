@@ -1,0 +1,102 @@
+package cosmic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// Placement makes a flow a part of one with more coordinates, such as one that was trained on many
+// problems, of which this is a smaller one. The layers are those of the larger flow, with its
+// variables, at a model that uses the coordinates at the places given; the anchor is the flow's
+// own. The features of the larger flow are its mask, as numbers, and Context.
+type Placement struct {
+	// Dim is the number of coordinates of the larger flow.
+	Dim int `json:"dim"`
+	// At says where each coordinate is in the larger flow; no two are at one place.
+	At []int `json:"at"`
+	// Context is what all rows are conditioned on beside their masks.
+	Context []float64 `json:"context,omitempty"`
+}
+
+// validate checks the placement of a flow of so many coordinates.
+func (p *Placement) validate(dim int) error {
+	if p == nil {
+		return nil
+	}
+	if len(p.At) != dim {
+		return fmt.Errorf("cosmic: Placement.At has %d places, want Dim = %d", len(p.At), dim)
+	}
+	for i, at := range p.At {
+		if at < 0 || at >= p.Dim || slices.Contains(p.At[:i], at) {
+			return fmt.Errorf("cosmic: Placement.At[%d] = %d, want a place of its own below %d", i, at, p.Dim)
+		}
+	}
+	return validateVector("Placement.Context", "", p.Context, len(p.Context))
+}
+
+// MaskFeatures are the features of a flow that placements refer to: mask [B, D] as numbers beside
+// context [B, C], or alone if that is nil. [B, D + C]
+func MaskFeatures(mask, context *graph.Node, dtype dtypes.DType) *graph.Node {
+	features := graph.ConvertDType(mask, dtype)
+	if context == nil {
+		return features
+	}
+	return graph.Concatenate([]*graph.Node{features, graph.ConvertDType(context, dtype)}, 1)
+}
+
+// larger is the configuration of the flow that a placement is a part of.
+func (c Config) larger() Config {
+	c.Features, c.Dim = c.Placement.Dim+len(c.Placement.Context), c.Placement.Dim
+	c.Placement, c.Precision, c.Linear = nil, nil, nil
+	return c
+}
+
+// placed lists the trained stages of the larger flow as one stage of this.
+func (f *Flow) placed(ctx *context.Context, mask, x *graph.Node) stages {
+	p, g := f.cfg.Placement, x.Graph()
+	matrix := make([]float64, len(p.At)*p.Dim)
+	for i, at := range p.At {
+		matrix[i*p.Dim+at] = 1
+	}
+	spread := graph.ConvertDType(graph.Reshape(graph.Const(g, matrix), len(p.At), p.Dim), x.DType())
+	number := graph.MatMul(graph.ConvertDType(mask, x.DType()), spread)
+	wide := graph.GreaterThan(number, graph.ZerosLike(number))
+	var about *graph.Node
+	if len(p.Context) > 0 {
+		about = graph.BroadcastToDims(graph.Reshape(graph.Const(g, p.Context), 1, -1), x.Shape().Dim(0), len(p.Context))
+	}
+	like := graph.Zeros(g, shapes.Make(x.DType(), x.Shape().Dim(0), p.Dim))
+	return stages{placed{spread, f.larger.trained(ctx, newPacking(wide), wide, MaskFeatures(wide, about, x.DType()), like)}}
+}
+
+// placed is a stage over more coordinates, which puts those of x where spread [D, larger D] says.
+// Its log-determinant, a sum over coordinates, is all that of the first.
+type placed struct {
+	spread *graph.Node
+	stages stages
+}
+
+func (s placed) toParams(x *graph.Node) (y, logSlope *graph.Node) {
+	wide, logDet := s.stages.toParams(graph.MatMul(x, s.spread))
+	return s.back(wide), s.first(x, logDet)
+}
+
+func (s placed) toBase(y *graph.Node) (x, logSlope *graph.Node) {
+	wide, logDet := s.stages.toBase(graph.MatMul(y, s.spread))
+	return s.back(wide), s.first(y, logDet)
+}
+
+func (s placed) back(wide *graph.Node) *graph.Node {
+	return graph.MatMul(wide, graph.Transpose(s.spread, 0, 1))
+}
+
+func (s placed) first(like, logDet *graph.Node) *graph.Node {
+	coordinate := graph.Iota(like.Graph(), shapes.Make(dtypes.Int32, like.Shape().Dimensions...), 1)
+	all := graph.BroadcastToShape(graph.InsertAxes(logDet, -1), like.Shape())
+	return graph.Where(graph.Equal(coordinate, graph.ZerosLike(coordinate)), all, graph.ZerosLike(all))
+}

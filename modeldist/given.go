@@ -1,0 +1,79 @@
+package modeldist
+
+import (
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+)
+
+// Given returns the distribution given what is known of each row of a batch: q(m | D). context [B,
+// C] is what the network reads, for a configuration with a Context of C numbers and nil otherwise.
+// logMass [B, M] float64, nil for none, are log weights of all models in the order of their index,
+// not normalised: the distribution that a new network starts from, whose conditionals are added to
+// its outputs. The result belongs to the graph of the nodes; its variables are those of a.
+func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
+	given := *a
+	given.context, given.logMass = context, logMass
+	return &given
+}
+
+// offset is, for the codes [B, S] of a batch, log p(m_s = k | m_1 … m_{s−1}) of each outcome k of
+// a site under logMass, up to a constant of the row. [B, K]
+func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
+	before, after := 1, 1
+	for _, card := range a.cards[:site] {
+		before *= card
+	}
+	for _, card := range a.cards[site+1:] {
+		after *= card
+	}
+	batch, card := codes.Shape().Dim(0), a.cards[site]
+	mass := logSumExpLast(graph.Reshape(a.logMass, batch*before, card, after)) // [B·before, K]
+	if before == 1 {
+		return mass
+	}
+	prefix := graph.Zeros(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1)) // its index
+	for s := range site {
+		prefix = graph.Add(graph.MulScalar(prefix, a.cards[s]), graph.SliceAxis(codes, 1, graph.AxisElem(s)))
+	}
+	row := graph.MulScalar(graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1), 0), before)
+	return graph.Gather(mass, graph.Add(row, prefix)) // [B, K]
+}
+
+// logSumExpLast is log Σ exp over the last axis.
+func logSumExpLast(x *graph.Node) *graph.Node {
+	peak := graph.StopGradient(graph.ReduceAndKeep(x, graph.ReduceMax, -1))
+	sum := graph.ReduceSum(graph.Exp(graph.Sub(x, peak)), -1)
+	return graph.Add(graph.Log(sum), graph.Squeeze(peak, -1))
+}
+
+// sampleGiven is Sample with a context: a pass of the network for each site.
+func (a *Autoregressive) sampleGiven(ctx *context.Context, uniforms *graph.Node) *graph.Node {
+	g, batch := uniforms.Graph(), uniforms.Shape().Dim(0)
+	net := a.bind(ctx, g)
+	codes := graph.Zeros(g, shapes.Make(dtypes.Int32, batch, len(a.cards)))
+	column := graph.Iota(g, shapes.Make(dtypes.Int32, batch, len(a.cards)), 1)
+	for site, card := range a.cards {
+		if card == 1 {
+			continue
+		}
+		at := a.places[site]
+		group := a.groups[at.group]
+		width := group.outputs()
+		own := graph.SliceAxis(net.Outputs(a.features(codes))[at.group], 1, graph.AxisRange(at.slot*width, (at.slot+1)*width))
+		logits := graph.Squeeze(group.logits(own, group.initialOf(at.slot)), 1) // [B, K]
+		if a.logMass != nil {
+			logits = graph.Add(logits, a.offset(codes, site))
+		}
+		logits = graph.MulScalar(logits, a.power)
+		if a.constraint != nil {
+			logits = onlyAllowed(logits, a.constraint.Allowed(codes, site))
+		}
+		weights := graph.Exp(graph.Sub(logits, graph.ReduceAndKeep(logits, graph.ReduceMax, -1)))
+		u := graph.Squeeze(graph.SliceAxis(uniforms, 1, graph.AxisElem(site)), 1)
+		outcome := graph.BroadcastToShape(graph.InsertAxes(invertCDF(weights, u), -1), codes.Shape())
+		codes = graph.Where(graph.Equal(column, graph.Scalar(g, dtypes.Int32, site)), outcome, codes)
+	}
+	return graph.StopGradient(codes)
+}
