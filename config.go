@@ -48,6 +48,8 @@ type Config struct {
 	// ControlVariate reduces the variance of the score-function gradient of q(m); the zero value is
 	// LeaveOneOut.
 	ControlVariate ControlVariate
+	// Begin, if not nil, is what the fit begins with: Flow, Models and FromPrior are then not read.
+	Begin *Beginning
 	// FromPrior leaves q(m) as it starts, instead of giving it a warm start by a pilot run
 	// (pilot.go).
 	FromPrior bool

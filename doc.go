@@ -37,6 +37,12 @@
 //
 // Training:
 //
+//	family.go         Family: problems of one kind that differ in their data
+//	amortized.go      Amortized: a network for a family, its file, and q(m, θ | D) as a graph
+//	amortized_config.go how it is trained
+//	amortized_fit.go  FitAmortized
+//	amortized_open.go what it says of one data set, and how good it is
+//	beginning.go      Beginning: what a fit begins with
 //	fit.go            Fit and Load
 //	trainer.go        the state of a fit, and how it is set up
 //	round.go          the part of training over which the learning rate falls once

@@ -249,7 +249,8 @@ func (e *evaluator) flowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
 	if dtype != e.dtype {
 		flow = flow.EndingIn(dtype)
 	}
-	if quadratic, ok := e.target.(QuadraticTarget); ok {
+	// a flow that is part of a larger one was trained with an anchor of its own
+	if quadratic, ok := e.target.(QuadraticTarget); ok && flow.Config().Placement == nil {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))
 	}
 	return flow

@@ -119,8 +119,16 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	sp := target.Space()
 	var err error
 	t := &trainer{}
+	if cfg.Begin != nil {
+		cfg.Models, cfg.Flow, cfg.FromPrior = nil, cfg.Begin.flow, true
+	}
 	if cfg.Models == nil || cfg.ControlVariate == SurrogateMean {
 		if t.tablePrior, err = logPriors(device, target); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Begin != nil {
+		if cfg.Models, err = cfg.Begin.models(sp.Cards(), t.tablePrior); err != nil {
 			return nil, err
 		}
 	}
@@ -135,14 +143,16 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 		}
 	}
 	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
-	cfg.Flow.Seed = cfg.Seed
+	if cfg.Begin == nil {
+		cfg.Flow.Seed = cfg.Seed
+	}
 	sized := cfg
 	sized.Flow = cfg.Flow.WithDefaults()
 	if err := sized.checkSize(sp); err != nil {
 		return nil, err
 	}
 	_, ownQuadratics := target.(QuadraticTarget)
-	if masker, ok := sp.(space.RowMasker); ok && anchor && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
+	if masker, ok := sp.(space.RowMasker); ok && anchor && cfg.Begin == nil && !ownQuadratics && !cfg.Resume && cfg.Flow.Precision == nil && cfg.Flow.Linear == nil {
 		code, mask := largestModel(masker)
 		if cfg.Flow.Precision, cfg.Flow.Linear, err = laplace(ctx, device, target, code, mask); err != nil {
 			return nil, fmt.Errorf("evaluating the target: %w", err)
@@ -162,6 +172,11 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 	}
 	if t.settings, err = cfg.settings(device.String(), sp.Cards()); err != nil {
 		return nil, err
+	}
+	if cfg.Begin != nil && !cfg.Resume {
+		if err := cfg.Begin.copyWeights(t.variables); err != nil {
+			return nil, err
+		}
 	}
 	if cfg.Resume {
 		if t.step, err = RestoreCheckpoint(cfg.Checkpoint, t.variables, t.settings); err != nil {

@@ -30,7 +30,7 @@ type AutoregressiveConfig struct {
 	// [Autoregressive.Given] sets; 0: none.
 	Context int
 	Seed    uint64       // root seed of the initial weights
-	DType      dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
+	DType   dtypes.DType // of the network, Float32 or Float64; the zero value means Float32
 }
 
 // Autoregressive is the distribution q(m) = ∏ q(m_s | m_1 … m_{s−1}) over the sites of a code, with

@@ -1,0 +1,297 @@
+package vti
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/shapes"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
+)
+
+// encoderScope is that of the network that reads data.
+const encoderScope = "encoder"
+
+// Amortized is a network that was trained on a Family: q(m, θ | D) of any of its data sets in one
+// pass. [Amortized.Start] opens it on one. Its methods are not safe for use by several goroutines
+// at once.
+type Amortized struct {
+	device    *gpu.Device
+	family    Family
+	config    AmortizedConfig
+	flow      *cosmic.Flow
+	models    *modeldist.Autoregressive // nil where there is one model
+	variables *context.Context
+	settings  json.RawMessage
+	step      int
+	like      *Problem // what problems look like
+
+	compiled map[string]*context.Exec
+}
+
+// newAmortized makes a network without weights.
+func newAmortized(device *gpu.Device, family Family, cfg AmortizedConfig, like *Problem) (*Amortized, error) {
+	sp := family.Space()
+	if err := like.check(like, sp, cfg.Objective != ReverseKL); err != nil {
+		return nil, fmt.Errorf("simulated problem: %w", err)
+	}
+	a := &Amortized{device: device, family: family, config: cfg, variables: context.New().Checked(false), like: like}
+	flow := cfg.Flow
+	flow.Dim, flow.Features, flow.Seed = sp.Dim(), sp.Dim()+family.Width(), cfg.Seed
+	var err error
+	if a.flow, err = cosmic.New(flow); err != nil {
+		return nil, err
+	}
+	if count, ok := space.CountCodes(sp.Cards()); !ok || count > 1 {
+		if ok && like.LogMass != nil && len(like.LogMass) != count {
+			return nil, fmt.Errorf("simulated problem: got %d approximate masses of models, want %d", len(like.LogMass), count)
+		}
+		if a.models, err = modeldist.NewAutoregressive(sp.Cards(), modeldist.AutoregressiveConfig{Hidden: cfg.Hidden, Context: family.Width(), Seed: cfg.Seed}); err != nil {
+			return nil, err
+		}
+		if cfg.Objective != ForwardKL && cfg.Draws < 2 {
+			return nil, fmt.Errorf("vti.AmortizedConfig: got Draws %d, want at least 2 where there are several models", cfg.Draws)
+		}
+	}
+	a.settings, err = json.Marshal(map[string]any{
+		"family": family.Settings(), "flow": a.flow.Config(), "hidden": cfg.Hidden, "objective": cfg.Objective.String(), "steps": cfg.Steps,
+		"batch": cfg.Batch, "draws": cfg.Draws, "learning_rate": cfg.LearningRate, "clip_norm": cfg.ClipNorm, "seed": cfg.Seed,
+	})
+	return a, err
+}
+
+// Steps is the number of training steps taken.
+func (a *Amortized) Steps() int { return a.step }
+
+// Finished reports whether all steps of the configuration are taken.
+func (a *Amortized) Finished() bool { return a.step >= a.config.Steps }
+
+// Family is that of the problems.
+func (a *Amortized) Family() Family { return a.family }
+
+// AmortizedSettings are what the file of a network says of it: settings of the family, as JSON,
+// and the steps taken and asked for.
+type AmortizedSettings struct {
+	Family json.RawMessage `json:"family"`
+	Flow   cosmic.Config   `json:"flow"`
+	// Hidden, Objective, Steps, Batch, Draws, LearningRate, ClipNorm and Seed are those of
+	// AmortizedConfig.
+	Hidden       int     `json:"hidden"`
+	Objective    string  `json:"objective"`
+	Steps        int     `json:"steps"`
+	Batch        int     `json:"batch"`
+	Draws        int     `json:"draws"`
+	LearningRate float64 `json:"learning_rate"`
+	ClipNorm     float64 `json:"clip_norm"`
+	Seed         uint64  `json:"seed"`
+	// Taken is the number of steps taken so far.
+	Taken int `json:"-"`
+}
+
+// ReadAmortized reads and verifies the file of a network and returns what it says of itself.
+func ReadAmortized(path string) (*AmortizedSettings, error) {
+	info, err := ReadCheckpointInfo(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &AmortizedSettings{Taken: info.Step}
+	decoder := json.NewDecoder(bytes.NewReader(info.Settings))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(s); err != nil || s.Family == nil {
+		return nil, fmt.Errorf("%s: not the file of an amortized network (vti amortize writes them)", path)
+	}
+	return s, nil
+}
+
+// LoadAmortized opens the network in a file, for the family that it was trained on. like is any
+// problem of the family: it says what problems look like.
+func LoadAmortized(device *gpu.Device, family Family, like *Problem, path string) (*Amortized, error) {
+	s, err := ReadAmortized(path)
+	if err != nil {
+		return nil, err
+	}
+	cfg := AmortizedConfig{
+		Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed,
+	}
+	var unknown error
+	cfg.Objective, unknown = ParseObjective(s.Objective)
+	if err := errors.Join(unknown, cfg.Validate()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	known := *like
+	sp := family.Space()
+	if known.Code == nil { // of a table whose model is not known
+		known.Code, known.Theta = make([]int32, len(sp.Cards())), make([]float64, sp.Dim())
+	}
+	a, err := newAmortized(device, family, cfg.withDefaults(), &known)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	a.step, err = RestoreCheckpoint(path, a.variables, a.settings)
+	return a, err
+}
+
+// save writes the file of the network.
+func (a *Amortized) save() error {
+	if a.config.Checkpoint == "" {
+		return nil
+	}
+	return WriteCheckpoint(a.config.Checkpoint, a.variables, a.step, a.settings)
+}
+
+// run executes a graph over the variables, compiling it the first time its name is used.
+func (a *Amortized) run(name string, graphFn any, args ...any) ([]*tensors.Tensor, error) {
+	exec, ok := a.compiled[name]
+	if !ok {
+		var err error
+		if exec, err = context.NewExecAny(a.device.Backend(), a.variables, graphFn); err != nil {
+			return nil, err
+		}
+		if a.compiled == nil {
+			a.compiled = map[string]*context.Exec{}
+		}
+		a.compiled[name] = exec
+	}
+	return train.Call(func() ([]*tensors.Tensor, error) { return exec.Exec(args...) })
+}
+
+// known is what graphs know of a batch of problems.
+type known struct {
+	data                       []*Node // [B, ...] in float32
+	logMass, precision, linear *Node   // [B, M], [B, D, D], [B, D] in float64; nil: none
+}
+
+// batchOf are the arrays of problems, for known to read.
+func (a *Amortized) batchOf(problems []*Problem) (inputs []any) {
+	for i, array := range a.like.Data {
+		values := make([]float32, 0, len(problems)*len(array.Values))
+		for _, p := range problems {
+			for _, v := range p.Data[i].Values {
+				values = append(values, float32(v))
+			}
+		}
+		inputs = append(inputs, tensors.FromFlatDataAndDimensions(values, append([]int{len(problems)}, array.Dims...)...))
+	}
+	add := func(of func(p *Problem) []float64, dims ...int) {
+		if of(a.like) == nil {
+			return
+		}
+		var values []float64
+		for _, p := range problems {
+			values = append(values, of(p)...)
+		}
+		inputs = append(inputs, tensors.FromFlatDataAndDimensions(values, append([]int{len(problems)}, dims...)...))
+	}
+	dim := a.family.Space().Dim()
+	add(func(p *Problem) []float64 { return p.LogMass }, len(a.like.LogMass))
+	add(func(p *Problem) []float64 { return p.Precision }, dim, dim)
+	add(func(p *Problem) []float64 { return p.Linear }, dim)
+	return inputs
+}
+
+// known reads what batchOf wrote, and returns the inputs that follow.
+func (a *Amortized) known(inputs []*Node) (k known, rest []*Node) {
+	next := func() (input *Node) {
+		input, inputs = inputs[0], inputs[1:]
+		return input
+	}
+	for range a.like.Data {
+		k.data = append(k.data, next())
+	}
+	if a.like.LogMass != nil {
+		k.logMass = next()
+	}
+	if a.like.Precision != nil {
+		k.precision, k.linear = next(), next()
+	}
+	return k, inputs
+}
+
+// repeated has every problem so many times in a row.
+func (k known) repeated(times int) known {
+	if times == 1 {
+		return k
+	}
+	repeat := func(x *Node) *Node {
+		if x == nil {
+			return nil
+		}
+		dims := x.Shape().Dimensions
+		wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)
+		return Reshape(wide, append([]int{dims[0] * times}, dims[1:]...)...)
+	}
+	out := known{logMass: repeat(k.logMass), precision: repeat(k.precision), linear: repeat(k.linear)}
+	for _, x := range k.data {
+		out.data = append(out.data, repeat(x))
+	}
+	return out
+}
+
+// conditional is q(m, θ | D) in a graph, for the problems of a batch.
+type conditional struct {
+	*Amortized
+	known
+	ctx     *Context
+	context *Node // [B, C]
+}
+
+// repeated has every problem so many times in a row.
+func (c conditional) repeated(times int) conditional {
+	if times > 1 {
+		c.context = known{data: []*Node{c.context}}.repeated(times).data[0]
+		c.known = c.known.repeated(times)
+	}
+	return c
+}
+
+func (a *Amortized) conditional(ctx *Context, k known) conditional {
+	return conditional{a, k, ctx, a.family.Encode(ctx.In(encoderScope).Checked(false), k.data)}
+}
+
+// logModel is log q(m | D), [B] float64; zero where there is one model.
+func (c conditional) logModel(codes *Node) *Node {
+	if c.models == nil {
+		return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
+	}
+	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(modelScope), codes)
+}
+
+// flowGiven is the flow with the anchors of the problems.
+func (c conditional) flowGiven() *cosmic.Flow {
+	if c.precision == nil {
+		return c.flow
+	}
+	return c.flow.Given(c.precision, c.linear)
+}
+
+// logParameters is log q(θ | m, D) of theta [B, D]. [B]
+func (c conditional) logParameters(codes, theta *Node) *Node {
+	mask := c.family.Space().Mask(codes)
+	z, logDet := c.flowGiven().ToBase(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
+	return logConditional(mask, z, logDet)
+}
+
+// push maps z [B, D] to θ [B, D], with log q(θ | m, D) and log p(y, θ | m) [B].
+func (c conditional) push(codes, z *Node) (theta, logQ, logJoint *Node) {
+	mask := c.family.Space().Mask(codes)
+	theta, logDet := c.flowGiven().ToParams(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
+	return theta, logConditional(mask, z, logDet), c.family.LogJoint(c.data, codes, mask, theta)
+}
+
+// sample draws models [B, S] from q(m | D).
+func (c conditional) sample(uniforms *Node) *Node {
+	if c.models == nil {
+		return Zeros(uniforms.Graph(), shapes.Make(dtypes.Int32, uniforms.Shape().Dimensions...))
+	}
+	return c.models.Given(c.context, c.logMass).Sample(c.ctx.In(modelScope), uniforms)
+}

@@ -1,0 +1,133 @@
+package vti
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/transdim/vti/cosmic"
+)
+
+// Objective is what FitAmortized makes small, in the mean over data sets.
+type Objective int
+
+const (
+	// ForwardKL is KL(p ‖ q), by the models and parameters that data were made from: robust, and
+	// needs no density.
+	ForwardKL Objective = iota
+	// ReverseKL is KL(q ‖ p), by draws of q: eq. 6 of the paper on exchangeable data sets, with
+	// the score function for models. Data may come from anywhere.
+	ReverseKL
+	// BothKL is the mean of these.
+	BothKL
+)
+
+var objectiveNames = [...]string{"forward", "reverse", "both"}
+
+// String returns "forward", "reverse" or "both".
+func (o Objective) String() string { return objectiveNames[o] }
+
+// ParseObjective reads what String writes.
+func ParseObjective(s string) (Objective, error) {
+	for i, name := range objectiveNames {
+		if s == name {
+			return Objective(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown objective %q; want forward, reverse or both", s)
+}
+
+// AmortizedConfig says how FitAmortized trains. The zero value is a good default for problems of
+// up to ten parameters.
+type AmortizedConfig struct {
+	// Flow is the family of q(θ | m, D); Dim and Features are filled in. Zero stands for a
+	// diagonal map of two layers of 64 before the problem's own anchor.
+	Flow cosmic.Config
+	// Hidden is the width of the network of q(m | D); 0 stands for 64.
+	Hidden    int
+	Objective Objective
+	// Steps is the number of training steps; 0 stands for 2,000.
+	Steps int
+	// Batch is the number of data sets of a step; 0 stands for 64.
+	Batch int
+	// Draws is the number of draws of q for each data set of a step, unless the objective is
+	// ForwardKL; 0 stands for 4. With several models it must be at least 2: those of the same data
+	// set are each other's control variate.
+	Draws int
+	// LearningRate is the largest step of Adam; 0 stands for 0.002.
+	LearningRate float64
+	// ClipNorm bounds the norm of the gradient; 0 stands for 20.
+	ClipNorm float64
+	// Seed is the root of every random stream.
+	Seed uint64
+
+	// LogEvery is the number of steps between calls of Progress; 0 stands for 100.
+	LogEvery int
+	// Progress, if not nil, is called after the first step, every LogEvery steps and after the
+	// last.
+	Progress func(AmortizedInfo)
+	// Checkpoint names the file that holds the network, finished or not; "" writes none.
+	Checkpoint string
+	// CheckpointInterval is the longest time between checkpoints; 0 stands for 30 s.
+	CheckpointInterval time.Duration
+	// Resume goes on from the state in Checkpoint.
+	Resume bool
+}
+
+// AmortizedInfo is a report of FitAmortized. Averages are over the steps since the one before.
+type AmortizedInfo struct {
+	Step, Steps int
+	// Loss is the mean objective, up to a constant of the family, in nats.
+	Loss float64
+	// GradientNorm is the mean norm of gradients before clipping, Skipped the number of steps
+	// whose gradient was not finite.
+	GradientNorm float64
+	Skipped      int
+	// Elapsed is the time since FitAmortized was called.
+	Elapsed time.Duration
+}
+
+// Validate reports the first field that is out of its range.
+func (c AmortizedConfig) Validate() error {
+	for _, field := range []struct {
+		name  string
+		value float64
+	}{
+		{"Hidden", float64(c.Hidden)}, {"Steps", float64(c.Steps)}, {"Batch", float64(c.Batch)}, {"Draws", float64(c.Draws)},
+		{"LearningRate", c.LearningRate}, {"ClipNorm", c.ClipNorm}, {"LogEvery", float64(c.LogEvery)},
+	} {
+		if field.value < 0 || math.IsNaN(field.value) || math.IsInf(field.value, 0) {
+			return fmt.Errorf("vti.AmortizedConfig: got %s %g, want a number that is not negative", field.name, field.value)
+		}
+	}
+	switch {
+	case c.Objective < ForwardKL || c.Objective > BothKL:
+		return fmt.Errorf("vti.AmortizedConfig: got Objective %d, want one of %v", int(c.Objective), objectiveNames)
+	case c.Resume && c.Checkpoint == "":
+		return fmt.Errorf("vti.AmortizedConfig: got Resume without Checkpoint, want the file to go on from")
+	}
+	return nil
+}
+
+// withDefaults returns the configuration with every zero replaced by what it stands for.
+func (c AmortizedConfig) withDefaults() AmortizedConfig {
+	integers := map[*int]int{&c.Hidden: 64, &c.Steps: 2000, &c.Batch: 64, &c.Draws: 4, &c.LogEvery: 100}
+	for field, value := range integers {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	if c.LearningRate == 0 {
+		c.LearningRate = 2e-3
+	}
+	if c.ClipNorm == 0 {
+		c.ClipNorm = 20
+	}
+	if c.CheckpointInterval == 0 {
+		c.CheckpointInterval = 30 * time.Second
+	}
+	if c.Flow.Kind == cosmic.Affine && c.Flow.Layers == 0 {
+		c.Flow = cosmic.Config{Kind: cosmic.Diagonal, Layers: 2, Hidden: 64}
+	}
+	return c
+}

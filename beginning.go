@@ -1,0 +1,47 @@
+package vti
+
+import (
+	"github.com/gomlx/gomlx/pkg/ml/context"
+
+	"github.com/transdim/vti/cosmic"
+	"github.com/transdim/vti/modeldist"
+)
+
+// Beginning is q(m) q(θ | m) that a fit begins with, instead of the prior and the anchor of its
+// own: what an amortized network says of a data set ([Amortized.Beginning]).
+type Beginning struct {
+	logModels []float64     // log q(m) of all models, in the order of their index
+	flow      cosmic.Config // of q(θ | m)
+	weights   *context.Context
+}
+
+// LogModels is log q(m) of all models in the order of their index, as the network has it.
+func (b *Beginning) LogModels() []float64 { return b.logModels }
+
+// models is q(m), as a table, where log p(m) of the same models does not exclude them.
+func (b *Beginning) models(cards []int, logPrior []float64) (ModelDistribution, error) {
+	logits := make([]float64, len(b.logModels))
+	for i, value := range b.logModels {
+		logits[i] = value
+		if logPrior != nil && !finite(logPrior[i]) {
+			logits[i] = logPrior[i]
+		}
+	}
+	return modeldist.NewCategorical(cards, modeldist.CategoricalConfig{LogPrior: logits})
+}
+
+// copyWeights puts the weights of the flow into the variables of a fit that has none.
+func (b *Beginning) copyWeights(into *context.Context) error {
+	for variable := range b.weights.InAbsPath("/" + flowScope).IterVariablesInScope() {
+		value, err := variable.Value()
+		if err != nil {
+			return err
+		}
+		clone, err := value.LocalClone()
+		if err != nil {
+			return err
+		}
+		into.InAbsPath(variable.Scope()).Checked(false).VariableWithValue(variable.Name(), clone).SetTrainable(variable.Trainable)
+	}
+	return nil
+}

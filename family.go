@@ -1,0 +1,82 @@
+package vti
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+
+	"github.com/transdim/vti/space"
+)
+
+// Family is a set of problems of one kind that differ in their data: a Target whose densities take
+// a data set, which simulates data sets, and which says how a network reads them. All problems
+// have arrays of the same shapes, in which masks say what is there.
+type Family interface {
+	// Space is that of the largest problem: smaller ones have models that never use the rest.
+	Space() space.Space
+	// Simulate draws a problem: a model and parameters from the prior, and data given these.
+	// Problems that were not drawn from the prior train by ReverseKL only.
+	Simulate(random *rand.Rand) (*Problem, error)
+	// Encode is the network that reads data: arrays [B, ...], in the order of Problem.Data, to
+	// contexts [B, Width]. Its weights live in ctx.
+	Encode(ctx *Context, data []*graph.Node) *graph.Node
+	// Width is the number of numbers of a context.
+	Width() int
+	// LogPrior and LogJoint are those of a Target; row b is of the data in row b of the arrays. An
+	// inactive coordinate of theta may hold anything finite.
+	LogPrior(data []*graph.Node, codes *graph.Node) *graph.Node
+	LogJoint(data []*graph.Node, codes, mask, theta *graph.Node) *graph.Node
+	// Settings describe the family, as a value that encodes as JSON: networks are opened for
+	// families of the same settings only.
+	Settings() any
+}
+
+// Array is an array of numbers in row-major order.
+type Array struct {
+	Values []float64
+	Dims   []int
+}
+
+// Problem is a data set of a Family.
+type Problem struct {
+	// Data are the arrays of the data set, without the axis of a batch.
+	Data []Array
+	// Code [S] and Theta [D] are the model and parameters that the data was made from; nil where
+	// that is not known. Inactive coordinates of Theta are 0.
+	Code  []int32
+	Theta []float64
+	// LogMass [M], nil for none, are cheap approximations of log p(m | D) of all models of the
+	// family's space, in the order of their index, up to a constant: what q(m | D) is before any
+	// training. All problems of a family have them, or none has.
+	LogMass []float64
+	// Precision [D·D] and Linear [D], nil for none, are the quadratic −½ θᵀHθ + bᵀθ of an
+	// approximation of the log density of the largest model: what q(θ | m, D) is before any
+	// training. All problems of a family have it, or none has.
+	Precision, Linear []float64
+}
+
+// check reports what a problem of a family lacks beside another one.
+func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
+	sites, dim := len(sp.Cards()), sp.Dim()
+	switch {
+	case len(p.Data) != len(like.Data):
+		return fmt.Errorf("got %d arrays of data, want %d as in other problems", len(p.Data), len(like.Data))
+	case truth && (len(p.Code) != sites || len(p.Theta) != dim):
+		return fmt.Errorf("got a code of %d sites and %d parameters, want %d and %d: without what data was made from only reverse training is possible", len(p.Code), len(p.Theta), sites, dim)
+	case len(p.LogMass) != len(like.LogMass):
+		return fmt.Errorf("got %d approximate masses of models, want %d as in other problems", len(p.LogMass), len(like.LogMass))
+	case (p.Precision == nil) != (like.Precision == nil) || p.Precision != nil && (len(p.Precision) != dim*dim || len(p.Linear) != dim):
+		return fmt.Errorf("got a quadratic of %d and %d numbers, want %d and %d in all problems or in none", len(p.Precision), len(p.Linear), dim*dim, dim)
+	}
+	for i, array := range p.Data {
+		size := 1
+		for _, d := range array.Dims {
+			size *= d
+		}
+		if fmt.Sprint(array.Dims) != fmt.Sprint(like.Data[i].Dims) || len(array.Values) != size {
+			return fmt.Errorf("array %d: got %d numbers of shape %v, want shape %v as in other problems", i, len(array.Values), array.Dims, like.Data[i].Dims)
+		}
+	}
+	return nil
+}
