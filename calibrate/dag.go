@@ -236,7 +236,7 @@ func answerDag(ctx context.Context, device *gpu.Device, p *dagProblem, seed uint
 			return nil, err
 		}
 	}
-	if m := problem.Model; m.Mechanism != dag.Linear && m.Mechanism != dag.BGe || prepared.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
+	if m := problem.Model; m.Mechanism == dag.MLP || prepared.Nodes() > MostNodes || m.ExpectedDegree != 0 || m.EdgePrior != nil || m.Orders || p.record.Constraints.String() != "" {
 		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer", "; ")
 		return r, nil
 	}

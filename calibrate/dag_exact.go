@@ -19,7 +19,8 @@ type exactGraphs struct {
 }
 
 // exactDag sums over all graphs: the evidence of each node given its parents is that of a Gaussian
-// regression over the rows in which the node was not set, centred there if any node was.
+// regression over the rows in which the node was not set, centred there if any node was, or that of
+// its categories.
 func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 	nodes := data.Nodes()
 	type family struct {
@@ -61,13 +62,19 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 					parents = append(parents, i)
 				}
 			}
-			moments, err := p.gaussian(parents)
-			if model.Mechanism == dag.BGe {
-				var values [][]float64
-				for _, i := range parents {
-					values = append(values, mat.Col(nil, i, x))
-				}
+			var values [][]float64
+			for _, i := range parents {
+				values = append(values, mat.Col(nil, i, x))
+			}
+			var moments modelMoments
+			var err error
+			switch model.Mechanism {
+			case dag.Categorical:
+				moments.logEvidence = bdeuOf(data, j, parents, y, values, model.ImaginarySampleSize)
+			case dag.BGe:
 				moments, err = bgePosterior(y, values)
+			default:
+				moments, err = p.gaussian(parents)
 			}
 			if err != nil {
 				return nil, err
@@ -94,7 +101,11 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 			for j, set := range parents {
 				f := families[j][set]
 				for k, i := range f.parents {
-					visit(i, j, w, f.moments.mean[k], f.moments.variance[k])
+					mean, variance := 0.0, 0.0 // categories have no weights
+					if f.moments.mean != nil {
+						mean, variance = f.moments.mean[k], f.moments.variance[k]
+					}
+					visit(i, j, w, mean, variance)
 				}
 			}
 		}
@@ -114,6 +125,23 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 		}
 	}
 	return out, nil
+}
+
+// bdeuOf is bdeuEvidence of a node, whose values are codes of levels as its parents' are.
+func bdeuOf(data *dag.Data, node int, parents []int, y []float64, values [][]float64, size float64) float64 {
+	codes := func(column []float64) []int {
+		whole := make([]int, len(column))
+		for i, v := range column {
+			whole[i] = int(v)
+		}
+		return whole
+	}
+	var of [][]int
+	var levels []int
+	for k, i := range parents {
+		of, levels = append(of, codes(values[k])), append(levels, len(data.Levels[i]))
+	}
+	return bdeuEvidence(codes(y), len(data.Levels[node]), of, levels, size)
 }
 
 // dagDraws is the number of draws that summaries of linear weights rest on.

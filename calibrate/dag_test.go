@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +61,18 @@ func TestHardDagTables(t *testing.T) {
 		}
 	}
 	require.Greater(t, intervened, 5)
+}
+
+// The scores of categories sum to one over all columns of a few rows, with and without a parent.
+func TestBDeuSumsToOne(t *testing.T) {
+	parent := []int{0, 1, 1, 2}
+	for _, parents := range [][][]int{nil, {parent}} {
+		levels := []int{3}[:len(parents)]
+		sum := 0.0
+		for code := range 16 {
+			column := []int{code & 1, code >> 1 & 1, code >> 2 & 1, code >> 3}
+			sum += math.Exp(bdeuEvidence(column, 2, parents, levels, 1.7))
+		}
+		require.InDelta(t, 1, sum, 1e-12)
+	}
 }

@@ -9,9 +9,10 @@
 //     uniform (Talts et al. 2018), and of the events with a stated probability p a share of p
 //     happens.
 //   - With the exact posterior, where that can be computed independently: Gaussian regressions and
-//     linear graphs by sums over models and a quadrature over the noise scale, robust regressions
-//     of few rows by a sum over which rows are outliers, others of up to three parameters by
-//     quadrature.
+//     linear graphs by sums over models and a quadrature over the noise scale, graphs of categories
+//     by sums, robust regressions of few rows by a sum over which rows are outliers, other
+//     regressions of up to three parameters by quadrature or by branch and bound, and regressions
+//     with groups by quadrature over their sd.
 //
 // Problems are also drawn from a generator of nasty tables, which have no prior; then only the
 // exact posterior counts. A run whose verdict is trusted and whose numbers are wrong is listed with
@@ -30,12 +31,16 @@
 //	gaussian.go         exact posteriors of Gaussian regressions
 //	orthogonal.go       exact posteriors of many orthogonal columns
 //	robust.go           exact posteriors of robust regressions of few rows
-//	quadrature.go       exact posteriors of regressions with few parameters
+//	quadrature.go       exact posteriors of regressions with few parameters and one mode
+//	cells.go            exact posteriors of those with any number of modes
+//	bdeu.go             exact evidences of categories, and nasty tables of them
 //	varsel.go           replicates of vti varsel, and the exact posterior of each
 //	varsel_prior.go     problems drawn from its priors
 //	varsel_hard.go      nasty tables for it
+//	ordinary.go         tables of the kind that most are
 //	dag.go              replicates of vti dag, from its priors, beside the exact posterior of each
 //	dag_exact.go        that posterior: the sum over all graphs of a few nodes
 //	dag_hard.go         nasty tables for it
 //	hbm.go              replicates of vti hbm, and the exact posterior of each
+//	hbm_linked.go       that posterior where the response has no noise scale
 package calibrate

@@ -40,14 +40,21 @@ type Hbm struct {
 	// Rows and Groups are the size of the tables.
 	Rows, Groups int
 	// Hard draws nasty tables instead: groups of one row, nearly as many groups as rows, constant
-	// groups, noise of almost zero, outliers, and predictors that hardly vary within groups.
+	// groups, noise of almost zero, outliers, predictors that hardly vary within groups, and, of
+	// responses that are not continuous, rare events, groups that are separated, and large counts.
 	Hard bool
+	// Responses, with Hard, are those that are drawn among; none stands for that of the record.
+	Responses []regression.ResponseKind
 }
 
 // Name implements [Source].
 func (h Hbm) Name() string {
 	if h.Hard {
-		return fmt.Sprintf("hbm, hard, %s%s", h.Record.Frame.Response, h.family())
+		responses := fmt.Sprint(h.Record.Frame.Response)
+		if len(h.Responses) > 0 {
+			responses = strings.Trim(fmt.Sprint(h.Responses), "[]")
+		}
+		return fmt.Sprintf("hbm, hard, %s%s", responses, h.family())
 	}
 	return fmt.Sprintf("hbm, %s%s, %d rows, %d groups", h.Record.Frame.Response, h.family(), h.Rows, h.Groups)
 }
@@ -73,6 +80,9 @@ type hbmTable struct {
 // Replicate implements [Source].
 func (h Hbm) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
 	random := stream.Rand(seed, "hbm")
+	if len(h.Responses) > 0 {
+		h.Record.Frame.Response = h.Responses[random.IntN(len(h.Responses))]
+	}
 	const mostDrawn = 1000
 	for range mostDrawn {
 		var t *hbmTable
@@ -105,10 +115,7 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	for g := range t.levels {
 		t.levels[g] = t.spread * random.NormFloat64()
 	}
-	kind := map[regression.ResponseKind]likelihood.Kind{
-		regression.GaussianResponse: likelihood.GaussianKind, regression.StudentResponse: likelihood.StudentKind,
-		regression.LogisticResponse: likelihood.LogisticKind, regression.PoissonResponse: likelihood.PoissonKind,
-	}[h.Record.Frame.Response]
+	kind := kindOf(h.Record.Frame.Response)
 	noise := likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})
 	for i := range t.y {
 		t.y[i] = noise.Draw(level+t.slope*(t.x[i]-mean)+t.levels[t.group[i]], t.sd, random)
@@ -117,6 +124,14 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		}
 	}
 	return t
+}
+
+// kindOf is the likelihood of a response.
+func kindOf(response regression.ResponseKind) likelihood.Kind {
+	return map[regression.ResponseKind]likelihood.Kind{
+		regression.GaussianResponse: likelihood.GaussianKind, regression.StudentResponse: likelihood.StudentKind,
+		regression.LogisticResponse: likelihood.LogisticKind, regression.PoissonResponse: likelihood.PoissonKind,
+	}[response]
 }
 
 // drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log
@@ -167,6 +182,12 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 		g := t.group[i]
 		t.x[i] = centres[g] + within*random.NormFloat64()
 		t.y[i] = t.slope*t.x[i] + t.levels[g] + t.sd*random.NormFloat64()
+	}
+	if kind := kindOf(h.Record.Frame.Response); !kind.Continuous() {
+		var how string
+		t.y, how = drawResponse(kind, t.y, random)
+		t.about = fmt.Sprintf("hbm, %v, %d rows, %d groups; spread %.0e, %s", kind, n, groups, t.spread, how)
+		return t
 	}
 	if random.Float64() < 0.2 {
 		t.about += ", a constant group"
@@ -244,10 +265,17 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 			return nil, err
 		}
 	}
-	if options.Response != regression.GaussianResponse {
+	var exact *exactHbm
+	switch kindOf(options.Response) {
+	case likelihood.GaussianKind:
+		exact, err = t.exact(model)
+	case likelihood.LogisticKind:
+		exact, err = t.exactLinked(model, logisticRow)
+	case likelihood.PoissonKind:
+		exact, err = t.exactLinked(model, poissonRow)
+	default:
 		return r, nil
 	}
-	exact, err := t.exact(model)
 	if err != nil {
 		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")
 		return r, nil
@@ -308,7 +336,7 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 // exactHbm is the exact posterior of a table, in its units.
 type exactHbm struct {
 	logEvidence                float64
-	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group
+	slope, spread, sigma, sets [2]float64 // mean and sd; sets of the first group, 0 where not known
 }
 
 // The grid over the logarithm of the sd of groups.
@@ -362,27 +390,35 @@ func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 	}
 	total := floats.LogSumExp(terms)
 	out := &exactHbm{logEvidence: total - float64(n)*math.Log(ySD)}
-	for pass := range 2 {
-		for k, moments := range list {
-			w := math.Exp(terms[k] - total)
-			add := func(to *[2]float64, mean, variance float64) {
-				if pass == 0 {
-					to[0] += w * mean
-				} else {
-					to[1] += w * (variance + (mean-to[0])*(mean-to[0]))
-				}
-			}
-			add(&out.slope, moments.mean[1], moments.variance[1])
-			add(&out.spread, spreads[k], 0)
-			add(&out.sigma, moments.mean[2+groups], moments.variance[2+groups])
-			add(&out.sets, moments.mean[2], moments.variance[2])
-		}
-	}
+	average(terms, func(k int, add func(to *[2]float64, mean, variance float64)) {
+		add(&out.slope, list[k].mean[1], list[k].variance[1])
+		add(&out.spread, spreads[k], 0)
+		add(&out.sigma, list[k].mean[2+groups], list[k].variance[2+groups])
+		add(&out.sets, list[k].mean[2], list[k].variance[2])
+	})
 	for _, one := range []*[2]float64{&out.slope, &out.spread, &out.sigma, &out.sets} {
 		one[0], one[1] = one[0]*ySD, math.Sqrt(one[1])*ySD
 	}
 	out.slope[0], out.slope[1] = out.slope[0]/xSD, out.slope[1]/xSD
 	return out, nil
+}
+
+// average sums means and variances given each of some points, of log weights terms, to a mean and a
+// variance: visit adds those of a point.
+func average(terms []float64, visit func(k int, add func(to *[2]float64, mean, variance float64))) {
+	total := floats.LogSumExp(terms)
+	for pass := range 2 {
+		for k, term := range terms {
+			w := math.Exp(term - total)
+			visit(k, func(to *[2]float64, mean, variance float64) {
+				if pass == 0 {
+					to[0] += w * mean
+				} else {
+					to[1] += w * (variance + (mean-to[0])*(mean-to[0]))
+				}
+			})
+		}
+	}
 }
 
 // compare compares an answer with it.
@@ -409,7 +445,7 @@ func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
 		}
 	}
 	for _, v := range result.Varying {
-		if v.Level == "g0" {
+		if v.Level == "g0" && e.sets[1] > 0 {
 			add("first group", regression.Summary{Mean: v.Mean, MeanSE: v.MeanSE, SD: v.SD, SDSE: v.SDSE}, e.sets)
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distmv"
 
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
@@ -54,6 +57,46 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 	require.InDelta(t, want.logEvidence, got.logEvidence, 1e-6)
 	require.InDeltaSlice(t, want.slope[:], got.slope[:], 1e-6)
 	require.InDelta(t, 1e-9*math.Sqrt(2/math.Pi), got.spread[0], 1e-12, "the mean of a half-normal prior")
+}
+
+// A normal response of known noise through the rule for responses with a link gives the closed form
+// of that noise; and group effects of almost zero give the quadrature without them.
+func TestExactLinked(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	table := Hbm{Rows: 9, Groups: 3}.drawPrior(random)
+	for i := range table.y {
+		table.y[i] = float64(random.IntN(2))
+	}
+	got, err := table.exactLinked(regression.Options{SDScale: 1e-6}, logisticRow)
+	require.NoError(t, err)
+	mean, sd := stat.MeanStdDev(table.x, nil)
+	alone := &regressionProblem{x: mat.NewDense(9, 2, nil), y: table.y, priorMean: make([]float64, 2), priorSD: []float64{interceptSD, 1.5}}
+	for i, x := range table.x {
+		alone.x.SetRow(i, []float64{1, (x - mean) / sd})
+	}
+	want, err := alone.quadrature(logisticRow)([]int{0, 1})
+	require.NoError(t, err)
+	require.InDelta(t, want.logEvidence, got.logEvidence, 1e-4)
+	require.InEpsilon(t, want.mean[1]/sd, got.slope[0], 1e-3)
+	require.InEpsilon(t, math.Sqrt(want.variance[1])/sd, got.slope[1], 1e-3)
+
+	const noise = 0.7
+	normal := func(y, eta float64) (value, slope, curvature float64) {
+		r := (y - eta) / noise
+		return -r*r/2 - halfLog2Pi - math.Log(noise), r / noise, 1 / (noise * noise)
+	}
+	covariance := mat.NewSymDense(3, nil) // of rows of one group, effects and noise
+	const spread = 1.3
+	for a := range 3 {
+		for b := range a + 1 {
+			covariance.SetSym(a, b, spread*spread)
+		}
+		covariance.SetSym(a, a, spread*spread+noise*noise)
+	}
+	y := []float64{0.3, -1, 2}
+	joint, ok := distmv.NewNormal(make([]float64, 3), covariance, nil)
+	require.True(t, ok)
+	require.InDelta(t, joint.LogProb(y), logEffects(normal, y, make([]float64, 3), []int{0, 1, 2}, []float64{0, 0}, spread), 1e-9)
 }
 
 // The same seed gives the same nasty table, and every group has a row.

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -36,54 +37,69 @@ type modelMoments struct {
 // exactPosterior is the exact posterior over models.
 type exactPosterior struct {
 	logEvidence float64
-	models      []float64 // probability of each subset, predictor g being bit g
+	models      []float64 // probability of each that the prior allows, in the order of subsets
 	inclusion   []float64 // [G]
 	// moments of each coordinate [D], and of σ last: averaged over models, where it is zero in
 	// those without it, and given that it is in
 	mean, sd, meanIn, sdIn []float64
 }
 
+// mostSubsets is the largest number of models that are summed over.
+const mostSubsets = 1 << 12
+
+// subsets lists the models that the prior allows, as predictors in ascending order: without the
+// last predictor first, then with it. It is nil where there are too many.
+func (p *regressionProblem) subsets() [][]int {
+	list := [][]int{nil}
+	for g := range p.groups {
+		for _, subset := range list[:len(list):len(list)] {
+			larger := append(slices.Clone(subset), g)
+			if size := len(larger); slices.ContainsFunc(p.logPrior[size:], func(l float64) bool { return !math.IsInf(l, -1) }) {
+				list = append(list, larger)
+			}
+		}
+		if len(list) > mostSubsets {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(list, func(subset []int) bool { return math.IsInf(p.logPrior[len(subset)], -1) })
+}
+
 // solve sums over all models. It fails where one does.
 func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, error)) (*exactPosterior, error) {
 	groups, dim := len(p.groups), len(p.priorSD)
+	subsets := p.subsets()
+	if subsets == nil {
+		return nil, errors.New("too many models")
+	}
 	type one struct {
 		coordinates []int
 		moments     modelMoments
 	}
-	all := make([]one, 1<<groups)
+	all := make([]one, len(subsets))
 	logJoint := make([]float64, len(all))
-	for subset := range slices.Backward(all) { // what has too many parameters fails on the largest
+	for m, subset := range slices.Backward(subsets) { // what has too many parameters fails on the largest
 		coordinates := append([]int(nil), p.always...)
-		size := 0
-		for g, columns := range p.groups {
-			if subset>>g&1 == 1 {
-				coordinates = append(coordinates, columns...)
-				size++
-			}
-		}
-		logJoint[subset] = p.logPrior[size]
-		if math.IsInf(logJoint[subset], -1) {
-			continue
+		for _, g := range subset {
+			coordinates = append(coordinates, p.groups[g]...)
 		}
 		moments, err := of(coordinates)
 		if err != nil {
 			return nil, err
 		}
-		all[subset] = one{coordinates, moments}
-		logJoint[subset] += moments.logEvidence
+		all[m] = one{coordinates, moments}
+		logJoint[m] = p.logPrior[len(subset)] + moments.logEvidence
 	}
 	out := &exactPosterior{
 		logEvidence: floats.LogSumExp(logJoint), models: make([]float64, len(all)), inclusion: make([]float64, groups),
 		mean: make([]float64, dim+1), sd: make([]float64, dim+1), meanIn: make([]float64, dim+1), sdIn: make([]float64, dim+1),
 	}
 	mass := make([]float64, dim+1)
-	for subset, m := range all {
-		w := math.Exp(logJoint[subset] - out.logEvidence)
-		out.models[subset] = w
-		for g := range p.groups {
-			if subset>>g&1 == 1 {
-				out.inclusion[g] += w
-			}
+	for i, m := range all {
+		w := math.Exp(logJoint[i] - out.logEvidence)
+		out.models[i] = w
+		for _, g := range subsets[i] {
+			out.inclusion[g] += w
 		}
 		for k, mean := range m.moments.mean {
 			j := dim // of σ
@@ -99,14 +115,14 @@ func (p *regressionProblem) solve(of func(coordinates []int) (modelMoments, erro
 	for j := range out.mean {
 		out.meanIn[j] = out.mean[j] / mass[j]
 	}
-	for subset, m := range all {
+	for i, m := range all {
 		for k, mean := range m.moments.mean {
 			j := dim
 			if k < len(m.coordinates) {
 				j = m.coordinates[k]
 			}
-			within[j] += out.models[subset] * (m.moments.variance[k] + (mean-out.meanIn[j])*(mean-out.meanIn[j]))
-			about[j] += out.models[subset] * (m.moments.variance[k] + (mean-out.mean[j])*(mean-out.mean[j]))
+			within[j] += out.models[i] * (m.moments.variance[k] + (mean-out.meanIn[j])*(mean-out.meanIn[j]))
+			about[j] += out.models[i] * (m.moments.variance[k] + (mean-out.mean[j])*(mean-out.mean[j]))
 		}
 	}
 	for j := range out.mean {

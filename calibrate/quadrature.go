@@ -64,28 +64,34 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 		if err != nil {
 			return modelMoments{}, err
 		}
-		low, high := make([]float64, k), make([]float64, k)
-		for a := range k {
-			low[a], high[a] = -firstWidth, firstWidth
-		}
-		side := sidePoints[k]
-		for range mostRounds {
-			g := p.evaluate(coordinates, row, mode, axes, low, high, side)
-			if g.widen(low, high) {
-				continue
-			}
-			fine, coarse := g.moments(1), g.moments(2)
-			if math.Abs(fine.logEvidence-coarse.logEvidence) > 1e-5 {
-				side = side * 3 / 2
-				if math.Pow(float64(side), float64(k)) > 2e7 {
-					return modelMoments{}, errors.New("quadrature: too narrow a ridge")
-				}
-				continue
-			}
-			return fine, nil
-		}
-		return modelMoments{}, errors.New("quadrature: the box does not hold the posterior")
+		return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, sidePoints[k])
 	}
+}
+
+// integrateBox integrates a log density of a few coordinates by the trapezoidal rule on a box along
+// axes [k, k] around a mode, with so many points a side at first.
+func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, side int) (modelMoments, error) {
+	k := len(mode)
+	low, high := make([]float64, k), make([]float64, k)
+	for a := range k {
+		low[a], high[a] = -firstWidth, firstWidth
+	}
+	for range mostRounds {
+		g := evaluateGrid(logDensity, mode, axes, low, high, side)
+		if g.widen(low, high) {
+			continue
+		}
+		fine, coarse := g.moments(1), g.moments(2)
+		if math.Abs(fine.logEvidence-coarse.logEvidence) > 1e-5 {
+			side = side * 3 / 2
+			if math.Pow(float64(side), float64(k)) > 2e7 {
+				return modelMoments{}, errors.New("quadrature: too narrow a ridge")
+			}
+			continue
+		}
+		return fine, nil
+	}
+	return modelMoments{}, errors.New("quadrature: the box does not hold the posterior")
 }
 
 // logPosterior is log p(y, θ), and optionally its gradient and the Hessian of its negative.
@@ -191,8 +197,8 @@ type grid struct {
 	top    float64
 }
 
-func (p *regressionProblem) evaluate(coordinates []int, row rowDensity, mode []float64, axes *mat.Dense, low, high []float64, side int) *grid {
-	k := len(coordinates)
+func evaluateGrid(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, low, high []float64, side int) *grid {
+	k := len(mode)
 	side |= 1 // so that every second point ends at both faces
 	count := int(math.Pow(float64(side), float64(k)) + 0.5)
 	g := &grid{side: side, dims: k, values: make([]float64, count), theta: make([][]float64, count), top: math.Inf(-1)}
@@ -210,7 +216,7 @@ func (p *regressionProblem) evaluate(coordinates []int, row rowDensity, mode []f
 			}
 		}
 		g.theta[at] = theta
-		g.values[at] = p.logPosterior(coordinates, row, theta, nil, nil)
+		g.values[at] = logDensity(theta)
 		g.top = math.Max(g.top, g.values[at])
 	}
 	return g

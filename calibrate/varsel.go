@@ -2,7 +2,6 @@ package calibrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -26,9 +25,6 @@ const (
 	interceptSD = 10 // of the intercept, in units of the response's sd or of the link
 	logScaleSD  = 2  // of log σ about the log sd of the response
 )
-
-// largestTruth is the largest number of predictors whose subsets are summed over.
-const largestTruth = 12
 
 // problem is a table with what the command is asked about it.
 type problem struct {
@@ -107,16 +103,11 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	design, model := p.Design, p.Model
 	groups := len(design.Predictors)
-	if groups > largestTruth && model.Likelihood != likelihood.GaussianKind {
-		return nil, errors.New("too many predictors")
-	}
 	own := &regressionProblem{
 		x: design.X, y: design.Y, offset: design.Offset, always: design.Always, groups: design.Groups(),
 		priorMean: make([]float64, design.Dim()), priorSD: slices.Repeat([]float64{model.SlabScale}, design.Dim()),
 	}
-	if groups <= largestTruth {
-		own.logPrior = model.Prior.LogProbs(groups)
-	}
+	own.logPrior = model.Prior.LogProbs(groups)
 	centre, spread := 0.0, 1.0
 	switch {
 	case !design.Likelihood.Continuous():
@@ -139,24 +130,30 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	switch model.Likelihood {
 	case likelihood.GaussianKind:
 		own.sigma = model.Sigma / design.Scaling.YSD
-		if groups > largestTruth {
-			if model.Prior.Kind != varsel.BernoulliPrior {
-				return nil, errors.New("too many predictors")
-			}
+		if own.subsets() == nil && model.Prior.Kind == varsel.BernoulliPrior {
 			return own.orthogonal(model.Prior.Pi)
 		}
 		return own.solve(own.gaussian)
+	case likelihood.StudentKind:
+		own.sigma = model.Sigma / design.Scaling.YSD
+		return own.solve(own.cells(studentRow(model.Degrees)))
 	case likelihood.RobustKind:
+		ratio := model.Sigma2 / model.Sigma1
+		few := mostAssigned
 		if model.UnknownSigma1 {
-			if design.Rows() > mostAssignedOver {
-				return nil, errors.New("too many rows to sum over outliers and over the noise scale")
-			}
+			few = mostAssignedOver
+		} else {
+			own.sigma = model.Sigma1 / design.Scaling.YSD
+		}
+		switch {
+		case design.Rows() > few:
+			return own.solve(own.cells(robustRow(model.Outlier, ratio)))
+		case model.UnknownSigma1:
 			return own.solve(own.overSigma(func(given *regressionProblem) func([]int) (modelMoments, error) {
-				return given.robust(model.Outlier, model.Sigma2/model.Sigma1)
+				return given.robust(model.Outlier, ratio)
 			}))
 		}
-		own.sigma = model.Sigma1 / design.Scaling.YSD
-		return own.solve(own.robust(model.Outlier, model.Sigma2/model.Sigma1))
+		return own.solve(own.robust(model.Outlier, ratio))
 	case likelihood.LogisticKind:
 		return own.solve(own.quadrature(logisticRow))
 	case likelihood.PoissonKind:

@@ -22,8 +22,8 @@ import (
 // HardVarsel draws nasty tables for vti varsel: of two rows and more, with more predictors than
 // rows, factors with nearly as many levels as rows, columns that are nearly copies, scales from
 // 1e−12 to 1e12, heavy tails, outliers, counts up to 1e9, separable and rare events, and noise of
-// almost zero, known and unknown noise scales, and orthogonal columns beyond what models are listed
-// of.
+// almost zero, known and unknown noise scales, many predictors whose models are lists of few
+// members, and orthogonal columns beyond what models are listed of.
 type HardVarsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -57,20 +57,30 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	model := &p.record.Model
 	sizes, most := []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
 	switch u := random.Float64(); {
-	case u < 0.45:
+	case u < 0.3:
 		model.Likelihood = likelihood.GaussianKind
-	case u < 0.65:
+	case u < 0.55:
 		model.Likelihood, sizes, most = likelihood.RobustKind, []int{3, 4, 5, 6, 8, 10, 12}, 4
-	case u < 0.82:
+	case u < 0.7:
+		model.Likelihood, sizes, most = likelihood.StudentKind, []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim-1
+	case u < 0.85:
 		model.Likelihood, sizes, most = likelihood.LogisticKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
 	default:
 		model.Likelihood, sizes, most = likelihood.PoissonKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
 	}
 	n := sizes[random.IntN(len(sizes))]
 	columns := make([]*hardColumn, 1+random.IntN(most))
+	lists := random.Float64() < 0.12
+	if lists {
+		h.drawLists(p, random)
+		columns = make([]*hardColumn, fewestListed+random.IntN(8))
+		if model.Likelihood == likelihood.RobustKind {
+			n = 3 + random.IntN(mostAssignedOver-2)
+		}
+	}
 	var kinds []string
 	for j := range columns {
-		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind, random)
+		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind && !lists, random)
 		kinds = append(kinds, columns[j].kind)
 	}
 	eta := make([]float64, n)
@@ -85,30 +95,52 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	}
 	y, how := drawResponse(model.Likelihood, eta, random)
 	p.record.Design.Likelihood = model.Likelihood
-	p.flags = []string{"--likelihood " + model.Likelihood.String()}
+	p.flags = append(p.flags, "--likelihood "+model.Likelihood.String())
 	switch {
 	case model.Likelihood == likelihood.GaussianKind && random.Float64() < 0.2:
 		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, -4, 0.5))
 		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
 		how += ", known noise scale"
-	case model.Likelihood == likelihood.RobustKind && n <= mostAssignedOver && random.Float64() < 0.5:
+	case model.Likelihood == likelihood.StudentKind && (len(columns) >= mostCellDim-1 || random.Float64() < 0.4):
+		model.Sigma = stat.StdDev(y, nil) * math.Pow(10, uniform(random, -2.5, 0.5))
+		p.flags = append(p.flags, fmt.Sprintf("--sigma %.17g", model.Sigma))
+		how += ", known noise scale"
+	case model.Likelihood == likelihood.RobustKind && !lists && (n <= mostAssignedOver || len(columns) == 1) && random.Float64() < 0.5:
 		model.UnknownSigma1 = true
 		p.flags = append(p.flags, "--sigma1 unknown")
 		how += ", unknown noise scale"
 	}
+	most = model.Prior.MaxSize
 	switch random.IntN(4) {
 	case 0:
-		model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1}
+		model.Prior = varsel.Prior{Kind: varsel.BernoulliPrior, Pi: 0.1, MaxSize: most}
 		p.flags = append(p.flags, "--model-prior bernoulli:0.1")
 	case 1:
-		model.Prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1}
+		model.Prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: most}
 		p.flags = append(p.flags, "--model-prior betabinomial:1,1")
 	default:
 		p.flags = append(p.flags, "--model-prior uniform")
 	}
+	if lists {
+		kinds = []string{fmt.Sprintf("%d predictors, lists of %d", len(columns), most)}
+	}
 	p.about = fmt.Sprintf("%s, %d rows, %s; %s", model.Likelihood, n, strings.Join(kinds, " "), how)
 	p.csv = hardCSV(columns, y)
 	return p
+}
+
+// fewestListed is the least number of predictors of the models that are written as lists of
+// members.
+const fewestListed = 21
+
+// drawLists asks for models as lists of so few members that an exact answer can go through them.
+func (h HardVarsel) drawLists(p *problem, random *rand.Rand) {
+	model := &p.record.Model
+	model.Codes, model.Prior.MaxSize = varsel.ListCodes, 1
+	if model.Likelihood == likelihood.GaussianKind || model.Likelihood == likelihood.RobustKind {
+		model.Prior.MaxSize += random.IntN(2)
+	}
+	p.flags = append(p.flags, fmt.Sprintf("--codes lists --max-size %d", model.Prior.MaxSize))
 }
 
 // drawOrthogonal draws a table of more predictors than models are listed of, with orthogonal

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,14 +30,18 @@ type Varsel struct {
 	// Record is what is asked for; its Design.Target names the response.
 	Record varsel.Record
 	// Table holds the predictors; nil generates Rows rows of Predictors normal predictors that
-	// have correlation 0.5 with their neighbours, anew for each replicate.
+	// have a Correlation with their neighbours, 0 standing for 0.5, anew for each replicate.
 	Table            *table.Table
 	Rows, Predictors int
+	Correlation      float64
 }
 
 // Name implements [Source].
 func (v Varsel) Name() string {
 	design := fmt.Sprintf("%d rows, %d predictors", v.Rows, v.Predictors)
+	if v.Correlation != 0 {
+		design += fmt.Sprintf(", correlation %.2f", v.Correlation)
+	}
 	if v.Table != nil {
 		design = filepath.Base(v.Table.Path)
 	}
@@ -180,13 +185,13 @@ func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) 
 		}
 		return columns, nil
 	}
-	before := make([]float64, v.Rows)
+	before, correlation := make([]float64, v.Rows), cmp.Or(v.Correlation, 0.5)
 	for j := range v.Predictors {
 		values := make([]float64, v.Rows)
 		for i := range values {
 			values[i] = random.NormFloat64()
 			if j > 0 {
-				values[i] = 0.5*before[i] + math.Sqrt(0.75)*values[i]
+				values[i] = correlation*before[i] + math.Sqrt(1-correlation*correlation)*values[i]
 			}
 		}
 		columns = append(columns, table.Numbers(fmt.Sprintf("x%d", j+1), values))

@@ -69,6 +69,7 @@ of what is wrong have the command, with --only and its number.`,
 func (a *app) calibrateVarselCommand() *cobra.Command {
 	var study studyFlags
 	var f varselFlags
+	ordinary := false
 	cmd := &cobra.Command{
 		Use:   "varsel [TABLE] --out DIRECTORY",
 		Short: "Measure vti varsel",
@@ -76,7 +77,9 @@ func (a *app) calibrateVarselCommand() *cobra.Command {
 it takes, for the predictors of a table or for generated ones, and runs vti varsel on each. Where
 priors refer to the mean and the sd of the response they refer to 0 and 1 instead.
 
-With --hard it draws nasty tables under gaussian, robust, logistic and poisson likelihoods instead.`,
+With --ordinary it draws tables of 30 to 200 rows with one to eight predictors, correlations up to
+0.95 and any likelihood. With --hard it draws nasty tables under gaussian, robust, student, logistic and poisson
+likelihoods instead.`,
 		Example: `  vti calibrate varsel --likelihood logistic --rows 60 --predictors 4 --out studies/logistic
   vti calibrate varsel testdata/diabetes.csv --target y --out studies/diabetes
   vti calibrate varsel --hard --replicates 500 --out studies/hard`,
@@ -89,12 +92,25 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 			return err
 		}
 		record := described.(*varsel.Record)
-		if study.hard {
+		if study.hard || ordinary {
 			if len(args) > 0 {
-				return errors.New("--hard draws its own tables: leave the table out")
+				return errors.New("--hard and --ordinary draw their own tables: leave the table out")
 			}
+			if err := refuseFlags(cmd.Flags(), "--hard and --ordinary choose it", "rows", "predictors", "likelihood"); err != nil {
+				return err
+			}
+		}
+		if study.hard {
 			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
 				return calibrate.HardVarsel{Device: device, Record: *record}
+			})
+		}
+		if ordinary {
+			if record.Design.Target == "" {
+				record.Design.Target = "y"
+			}
+			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
+				return calibrate.OrdinaryVarsel{Device: device, Record: *record}
 			})
 		}
 		source := calibrate.Varsel{Record: *record, Rows: study.rows, Predictors: study.columns}
@@ -114,6 +130,8 @@ With --hard it draws nasty tables under gaussian, robust, logistic and poisson l
 	study.register(cmd)
 	f.data.register(cmd)
 	f.fit.register(cmd)
+	cmd.Flags().BoolVar(&ordinary, "ordinary", false, "draw tables of many sizes, correlations and likelihoods")
+	cmd.MarkFlagsMutuallyExclusive("hard", "ordinary")
 	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
 	return cmd
 }
@@ -126,7 +144,8 @@ func (a *app) calibrateDagCommand() *cobra.Command {
 		Short: "Measure vti dag",
 		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none, whose flags it takes, and
 runs vti dag on each: with bge mechanisms, or with linear ones of known noise scale (--sem linear,
---sigma 1). With --hard it draws nasty tables with all of these and unknown noise scales instead.`,
+--sigma 1). With --hard it draws nasty tables with all of these, unknown noise scales and categories
+instead, or with --sem mlp, for which there is no exact answer.`,
 		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag\n  vti calibrate dag --hard --replicates 500 --out studies/hard-dag",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -163,7 +182,8 @@ func (a *app) calibrateHbmCommand() *cobra.Command {
 		Short: "Measure vti hbm",
 		Long: `Draws regressions y ~ x + (1 | g) from the priors of vti hbm, whose flags it takes, and runs it on
 each, with any family. Where priors refer to the mean and the sd of the response they refer to 0 and
-1 instead. With --hard it draws nasty tables instead.`,
+1 instead. With --hard it draws nasty tables instead, with gaussian, logistic and poisson responses
+unless --likelihood names one.`,
 		Example: "  vti calibrate hbm --rows 60 --groups 8 --out studies/hbm\n  vti calibrate hbm --family pavi-f --out studies/hbm-pavi-f\n  vti calibrate hbm --hard --replicates 500 --out studies/hard-hbm",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -184,7 +204,12 @@ each, with any family. Where priors refer to the mean and the sd of the response
 				return err
 			}
 			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
-				return calibrate.Hbm{Device: device, Record: *record, Rows: study.rows, Groups: groups, Hard: study.hard}
+				source := calibrate.Hbm{Device: device, Record: *record, Rows: study.rows, Groups: groups, Hard: study.hard}
+				if study.hard && !cmd.Flags().Changed("likelihood") { // many of these are integrated without training
+					g := regression.GaussianResponse
+					source.Responses = []regression.ResponseKind{g, g, g, regression.LogisticResponse, regression.PoissonResponse}
+				}
+				return source
 			})
 		},
 	}

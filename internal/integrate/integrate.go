@@ -35,7 +35,7 @@ const (
 	rounds        = 5   // of adaptation
 	perRound      = 400 // draws of each, and perDim more for each coordinate
 	perDim        = 200
-	mostParts     = 4    // components beside the wide one
+	mostParts     = 6    // components beside the wide one
 	wideShare     = 0.1  // of the mixture that stays with the wide component
 	looseShare    = 0.15 // of a component about the whole density
 	looseness     = 2.5  // its width in standard deviations of the density
@@ -101,7 +101,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 			return nil, err
 		}
 		proposals = append(proposals, p.mixture)
-		weights := p.balanced(all, proposals, draws)
+		weights := p.balanced(all, proposals, draws, round > 0)
 		if weights == nil {
 			return nil, fmt.Errorf("integrate: the density is zero at %d points within %v of %v", len(all.Points), problem.Width, problem.Centre)
 		}
@@ -255,37 +255,50 @@ func split(parts mixture, points [][]float64, weights []float64, spread *mat.Sym
 
 // balanced are the weights of points drawn in equal numbers from several proposals in turn, each by
 // the density of their mixture, and tempered where few points have all the weight; nil if none has.
-// What they weight is the density or, with LogScales, the mean of the normalised density and its
-// normalised products with each square.
-func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int) []float64 {
-	logWeights := make([]float64, len(all.Points))
+// What they weight is the mean of the normalised density, of its normalised products with each
+// square of LogScales and, where missed is asked for, of that with its ratio to the last proposal:
+// that is where a wall, or a ridge that no component follows, leaves weights with a heavy tail,
+// since the mean of their squares is the integral of this product.
+func (p *Proposal) balanced(all *Sample, proposals []mixture, draws int, missed bool) []float64 {
+	logWeights, ratio := make([]float64, len(all.Points)), make([]float64, len(all.Points))
 	for i, x := range all.Points {
 		work, logs := make([]float64, len(x)), make([]float64, len(proposals))
 		for k, m := range proposals {
 			logs[k] = m.logDensity(x, work, make([]float64, len(m)))
 		}
 		logWeights[i] = all.LogDensity[i] - logsum.Of(logs)
+		ratio[i] = all.LogDensity[i] - logs[len(logs)-1]
 		if math.IsNaN(logWeights[i]) || math.IsInf(logWeights[i], 1) {
 			logWeights[i] = math.Inf(-1)
 		}
 	}
 	combined := tempered(logWeights, draws)
-	if combined == nil || p.problem.LogScales == nil {
-		return combined
-	}
-	scales := make([][]float64, len(all.Points))
-	for i, x := range all.Points {
-		scales[i] = p.problem.LogScales(x)
+	if combined == nil {
+		return nil
 	}
 	terms := 1.0
 	product := make([]float64, len(logWeights))
-	for k := range scales[0] {
+	with := func(factor func(i int) float64) {
 		for i, l := range logWeights {
-			product[i] = l + 2*scales[i][k]
+			if product[i] = l; !math.IsInf(l, -1) {
+				product[i] += factor(i)
+			}
 		}
 		if weights := tempered(product, draws); weights != nil {
 			floats.Add(combined, weights)
 			terms++
+		}
+	}
+	if missed {
+		with(func(i int) float64 { return ratio[i] })
+	}
+	if p.problem.LogScales != nil {
+		scales := make([][]float64, len(all.Points))
+		for i, x := range all.Points {
+			scales[i] = p.problem.LogScales(x)
+		}
+		for k := range scales[0] {
+			with(func(i int) float64 { return 2 * scales[i][k] })
 		}
 	}
 	floats.Scale(1/terms, combined)

@@ -152,3 +152,24 @@ func TestLogScales(t *testing.T) {
 	require.Greater(t, share(func(x []float64) []float64 { return x[:1] }), 0.2)
 	require.Less(t, share(nil), 0.05)
 }
+
+// Two standard deviations that may be zero, here by their logarithms, and a correlation that is as
+// wide as its prior where one of them is: each leaves a ridge that falls off slowly on one side.
+// Weights along both ridges have a light tail.
+func TestRidges(t *testing.T) {
+	problem := Problem{Centre: make([]float64, 4), Width: []float64{2, 2, 2, 2}, LogDensity: func(x []float64) float64 {
+		a, b := math.Exp(x[0]), math.Exp(x[1])
+		together := a * b * x[2]
+		return x[0] + x[1] - 8*a*a - 2*(b-0.4)*(b-0.4) - x[2]*x[2]/8 - 200*together*together - 1250*x[3]*x[3]
+	}}
+	for seed := range uint64(8) {
+		p, err := Adapt(t.Context(), problem, rand.New(rand.NewPCG(seed, 1)))
+		require.NoError(t, err)
+		s := &Sample{}
+		const n = 130_000
+		require.NoError(t, p.Draw(t.Context(), s, n, rand.New(rand.NewPCG(seed, 2))))
+		weights := psis.Smooth(s.LogWeights())
+		require.Less(t, weights.K, 0.6)
+		require.Greater(t, weights.ESS, 0.5*n)
+	}
+}

@@ -1,0 +1,125 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// bdeuEvidence is the log evidence of a column of categories, 0 to levels−1, given those of its
+// parents: in each of the q combinations of their categories its probabilities are Dirichlet with
+// parameters size/(q levels).
+func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int, size float64) (sum float64) {
+	combinations := 1.0
+	for _, count := range parentLevels {
+		combinations *= float64(count)
+	}
+	counts := map[string][]float64{}
+	for i, value := range column {
+		key := ""
+		for _, parent := range parents {
+			key += fmt.Sprint(parent[i], " ")
+		}
+		if counts[key] == nil {
+			counts[key] = make([]float64, levels)
+		}
+		counts[key][value]++
+	}
+	logGamma := func(x float64) float64 { value, _ := math.Lgamma(x); return value }
+	for _, seen := range counts {
+		own, total := size/(combinations*float64(levels)), 0.0
+		for _, n := range seen {
+			total += n
+			sum += logGamma(own+n) - logGamma(own)
+		}
+		sum += logGamma(size/combinations) - logGamma(size/combinations+total)
+	}
+	return sum
+}
+
+// drawDiscrete draws a table of categories: rare ones, nearly deterministic tables, few rows, and
+// nodes that are set from outside.
+func (h HardDag) drawDiscrete(random *rand.Rand) *dagProblem {
+	p := &dagProblem{record: h.Record, flags: []string{}}
+	if p.record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.record.Model.Graphs == dag.UniformGraphs {
+		p.flags = append(p.flags, "--graph-prior uniform")
+	}
+	nodes := 2 + random.IntN(3)
+	rows := []int{3, 4, 6, 10, 20, 50, 200, 1000}[random.IntN(8)]
+	graphs := acyclic(nodes)
+	parents := graphs[random.IntN(len(graphs))]
+	levels := make([]int, nodes)
+	values := make([][]int, nodes)
+	for j := range levels {
+		levels[j], values[j] = 2+random.IntN(3), make([]int, rows)
+	}
+	concentration := math.Pow(10, uniform(random, -2, 0.5))
+	intervene := rows >= 10 && random.Float64() < 0.3
+	set := make([]int, rows)
+	for i := range set {
+		set[i] = -1
+		if intervene && random.Float64() < 0.3 {
+			set[i] = random.IntN(nodes)
+		}
+	}
+	for _, j := range topological(parents) {
+		tables := map[string][]float64{}
+		for i := range rows {
+			key := ""
+			for from := range nodes {
+				if parents[j]>>from&1 == 1 {
+					key += fmt.Sprint(values[from][i], " ")
+				}
+			}
+			if tables[key] == nil {
+				tables[key] = drawDirichlet(levels[j], concentration, random)
+			}
+			values[j][i] = drawn(tables[key], random)
+			if set[i] == j {
+				values[j][i] = random.IntN(levels[j])
+			}
+		}
+	}
+	var text strings.Builder
+	for j := range nodes {
+		fmt.Fprintf(&text, "v%d,", j+1)
+	}
+	text.WriteString("target\n")
+	for i := range rows {
+		for j := range nodes {
+			fmt.Fprintf(&text, "l%d,", values[j][i])
+		}
+		if set[i] >= 0 {
+			fmt.Fprintf(&text, "v%d", set[i]+1)
+		}
+		text.WriteString("\n")
+	}
+	p.csv = []byte(text.String())
+	p.about = fmt.Sprintf("dag, categories, %d rows, %d nodes; concentration %.2g", rows, nodes, concentration)
+	if intervene {
+		p.record.Columns.Intervened = "target"
+		p.flags = append(p.flags, "--intervened target")
+		p.about += ", interventions"
+	} else {
+		p.csv = []byte(strings.ReplaceAll(strings.Replace(string(p.csv), ",target\n", "\n", 1), ",\n", "\n"))
+	}
+	return p
+}
+
+// drawDirichlet draws the logarithms of probabilities.
+func drawDirichlet(levels int, concentration float64, random *rand.Rand) []float64 {
+	logs := make([]float64, levels)
+	for k := range logs {
+		// a gamma variable of a larger shape times a power of a uniform one, which may be tiny
+		logs[k] = math.Log(distuv.Gamma{Alpha: concentration + 1, Beta: 1, Src: random}.Rand()) + math.Log(random.Float64())/concentration
+	}
+	floats.AddConst(-logsum.Of(logs), logs)
+	return logs
+}

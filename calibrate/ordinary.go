@@ -1,0 +1,44 @@
+package calibrate
+
+import (
+	"context"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/varsel"
+)
+
+// OrdinaryVarsel draws tables of the kind that most are: 30 to 200 rows, one to eight predictors
+// whose neighbours have correlations up to 0.95, and any likelihood. Everything else is as in
+// [Varsel], so that its ranks and probabilities are of the prior too.
+type OrdinaryVarsel struct {
+	// Device computes.
+	Device *gpu.Device
+	// Record is what is asked for beside the likelihood.
+	Record varsel.Record
+}
+
+// Name implements [Source].
+func (o OrdinaryVarsel) Name() string { return "varsel, ordinary" }
+
+// mostCorrelated is the largest correlation of neighbours in ordinary tables.
+const mostCorrelated = 0.95
+
+// Replicate implements [Source].
+func (o OrdinaryVarsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	random := stream.Rand(seed, "ordinary")
+	v := Varsel{Device: o.Device, Record: o.Record, Correlation: uniform(random, 0, mostCorrelated)}
+	v.Rows = []int{30, 40, 60, 100, 200}[random.IntN(5)]
+	v.Predictors = 1 + random.IntN(8)
+	kind := []likelihood.Kind{likelihood.GaussianKind, likelihood.RobustKind, likelihood.StudentKind, likelihood.LogisticKind, likelihood.PoissonKind}[random.IntN(5)]
+	switch few := random.Float64() < 0.5; {
+	case !few || kind == likelihood.GaussianKind:
+	case kind == likelihood.StudentKind: // a noise scale beside what the others have
+		v.Predictors = 1
+	default: // that exact answers go to
+		v.Predictors = 1 + random.IntN(mostParameters-1)
+	}
+	v.Record.Design.Likelihood, v.Record.Model.Likelihood = kind, kind
+	return v.Replicate(ctx, seed, dir)
+}
