@@ -16,7 +16,7 @@ func smallProblem(n int, sigma float64, random *rand.Rand) *regressionProblem {
 	p := &regressionProblem{
 		x: mat.NewDense(n, 4, nil), y: make([]float64, n), offset: make([]float64, n), sigma: sigma,
 		priorMean: []float64{0.3, 0, 0, 0}, priorSD: []float64{10, 1.5, 1.5, 1.5}, logSigmaSD: 2, logSigmaMean: 0.1,
-		always: []int{0}, groups: [][]int{{1}, {2, 3}}, logPrior: varsel.Prior{}.LogProbs(2),
+		always: []int{0}, groups: [][]int{{1}, {2, 3}}, logPrior: varsel.Prior{Kind: varsel.UniformPrior}.LogProbs(2),
 	}
 	for i := range n {
 		p.x.Set(i, 0, 1)

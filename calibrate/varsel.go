@@ -53,7 +53,7 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		r.Verdict, r.Error = refused, err.Error()
 		return r, nil
 	}
-	p.record.Model = p.record.Model.ForMany(len(design.Predictors), false, false)
+	p.record.Model = p.record.Model.ForMany(len(design.Predictors), false)
 	target, err := varsel.NewProblem(design, p.record.Model)
 	if err != nil {
 		r.Verdict, r.Error = refused, err.Error()

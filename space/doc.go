@@ -36,5 +36,6 @@
 //	lists.go     few members among many items
 //	index.go     numbering of codes, and enumeration
 //	features.go  models as input of a network
+//	prior.go     priors over subsets, by their size
 //	move.go      small reversible changes of a model
 package space

@@ -1,6 +1,10 @@
 package varsel
 
-import "math"
+import (
+	"math"
+
+	"github.com/transdim/vti/space"
+)
 
 // CoefficientPrior is the prior of a coefficient given that it is in the model, on the scale of the
 // table: normal, or for a noise scale log-normal, whose Mean and SD are then those of the
@@ -34,7 +38,7 @@ func (p *Problem) fillPriors(r *Result) {
 		for size, logProb := range p.Model.Prior.LogProbs(groups) {
 			probability := 0.0
 			if !math.IsInf(logProb, -1) {
-				probability = math.Exp(logProb + logBinomial(groups, size))
+				probability = math.Exp(logProb + space.LogBinomial(groups, size))
 			}
 			r.SizePrior = append(r.SizePrior, Number(probability))
 		}

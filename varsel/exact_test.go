@@ -28,7 +28,7 @@ func ExampleExact() {
 	}
 	r, err := Exact(context.Background(), ExactProblem{
 		X: d.X, Y: d.Y, Always: d.Always, Groups: d.Groups(), PriorSD: []float64{10, 1.5, 1.5, 1.5, 1.5},
-		Sigma: 0.15, Scaling: &d.Scaling, LogConstant: d.LogJacobian(),
+		Sigma: 0.15, Scaling: &d.Scaling, LogConstant: d.LogJacobian(), Prior: Prior{Kind: UniformPrior},
 	})
 	if err != nil {
 		panic(err)
@@ -262,7 +262,7 @@ func TestExactAgainstDense(t *testing.T) {
 			assert.InDelta(t, logEvidence, r.LogEvidence, tol)
 			possible := 0
 			for index := range uint(1) << len(p.Groups) {
-				if bits.OnesCount(index) <= p.Prior.limit(len(p.Groups)) {
+				if bits.OnesCount(index) <= p.Prior.Limit(len(p.Groups)) {
 					possible++
 				}
 			}

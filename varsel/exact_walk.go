@@ -47,7 +47,7 @@ type exactSpace struct {
 func newExactSpace(p *ExactProblem) *exactSpace {
 	n, dim := p.X.Dims()
 	s := &exactSpace{
-		always: p.Always, groups: p.Groups, dim: dim, rows: n, logPrior: p.Prior.LogProbs(len(p.Groups)), limit: p.Prior.limit(len(p.Groups)),
+		always: p.Always, groups: p.Groups, dim: dim, rows: n, logPrior: p.Prior.LogProbs(len(p.Groups)), limit: p.Prior.Limit(len(p.Groups)),
 		heredity: p.heredity,
 		linear:   make([]float64, dim), nu: make([]float64, dim), level: -1,
 		outScale: make([]float64, dim), outShift: make([]float64, dim),
@@ -100,7 +100,7 @@ func newExactSpace(p *ExactProblem) *exactSpace {
 // count is the number of models that the prior does not exclude.
 func (s *exactSpace) count() (n int) {
 	if s.heredity != nil {
-		uniform := Prior{MaxSize: s.limit}
+		uniform := Prior{Kind: UniformPrior, MaxSize: s.limit}
 		logMass, _ := s.heredity.mass(uniform) // there are at most 25 predictors
 		return int(math.Round(math.Exp(logMass - uniform.LogProbs(len(s.groups))[0])))
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/transdim/vti/modeldist"
+	"github.com/transdim/vti/space"
 )
 
 // Heredity says which models with interactions there are.
@@ -203,7 +204,7 @@ func (h *heredity) mass(prior Prior) (logMass float64, known bool) {
 			}
 			for j := range free + e + 1 {
 				if a+j <= total && !math.IsInf(sizes[a+j], -1) {
-					terms = append(terms, math.Log(count)+logBinomial(free+e, j)+sizes[a+j])
+					terms = append(terms, math.Log(count)+space.LogBinomial(free+e, j)+sizes[a+j])
 				}
 			}
 		}

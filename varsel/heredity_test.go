@@ -84,7 +84,7 @@ func TestHeredity(t *testing.T) {
 					for _, bit := range code {
 						size += int(bit)
 					}
-					require.Equal(t, c.valid(in) && size <= prior.limit(len(names)), !math.IsInf(value[i], -1), bitsOf(code))
+					require.Equal(t, c.valid(in) && size <= prior.Limit(len(names)), !math.IsInf(value[i], -1), bitsOf(code))
 					if c.valid(in) {
 						kept += all[bitsOf(code)]
 					} else {

@@ -26,7 +26,7 @@ func paperProblem(t testing.TB, misspecified string) *Problem {
 	require.NoError(t, err)
 	design, err := NewDesign(data, paperDesign)
 	require.NoError(t, err)
-	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind})
+	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: UniformPrior}, Likelihood: likelihood.RobustKind})
 	require.NoError(t, err)
 	return problem
 }
@@ -112,7 +112,7 @@ func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	options.Groups = []PredictorGroup{{"x23", []string{"x2", "x3"}}, {"x45", []string{"x4", "x5"}}}
 	design, err := NewDesign(data, options)
 	require.NoError(t, err)
-	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10})
+	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: UniformPrior}, Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10})
 	require.NoError(t, err)
 	result, err := Run(t.Context(), device, problem, RunConfig{Fit: vti.Config{Steps: 1000, Batch: 512, Seed: 1}, Dir: t.TempDir()})
 	require.NoError(t, err)

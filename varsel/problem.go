@@ -53,26 +53,18 @@ type ModelOptions struct {
 	Codes CodeKind `json:"codes"`
 }
 
-// What the prior over models is for more predictors than manyPredictors, unless the user says
-// otherwise: uniform over models would mean models of half of the predictors. The limit is there
-// for the work, which grows with it; the posterior should have little mass there. Both chosen by
-// hand, not tuned.
+// What the largest size of a model is for more predictors than manyPredictors, unless the user says
+// otherwise. The limit is there for the work, which grows with it; the posterior should have little
+// mass there. Both chosen by hand, not tuned.
 const (
 	manyPredictors = 64
 	manyMaxSize    = 20
 )
 
-// ForMany fills in the prior over models where there are more than 64 predictors: betabinomial:1,1
-// unless prior says that it was chosen, and at most 20 predictors in a model unless size says so.
-// Other problems keep it as it is.
-func (o ModelOptions) ForMany(predictors int, prior, size bool) ModelOptions {
-	if predictors <= manyPredictors {
-		return o
-	}
-	if !prior {
-		o.Prior = Prior{Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: o.Prior.MaxSize}
-	}
-	if !size {
+// ForMany limits models to 20 predictors where there are more than 64 of them, unless chosen says
+// that the limit, or that there is none, was asked for.
+func (o ModelOptions) ForMany(predictors int, chosen bool) ModelOptions {
+	if predictors > manyPredictors && !chosen {
 		o.Prior.MaxSize = manyMaxSize
 	}
 	return o
@@ -88,6 +80,7 @@ func (o ModelOptions) withDefaults() ModelOptions {
 			*field.value = field.fallback
 		}
 	}
+	o.Prior = o.Prior.WithDefaults()
 	return o
 }
 
@@ -222,7 +215,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}
-	if slots := model.Prior.limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
+	if slots := model.Prior.Limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
 		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
 			return nil, err
 		}
@@ -302,7 +295,7 @@ func (p *Problem) Priors() []string {
 	unlimited := p.Model.Prior
 	unlimited.MaxSize = 0 // said in words below
 	models := "models: " + unlimited.String()
-	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
+	if limit := p.Model.Prior.Limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		models += fmt.Sprintf(", at most %d predictors", limit)
 	}
 	if h := p.Target.heredity; h != nil {

@@ -229,7 +229,7 @@ func TestPublishedCrime(t *testing.T) {
 	distance := func(slab float64) float64 {
 		design, err := NewDesign(data, DesignOptions{Target: "y"})
 		require.NoError(t, err)
-		problem, err := NewProblem(design, ModelOptions{SlabScale: slab})
+		problem, err := NewProblem(design, ModelOptions{SlabScale: slab, Prior: Prior{Kind: UniformPrior}})
 		require.NoError(t, err)
 		asked, err := problem.ExactProblem()
 		require.NoError(t, err)

@@ -81,6 +81,7 @@ func (c qualityCase) run(t *testing.T, device *gpu.Device, flow string) {
 	data, err := table.ReadFile("../testdata/" + c.table)
 	require.NoError(t, err)
 	c.design.Likelihood = c.model.Likelihood
+	c.model.Prior = Prior{Kind: UniformPrior} // as those of the oracles
 	design, err := NewDesign(data, c.design)
 	require.NoError(t, err)
 	problem, err := NewProblem(design, c.model)

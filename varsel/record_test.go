@@ -46,7 +46,7 @@ func TestRecordRebuildsItsProblem(t *testing.T) {
 	require.NoError(t, err)
 	record := &Record{
 		Header: run.Header{Command: "varsel", Data: path, Fingerprint: data.Fingerprint}, Design: DesignOptions{Target: "y", Exclude: []string{"x2"}},
-		Model: ModelOptions{Sigma: 2.5}, Flow: cosmic.Config{Kind: cosmic.Spline}.WithDefaults(), Steps: 7, Batch: 9, Seed: 11,
+		Model: ModelOptions{Sigma: 2.5, Prior: Prior{A: 1, B: 1}}, Flow: cosmic.Config{Kind: cosmic.Spline}.WithDefaults(), Steps: 7, Batch: 9, Seed: 11,
 	}
 	require.NoError(t, record.Write(dir))
 	written, err := os.ReadFile(filepath.Join(dir, RecordFile))

@@ -5,15 +5,6 @@ import "fmt"
 // Choices are names in a record, as they are on the command line: readable, and safe from a change
 // of their order.
 
-// MarshalText writes what ParsePrior reads.
-func (p Prior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (p *Prior) UnmarshalText(text []byte) (err error) {
-	*p, err = ParsePrior(string(text))
-	return err
-}
-
 // ParseNAPolicy reads refuse or drop.
 func ParseNAPolicy(s string) (NAPolicy, error) {
 	for _, policy := range []NAPolicy{RefuseNA, DropNA} {

@@ -93,13 +93,15 @@ func (p *Problem) NewModels(family Sampler, options SurrogateOptions, seed uint6
 		return nil, nil
 	}
 	config := modeldist.AutoregressiveConfig{Seed: seed, DType: dtype}
-	if in := p.Model.Prior.meanInclusion(len(p.Design.Predictors)); math.Abs(in-0.5) > 1e-9 {
+	// the prior probability that a given predictor is in the model
+	predictors := len(p.Design.Predictors)
+	if in := p.Model.Prior.MeanSize(predictors) / float64(predictors); math.Abs(in-0.5) > 1e-9 {
 		for range p.Design.Predictors {
 			config.SiteLogPrior = append(config.SiteLogPrior, []float64{math.Log1p(-in), math.Log(in)})
 		}
 	}
 	var constraints modeldist.Both
-	if limit := p.Model.Prior.limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
+	if limit := p.Model.Prior.Limit(len(p.Design.Predictors)); limit < len(p.Design.Predictors) {
 		constraints = append(constraints, modeldist.MaxActive{Limit: limit})
 	}
 	if p.Target.heredity != nil {
@@ -141,11 +143,6 @@ func (p *Problem) logPriors(count int) []float64 {
 		values = append(values, value)
 	}
 	return values
-}
-
-// meanInclusion is the prior probability that a given predictor is in the model.
-func (p Prior) meanInclusion(groups int) float64 {
-	return p.meanSize(groups) / float64(groups)
 }
 
 // memoryText writes a number of bytes in the largest binary unit that leaves at least one of it.

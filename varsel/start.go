@@ -37,7 +37,7 @@ func (p *Problem) Start(text string) ([]int32, error) {
 			members = append(members, int32(predictor))
 		}
 	}
-	if limit := p.Model.Prior.limit(len(names)); len(members) > limit {
+	if limit := p.Model.Prior.Limit(len(names)); len(members) > limit {
 		return nil, fmt.Errorf("start %q: %d predictors, where a model has at most %d", text, len(members), limit)
 	}
 	for _, predictor := range members {
@@ -75,7 +75,7 @@ func (p *Problem) spreadStarts(chains int, seed uint64) [][]int32 {
 		}
 	}
 	sparsity := min(1, startSites/float64(max(len(roots), 1)))
-	limit := p.Model.Prior.limit(len(p.Design.Predictors))
+	limit := p.Model.Prior.Limit(len(p.Design.Predictors))
 	starts := make([][]int32, chains)
 	for c := range starts {
 		random := stream.Rand(seed, fmt.Sprintf("starts/%d", c))

@@ -15,6 +15,7 @@ import (
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/regression"
 	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/space"
 )
 
 // hbmFlags are all flags of vti hbm.
@@ -57,6 +58,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
+		flags.Var(parsed[space.Prior]{&f.model.Models, space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 	})
 
@@ -85,6 +87,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	completeColumns(cmd, "se")
 	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
+	completeWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
 	completeWith(cmd, "flow", flowNames()...)
@@ -99,6 +102,9 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	}
 	if flags.Changed("df") && f.frame.Response != regression.StudentResponse {
 		return nil, fmt.Errorf("--df is for --likelihood student; this one is %s", f.frame.Response)
+	}
+	if flags.Changed("model-prior") && !f.model.Select {
+		return nil, errors.New("--model-prior is for --select: without it there is one model")
 	}
 	if err := f.checkFamily(flags); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -51,7 +52,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
 		flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
-		flags.Var(parsed[varsel.Prior]{&f.model.Prior, varsel.ParsePrior}, "model-prior", "uniform, bernoulli:π, betabinomial:a,b or expected:s")
+		flags.Var(parsed[varsel.Prior]{&f.model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
 		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
 		flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
 	})
@@ -64,7 +65,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "heredity", "strong", "weak", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
-	completeWith(cmd, "model-prior", "uniform", "bernoulli:0.2", "betabinomial:1,1", "expected:3")
+	completeWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
 	completeWith(cmd, "codes", "auto", "bits", "lists")
 }
 

@@ -37,7 +37,7 @@ func (a *app) newSelection(record *varsel.Record, flags *pflag.FlagSet, output o
 		return nil, err
 	}
 	record.Flags = givenFlags(flags)
-	record.Model = record.Model.ForMany(len(design.Predictors), flags.Changed("model-prior"), flags.Changed("max-size"))
+	record.Model = record.Model.ForMany(len(design.Predictors), flags.Changed("max-size"))
 	problem, err := varsel.NewProblem(design, record.Model)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,8 @@ func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (su
 		case partialCoordinate:
 			w, logSlope := partialAt(theta[j], c.beta)
 			logOne := 2 * (math.Ln2 - math.Abs(w) - math.Log1p(math.Exp(-2*math.Abs(w))))
-			sum += c.beta*logOne + logSlope - logSymmetricBeta(c.beta)
+			b := c.betaOf(mask)
+			sum += b*logOne + logSlope - logSymmetricBeta(b)
 		default:
 			x := (theta[j] - c.mean) / c.sd
 			sum -= x*x/2 + math.Log(c.sd) + halfLog2Pi

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/space"
 )
 
 // SDPrior is the family of the prior of the standard deviation of a varying effect.
@@ -52,8 +54,8 @@ type Options struct {
 	// InterceptScale is that of the intercept at the mean of the columns, in units of sd(y); 0
 	// stands for 10.
 	InterceptScale float64 `json:"intercept_scale"`
-	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the units
-	// of the response; InterceptScale is not used then.
+	// Intercept, if not nil, is the prior of the intercept at the mean of the columns, in the
+	// units of the response; InterceptScale is not used then.
 	Intercept *NormalPrior `json:"intercept,omitempty"`
 	// SDPrior is the prior of the standard deviation of a varying effect, and SDScale its scale in
 	// units of sd(y) for one standard deviation of its column, or for the whole of a column of
@@ -71,6 +73,11 @@ type Options struct {
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
+	// Models is the prior over models of Select. That a term is in, and that a term that is in
+	// varies by a grouping, are decisions that are yes with a given probability, or with one that
+	// is Beta(a, b), the same for all decisions of the first kind, and for all of the second; or
+	// all models have the same probability. The zero value is betabinomial:1,1.
+	Models space.Prior `json:"models"`
 }
 
 // NormalPrior is N(Mean, SD²).
@@ -89,6 +96,7 @@ func (o Options) withDefaults() Options {
 			*field.value = field.fallback
 		}
 	}
+	o.Models = o.Models.WithDefaults()
 	return o
 }
 
@@ -115,5 +123,6 @@ func (o Options) Validate() error {
 	if o.SDPrior < 0 || int(o.SDPrior) >= len(sdPriorNames) {
 		return fmt.Errorf("unknown prior of standard deviations %d", int(o.SDPrior))
 	}
-	return nil
+	_, err := o.Models.LogDecisions(0, 0)
+	return err
 }

@@ -16,9 +16,9 @@ import (
 // logNoiseSD is the prior standard deviation of log σ, whose mean is log sd(y).
 const logNoiseSD = 2
 
-// Regression is a frame with priors: the posterior of population effects β, standard deviations and
-// correlations of varying effects, and noise, for one model or, with Select, for every choice of
-// terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
+// Regression is a frame with priors: the posterior of population effects β, standard deviations
+// and correlations of varying effects, and noise, for one model or, with Select, for every choice
+// of terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
 //
 //	η = X β + Σ_g Z_g b_g,   b_gj = Λ_g u_gj for each level j,
 //	u_gj ~ N(0, I),        Λ_g = diag(s_g) L_g,
@@ -79,8 +79,24 @@ type coordinate struct {
 	kind coordinateKind
 	name string
 	// of a normal prior: mean and sd. beta is b of the prior ∝ (1 − ρ²)^(b−1) of a partial
-	// correlation, and unit is c of the scaleMap of a standard deviation.
+	// correlation in the model that has everything, and unit is c of the scaleMap of a standard
+	// deviation.
 	mean, sd, beta, unit float64
+	// later are the coordinates of the standard deviations of those columns that are correlated
+	// with the two of a partial correlation and that it is not given: each that a model lacks
+	// takes ½ from b, so that the model has the LKJ prior that it would have alone.
+	later []int
+}
+
+// betaOf is b of the prior of a partial correlation in a model.
+func (c coordinate) betaOf(mask []bool) float64 {
+	b := c.beta
+	for _, sd := range c.later {
+		if !mask[sd] {
+			b -= 0.5
+		}
+	}
+	return b
 }
 
 // New puts priors on a frame.
@@ -254,10 +270,17 @@ func (r *Regression) layOut() {
 			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
 			for b := range a {
 				if r.Frame.Correlated(g.Grouping, a, b) {
-					// LKJ(η) as partial correlations given the b columns before: Beta(β, β) on (−1,
-					// 1) (Lewandowski, Kurowicka and Joe 2009).
-					g.partial[a][b] = add(coordinate{kind: partialCoordinate, name: correlationName(g.Columns[b].Name, g.Columns[a].Name, g.Name),
-						beta: r.Options.Correlation + float64(blockSize(r.Frame, g, a)-2-blockPlace(r.Frame, g, a, b))/2})
+					// LKJ(η) as partial correlations given the columns before b: Beta(β, β) on
+					// (−1, 1), with β = η and ½ more for each column left (Lewandowski, Kurowicka
+					// and Joe 2009).
+					c := coordinate{kind: partialCoordinate, name: correlationName(g.Columns[b].Name, g.Columns[a].Name, g.Name)}
+					for k := b + 1; k < q; k++ {
+						if k != a && r.Frame.Correlated(g.Grouping, a, k) {
+							c.later = append(c.later, g.sd[k])
+						}
+					}
+					c.beta = r.Options.Correlation + float64(len(c.later))/2
+					g.partial[a][b] = add(c)
 				}
 			}
 		}
@@ -276,26 +299,6 @@ func (r *Regression) layOut() {
 			}
 		}
 	}
-}
-
-// blockSize is the number of columns that column a is correlated with, itself included, and
-// blockPlace the place of b among them.
-func blockSize(f *Frame, g *varyingGroup, a int) (size int) {
-	for b := range g.Columns {
-		if a == b || f.Correlated(g.Grouping, a, b) {
-			size++
-		}
-	}
-	return size
-}
-
-func blockPlace(f *Frame, g *varyingGroup, a, b int) (place int) {
-	for c := range b {
-		if f.Correlated(g.Grouping, a, c) {
-			place++
-		}
-	}
-	return place
 }
 
 // Dim is D, the number of coordinates.
@@ -337,7 +340,7 @@ func (r *Regression) Priors() []string {
 		lines = append(lines, fmt.Sprintf("correlations: ~ LKJ(%g)", r.Options.Correlation))
 	}
 	if r.Options.Select {
-		lines = append(lines, "terms: in with probability 1/2, and if in varying by a group with probability 1/2; an interaction needs the terms it is made of")
+		lines = append(lines, fmt.Sprintf("models: %s over the terms that are in, and over how those vary by groups; an interaction needs the terms it is made of", r.Options.Models))
 	}
 	return lines
 }

@@ -3,6 +3,7 @@ package regression
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -149,26 +150,36 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 }
 
 // logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
-// part of an interaction take away: a term is in with probability ½, and, if it is in, varies by
-// each of its groupings with probability ½.
+// part of an interaction take away. Whether terms are in, and whether those that are in vary, are
+// decisions of two kinds, each with its own common probability: that predictors matter says nothing
+// of whether groups differ. A term that is not in decides nothing about how it varies.
 func (r *Regression) logPriorOf(code []int32) float64 {
-	logPrior := 0.0
+	var in, varying struct{ yes, no int }
 	for s, q := range r.questions {
-		in, _ := q.answer(code[s])
-		if q.optional {
-			logPrior -= math.Ln2
-		}
-		if in || !q.population {
-			logPrior -= float64(len(q.groups)) * math.Ln2
-		}
-		if !in || !q.optional {
+		present, varies := q.answer(code[s])
+		if q.optional && !present {
+			in.no++
 			continue
 		}
+		by := bits.OnesCount(varies)
+		varying.yes, varying.no = varying.yes+by, varying.no+len(q.groups)-by
+		if !q.optional {
+			continue
+		}
+		in.yes++
 		for _, part := range r.Frame.Formula.Terms {
 			if len(part) > 0 && len(part) < len(q.term) && q.term.Contains(part) && !r.has(code, part) {
 				return math.Inf(-1)
 			}
 		}
+	}
+	logPrior := 0.0
+	for _, count := range []struct{ yes, no int }{in, varying} {
+		value, err := r.Options.Models.LogDecisions(count.yes, count.no)
+		if err != nil {
+			panic("regression: logPriorOf: " + err.Error()) // which Validate refuses
+		}
+		logPrior += value
 	}
 	return logPrior
 }

@@ -51,7 +51,7 @@ func TestSelectionAgreesWithEnumeration(t *testing.T) {
 
 // The questions of a formula, and which models they allow.
 func TestQuestions(t *testing.T) {
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true})
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x*z + (1 + x | g) + (x | h) + (0 + z | g)"}), Options{Select: true, Models: space.Prior{Kind: space.BernoulliPrior, Pi: 0.5}})
 	names := r.groupNames()
 	states := map[string][]string{}
 	for _, q := range r.questions {
@@ -89,6 +89,13 @@ func TestQuestions(t *testing.T) {
 	assert.InDelta(t, probability(func(code []int32) bool {
 		return r.has(code, r.questions[1].term) && r.varies(code, r.questions[1].term, 1)
 	}), in/2, 1e-12)
+
+	// Common probabilities that are uniform: so many yes of k decisions have the integral 1 / ((k
+	// + 1) C(k, yes)). Of x, z and x:z one or two are in; the intercept and x could vary by two
+	// groups each, and z, if in, by one.
+	common := newRegression(t, r.Frame, Options{Select: true})
+	one, two := common.space.logPrior[common.index([]int32{0, 1, 0, 0})], common.space.logPrior[common.index([]int32{0, 1, 1, 0})]
+	assert.InDelta(t, math.Log(1./4/3/5)-math.Log(1./4/3/6), one-two, 1e-12)
 
 	alone := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ 1 + (0 + x | g)"}), Options{Select: true})
 	require.Len(t, alone.questions, 1)

@@ -16,8 +16,8 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // integrated out.
 type groupedLikelihood interface {
 	// logDensity is log p(y | w, Λ, σ) [B]: w [B, W] are the population effects and then the
-	// effects of outer groupings, in the order of Regression.wide; factor are the entries [B, 1] of
-	// Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
+	// effects of outer groupings, in the order of Regression.wide; factor are the entries [B, 1]
+	// of Λ, lower triangular [q][q]; logNoise is log σ [B, 1] or nil.
 	logDensity(w *Node, factor [][]*Node, logNoise *Node) *Node
 }
 
@@ -101,6 +101,7 @@ func (r *Regression) columns(active, used *Node) *parts {
 			for _, at := range g.partial[a] {
 				if at >= 0 {
 					p.partials[at] = newPartialMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].beta)
+					p.partials[at].leave(r.coordinates[at], used)
 				}
 			}
 			if g.first >= 0 {
@@ -222,6 +223,27 @@ func (m *scaleMap) logPrior(prior SDPrior) *Node {
 type partialMap struct {
 	rho      *Node // [B, 1]
 	logPrior *Node // log p(z), zero where not used [B, 1]
+	logOne   *Node // log(1 − ρ²), zero where not used [B, 1]
+	used     *Node // 1, zero where not used [B, 1]
+}
+
+// leave brings b to that of models which lack some of the columns that the correlation is not
+// given: ½ less for each; see coordinate.later.
+func (m *partialMap) leave(c coordinate, used *Node) {
+	if len(c.later) == 0 {
+		return
+	}
+	var present *Node
+	for _, sd := range c.later {
+		present = addTo(present, block(used, sd, 1))
+	}
+	lacking := AddScalar(Neg(present), float64(len(c.later)))
+	for k := 1; k <= len(c.later); k++ {
+		b := c.beta - float64(k)/2
+		chosen := ConvertDType(LessThan(Abs(AddScalar(lacking, -float64(k))), ConstAs(lacking, 0.5)), m.logOne.DType())
+		less := AddScalar(MulScalar(m.logOne, -float64(k)/2), logSymmetricBeta(c.beta)-logSymmetricBeta(b))
+		m.logPrior = Add(m.logPrior, Mul(Mul(chosen, m.used), less))
+	}
 }
 
 func newPartialMap(z, used *Node, b float64) *partialMap {
@@ -231,7 +253,8 @@ func newPartialMap(z, used *Node, b float64) *partialMap {
 	// log(1 − tanh² w) = 2 (log 2 − |w| − log(1 + e^−2|w|))
 	logOne := MulScalar(Sub(AddScalar(Neg(size), math.Ln2), Log1P(Exp(MulScalar(size, -2)))), 2)
 	logSlope := AddScalar(Log(Div(AddScalar(MulScalar(Square(z), 1/(4*b)), 1), root)), -math.Log(2*b)/2)
-	return &partialMap{Tanh(w), Mul(used, AddScalar(Add(MulScalar(logOne, b), logSlope), -logSymmetricBeta(b)))}
+	logOne = Mul(used, logOne)
+	return &partialMap{Tanh(w), Add(MulScalar(logOne, b), Mul(used, AddScalar(logSlope, -logSymmetricBeta(b)))), logOne, used}
 }
 
 // block returns n columns of x [B, D] from the first on, as a product, which every backend can

@@ -52,7 +52,7 @@ func Cases() []Case {
 	varselOf := func(name, target string, wanted float64, reference Reference, flags ...string) Case {
 		return Case{Name: name, Command: "varsel", File: name + ".csv", Flags: append([]string{"--target", target}, flags...), Wanted: wanted, Reference: reference}
 	}
-	robust := []string{"--likelihood", "robust", "--no-intercept", "--no-standardize", "--always", "x0"}
+	robust := []string{"--likelihood", "robust", "--no-intercept", "--no-standardize", "--always", "x0", "--model-prior", "uniform"}
 	made := func(kind likelihood.Kind, rows, predictors int, wanted float64) Case {
 		return Case{
 			Name: fmt.Sprintf("%s %d x %d", kind, rows, predictors), Command: "varsel", Flags: []string{"--target", "y", "--likelihood", kind.String()}, Wanted: wanted,

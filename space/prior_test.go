@@ -1,4 +1,4 @@
-package varsel
+package space
 
 import (
 	"math"
@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-var testPriors = []Prior{{}, {Kind: BernoulliPrior, Pi: 0.2}, {Kind: BetaBinomialPrior, A: 1, B: 1}, {Kind: BetaBinomialPrior, A: 0.7, B: 9},
+var testPriors = []Prior{{Kind: UniformPrior}, {Kind: BernoulliPrior, Pi: 0.2}, {Kind: BetaBinomialPrior, A: 1, B: 1}, {Kind: BetaBinomialPrior, A: 0.7, B: 9},
 	{Kind: ExpectedSizePrior, Size: 0.75},
-	{MaxSize: 2}, {Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 1}, {Kind: ExpectedSizePrior, Size: 0.9, MaxSize: 2}}
+	{Kind: UniformPrior, MaxSize: 2}, {Kind: BetaBinomialPrior, A: 1, B: 1, MaxSize: 1}, {Kind: ExpectedSizePrior, Size: 0.9, MaxSize: 2}}
 
 // TestPriorSumsToOne sums p(m) over all subsets.
 func TestPriorSumsToOne(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPriorSumsToOne(t *testing.T) {
 }
 
 func TestPriorValues(t *testing.T) {
-	assert.InDelta(t, -5*math.Ln2, Prior{}.LogProbs(5)[3], 1e-15)
+	assert.InDelta(t, -5*math.Ln2, Prior{Kind: UniformPrior}.LogProbs(5)[3], 1e-15)
 	assert.InDelta(t, 2*math.Log(0.2)+3*math.Log(0.8), Prior{Kind: BernoulliPrior, Pi: 0.2}.LogProbs(5)[2], 1e-14)
 	// Beta(1, 1): every size is equally likely, 1/6, and shared by the 10 models of size 2.
 	assert.InDelta(t, math.Log(1./6/10), Prior{Kind: BetaBinomialPrior, A: 1, B: 1}.LogProbs(5)[2], 1e-13)
@@ -44,7 +44,7 @@ func TestExpectedSize(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		groups := rapid.IntRange(2, 10).Draw(r, "groups")
 		p := Prior{Kind: ExpectedSizePrior, MaxSize: rapid.IntRange(0, groups+1).Draw(r, "max")}
-		limit := p.limit(groups)
+		limit := p.Limit(groups)
 		p.Size = rapid.Float64Range(0.02, 0.98).Draw(r, "share") * float64(limit)
 		table := p.LogProbs(groups)
 		var mean float64
@@ -67,8 +67,8 @@ func TestLimitedPriorOfManyPredictors(t *testing.T) {
 	assert.InDelta(t, math.Log(odds)-math.Log1p(groups*odds), table[1], 1e-10)
 	assert.True(t, math.IsInf(table[2], -1))
 	p := Prior{Kind: ExpectedSizePrior, Size: 8, MaxSize: 20}
-	assert.InDelta(t, 8, p.meanSize(groups), 1e-9)
-	assert.InDelta(t, 20-1e-3, Prior{Kind: ExpectedSizePrior, Size: 20 - 1e-3, MaxSize: 20}.meanSize(groups), 1e-6)
+	assert.InDelta(t, 8, p.MeanSize(groups), 1e-9)
+	assert.InDelta(t, 20-1e-3, Prior{Kind: ExpectedSizePrior, Size: 20 - 1e-3, MaxSize: 20}.MeanSize(groups), 1e-6)
 }
 
 func TestPriorGraph(t *testing.T) {
@@ -88,8 +88,8 @@ func TestParsePrior(t *testing.T) {
 		assert.Equal(t, p, parsed)
 	}
 	for text, want := range map[string]string{
-		"":                  `unknown model prior ""; want uniform`,
-		"flat":              `unknown model prior "flat"; want uniform`,
+		"":                  `unknown model prior ""; want betabinomial:a,b`,
+		"flat":              `unknown model prior "flat"; want betabinomial:a,b`,
 		"uniform:1":         "got 1 numbers, want 0 for uniform",
 		"bernoulli":         "got 0 numbers, want 1 for bernoulli",
 		"bernoulli:x":       `"x" is not a number`,
@@ -105,6 +105,26 @@ func TestParsePrior(t *testing.T) {
 		_, err := ParsePrior(text)
 		require.ErrorContains(t, err, want, text)
 	}
+	// what is not said is betabinomial:1,1
+	assert.Equal(t, "betabinomial:1,1 max:3", Prior{MaxSize: 3}.String())
+	assert.Equal(t, Prior{A: 1, B: 1}.LogProbs(5), Prior{}.LogProbs(5))
 	require.Error(t, Prior{Kind: 7}.Validate())
 	assert.Panics(t, func() { Prior{Kind: BernoulliPrior}.LogProbs(3) })
+}
+
+// TestLogDecisions sums over sequences of decisions, the second of which is asked only after a yes.
+func TestLogDecisions(t *testing.T) {
+	for _, p := range []Prior{{}, {A: 2, B: 0.7}, {Kind: BernoulliPrior, Pi: 0.3}} {
+		sum := 0.0
+		for _, counts := range [][2]int{{0, 1}, {1, 1}, {2, 0}} {
+			log, err := p.LogDecisions(counts[0], counts[1])
+			require.NoError(t, err)
+			sum += math.Exp(log)
+		}
+		assert.InDelta(t, 1, sum, 1e-14)
+	}
+	for _, p := range []Prior{{Kind: ExpectedSizePrior, Size: 2}, {MaxSize: 2}} {
+		_, err := p.LogDecisions(1, 1)
+		require.ErrorContains(t, err, "where terms may vary")
+	}
 }

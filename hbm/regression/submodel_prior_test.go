@@ -1,0 +1,84 @@
+package regression
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+)
+
+// The prior of the correlations of a model with some of the varying terms is the LKJ prior that the
+// model has alone, whichever terms the formula names first: its density at matrices, per volume of
+// matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
+func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
+	const eta = 2.0
+	random := stream.Rand(1, "lkj")
+	for _, formula := range []string{"y ~ x + z + (1 + x + z | g)", "y ~ x + z + (0 + x + z | g) + (1 | h)", "y ~ z + x + (1 + z + x | g)"} {
+		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: formula}), Options{Select: true, Correlation: eta})
+		g := r.groups[0]
+		for index, code := range r.codes() {
+			mask := r.space.masks[index]
+			var used [][2]int
+			for a := range g.Columns {
+				for b := range a {
+					if at := g.partial[a][b]; at >= 0 && mask[at] {
+						used = append(used, [2]int{a, b})
+					}
+				}
+			}
+			if len(used) != 1 || math.IsInf(r.space.logPrior[index], -1) {
+				continue
+			}
+			theta := make([]float64, r.Dim())
+			for range 5 {
+				for j := range theta {
+					theta[j] = 1.5 * random.NormFloat64()
+				}
+				at := g.partial[used[0][0]][used[0][1]]
+				// p(z) = p(ρ) dρ/dz, with p(ρ) ∝ (1 − ρ²)^(η−1), whose integral for η = 2 is 4/3
+				w, logSlope := partialAt(theta[at], r.coordinates[at].beta)
+				rho := math.Tanh(w)
+				want := math.Log((1-rho*rho)*3/4) + math.Log(1-rho*rho) + logSlope
+				without := append([]bool(nil), mask...)
+				without[at] = false
+				got := r.logPriorOfHyperparameters(mask, theta) - r.logPriorOfHyperparameters(without, theta)
+				require.InDelta(t, want, got, 1e-10, r.FormulaOf(code))
+			}
+		}
+	}
+}
+
+// Graphs and host have the same prior density of hyperparameters in every model.
+func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + z + (1 + x + z | g)"}), Options{Select: true, Correlation: 1.3})
+	random := stream.Rand(2, "lkj")
+	var masks [][]bool
+	var thetas [][]float64
+	var want []float64
+	for index := range r.space.masks {
+		mask, theta := r.space.masks[index], make([]float64, r.Dim())
+		sum := 0.0
+		for j, c := range r.coordinates {
+			if mask[j] {
+				theta[j] = random.NormFloat64()
+				if index%3 == 0 && c.kind == partialCoordinate {
+					theta[j] = 0
+				}
+				if c.kind == populationCoordinate {
+					z := (theta[j] - c.mean) / c.sd
+					sum -= z*z/2 + math.Log(c.sd) + halfLog2Pi
+				}
+			}
+		}
+		masks, thetas, want = append(masks, mask), append(thetas, theta), append(want, sum+r.logPriorOfHyperparameters(mask, theta))
+	}
+	out := graph.MustExecOnce(testkit.Backend(t), func(mask, theta *graph.Node) *graph.Node {
+		used := graph.ConvertDType(mask, theta.DType())
+		return r.logPriorDensity(mask, theta, used, r.columns(theta, used))
+	}, masks, thetas)
+	require.InDeltaSlice(t, want, out.Value(), 1e-9)
+}

@@ -1,0 +1,286 @@
+package space
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
+)
+
+// PriorKind names a prior over the subsets of G selectable predictors.
+type PriorKind int
+
+const (
+	// BetaBinomialPrior includes each predictor independently with a common probability that is
+	// Beta(A, B). With A = B = 1 every size of a model has the same probability, so that the
+	// number of predictors that are noise does not raise the probability of each (Scott and Berger
+	// 2010).
+	BetaBinomialPrior PriorKind = iota
+	// UniformPrior gives every model the same probability, 2^−G: half of all predictors are
+	// expected.
+	UniformPrior
+	// BernoulliPrior includes each predictor independently with probability Pi.
+	BernoulliPrior
+	// ExpectedSizePrior includes each independently with the probability that makes Size the
+	// expected size of a model.
+	ExpectedSizePrior
+)
+
+// Prior is a prior over models. It depends on a model only through its size, the number of
+// predictors in it. The zero value is betabinomial:1,1.
+type Prior struct {
+	Kind PriorKind
+	// Pi is the inclusion probability of a BernoulliPrior, strictly between 0 and 1.
+	Pi float64
+	// A and B are the shapes of a BetaBinomialPrior; 0 stands for 1.
+	A, B float64
+	// Size is the expected size of an ExpectedSizePrior, positive and below the number of
+	// predictors, and below MaxSize.
+	Size float64
+	// MaxSize is the largest size a model may have: larger ones have probability zero, the others
+	// are normalised again. 0 means no limit.
+	MaxSize int
+}
+
+// maxSizeMark stands before the maximum size in the text of a prior.
+const maxSizeMark = " max:"
+
+// ParsePrior reads uniform, bernoulli:π, betabinomial:a,b or expected:s, and after each of them
+// the maximum size as in "uniform max:5".
+func ParsePrior(s string) (Prior, error) {
+	const expected = "want betabinomial:a,b (a, b > 0), uniform, bernoulli:π (0 < π < 1) or expected:s (s > 0)"
+	kind, maxText, limited := strings.Cut(s, maxSizeMark)
+	name, rest, _ := strings.Cut(kind, ":")
+	counts := map[string]int{"uniform": 0, "bernoulli": 1, "betabinomial": 2, "expected": 1}
+	count, known := counts[name]
+	if !known {
+		return Prior{}, fmt.Errorf("unknown model prior %q; %s", s, expected)
+	}
+	var numbers []float64
+	if rest != "" {
+		for _, field := range strings.Split(rest, ",") {
+			v, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+			if err != nil {
+				return Prior{}, fmt.Errorf("model prior %q: %q is not a number; %s", s, field, expected)
+			}
+			numbers = append(numbers, v)
+		}
+	}
+	if len(numbers) != count {
+		return Prior{}, fmt.Errorf("model prior %q: got %d numbers, want %d for %s; %s", s, len(numbers), count, name, expected)
+	}
+	var p Prior
+	switch name {
+	case "uniform":
+		p = Prior{Kind: UniformPrior}
+	case "bernoulli":
+		p = Prior{Kind: BernoulliPrior, Pi: numbers[0]}
+	case "betabinomial":
+		if numbers[0] == 0 || numbers[1] == 0 { // which stand for 1
+			return Prior{}, fmt.Errorf("model prior %q: got %v and %v, want two positive shapes", s, numbers[0], numbers[1])
+		}
+		p = Prior{Kind: BetaBinomialPrior, A: numbers[0], B: numbers[1]}
+	case "expected":
+		p = Prior{Kind: ExpectedSizePrior, Size: numbers[0]}
+	}
+	if limited {
+		var err error
+		if p.MaxSize, err = strconv.Atoi(maxText); err != nil || p.MaxSize < 1 {
+			return Prior{}, fmt.Errorf("model prior %q: maximum size: got %q, want a positive whole number", s, maxText)
+		}
+	}
+	return p, p.Validate()
+}
+
+// WithDefaults fills in what zeros stand for.
+func (p Prior) WithDefaults() Prior {
+	if p.Kind == BetaBinomialPrior {
+		if p.A == 0 {
+			p.A = 1
+		}
+		if p.B == 0 {
+			p.B = 1
+		}
+	}
+	return p
+}
+
+// String returns the text that ParsePrior reads.
+func (p Prior) String() string {
+	p = p.WithDefaults()
+	if p.MaxSize > 0 {
+		limit := strconv.Itoa(p.MaxSize)
+		p.MaxSize = 0
+		return p.String() + maxSizeMark + limit
+	}
+	switch p.Kind {
+	case UniformPrior:
+		return "uniform"
+	case BernoulliPrior:
+		return fmt.Sprintf("bernoulli:%v", p.Pi)
+	case BetaBinomialPrior:
+		return fmt.Sprintf("betabinomial:%v,%v", p.A, p.B)
+	case ExpectedSizePrior:
+		return fmt.Sprintf("expected:%v", p.Size)
+	}
+	return fmt.Sprintf("Prior(%d)", int(p.Kind))
+}
+
+// Validate reports a parameter outside its range.
+func (p Prior) Validate() error {
+	p = p.WithDefaults()
+	if p.MaxSize < 0 {
+		return fmt.Errorf("maximum size: got %d, want a positive number", p.MaxSize)
+	}
+	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	switch p.Kind {
+	case UniformPrior:
+		return nil
+	case BernoulliPrior:
+		if !(p.Pi > 0 && p.Pi < 1) {
+			return fmt.Errorf("model prior %s: got %v, want an inclusion probability strictly between 0 and 1", p, p.Pi)
+		}
+		return nil
+	case BetaBinomialPrior:
+		if !positive(p.A) || !positive(p.B) {
+			return fmt.Errorf("model prior %s: got %v and %v, want two positive shapes", p, p.A, p.B)
+		}
+		return nil
+	case ExpectedSizePrior:
+		if !positive(p.Size) {
+			return fmt.Errorf("model prior %s: got %v, want a positive expected size", p, p.Size)
+		}
+		return nil
+	}
+	return fmt.Errorf("model prior: unknown kind %d", int(p.Kind))
+}
+
+// ValidateFor reports what the prior cannot mean for so many selectable predictors.
+func (p Prior) ValidateFor(groups int) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	if limit := p.Limit(groups); p.Kind == ExpectedSizePrior && p.Size >= float64(limit) {
+		return fmt.Errorf("model prior %s: want a size below %d, the largest that a model can have", p, limit)
+	}
+	return nil
+}
+
+// Limit is the largest size of a model of so many selectable predictors.
+func (p Prior) Limit(groups int) int {
+	if p.MaxSize > 0 {
+		return min(p.MaxSize, groups)
+	}
+	return groups
+}
+
+// LogProbs returns log p(m) for models of size 0 to groups: the probability of one such model, not
+// of the size. It is −Inf above MaxSize, and sums to one over all models.
+func (p Prior) LogProbs(groups int) []float64 {
+	if err := p.ValidateFor(groups); err != nil {
+		panic("space: Prior.LogProbs: " + err.Error())
+	}
+	p = p.WithDefaults()
+	if p.Kind == ExpectedSizePrior {
+		p = Prior{Kind: BernoulliPrior, Pi: p.inclusion(groups), MaxSize: p.MaxSize}
+	}
+	table := make([]float64, groups+1)
+	for k := range table {
+		in, out := float64(k), float64(groups-k)
+		switch p.Kind {
+		case UniformPrior:
+			table[k] = -float64(groups) * math.Ln2
+		case BernoulliPrior:
+			table[k] = in*math.Log(p.Pi) + out*math.Log1p(-p.Pi)
+		case BetaBinomialPrior:
+			table[k] = mathext.Lbeta(p.A+in, p.B+out) - mathext.Lbeta(p.A, p.B)
+		}
+	}
+	if limit := p.Limit(groups); limit < groups {
+		bySize := make([]float64, limit+1)
+		for k := range bySize {
+			bySize[k] = table[k] + LogBinomial(groups, k)
+		}
+		norm := floats.LogSumExp(bySize)
+		for k := range table {
+			table[k] -= norm
+			if k > limit {
+				table[k] = math.Inf(-1)
+			}
+		}
+	}
+	return table
+}
+
+// inclusion is the probability π with which an ExpectedSizePrior includes each predictor: s/G
+// without a limit, else the root of the mean size, which rises with π.
+func (p Prior) inclusion(groups int) float64 {
+	if p.Limit(groups) == groups {
+		return p.Size / float64(groups)
+	}
+	low, high := -30.0, 30.0 // log odds
+	for range 200 {
+		middle := (low + high) / 2
+		if (Prior{Kind: BernoulliPrior, Pi: 1 / (1 + math.Exp(-middle)), MaxSize: p.MaxSize}).MeanSize(groups) < p.Size {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return 1 / (1 + math.Exp(-low))
+}
+
+// MeanSize is the prior mean of the size of a model.
+func (p Prior) MeanSize(groups int) (mean float64) {
+	for k, logProb := range p.LogProbs(groups) {
+		if k > 0 && !math.IsInf(logProb, -1) {
+			mean += float64(k) * math.Exp(logProb+LogBinomial(groups, k))
+		}
+	}
+	return mean
+}
+
+// LogBinomial is log C(n, k).
+func LogBinomial(n, k int) float64 {
+	return -math.Log(float64(n+1)) - mathext.Lbeta(float64(n-k+1), float64(k+1))
+}
+
+// LogDecisions is log p of a sequence of decisions of which so many are yes and so many no, each
+// yes with the probability that includes a predictor. It serves models whose decisions depend on
+// the answers before, so that not all take the same number; a uniform prior gives 0, to be
+// normalised over models. It fails for priors that a number of predictors defines.
+func (p Prior) LogDecisions(yes, no int) (float64, error) {
+	if err := p.Validate(); err != nil {
+		return 0, err
+	}
+	p = p.WithDefaults()
+	switch {
+	case p.MaxSize == 0 && p.Kind == UniformPrior:
+		return 0, nil
+	case p.MaxSize == 0 && p.Kind == BernoulliPrior:
+		return float64(yes)*math.Log(p.Pi) + float64(no)*math.Log1p(-p.Pi), nil
+	case p.MaxSize == 0 && p.Kind == BetaBinomialPrior:
+		return mathext.Lbeta(p.A+float64(yes), p.B+float64(no)) - mathext.Lbeta(p.A, p.B), nil
+	}
+	return 0, fmt.Errorf("model prior %s: want betabinomial:a,b, bernoulli:π or uniform, where terms may vary by groups", p)
+}
+
+// MarshalText writes what ParsePrior reads.
+func (p Prior) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *Prior) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePrior(string(text))
+	return err
+}
+
+// LogProb returns log p(m) of each model. codes [B, G] int32, 1 = in -> [B] float64.
+func (p Prior) LogProb(codes *graph.Node) *graph.Node {
+	table := graph.Const(codes.Graph(), p.LogProbs(codes.Shape().Dim(-1)))
+	sizes := graph.ReduceSum(codes, -1)
+	return graph.Gather(table, graph.InsertAxes(sizes, -1))
+}
