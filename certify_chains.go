@@ -52,7 +52,7 @@ func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cf
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }
 	}
-	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
+	chains, err := e.runChains(ctx, settings, max(cfg.ChainGroups, 1))
 	if err != nil {
 		return nil, err
 	}

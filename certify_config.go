@@ -1,5 +1,7 @@
 package vti
 
+import "github.com/transdim/vti/shard"
+
 // CertifyConfig says how much work certification may do. The zero value is a good default.
 type CertifyConfig struct {
 	// MaxModels is the largest space whose models are weighed one by one; 0 stands for 65,536.
@@ -17,6 +19,12 @@ type CertifyConfig struct {
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).
 	Progress func(done, total int)
+	// Shard, if not nil, is the part of this process among several that make one certificate: each
+	// of them ends with that of one process alone, to the bit.
+	Shard *shard.Shard
+	// ChainGroups is the number of groups of tempered chains, if it comes to them; 0 stands for 1.
+	// Each group burns in by itself, so that more of them can run at the same time.
+	ChainGroups int
 
 	// What Solve asks for. stream begins the names of the random streams; "" stands for "certify".
 	stream string

@@ -51,54 +51,64 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 	sample := &certificate.Sample
 	total := (cfg.Draws + batch - 1) / batch * batch
 	logWeights, theta := make([]float64, 0, total), make([]float64, 0, total*dim)
-	random, z := e.random(cfg.stream), make([]float64, batch*dim)
+	random := e.random(cfg.stream)
+	push := func(codes []int32, z []float64) (pushed, []float64, error) {
+		draws, err := e.push(codes, z)
+		if err != nil {
+			return pushed{}, nil, err
+		}
+		return draws, wideReference.logWeights(draws), nil
+	}
 	reference, nearRows := referenceModels(e)
-	for start := 0; start < total; start += batch {
-		if err := ctx.Err(); err != nil {
+	for start := 0; start < total; start += batch * e.batches() {
+		var inputs []batchInput
+		for range min(e.batches(), (total-start)/batch) {
+			flat, err := e.drawCodesFrom("draw wide", reference, random)
+			if err != nil {
+				return nil, err
+			}
+			z := make([]float64, batch*dim)
+			for row := range batch {
+				wideReference.draw(random, z[row*dim:(row+1)*dim])
+			}
+			inputs = append(inputs, batchInput{flat, z, "joint", push})
+		}
+		evaluated, err := e.evaluateBatches(ctx, inputs)
+		if err != nil {
 			return nil, fmt.Errorf("certification stopped after %d draws: %w", start, err)
 		}
-		flat, err := e.drawCodesFrom("draw wide", reference, random)
-		if err != nil {
-			return nil, err
-		}
-		for row := range batch {
-			wideReference.draw(random, z[row*dim:(row+1)*dim])
-		}
-		draws, err := e.push(flat, z)
-		if err != nil {
-			return nil, err
-		}
-		codes := rowsOf(flat, sites)
-		logPrior, err := e.logPrior(codes)
-		if err != nil {
-			return nil, err
-		}
-		logModel, err := e.logModel(codes)
-		if err != nil {
-			return nil, err
-		}
-		logReference, err := e.logModelOf("wide models", reference, codes)
-		if err != nil {
-			return nil, err
-		}
-		weights := wideReference.logWeights(draws)
-		for i, code := range codes {
-			logP, logQ := logPrior[i]+draws.logJoint[i], logModel[i]+draws.logQ[i]
-			logWeight := logPrior[i] - logReference[i] + weights[i]
-			if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
-				certificate.NonFinite++
-				logWeight = math.Inf(-1)
+		for k, one := range evaluated {
+			codes := rowsOf(inputs[k].Codes, sites)
+			logPrior, err := e.logPrior(codes)
+			if err != nil {
+				return nil, err
 			}
-			logWeights = append(logWeights, logWeight)
-			sample.Codes = append(sample.Codes, code)
-			if i < nearRows {
-				certificate.Proposed = append(certificate.Proposed, code)
+			logModel, err := e.logModel(codes)
+			if err != nil {
+				return nil, err
 			}
-			sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
-		}
-		theta = append(theta, draws.theta...)
-		if cfg.Progress != nil {
-			cfg.Progress(len(logWeights), total)
+			logReference, err := e.logModelOf("wide models", reference, codes)
+			if err != nil {
+				return nil, err
+			}
+			for i, code := range codes {
+				logP, logQ := logPrior[i]+one.LogJoint[i], logModel[i]+one.LogQ[i]
+				logWeight := logPrior[i] - logReference[i] + one.LogWeights[i]
+				if math.IsNaN(logWeight) || math.IsInf(logWeight, 1) {
+					certificate.NonFinite++
+					logWeight = math.Inf(-1)
+				}
+				logWeights = append(logWeights, logWeight)
+				sample.Codes = append(sample.Codes, code)
+				if i < nearRows {
+					certificate.Proposed = append(certificate.Proposed, code)
+				}
+				sample.LogP, sample.LogQ = append(sample.LogP, logP), append(sample.LogQ, logQ)
+			}
+			theta = append(theta, one.Theta...)
+			if cfg.Progress != nil {
+				cfg.Progress(len(logWeights), total)
+			}
 		}
 	}
 	sample.Theta = mat.NewDense(total, dim, theta)

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/train"
+	"github.com/transdim/vti/shard"
 	"github.com/transdim/vti/space"
 )
 
@@ -37,7 +38,8 @@ type evaluator struct {
 	dtype     dtypes.DType // of the flow and the target
 	batch     int          // rows of every graph
 	seed      uint64
-	untrained bool // the flow is its anchor alone
+	untrained bool         // the flow is its anchor alone
+	shard     *shard.Shard // the part of this process in a certificate; nil: all of it
 
 	compiled map[string]*context.Exec
 	known    *keptEvidences // of models, which are found once; nil before the first

@@ -114,6 +114,7 @@ type importanceSampler struct {
 	reference   reference
 	proposals   []*laplaceProposal // by model, beside the flow; nil: none
 	annealed    bool               // move the draws by annealing
+	pending     []pendingBatch     // that are not evaluated yet
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -173,8 +174,8 @@ func confirmed(plain, annealed []float64) bool {
 // come from that, and r is the mixture of both.
 func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bool) error {
 	_, sites, dim := s.evaluator.sizes()
-	fromFlow := s.newRows(store, s.evaluate)
-	proposed := s.newRows(store, func(codes []int32, theta []float64) (pushed, []float64, error) {
+	fromFlow := s.newRows(store, "flow", s.evaluate)
+	proposed := s.newRows(store, "proposal", func(codes []int32, theta []float64) (pushed, []float64, error) {
 		draws, err := s.evaluator.pull(codes, theta)
 		return draws, s.reference.logWeights(draws), err
 	})
@@ -202,7 +203,10 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 	if err := fromFlow.flush(ctx); err != nil {
 		return err
 	}
-	return proposed.flush(ctx)
+	if err := proposed.flush(ctx); err != nil {
+		return err
+	}
+	return s.evaluatePending(ctx)
 }
 
 // proposal is that of a model beside the flow, or nil.
@@ -213,19 +217,26 @@ func (s *importanceSampler) proposal(model int) *laplaceProposal {
 	return s.proposals[model]
 }
 
-// batchRows collects rows of models until a batch is full, which it evaluates.
+// batchRows collects rows of models until a batch is full.
 type batchRows struct {
-	sampler  *importanceSampler
-	store    bool
-	evaluate func(codes []int32, x []float64) (draws pushed, logWeights []float64, err error)
-	codes    []int32   // [B*S]
-	x        []float64 // reference draws or parameters [B*D]
-	owner    []int     // the model of each row
+	sampler *importanceSampler
+	store   bool
+	batch   batchInput
+	codes   []int32   // of the batch
+	x       []float64 // of the batch
+	owner   []int     // the model of each row
 }
 
-func (s *importanceSampler) newRows(store bool, evaluate func([]int32, []float64) (pushed, []float64, error)) *batchRows {
-	batch, sites, dim := s.evaluator.sizes()
-	return &batchRows{sampler: s, store: store, evaluate: evaluate, codes: make([]int32, batch*sites), x: make([]float64, batch*dim), owner: make([]int, 0, batch)}
+func (s *importanceSampler) newRows(store bool, kind string, evaluate func([]int32, []float64) (pushed, []float64, error)) *batchRows {
+	b := &batchRows{sampler: s, store: store, batch: batchInput{Kind: kind, Evaluate: evaluate}}
+	b.clear()
+	return b
+}
+
+// clear makes room for another batch.
+func (b *batchRows) clear() {
+	batch, sites, dim := b.sampler.evaluator.sizes()
+	b.codes, b.x, b.owner = make([]int32, batch*sites), make([]float64, batch*dim), make([]int, 0, batch)
 }
 
 // add counts the row that was written for model.
@@ -236,21 +247,63 @@ func (b *batchRows) add(ctx context.Context, model int) error {
 	return b.flush(ctx)
 }
 
-// flush evaluates the rows so far and gives them to the tallies.
+// flush hands the rows so far to the sampler.
 func (b *batchRows) flush(ctx context.Context) error {
 	if len(b.owner) == 0 {
 		return nil
 	}
 	s := b.sampler
+	b.batch.Codes, b.batch.X = b.codes, b.x
+	s.pending = append(s.pending, pendingBatch{b.batch, b.owner, b.store})
+	b.clear()
+	if !s.annealed && len(s.pending) < s.evaluator.batches() {
+		return nil
+	}
+	return s.evaluatePending(ctx)
+}
+
+// pendingBatch is a batch that is not evaluated yet, with the models of its rows.
+type pendingBatch struct {
+	batchInput
+	owner []int
+	store bool
+}
+
+// evaluatePending evaluates the batches so far and gives their rows to the tallies, in order.
+func (s *importanceSampler) evaluatePending(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("certification stopped after %d draws: %w", s.done, err)
 	}
-	draws, logWeights, err := b.evaluate(b.codes, b.x)
+	pending := s.pending
+	s.pending = nil
+	if s.annealed { // by random numbers, one batch after the other
+		for _, batch := range pending {
+			draws, logWeights, err := batch.Evaluate(batch.Codes, batch.X)
+			if err != nil {
+				return err
+			}
+			s.count(batch, draws, logWeights)
+		}
+		return nil
+	}
+	inputs := make([]batchInput, len(pending))
+	for i, batch := range pending {
+		inputs[i] = batch.batchInput
+	}
+	evaluated, err := s.evaluator.evaluateBatches(ctx, inputs)
 	if err != nil {
 		return err
 	}
+	for i, batch := range pending {
+		s.count(batch, evaluated[i].pushed(), evaluated[i].LogWeights)
+	}
+	return nil
+}
+
+// count gives the rows of an evaluated batch to the tallies.
+func (s *importanceSampler) count(batch pendingBatch, draws pushed, logWeights []float64) {
 	_, _, dim := s.evaluator.sizes()
-	for row, model := range b.owner {
+	for row, model := range batch.owner {
 		draw := storedDraw{
 			theta: draws.theta[row*dim : (row+1)*dim : (row+1)*dim],
 			logQ:  draws.logQ[row], logJoint: draws.logJoint[row], logWeight: logWeights[row],
@@ -262,18 +315,16 @@ func (b *batchRows) flush(ctx context.Context) error {
 			s.nonFinite++
 			draw.logWeight = math.Inf(-1)
 		}
-		s.tallies[model].add(draw, s.choices.Float64(), b.store)
+		s.tallies[model].add(draw, s.choices.Float64(), batch.store)
 		if s.proposal(model) == nil && !s.annealed {
 			own := &s.tallies[model]
 			own.components = append(own.components, s.reference.components(draws.squares[row], int(draws.active[row]))...)
 		}
 	}
-	s.done += len(b.owner)
+	s.done += len(batch.owner)
 	if s.progress != nil {
 		s.progress(s.done, s.total)
 	}
-	b.owner = b.owner[:0]
-	return nil
 }
 
 // evaluate returns the draws that come from one batch of reference draws z, which annealing

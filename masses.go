@@ -25,8 +25,9 @@ func evidencesOf(e *evaluator) evidences {
 	return e.known
 }
 
-// massesChunk is the number of evidences between two reports of progress.
-const massesChunk = 1 << 10
+// massesChunk is the number of evidences between two reports of progress, and of a piece where
+// several processes share the work.
+const massesChunk = 1 << 8
 
 // modelMasses are the models looked at so far, each with log p(m) and log Z_m, which is found once
 // and kept.
@@ -66,31 +67,25 @@ func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(do
 		return nil, err
 	}
 	x.logPrior = append(x.logPrior, logPrior...)
-	for start := 0; start < len(fresh); start += massesChunk {
-		chunk := fresh[start:min(start+massesChunk, len(fresh))]
-		values := slices.Repeat([]modelEvidence{{log: math.Inf(-1)}}, len(chunk))
-		var possible [][]int32
-		var at []int
-		for i, code := range chunk {
-			if !math.IsInf(logPrior[start+i], -1) {
-				possible, at = append(possible, code), append(at, i)
-			}
-		}
-		found, err := x.source.of(ctx, possible)
-		if err != nil {
-			return nil, err
-		}
-		for k, value := range found {
-			if math.IsNaN(value.log) || math.IsInf(value.log, 1) {
-				return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.log)
-			}
-			values[at[k]] = value
-		}
-		x.evidence = append(x.evidence, values...)
-		if progress != nil {
-			progress(start + len(chunk))
+	evidence := slices.Repeat([]modelEvidence{{log: math.Inf(-1)}}, len(fresh))
+	var possible [][]int32
+	var at []int
+	for i, code := range fresh {
+		if !math.IsInf(logPrior[i], -1) {
+			possible, at = append(possible, code), append(at, i)
 		}
 	}
+	found, err := x.evidencesOf(ctx, possible, progress)
+	if err != nil {
+		return nil, err
+	}
+	for k, value := range found {
+		if math.IsNaN(value.log) || math.IsInf(value.log, 1) {
+			return nil, fmt.Errorf("log evidence of model %v: got %v, want a number", possible[k], value.log)
+		}
+		evidence[at[k]] = value
+	}
+	x.evidence = append(x.evidence, evidence...)
 	return positions, nil
 }
 

@@ -96,6 +96,7 @@ func (p *Posterior) Certify(ctx context.Context, cfg CertifyConfig) (*Certificat
 	if err := cfg.CheckSize(p.evaluator.target); err != nil {
 		return nil, err
 	}
+	p.evaluator.shard = cfg.Shard
 	certificate, err := certify(ctx, p.evaluator, cfg.withDefaults())
 	if certificate != nil {
 		certificate.space = p.evaluator.target.Space()

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/shard"
 )
 
 // ChainConfig sizes chains over graphs. The zero value is usable.
@@ -34,6 +34,10 @@ type ChainConfig struct {
 	// none. With Resume chains go on from it, if it is there.
 	Checkpoint string
 	Resume     bool
+	// Shard, if not nil, is the part of this process among several that run the same chains: scores
+	// of sets of parents are shared by node, and rounds by chain. Each ends with the graphs of one
+	// process alone.
+	Shard *shard.Shard
 }
 
 func (c ChainConfig) withDefaults() ChainConfig {
@@ -108,7 +112,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 			return nil, err
 		}
 		s.sweeps = 1 << r.round
-		if err := s.round(ctx, r.walks, func(done int) {
+		if err := s.round(ctx, r, func(done int) {
 			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, keptGraphs, r.before))
 		}); err != nil {
 			return nil, err
@@ -131,7 +135,7 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 // start chooses candidates and brings chains from the prior to the posterior by and by, so that
 // they do not start in the nearest of many modes.
 func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error) {
-	r.candidates, err = newCandidates(ctx, r.problem, r.cfg.Candidates, func(done, total int) {
+	r.candidates, err = newCandidates(ctx, r.cfg.Shard, r.problem, r.cfg.Candidates, func(done, total int) {
 		status(fmt.Sprintf("scores of sets of parents: node %d/%d", done, total))
 	})
 	if err != nil {
@@ -164,7 +168,7 @@ func (r *chainRun) start(ctx gocontext.Context, status func(string)) (err error)
 // refine chooses candidates anew after a round, whose graphs are left behind and may shape how
 // chains go on. Wide walks take longer, so that they come only where chains differ much.
 func (r *chainRun) refine(ctx gocontext.Context, visits [][]float64, wide bool) (err error) {
-	if r.candidates, err = r.candidates.refined(ctx, visits, r.cfg.Candidates); err != nil {
+	if r.candidates, err = r.candidates.refined(ctx, r.cfg.Shard, visits, r.cfg.Candidates); err != nil {
 		return err
 	}
 	tables, err := r.candidates.newTables(ctx, 1)
@@ -219,28 +223,27 @@ func (w *walk) largeSteps() {
 }
 
 // round keeps keptGraphs graphs of every chain.
-func (s *sampledGraphs) round(ctx gocontext.Context, walks []*walk, progress func(done int)) error {
-	s.graphs, s.scores = make([][][]dgraph.Set, len(walks)), make([][]float64, len(walks))
-	for c := range walks {
-		s.graphs[c], s.scores[c] = make([][]dgraph.Set, keptGraphs), make([]float64, keptGraphs)
-	}
-	var report sync.Mutex
-	return eachNode(ctx, len(walks), func(c int) {
+func (s *sampledGraphs) round(ctx gocontext.Context, r *chainRun, progress func(done int)) error {
+	pieces, err := r.shareRound(ctx, func(c int) (graphs [][]dgraph.Set, scores []float64, err error) {
 		for k := range keptGraphs {
 			for range s.sweeps {
-				if ctx.Err() != nil {
-					return
+				if err := ctx.Err(); err != nil {
+					return nil, nil, fmt.Errorf("stopped: %w", err)
 				}
-				walks[c].sweep()
+				r.walks[c].sweep()
 			}
-			s.graphs[c][k], s.scores[c][k] = slices.Clone(walks[c].parents), walks[c].score
+			graphs, scores = append(graphs, slices.Clone(r.walks[c].parents)), append(scores, r.walks[c].score)
 			if c == 0 && (k+1)%50 == 0 {
-				report.Lock()
 				progress(k + 1)
-				report.Unlock()
 			}
 		}
+		return graphs, scores, nil
 	})
+	s.graphs, s.scores = make([][][]dgraph.Set, len(pieces)), make([][]float64, len(pieces))
+	for c, piece := range pieces {
+		s.graphs[c], s.scores[c] = piece.Graphs, piece.Scores
+	}
+	return err
 }
 
 // visits is how often each node had each other for a parent [node][parent].

@@ -64,12 +64,12 @@ func (r *chainRun) write() error {
 		return err
 	}
 	state := chainsState{Version: chainsFormat.Version, Settings: settings, Round: r.round, Before: r.before, Candidates: r.candidates.parents}
-	for c, w := range r.walks {
-		random, err := r.sources[c].MarshalBinary()
+	for c := range r.walks {
+		own, err := r.state(c)
 		if err != nil {
 			return err
 		}
-		state.Walks = append(state.Walks, walkState{w.parents, w.order, random, w.wide})
+		state.Walks = append(state.Walks, own)
 	}
 	return chainsFormat.Write(r.cfg.Checkpoint, state, func(io.Writer) error { return nil })
 }
@@ -100,24 +100,40 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, own := range state.Walks {
-		source := new(rand.PCG)
-		w := newWalk(tables, rand.New(source))
-		for j, set := range own.Parents {
-			w.setFamily(j, set)
-		}
-		copy(w.order, own.Order)
-		for t, j := range w.order {
-			w.position[j] = t
-		}
-		w.wide = own.Wide
-		w.rescore()
-		if err := source.UnmarshalBinary(own.Random); err != nil {
+	r.walks, r.sources = make([]*walk, len(state.Walks)), make([]*rand.PCG, len(state.Walks))
+	for c, own := range state.Walks {
+		if err := r.restore(c, own, tables); err != nil {
 			return false, err
 		}
-		r.walks, r.sources = append(r.walks, w), append(r.sources, source)
 	}
 	return true, nil
+}
+
+// state is that of a chain.
+func (r *chainRun) state(c int) (walkState, error) {
+	w := r.walks[c]
+	random, err := r.sources[c].MarshalBinary()
+	return walkState{w.parents, w.order, random, w.wide}, err
+}
+
+// restore makes a chain of a state.
+func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
+	source := new(rand.PCG)
+	if err := source.UnmarshalBinary(state.Random); err != nil {
+		return err
+	}
+	w := newWalk(tables, rand.New(new(rand.PCG)))
+	for j, set := range state.Parents {
+		w.setFamily(j, set)
+	}
+	copy(w.order, state.Order)
+	for t, j := range w.order {
+		w.position[j] = t
+	}
+	w.random, w.wide = rand.New(source), state.Wide
+	w.rescore()
+	r.walks[c], r.sources[c] = w, source
+	return nil
 }
 
 // candidatesOf scores the sets of candidates that are given.

@@ -71,7 +71,7 @@ func TestCandidates(t *testing.T) {
 	require.NoError(t, err)
 	exact, err := p.ExactScores(t.Context(), nil)
 	require.NoError(t, err)
-	c, err := newCandidates(t.Context(), p, 4, func(int, int) {})
+	c, err := newCandidates(t.Context(), nil, p, 4, func(int, int) {})
 	require.NoError(t, err)
 	tables, err := c.newTables(t.Context(), 1)
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestRefinedCandidates(t *testing.T) {
 	require.NoError(t, err)
 	p, err := NewProblem(d, ModelOptions{}, Constraints{Require: []string{"x1->x0"}, Forbid: []string{"x2->x0"}})
 	require.NoError(t, err)
-	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
+	c, err := newCandidates(t.Context(), nil, p, 3, func(int, int) {})
 	require.NoError(t, err)
 	visits := zeros(8)
 	// x1 is required, x2 forbidden, and one candidate more leaves too much out
@@ -198,7 +198,7 @@ func TestRefinedCandidates(t *testing.T) {
 			visits[4][i] = 0.02
 		}
 	}
-	refined, err := c.refined(t.Context(), visits, 3)
+	refined, err := c.refined(t.Context(), nil, visits, 3)
 	require.NoError(t, err)
 	require.Equal(t, []int{3, 4, 5, 6, 7}, refined.parents[0])
 	for mask, score := range refined.scores[0] {

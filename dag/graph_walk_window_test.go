@@ -20,7 +20,7 @@ func windowProblem(t *testing.T, orders bool) (*Problem, *orderTables) {
 	p, err := NewProblem(d, ModelOptions{EdgePenalty: 0.3, Orders: orders}, Constraints{Require: []string{"x3->x1"}})
 	require.NoError(t, err)
 	// so that some nodes have other parents
-	c, err := newCandidates(t.Context(), p, 3, func(int, int) {})
+	c, err := newCandidates(t.Context(), nil, p, 3, func(int, int) {})
 	require.NoError(t, err)
 	tables, err := c.newTables(t.Context(), 1)
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package dag
 
 import (
 	gocontext "context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/shard"
 )
 
 // candidates are, for each node, the parents that a graph is likely to give it, with the scores of
@@ -29,7 +29,7 @@ type candidates struct {
 // newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
 // in ℓ_j that it brings to one of a few sets: the empty one, single parents that are good by
 // themselves, and the parents that greedy search gives j, of which its neighbours there come first.
-func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
+func newCandidates(ctx gocontext.Context, own *shard.Shard, p *Problem, limit int, progress func(done, total int)) (*candidates, error) {
 	nodes := p.Data.Nodes()
 	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: make([][]int, nodes), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	greedy, err := p.GreedyBIC(ctx)
@@ -38,14 +38,14 @@ func newCandidates(ctx gocontext.Context, p *Problem, limit int, progress func(d
 	}
 	var done atomic.Int32
 	var report sync.Mutex
-	err = eachNode(ctx, nodes, func(j int) {
+	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
 		c.screen(j, greedy, limit)
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
 		progress(int(done.Add(1)), nodes)
 	})
-	return c, errors.Join(err, c.failed.get())
+	return c, err
 }
 
 // eachNode calls work for every node or chain, several at a time. Calls must not depend on each
@@ -156,9 +156,9 @@ const (
 // each has been their parent, and more of them where that would leave such a one out. A parent that
 // only helps beside some others is found by this, and not by screening. That many others are rarely
 // parents, as in large sparse graphs, is no reason: single edges find those.
-func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit int) (*candidates, error) {
+func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
 	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
-	err := eachNode(ctx, len(c.parents), func(j int) {
+	err := r.scoreNodes(ctx, own, "refined", visits, func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
 		missed := func(i int) bool { return visits[j][i] > missedVisits }
@@ -176,7 +176,7 @@ func (c *candidates) refined(ctx gocontext.Context, visits [][]float64, limit in
 			r.scoreSets(ctx, j)
 		}
 	})
-	return r, errors.Join(err, r.failed.get())
+	return r, err
 }
 
 // set is the family of a node that a mask of its candidates stands for.

@@ -9,6 +9,7 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/shard"
 )
 
 // The evidences of networks come in two stages: a pilot run of a family is cheap and off by some
@@ -56,6 +57,7 @@ const (
 type particleScores struct {
 	problem *Problem
 	seed    uint64
+	shard   *shard.Shard // the part of this process; nil: all of it
 	status  func(string)
 	place   map[dgraph.Family]int
 	exact   []bool     // families without parents, which have a closed form [F]
@@ -191,11 +193,14 @@ func (s *particleScores) worst(graphs *Posterior) (batch []int) {
 // runPilots makes pilot runs of families.
 func (s *particleScores) runPilots(ctx gocontext.Context, batch []int) error {
 	p, l := s.problem, s.problem.layout()
-	err := eachNode(ctx, len(batch), func(k int) {
+	pilots, err := s.shareIslands(ctx, "pilots", batch, nil, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, "pilot/"+strconv.Itoa(batch[k]))
-		s.pilot[batch[k]] = newNetworkFamily(p, f).temper(random, l, f, pilotParticles, pilotSweeps).logEvidence
+		return newNetworkFamily(p, f).temper(random, l, f, pilotParticles, pilotSweeps)
 	})
+	for k, own := range pilots {
+		s.pilot[batch[k]] = own.logEvidence
+	}
 	s.pilots += len(batch)
 	s.status(fmt.Sprintf("pilot runs of %d of %d families", s.pilots, len(p.Families)))
 	return err
@@ -210,17 +215,16 @@ func (s *particleScores) addIslands(ctx gocontext.Context, batch []int) error {
 		first[k] = len(s.islands[f]) + count[f]
 		count[f]++
 	}
-	found := make([]island, len(batch))
-	err := eachNode(ctx, len(batch), func(k int) {
+	found, err := s.shareIslands(ctx, "islands", batch, first, func(k int) island {
 		f := p.Families[batch[k]]
 		random := stream.Rand(s.seed, fmt.Sprintf("island/%d/%d", batch[k], first[k]))
 		// every other one moves twice as long: what that changes shows whether particles had
 		// settled
 		sweeps := fineSweeps << (first[k] % 2)
-		found[k] = newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps)
+		return newNetworkFamily(p, f).temper(random, l, f, fineParticles, sweeps)
 	})
-	for k, f := range batch {
-		s.islands[f] = append(s.islands[f], found[k])
+	for k, own := range found {
+		s.islands[batch[k]] = append(s.islands[batch[k]], own)
 	}
 	s.fine += len(batch)
 	s.status(fmt.Sprintf("%d fine islands of particles", s.fine))

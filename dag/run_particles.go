@@ -14,6 +14,7 @@ import (
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
+	"github.com/transdim/vti/shard"
 )
 
 // ParticlesConfig says how RunParticles works.
@@ -28,6 +29,9 @@ type ParticlesConfig struct {
 	Dir string
 	// Status, if not nil, is called with what RunParticles is doing.
 	Status func(string)
+	// Shard, if not nil, is the part of this process among several that estimate the same families.
+	// Each ends with the evidences of one process alone.
+	Shard *shard.Shard
 }
 
 // Islands by default: their work grows with the rows.
@@ -60,6 +64,7 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 		cfg.Islands = min(max(islandWork/problem.Data.Rows(), leastIslands), mostIslands)
 	}
 	scores := newParticleScores(problem, cfg.Seed, cfg.Islands, cfg.Status)
+	scores.shard = cfg.Shard
 	posterior, err := scores.estimate(ctx)
 	if err != nil {
 		return nil, err

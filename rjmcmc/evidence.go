@@ -24,6 +24,9 @@ const maxLadderRHat = 1.05
 // neighbouring temperatures gives the ratio of their normalising constants by the acceptance ratio
 // of Bennett (1976), which uses the draws of both; the flattest density is normalised.
 func (r *Result) LogEvidence() (value, se float64) {
+	if r.runs != nil {
+		return r.joinedEvidence()
+	}
 	if len(r.ladder) == 1 || r.Chains < 4 || !(r.LadderRHat() <= maxLadderRHat) {
 		return math.NaN(), math.NaN()
 	}
@@ -43,6 +46,13 @@ func (r *Result) bridge() (value, se float64) {
 // LadderRHat is the largest R-hat over the temperatures of what β multiplies, log η(θ | m) − log
 // g(θ) (tempering.go); NaN without tempering or with few draws.
 func (r *Result) LadderRHat() float64 {
+	if r.runs != nil {
+		worst := math.Inf(-1)
+		for _, one := range r.runs {
+			worst = math.Max(worst, one.LadderRHat()) // NaN stays
+		}
+		return worst
+	}
 	if len(r.ladder) == 1 {
 		return math.NaN()
 	}

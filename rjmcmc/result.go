@@ -57,7 +57,8 @@ type Result struct {
 	tilt []float64
 	// how many chains have not left their starting points, at each kept iteration [N/C]
 	atStart   []int
-	discarded int // Info.Discarded
+	discarded int       // Info.Discarded
+	runs      []*Result // that were joined; nil for one run
 
 	codes []int32   // [N*S]
 	theta []float64 // [N*D]

@@ -27,6 +27,9 @@ type Question struct {
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
+	// Again certifies what an earlier run has trained, which is in its checkpoint, and trains
+	// nothing ([vti.Recertify]).
+	Again bool
 }
 
 // Answer is what the engine found.
@@ -49,6 +52,11 @@ type Work struct {
 
 // Ask finds the answer, ends the training and marks the times on the clock.
 func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Target, clock *Clock, q Question) (*Answer, error) {
+	if q.Again {
+		posterior, certificate, err := vti.Recertify(ctx, device, target, vti.SolveConfig{Fit: q.Fit, Certify: q.Certify, Precision: q.Precision})
+		clock.Certified()
+		return &Answer{Posterior: posterior, Certificate: certificate}, t.End(err)
+	}
 	if q.Fit.FirstRound == 0 {
 		posterior, err := vti.Fit(ctx, device, target, q.Fit)
 		if err = t.End(err); err != nil {

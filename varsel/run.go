@@ -29,6 +29,8 @@ type RunConfig struct {
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
+	// Again certifies what an earlier run in Dir has trained, and trains nothing.
+	Again bool
 }
 
 // Run trains on the problem, certifies, and writes checkpoint, trace, tables and draws to the run
@@ -41,7 +43,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		return nil, err
 	}
 	clock := run.NewClock()
-	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume || cfg.Again)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 	fit := training.Configure(problem.Training(cfg.Fit), problem.Design.LogJacobian())
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
 	answer, err := training.Ask(ctx, device, problem.Posterior(), clock, run.Question{
-		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
+		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
 	})
 	if err != nil {
 		return nil, err

@@ -211,7 +211,7 @@ func (d *discovery) walk() (task, error) {
 		return task{}, err
 	}
 	t := d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
-		config.Resume = at.resume
+		config.Resume, config.Shard = at.resume && !at.again, at.shard
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.dir, Status: at.status})
 	})
 	t.resumable = true
@@ -222,7 +222,7 @@ func (d *discovery) walk() (task, error) {
 func (d *discovery) particles() task {
 	return d.task("dag", func(ctx context.Context, at *session) (*dag.Result, error) {
 		return dag.RunParticles(ctx, d.problem, dag.ParticlesConfig{
-			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status,
+			Islands: d.record.Islands, Seed: d.record.Seed, Truth: d.truth, Dir: at.dir, Status: at.status, Shard: at.shard,
 		})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/report"
 	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/shard"
 )
 
 // job is one run of a command: its record, and where it is kept. Everything that can be wrong with
@@ -32,6 +33,8 @@ type job struct {
 	paths []*string
 	// resume is the directory of the run that goes on; empty for a new one.
 	resume string
+	// groups of tempered chains in a certificate; 0 is the default.
+	groups int
 }
 
 // task is what one command does in its run.
@@ -56,7 +59,10 @@ type session struct {
 	device *gpu.Device // nil unless the task computes on one
 	dir    string
 	resume bool
-	shown  *progress
+	// again asks for a certificate of what the run in the directory has trained, made by shard.
+	again bool
+	shard *shard.Shard // nil: by this process alone
+	shown *progress
 }
 
 // status shows what a run is doing.

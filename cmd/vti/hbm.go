@@ -156,11 +156,11 @@ func (r *hierarchical) trainMarginal(ctx context.Context, at *session, stepsPerL
 	config.Progress = func(info vti.Info) {
 		at.shown.line(trainingLine(info, !r.regression.Options.Select), info.Step == info.Steps)
 	}
-	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Progress: func(done, total int) {
+	certify := vti.CertifyConfig{Draws: r.record.CertifyDraws, Shard: at.shard, ChainGroups: r.groups, Progress: func(done, total int) {
 		at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 	}}
 	return r.regression.Run(ctx, at.device, regression.Run{
-		Fit: config, Certify: certify, Dir: at.dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(),
+		Fit: config, Certify: certify, Dir: at.dir, Precision: r.record.Precision, MaxTime: r.record.MaxTime(), Again: at.again,
 		Status: func(text string) { at.shown.line(text, true) },
 	})
 }

@@ -148,7 +148,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	add(answerGroup, a.changepointsCommand(), a.mixtureCommand(), a.orderCommand())
 	add(useGroup, a.runsCommand(), a.showCommand(), a.reportCommand(), a.predictCommand(), a.exportCommand())
 	add(checkGroup, a.checkCommand(), a.looCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
-	add(checkGroup, a.studyCommand())
+	add(checkGroup, a.certifyCommand(), a.studyCommand())
 	add("", a.devicesCommand(), a.versionCommand())
 	setHelp(root)
 	return root

@@ -149,13 +149,13 @@ func (s *selection) training(config vti.Config) task {
 			config.Progress = func(info vti.Info) {
 				at.shown.line(trainingLine(info, false), info.Step == info.Steps)
 			}
-			certify := vti.CertifyConfig{Draws: s.record.Draws, Progress: func(done, total int) {
+			certify := vti.CertifyConfig{Draws: s.record.Draws, Shard: at.shard, ChainGroups: s.groups, Progress: func(done, total int) {
 				at.shown.line(fmt.Sprintf("certifying  %d of at most %d draws", done, total), false)
 			}}
 			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{
 				Fit: config, Certify: certify, Dir: at.dir, Precision: s.record.Precision,
-				MaxTime: s.record.MaxTime(),
-				Status:  func(text string) { at.shown.line(text, true) },
+				MaxTime: s.record.MaxTime(), Again: at.again,
+				Status: func(text string) { at.shown.line(text, true) },
 			})
 			if err != nil {
 				return nil, err

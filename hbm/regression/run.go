@@ -76,6 +76,8 @@ type Run struct {
 	Precision float64
 	MaxTime   time.Duration
 	Status    func(text string)
+	// Again certifies what an earlier run in Dir has trained, and trains nothing.
+	Again bool
 }
 
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
@@ -91,7 +93,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 		return nil, err
 	}
 	clock := run.NewClock()
-	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume || cfg.Again)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 		return nil, err
 	}
 	answer, err := training.Ask(ctx, device, r.Target(), clock, run.Question{
-		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status,
+		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
 	})
 	if err != nil {
 		return nil, err

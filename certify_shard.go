@@ -1,0 +1,144 @@
+package vti
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/shard"
+)
+
+// Certificates are shared among processes at three places: evidences of models, batches of draws,
+// and groups of chains. All else every process does by itself, so that each has the whole
+// certificate in the end.
+
+// sharedBatches are evaluated at a time where several processes share them; one at a time otherwise.
+// Chosen by hand: their draws fit into memory, and there are enough for some tens of processes.
+const sharedBatches = 64
+
+// batches is the number of batches that are evaluated at a time.
+func (e *evaluator) batches() int {
+	if e.shard == nil {
+		return 1
+	}
+	return sharedBatches
+}
+
+// evidencePiece is modelEvidence in a file.
+type evidencePiece struct {
+	Log, SE float64
+	Draws   int
+}
+
+// evidencesOf finds the evidences of models in chunks, of which others may do a part. A few it finds
+// here: chains ask for those of a step at a time, which take less than a file does.
+func (x *modelMasses) evidencesOf(ctx context.Context, codes [][]int32, progress func(done int)) (found []modelEvidence, err error) {
+	report := func(done int) {
+		if progress != nil {
+			progress(done)
+		}
+	}
+	chunks := slices.Collect(slices.Chunk(codes, massesChunk))
+	if x.e.shard == nil || len(chunks) < 2 {
+		for _, chunk := range chunks {
+			own, err := x.source.of(ctx, chunk)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, own...)
+			report(len(found))
+		}
+		return found, nil
+	}
+	for group := range slices.Chunk(chunks, sharedBatches) {
+		pieces, err := shard.Map(ctx, x.e.shard, shard.Stage[[][]int32, []evidencePiece]{
+			Name: "evidences",
+			Key:  func(w io.Writer, codes [][]int32) { shard.Numbers(w, codes...) },
+			Do: func(ctx context.Context, codes [][]int32) (pieces []evidencePiece, err error) {
+				own, err := x.source.of(ctx, codes)
+				for _, one := range own {
+					pieces = append(pieces, evidencePiece{one.log, one.se, one.draws})
+				}
+				return pieces, err
+			},
+		}, group)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range slices.Concat(pieces...) {
+			own := modelEvidence{one.Log, one.SE, one.Draws}
+			x.e.known.kept[codeKey(codes[len(found)])] = own
+			found = append(found, own)
+		}
+		report(len(found))
+	}
+	return found, nil
+}
+
+// batchInput is a batch to be evaluated: codes [B*S] and, by row, reference draws or parameters
+// [B*D].
+type batchInput struct {
+	Codes []int32
+	X     []float64
+	// Evaluate says how; Kind names it.
+	Kind     string
+	Evaluate func(codes []int32, x []float64) (pushed, []float64, error)
+}
+
+// batchPiece is an evaluated batch: the fields of pushed, and log weights [B].
+type batchPiece struct {
+	Theta, LogQ, LogJoint, Squares, Active, LogWeights []float64
+}
+
+// evaluateBatches evaluates batches, of which others may do a part. Batches must not depend on
+// random numbers.
+func (e *evaluator) evaluateBatches(ctx context.Context, batches []batchInput) ([]batchPiece, error) {
+	return shard.Map(ctx, e.shard, shard.Stage[batchInput, batchPiece]{
+		Name: "draws",
+		Key: func(w io.Writer, in batchInput) {
+			_, _ = io.WriteString(w, in.Kind+"\x00") // a digest takes everything
+			shard.Numbers(w, in.Codes)
+			shard.Numbers(w, in.X)
+		},
+		Do: func(ctx context.Context, in batchInput) (batchPiece, error) {
+			if err := ctx.Err(); err != nil {
+				return batchPiece{}, err
+			}
+			p, logWeights, err := in.Evaluate(in.Codes, in.X)
+			return batchPiece{p.theta, p.logQ, p.logJoint, p.squares, p.active, logWeights}, err
+		},
+	}, batches)
+}
+
+// pushed are the draws of the batch.
+func (b batchPiece) pushed() pushed {
+	return pushed{theta: b.Theta, logQ: b.LogQ, logJoint: b.LogJoint, squares: b.Squares, active: b.Active}
+}
+
+// runChains runs groups of chains, of which others may do a part. The first has the seed of the
+// settings, and the others seeds that derive from it.
+func (e *evaluator) runChains(ctx context.Context, settings rjmcmc.Config, groups int) (*rjmcmc.Result, error) {
+	seeds := []uint64{settings.Seed}
+	for group := 1; group < groups; group++ {
+		seeds = append(seeds, stream.Seed(settings.Seed, fmt.Sprintf("group/%d", group)))
+	}
+	runs, err := shard.Map(ctx, e.shard, shard.Stage[uint64, *rjmcmc.Result]{
+		Name: "chains",
+		Key: func(w io.Writer, seed uint64) {
+			fmt.Fprintln(w, seed, settings.Chains, settings.Temperatures, settings.BurnIn, settings.Iterations, settings.Thin)
+			shard.Numbers(w, settings.Starts...)
+		},
+		Do: func(ctx context.Context, seed uint64) (*rjmcmc.Result, error) {
+			own := settings
+			own.Seed = seed
+			return rjmcmc.Run(ctx, e.device.Backend(), e.target, own)
+		},
+	}, seeds)
+	if err != nil {
+		return nil, err
+	}
+	return rjmcmc.Join(runs...)
+}

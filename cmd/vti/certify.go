@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/dag"
+	"github.com/transdim/vti/hbm/regression"
+	"github.com/transdim/vti/internal/rundir"
+	runs "github.com/transdim/vti/run"
+	"github.com/transdim/vti/shard"
+	"github.com/transdim/vti/study"
+)
+
+// piecesDir is the folder of a run directory that holds the pieces of its shards.
+const piecesDir = "certify"
+
+// certifyFlags are those of vti certify.
+type certifyFlags struct {
+	shard  string
+	shards int
+	merge  bool
+	draws  int
+	groups int
+	chains int
+	rounds int
+	output outputFlags
+}
+
+func (a *app) certifyCommand() *cobra.Command {
+	f := &certifyFlags{}
+	cmd := &cobra.Command{
+		Use:   "certify RUN",
+		Short: "Certify a run again, with more draws or chains, on one machine or on many",
+		Long: `Certifies a finished run of varsel, hbm (--family marginal) or dag again: with more draws of what it has
+trained, or with more chains. Nothing is trained. The answer takes the place of that in RUN.
+
+With --shard I/N the work is split among N processes, on any machines that see RUN: evidences of models,
+batches of draws, groups of tempered chains; of graphs the scores of sets of parents by node, chains, and
+the families of networks. Every shard takes its pieces from RUN/certify and leaves its own there, and then
+--merge writes the answer: to the bit that of one machine with the same seed and flags. Shards may start
+when they like, be killed, and start again; one that has waited for the pieces of others as long as its own
+took helps with them. In an array job --shards N takes the index from SLURM_ARRAY_TASK_ID or
+JOB_COMPLETION_INDEX.`,
+		Example: `  vti certify runs/varsel-20260131-120000 --certify-draws 1000000
+  vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --shard 0/20
+  vti certify runs/varsel-20260131-120000 --certify-draws 100000000 --chain-groups 8 --merge
+  vti certify runs/dag-20260131-120000 --chains 40 --rounds 10 --shard 3/40`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("expected one RUN, found %d arguments: %s", len(args), cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.certify(cmd, args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.shard, "shard", "", "be shard I of N, as `I/N` with I from 0")
+	flags.Var(count{&f.shards, 1}, "shards", "be the shard, of so many, whose index the scheduler gives")
+	flags.BoolVar(&f.merge, "merge", false, "put the pieces of all shards together; what is missing is computed")
+	flags.Var(count{&f.draws, 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
+	flags.Var(count{&f.groups, 1}, "chain-groups", "varsel and hbm: groups of tempered chains, where it comes to chains (default 1)")
+	flags.Var(count{&f.chains, 2}, "chains", "dag: chains over graphs (default those of the run)")
+	flags.Var(count{&f.rounds, 1}, "rounds", "dag: most rounds of the chains (default those of the run)")
+	flags.StringVar(&f.output.plugin, "pjrt-plugin", "", "`file` of the PJRT plugin where the run was computed on a card")
+	flags.BoolVar(&f.output.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVarP(&f.output.quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVar(&f.output.bare, "no-report", false, "write no report.html and no figures: vti report makes them later")
+	cmd.MarkFlagsMutuallyExclusive("shard", "shards", "merge")
+	return cmd
+}
+
+// selection is the part of this process: that of the flags, or that of the scheduler. Without
+// either it is everything.
+func (f *certifyFlags) selection() (study.Selection, error) {
+	text, from := f.shard, "--shard"
+	if f.shards > 0 {
+		index, variable, found, err := study.FromScheduler()
+		if err != nil {
+			return study.Selection{}, err
+		}
+		if !found {
+			return study.Selection{}, errors.New("--shards is for array jobs: neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; else --shard I/N")
+		}
+		text, from = fmt.Sprintf("%d/%d", index, f.shards), variable
+	}
+	if text == "" {
+		return study.Shard(0, 1), nil
+	}
+	s, err := study.ParseShard(text)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", from, err)
+	}
+	return s, nil
+}
+
+// certify certifies a run again, or makes the pieces of a shard.
+func (a *app) certify(cmd *cobra.Command, dir string, f *certifyFlags) error {
+	part, err := f.selection()
+	if err != nil {
+		return err
+	}
+	j, t, err := a.certification(cmd, dir, f)
+	if err != nil {
+		return err
+	}
+	if !rundir.Exists(filepath.Join(dir, rundir.ResultFile)) {
+		return fmt.Errorf("%s has not finished: vti %s --resume %s", dir, j.header.Command, quoted(dir))
+	}
+	pieces, err := piecesOf(dir, j, f)
+	if err != nil {
+		return err
+	}
+	own := &shard.Shard{Dir: pieces, Index: part.Index, Count: part.Step}
+	if f.shard == "" && f.shards == 0 {
+		if !f.merge && !rundir.Exists(pieces) {
+			own = nil // nothing to share
+		}
+		return a.execute(cmd.Context(), j, t.sharing(own))
+	}
+	return a.makePieces(cmd, dir, j, t, own)
+}
+
+// sharing is a task that certifies again, as one shard.
+func (t task) sharing(own *shard.Shard) task {
+	compute := t.compute
+	t.resumable = false
+	t.compute = func(ctx context.Context, s *session) (*conclusion, error) {
+		s.again, s.shard = true, own
+		if own != nil {
+			own.Status = s.status
+		}
+		return compute(ctx, s)
+	}
+	return t
+}
+
+// certification is the job and the task that made a run, with as much work as the flags say.
+func (a *app) certification(cmd *cobra.Command, dir string, f *certifyFlags) (*job, task, error) {
+	header, about, err := readHeader(dir)
+	if err != nil {
+		return nil, task{}, err
+	}
+	given := cmd.Flags().Changed
+	misplaced := func(names ...string) error {
+		for _, name := range names {
+			if given(name) {
+				return fmt.Errorf("--%s is not for %s, which is a run of vti %s", name, dir, header.Command)
+			}
+		}
+		return nil
+	}
+	unfit := func(why string) error {
+		return fmt.Errorf("%s is a run of vti %s, %s", dir, header.Command, why)
+	}
+	switch {
+	case header.Command == "varsel":
+		s, err := a.openSelection(dir, f.output)
+		if err == nil {
+			s.problem, err = s.record.Problem()
+		}
+		if err == nil {
+			err = misplaced("chains", "rounds")
+		}
+		if err != nil {
+			return nil, task{}, err
+		}
+		if given("certify-draws") {
+			s.record.Draws = f.draws
+		}
+		config, err := s.record.FitConfig(s.problem)
+		if err != nil {
+			return nil, task{}, err
+		}
+		s.groups = f.groups
+		return &s.job, s.training(config), nil
+	case header.Command == "hbm":
+		record, err := regression.ReadRecord(dir)
+		if err != nil {
+			return nil, task{}, err
+		}
+		if _, plates, err := record.PlateFamily(); err != nil || plates {
+			return nil, task{}, errors.Join(err, unfit("with a family of flows: only --family marginal is certified again"))
+		}
+		if given("certify-draws") {
+			record.CertifyDraws = f.draws
+		}
+		r, err := a.newHierarchical(record, f.output)
+		if err == nil {
+			err = misplaced("chains", "rounds")
+		}
+		if err != nil {
+			return nil, task{}, err
+		}
+		r.resume, r.groups = dir, f.groups
+		return &r.job, r.training(1), nil
+	case about == aboutGraphs && header.Command == "dag":
+		record, err := dag.ReadRecord(dir)
+		if err == nil {
+			err = misplaced("certify-draws", "chain-groups")
+		}
+		if err != nil {
+			return nil, task{}, err
+		}
+		particles := record.Structure == dag.Exact && record.Evidence == dag.Particles
+		if record.Structure != dag.Chains && !particles {
+			return nil, task{}, unfit("neither by chains over graphs nor by particles: give its command again")
+		}
+		if particles {
+			if err := misplaced("chains", "rounds"); err != nil {
+				return nil, task{}, err
+			}
+		}
+		if given("chains") {
+			record.Chains = f.chains
+		}
+		if given("rounds") {
+			record.Rounds = f.rounds
+		}
+		d, err := a.discoveryOf(record, f.output)
+		if err != nil {
+			return nil, task{}, err
+		}
+		d.resume = dir
+		if particles {
+			return &d.job, d.particles(), nil
+		}
+		t, err := d.walk()
+		return &d.job, t, err
+	}
+	return nil, task{}, unfit("which cannot be certified again: give its command again")
+}
+
+// piecesOf is the folder of the pieces of one certification: its name is made of everything that
+// decides about them.
+func piecesOf(dir string, j *job, f *certifyFlags) (string, error) {
+	digest := sha256.New()
+	record, err := leaves(j.stored)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(record)) {
+		fmt.Fprintf(digest, "%q %q\n", name, record[name])
+	}
+	fmt.Fprintln(digest, vti.Version, j.header.Command, j.header.Fingerprint, j.header.Device, f.groups)
+	trained, err := os.Open(filepath.Join(dir, rundir.PosteriorFile))
+	switch {
+	case err == nil:
+		defer trained.Close()
+		if _, err := io.Copy(digest, trained); err != nil {
+			return "", err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	return filepath.Join(dir, piecesDir, hex.EncodeToString(digest.Sum(nil)[:8])), nil
+}
+
+// shardReport is what a shard ends with.
+type shardReport struct {
+	Shard    int    `json:"shard"`
+	Shards   int    `json:"shards"`
+	Computed int    `json:"computed"`
+	Read     int    `json:"read"`
+	Pieces   string `json:"pieces"`
+}
+
+// makePieces runs a certification in a copy of what a run has trained: shards do not wait for the
+// lock of the run, and only the one that merges writes to it.
+func (a *app) makePieces(cmd *cobra.Command, dir string, j *job, t task, own *shard.Shard) error {
+	scratch, err := os.MkdirTemp("", "vti-shard-")
+	if err != nil {
+		return failure{err}
+	}
+	defer os.RemoveAll(scratch)
+	for _, name := range []string{runs.RecordFile, rundir.PosteriorFile, rundir.TraceFile} {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(scratch, name), content, 0o644)
+		}
+		if err != nil {
+			return failure{err}
+		}
+	}
+	s := &session{dir: scratch, resume: true, again: true, shard: own, shown: j.progress(a)}
+	j.resume = scratch
+	if t.computes {
+		if s.device, err = j.open(true); err != nil {
+			return err
+		}
+		defer s.device.Close()
+	}
+	own.Status = s.status
+	_, err = t.compute(cmd.Context(), s)
+	s.shown.end()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nthe pieces so far are in %s; to continue: give the same command again", err, own.Dir)
+	}
+	if err != nil {
+		return failure{err}
+	}
+	r := shardReport{own.Index, own.Count, own.Computed(), own.Read(), own.Dir}
+	if j.output.json {
+		return a.printJSON(r)
+	}
+	fmt.Fprintf(a.text, "shard %d of %d: %d pieces computed, %d of others read; they are in %s\n", r.Shard, r.Shards, r.Computed, r.Read, r.Pieces)
+	if r.Computed+r.Read == 0 {
+		fmt.Fprintln(a.text, "this run has nothing to share: its certificate takes less than a piece")
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package rjmcmc
+
+import (
+	"bytes"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Join puts the chains of several runs of one target together, as if they were those of one: runs
+// with seeds of their own, each of which burnt in by itself. Chains are numbered run by run, and all
+// keep as many draws as the run with the fewest, the last ones. Tuning is that of the first run.
+func Join(runs ...*Result) (*Result, error) {
+	switch {
+	case len(runs) == 0:
+		return nil, errors.New("rjmcmc.Join: no runs")
+	case len(runs) == 1:
+		return runs[0], nil
+	}
+	first := runs[0]
+	joined := &Result{Sites: first.Sites, Dim: first.Dim, BurnIn: first.BurnIn, Thin: first.Thin, Info: first.Info, Tuning: first.Tuning, ladder: []float64{1}, runs: runs}
+	kept := math.MaxInt
+	for i, r := range runs {
+		if r.Sites != first.Sites || r.Dim != first.Dim || r.Thin != first.Thin {
+			return nil, fmt.Errorf("rjmcmc.Join: run %d has %d sites, %d coordinates and thinning %d, the first %d, %d and %d", i, r.Sites, r.Dim, r.Thin, first.Sites, first.Dim, first.Thin)
+		}
+		kept = min(kept, r.Draws()/r.Chains)
+		joined.Chains += r.Chains
+	}
+	joined.Info = joinInfo(runs)
+	for k := range kept {
+		unmoved := 0
+		for _, r := range runs {
+			at := r.Draws()/r.Chains - kept + k
+			draws := at * r.Chains
+			joined.codes = append(joined.codes, r.codes[draws*r.Sites:(draws+r.Chains)*r.Sites]...)
+			joined.theta = append(joined.theta, r.theta[draws*r.Dim:(draws+r.Chains)*r.Dim]...)
+			joined.mask = append(joined.mask, r.mask[draws*r.Dim:(draws+r.Chains)*r.Dim]...)
+			joined.LogDensity = append(joined.LogDensity, r.LogDensity[draws:draws+r.Chains]...)
+			unmoved += r.atStart[at]
+		}
+		joined.atStart = append(joined.atStart, unmoved)
+	}
+	joined.Info.AtStart = joined.unmoved()
+	return joined, nil
+}
+
+// joinInfo adds up what happened in all runs; exchanges are those of the first.
+func joinInfo(runs []*Result) Info {
+	sum := runs[0].Info
+	for _, r := range runs[1:] {
+		for move := range r.Info.Proposed {
+			sum.Proposed[move] += r.Info.Proposed[move]
+			sum.Accepted[move] += r.Info.Accepted[move]
+		}
+		sum.NonFinite += r.Info.NonFinite
+		sum.RoundTrips += r.Info.RoundTrips
+		sum.Discarded = max(sum.Discarded, r.Info.Discarded)
+	}
+	return sum
+}
+
+// joinedEvidence is the mean of the evidences of the runs that were joined. Its error is the larger
+// of what their own errors say and of what their differences say.
+func (r *Result) joinedEvidence() (value, se float64) {
+	n := float64(len(r.runs))
+	var sum, own, squares float64
+	for _, one := range r.runs {
+		evidence, error := one.LogEvidence()
+		sum, own, squares = sum+evidence, own+error*error, squares+evidence*evidence // NaN stays
+	}
+	value = sum / n
+	between := math.Max(squares-n*value*value, 0) / (n - 1)
+	return value, math.Sqrt(math.Max(own/n, between) / n)
+}
+
+// storedResult is a Result in a file, but for what was joined and for Tuning.
+type storedResult struct {
+	Chains, Sites, Dim, BurnIn, Thin int
+	LogDensity, Ladder, Tilt, Theta  []float64
+	AtStart                          []int
+	Discarded                        int
+	Codes                            []int32
+	Mask                             []bool
+	Info                             Info
+}
+
+// GobEncode is that of package gob. What is joined has no such form, and Tuning is left out.
+func (r *Result) GobEncode() ([]byte, error) {
+	if r.runs != nil {
+		return nil, errors.New("rjmcmc: joined runs cannot be encoded")
+	}
+	var encoded bytes.Buffer
+	err := gob.NewEncoder(&encoded).Encode(storedResult{
+		r.Chains, r.Sites, r.Dim, r.BurnIn, r.Thin, r.LogDensity, r.ladder, r.tilt, r.theta, r.atStart, r.discarded, r.codes, r.mask, r.Info,
+	})
+	return encoded.Bytes(), err
+}
+
+// GobDecode is that of package gob.
+func (r *Result) GobDecode(encoded []byte) error {
+	var s storedResult
+	if err := gob.NewDecoder(bytes.NewReader(encoded)).Decode(&s); err != nil {
+		return err
+	}
+	*r = Result{
+		Chains: s.Chains, Sites: s.Sites, Dim: s.Dim, BurnIn: s.BurnIn, Thin: s.Thin, LogDensity: s.LogDensity, Info: s.Info,
+		ladder: s.Ladder, tilt: s.Tilt, theta: s.Theta, atStart: s.AtStart, discarded: s.Discarded, codes: s.Codes, mask: s.Mask,
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package shard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/transdim/vti/internal/checkpoint"
+)
+
+var pieceFormat = checkpoint.Format{Name: "piece of a computation", Magic: "vti.piec", Version: 1}
+
+// pieceHeader begins the file of a piece.
+type pieceHeader struct {
+	Version int    `json:"version"`
+	Stage   string `json:"stage"`
+}
+
+// piecePath is the file of a piece. Its name is made of the stage and of the input: a piece cannot
+// be taken for one of another stage, or of other numbers.
+func (s *Shard) piecePath(stage string, key func(w io.Writer)) string {
+	digest := sha256.New()
+	fmt.Fprintf(digest, "%q", stage)
+	key(digest)
+	name := hex.EncodeToString(digest.Sum(nil)[:16])
+	return filepath.Join(s.Dir, name[:2], name+".piece")
+}
+
+// readPiece reads a piece; false if it is not there, or not whole, as after a loss of power.
+func readPiece(path string, value any) bool {
+	var header pieceHeader
+	content, err := pieceFormat.Read(path, &header)
+	return err == nil && gob.NewDecoder(bytes.NewReader(content)).Decode(value) == nil
+}
+
+// writePiece stores a piece, whole or not at all.
+func writePiece(path, stage string, value any) error {
+	return pieceFormat.Write(path, pieceHeader{pieceFormat.Version, stage}, func(w io.Writer) error {
+		return gob.NewEncoder(w).Encode(value)
+	})
+}

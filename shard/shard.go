@@ -1,0 +1,165 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Shard is the part of one process in a computation. nil is all of it, without any files.
+type Shard struct {
+	// Dir is the directory of the pieces, which all processes see. It belongs to one computation:
+	// same program, same settings, same data.
+	Dir string
+	// Index is the number of this process among Count, from 0. A Count of 1 reads what is there and
+	// computes the rest.
+	Index, Count int
+	// Status, if not nil, is called with what Map waits for.
+	Status func(text string)
+
+	computed, read atomic.Int64
+}
+
+// Computed is the number of pieces that this process has computed, and Read that of those it found.
+func (s *Shard) Computed() int { return int(s.computed.Load()) }
+
+// Read is the number of pieces that this process found in the directory.
+func (s *Shard) Read() int { return int(s.read.Load()) }
+
+// Stage is a step of a computation that consists of pieces.
+type Stage[In, Out any] struct {
+	// Name says what the pieces are; all stages of a computation of the same name do the same.
+	Name string
+	// Key writes all of the input that decides the output; package gob encodes the output.
+	Key func(w io.Writer, in In)
+	// Do computes a piece. It must not depend on other pieces, nor on the order of calls.
+	Do func(ctx context.Context, in In) (Out, error)
+	// Workers are the goroutines that call Do; 0 stands for 1.
+	Workers int
+}
+
+// How long Map waits between two looks for pieces of others. Chosen by hand.
+const (
+	shortestPause = 10 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// Map returns the outputs of all inputs, in their order. When ctx is cancelled its error is
+// returned; pieces that are done stay.
+func Map[In, Out any](ctx context.Context, s *Shard, stage Stage[In, Out], inputs []In) ([]Out, error) {
+	outputs := make([]Out, len(inputs))
+	if s == nil {
+		return outputs, each(ctx, stage.Workers, len(inputs), func(i int) (err error) {
+			outputs[i], err = stage.Do(ctx, inputs[i])
+			return err
+		})
+	}
+	m := &mapping[In, Out]{
+		Shard: s, Stage: stage, inputs: inputs, outputs: outputs, known: make([]bool, len(inputs)), paths: make([]string, len(inputs)), claims: make([]claim, len(inputs)),
+	}
+	for i, in := range inputs {
+		m.paths[i] = s.piecePath(stage.Name, func(w io.Writer) { stage.Key(w, in) })
+	}
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		missing := m.missing()
+		if len(missing) == 0 {
+			return outputs, nil
+		}
+		before := s.Computed()
+		if err := each(ctx, stage.Workers, len(missing), func(k int) error { return m.try(ctx, missing[k]) }); err != nil {
+			return nil, err
+		}
+		if s.Computed() > before {
+			pause = shortestPause
+		}
+		left := len(m.missing())
+		if left == 0 {
+			return outputs, nil
+		}
+		if s.Status != nil {
+			s.Status(fmt.Sprintf("%s: waiting for %d of %d pieces", stage.Name, left, len(inputs)))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// mapping is a Map in progress.
+type mapping[In, Out any] struct {
+	*Shard
+	Stage[In, Out]
+	inputs  []In
+	outputs []Out
+	known   []bool
+	paths   []string
+	claims  []claim
+}
+
+// missing lists the pieces that are not known yet, those of this shard first. What it does for
+// others each shard begins at another place.
+func (m *mapping[In, Out]) missing() (list []int) {
+	n := len(m.inputs)
+	for i := m.Index; i < n; i += m.Count {
+		if !m.known[i] {
+			list = append(list, i)
+		}
+	}
+	for k := range n {
+		if i := (k + m.Index*n/m.Count) % n; i%m.Count != m.Index && !m.known[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// try reads a piece, or computes one that no process works on.
+func (m *mapping[In, Out]) try(ctx context.Context, i int) error {
+	var found Out
+	if readPiece(m.paths[i], &found) {
+		m.outputs[i], m.known[i] = found, true
+		m.read.Add(1)
+		return nil
+	}
+	release, mine, err := m.claims[i].take(m.paths[i])
+	if err != nil || !mine {
+		return err
+	}
+	defer release()
+	if m.outputs[i], err = m.Do(ctx, m.inputs[i]); err != nil {
+		return err
+	}
+	m.known[i] = true
+	m.computed.Add(1)
+	return writePiece(m.paths[i], m.Name, m.outputs[i])
+}
+
+// each calls work with 0 to n-1 from some goroutines, and returns the first error.
+func each(ctx context.Context, workers, n int, work func(i int) error) error {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	var once sync.Once
+	var failure error
+	var failed atomic.Bool
+	for range min(max(workers, 1), n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				err := ctx.Err()
+				if err == nil {
+					err = work(i)
+				}
+				if err != nil {
+					once.Do(func() { failure = err })
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return failure
+}
