@@ -15,8 +15,9 @@ import (
 // and groups of chains. All else every process does by itself, so that each has the whole
 // certificate in the end.
 
-// sharedBatches are evaluated at a time where several processes share them; one at a time otherwise.
-// Chosen by hand: their draws fit into memory, and there are enough for some tens of processes.
+// sharedBatches are evaluated at a time where several processes share them; one at a time
+// otherwise. Chosen by hand: their draws fit into memory, and there are enough for some tens of
+// processes.
 const sharedBatches = 64
 
 // batches is the number of batches that are evaluated at a time.
@@ -27,24 +28,29 @@ func (e *evaluator) batches() int {
 	return sharedBatches
 }
 
+// evidenceChunk is the number of evidences between two reports of progress, and in a piece. Chosen
+// by hand.
+const evidenceChunk = 1 << 8
+
 // evidencePiece is modelEvidence in a file.
 type evidencePiece struct {
 	Log, SE float64
 	Draws   int
 }
 
-// evidencesOf finds the evidences of models in chunks, of which others may do a part. A few it finds
-// here: chains ask for those of a step at a time, which take less than a file does.
-func (x *modelMasses) evidencesOf(ctx context.Context, codes [][]int32, progress func(done int)) (found []modelEvidence, err error) {
+// findEvidences finds those of models, known or estimated without q, in chunks, of which others
+// may do a part. A few it finds here: chains ask for those of a step at a time, which take less
+// than a file does.
+func (e *evaluator) findEvidences(ctx context.Context, codes [][]int32, progress func(done int)) (found []modelEvidence, err error) {
 	report := func(done int) {
 		if progress != nil {
 			progress(done)
 		}
 	}
-	chunks := slices.Collect(slices.Chunk(codes, massesChunk))
-	if x.e.shard == nil || len(chunks) < 2 {
+	chunks := slices.Collect(slices.Chunk(codes, evidenceChunk))
+	if e.shard == nil || len(chunks) < 2 {
 		for _, chunk := range chunks {
-			own, err := x.source.of(ctx, chunk)
+			own, err := e.known.of(ctx, chunk)
 			if err != nil {
 				return nil, err
 			}
@@ -54,11 +60,11 @@ func (x *modelMasses) evidencesOf(ctx context.Context, codes [][]int32, progress
 		return found, nil
 	}
 	for group := range slices.Chunk(chunks, sharedBatches) {
-		pieces, err := shard.Map(ctx, x.e.shard, shard.Stage[[][]int32, []evidencePiece]{
+		pieces, err := shard.Map(ctx, e.shard, shard.Stage[[][]int32, []evidencePiece]{
 			Name: "evidences",
 			Key:  func(w io.Writer, codes [][]int32) { shard.Numbers(w, codes...) },
 			Do: func(ctx context.Context, codes [][]int32) (pieces []evidencePiece, err error) {
-				own, err := x.source.of(ctx, codes)
+				own, err := e.known.of(ctx, codes)
 				for _, one := range own {
 					pieces = append(pieces, evidencePiece{one.log, one.se, one.draws})
 				}
@@ -70,7 +76,7 @@ func (x *modelMasses) evidencesOf(ctx context.Context, codes [][]int32, progress
 		}
 		for _, one := range slices.Concat(pieces...) {
 			own := modelEvidence{one.Log, one.SE, one.Draws}
-			x.e.known.kept[codeKey(codes[len(found)])] = own
+			e.known.kept[codeKey(codes[len(found)])] = own
 			found = append(found, own)
 		}
 		report(len(found))

@@ -104,6 +104,8 @@
 //	summary.go           equally weighted draws and summaries
 //	save.go              a certificate as files
 //	certify_precision.go how many draws a precision takes
+//	certify_shard.go     what several processes share of a certificate
+//	recertify.go         a certificate of what an earlier run has trained
 //
 //	version.go        the version of the module
 package vti

@@ -25,10 +25,6 @@ func evidencesOf(e *evaluator) evidences {
 	return e.known
 }
 
-// massesChunk is the number of evidences between two reports of progress, and of a piece where
-// several processes share the work.
-const massesChunk = 1 << 8
-
 // modelMasses are the models looked at so far, each with log p(m) and log Z_m, which is found once
 // and kept.
 type modelMasses struct {
@@ -75,7 +71,7 @@ func (x *modelMasses) add(ctx context.Context, codes [][]int32, progress func(do
 			possible, at = append(possible, code), append(at, i)
 		}
 	}
-	found, err := x.evidencesOf(ctx, possible, progress)
+	found, err := x.e.findEvidences(ctx, possible, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/transdim/vti/gpu"
 )
 
-// Recertify certifies again the posterior that Fit or Solve left in cfg.Fit.Checkpoint, for the same
-// target and configuration: with more draws or chains, and alone or as one of several processes
-// (CertifyConfig.Shard). It trains nothing and writes nothing. With the CertifyConfig that Fit was
-// followed by, the certificate is the same to the bit.
+// Recertify certifies again the posterior that Fit or Solve left in cfg.Fit.Checkpoint, for the
+// same target and configuration: with more draws or chains, and alone or as one of several
+// processes (CertifyConfig.Shard). It trains nothing and writes nothing. With the CertifyConfig
+// that Fit was followed by, the certificate is the same to the bit.
 func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg SolveConfig) (*Posterior, *Certificate, error) {
 	cfg.Fit.Resume = true
 	s := &solver{cfg: cfg, device: device, target: target, started: time.Now()}

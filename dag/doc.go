@@ -62,6 +62,7 @@
 //	network_family.go           the likelihood given the first layer
 //	network_tempering.go        particles from prior to posterior; network_moves.go moves them
 //	particle_evidence.go        which families get particles
+//	shared_scores.go            what several processes share
 //	particle_predictions.go     scores of those that have none
 //	particle_errors.go          standard errors, and whether particles have settled
 //

@@ -4,9 +4,12 @@ import (
 	gocontext "context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/shard"
 )
 
 // Chains that were stopped in a round go on to the bits of chains that were not, under
@@ -34,5 +37,34 @@ func TestChainsGoOn(t *testing.T) {
 		cfg.Seed++
 		_, err = p.sampleGraphs(t.Context(), cfg, func(string) {})
 		require.ErrorContains(t, err, "different run")
+	}
+}
+
+// Two processes that share chains, and the one that puts their pieces together, end with the graphs
+// of one alone.
+func TestSharedChains(t *testing.T) {
+	for _, orders := range []bool{false, true} {
+		p, _ := windowProblem(t, orders)
+		cfg := ChainConfig{Chains: 3, Rounds: 2, Candidates: 3, Seed: 4}
+		whole, err := p.sampleGraphs(t.Context(), cfg, func(string) {})
+		require.NoError(t, err)
+		dir := t.TempDir()
+		var both sync.WaitGroup
+		share := func(own *shard.Shard) {
+			shared := cfg
+			shared.Shard = own
+			got, err := p.sampleGraphs(t.Context(), shared, func(string) {})
+			require.NoError(t, err)
+			require.Equal(t, whole.graphs, got.graphs)
+			require.Equal(t, whole.scores, got.scores)
+		}
+		for i := range 2 {
+			both.Go(func() { share(&shard.Shard{Dir: dir, Index: i, Count: 2}) })
+		}
+		both.Wait()
+		merge := &shard.Shard{Dir: dir, Count: 1}
+		share(merge)
+		require.Zero(t, merge.Computed())
+		require.Greater(t, merge.Read(), cfg.Chains)
 	}
 }

@@ -80,6 +80,7 @@
 //	result.go       Result: draws and what was accepted
 //	diagnostics.go  R-hat and effective draws
 //	evidence.go     evidence from the ladder of temperatures
+//	join.go         several runs as one, and runs in files
 //	checkpoint.go   the state of a run in a file
 //	size.go         sizes that cannot fit are refused
 package rjmcmc

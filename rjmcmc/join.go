@@ -9,8 +9,9 @@ import (
 )
 
 // Join puts the chains of several runs of one target together, as if they were those of one: runs
-// with seeds of their own, each of which burnt in by itself. Chains are numbered run by run, and all
-// keep as many draws as the run with the fewest, the last ones. Tuning is that of the first run.
+// with seeds of their own, each of which burnt in by itself. Chains are numbered run by run, and
+// all keep as many draws as the run with the fewest, the last ones. Tuning is that of the first
+// run.
 func Join(runs ...*Result) (*Result, error) {
 	switch {
 	case len(runs) == 0:
@@ -61,8 +62,8 @@ func joinInfo(runs []*Result) Info {
 	return sum
 }
 
-// joinedEvidence is the mean of the evidences of the runs that were joined. Its error is the larger
-// of what their own errors say and of what their differences say.
+// joinedEvidence is the mean of the evidences of the runs that were joined. Its error is the
+// larger of what their own errors say and of what their differences say.
 func (r *Result) joinedEvidence() (value, se float64) {
 	n := float64(len(r.runs))
 	var sum, own, squares float64

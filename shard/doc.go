@@ -2,16 +2,16 @@
 // directory and nothing else.
 //
 // The computation is a program that is the same everywhere and takes the same decisions from the
-// same numbers. What is expensive in it goes through [Map]: pieces that depend on their input alone.
-// A process computes the pieces that are its own, stores each in the directory, and reads those of
-// the others; the rest of the program every process goes through by itself. So each of them ends
-// with the result of one process that computed everything, to the bit.
+// same numbers. What is expensive in it goes through [Map]: pieces that depend on their input
+// alone. A process computes the pieces that are its own, stores each in the directory, and reads
+// those of the others; the rest of the program every process goes through by itself. So each of
+// them ends with the result of one process that computed everything, to the bit.
 //
-// Nothing has to run at the same time as anything else. A process does its own pieces first and then
-// those that are missing and that no process works on: if no other ever starts, or one is killed, it
-// ends all the same. Who works on a piece says so by a file that grows; nothing is decided by clocks
-// of different machines, and a piece that two have computed has the same bytes. A directory of
-// pieces is a checkpoint too: what was stopped goes on where it was.
+// Nothing has to run at the same time as anything else. A process does its own pieces first and
+// then those that are missing and that no process works on: if no other ever starts, or one is
+// killed, it ends all the same. Who works on a piece says so by a file that grows; nothing is
+// decided by clocks of different machines, and a piece that two have computed has the same bytes.
+// A directory of pieces is a checkpoint too: what was stopped goes on where it was.
 //
 //	own := &shard.Shard{Dir: "pieces", Index: 2, Count: 8}
 //	squares, err := shard.Map(ctx, own, shard.Stage[int, float64]{

@@ -1,0 +1,98 @@
+package vti_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/shard"
+)
+
+// everything of a certificate, each number with all its digits.
+func everything(c *vti.Certificate) string {
+	return fmt.Sprintln(c.Verdict, c.Reasons, c.Basis, c.Confirmed, c.KHat, c.ESS, c.RHat, c.Draws, c.LogEvidence, c.LogEvidenceSE, c.NonFinite,
+		c.Models, c.Sample.Codes, c.Sample.Theta.RawMatrix().Data, c.Sample.LogP, c.Sample.LogQ, c.Sample.Weight, c.Sample.Group, c.Proposed)
+}
+
+// Processes that share a certificate end with that of one alone, to the bit, by every method; so
+// does the one that puts their pieces together, which computes nothing.
+func TestSharedCertificatesAreThatOfOne(t *testing.T) {
+	type pair [2]*vti.Posterior // they are not for several goroutines
+	open := func(target vti.Target) (p pair) {
+		for i := range p {
+			var err error
+			p[i], err = vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, smallConfig())
+			require.NoError(t, err)
+		}
+		return p
+	}
+	fixed, exact := open(newConjugate(40, 4)), open(exactConjugate{newConjugate(40, 10), false})
+	for name, c := range map[string]struct {
+		pair
+		cfg vti.CertifyConfig
+	}{
+		"each model":  {fixed, vti.CertifyConfig{Draws: 1 << 13}},
+		"joint":       {fixed, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 13}},
+		"chains":      {fixed, vti.CertifyConfig{Draws: 1 << 10, Confirm: true, ChainGroups: 2}},
+		"exact sum":   {exact, vti.CertifyConfig{}},
+		"many models": {exact, vti.CertifyConfig{MaxModels: 1, Draws: 1 << 12}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone, err := c.pair[0].Certify(t.Context(), c.cfg)
+			require.NoError(t, err)
+			want := everything(alone)
+			dir := t.TempDir()
+			certify := func(posterior *vti.Posterior, index, count int) *shard.Shard {
+				own := &shard.Shard{Dir: dir, Index: index, Count: count}
+				cfg := c.cfg
+				cfg.Shard = own
+				got, err := posterior.Certify(t.Context(), cfg)
+				require.NoError(t, err)
+				require.Equal(t, want, everything(got))
+				return own
+			}
+			if c.pair == exact { // evidences that are found are kept
+				c.pair = open(exactConjugate{newConjugate(40, 10), false})
+			}
+			var first, second *shard.Shard
+			var both sync.WaitGroup
+			both.Go(func() { first = certify(c.pair[0], 0, 2) })
+			both.Go(func() { second = certify(c.pair[1], 1, 2) })
+			both.Wait()
+			require.Positive(t, first.Computed()+second.Computed())
+			require.Equal(t, second.Computed()+second.Read(), first.Computed()+first.Read())
+			require.Zero(t, certify(c.pair[0], 0, 1).Computed())
+		})
+	}
+}
+
+// A posterior in a file gets the certificate that it had, whether Fit or Solve trained it.
+func TestRecertify(t *testing.T) {
+	target := newConjugate(40, 4)
+	device := openDevice(t, gpu.CPU)
+	cfg := smallConfig()
+	cfg.Checkpoint = filepath.Join(t.TempDir(), "posterior.vti")
+	trained, err := vti.Fit(t.Context(), device, target, cfg)
+	require.NoError(t, err)
+	want, err := trained.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 13})
+	require.NoError(t, err)
+	posterior, got, err := vti.Recertify(t.Context(), device, target, vti.SolveConfig{Fit: cfg, Certify: vti.CertifyConfig{Draws: 1 << 13}})
+	require.NoError(t, err)
+	require.Equal(t, trained.Steps(), posterior.Steps())
+	require.Equal(t, everything(want), everything(got))
+
+	solve := vti.SolveConfig{Fit: vti.Config{Flow: cfg.Flow, Seed: 3, Batch: cfg.Batch, Checkpoint: filepath.Join(t.TempDir(), "posterior.vti")}.InRounds()}
+	solution, err := vti.Solve(t.Context(), device, target, solve)
+	require.NoError(t, err)
+	_, got, err = vti.Recertify(t.Context(), device, target, solve)
+	require.NoError(t, err)
+	require.InDelta(t, solution.Certificate.LogEvidence, got.LogEvidence, 5*(solution.Certificate.LogEvidenceSE+got.LogEvidenceSE)+1e-9)
+	_, _, err = vti.Recertify(t.Context(), device, target, vti.SolveConfig{Fit: vti.Config{Checkpoint: "none"}})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
