@@ -15,10 +15,11 @@ const foldersVariable = "PJRT_PLUGIN_LIBRARY_PATH"
 const cardPattern = "/dev/nvidia[0-9]*"
 
 // pluginFiles are the names under which plugins of a platform are shipped: by XLA builds, by
-// go-xla's installer, and in the Python wheels of JAX.
+// go-xla's installer, and in Python wheels.
 func pluginFiles(platform string) []string {
 	return []string{
-		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so", "xla_" + platform + "*_plugin.so",
+		"pjrt_c_api_" + platform + "*_plugin.so", "pjrt_plugin_" + platform + "*.so", "pjrt-plugin-" + platform + "*.so",
+		"xla_" + platform + "*_plugin.so", "xla_" + platform + "*_pjrt.so",
 	}
 }
 
@@ -82,7 +83,8 @@ func findPlugin(kind Kind, file string) (string, error) {
   looked for  %s
   in          %s
 Point to one with --pjrt-plugin FILE or %s, or put it into one of these folders (%s replaces the list). The Python wheels
-jax-cuda13-pjrt and jax-cuda12-pjrt hold one for NVIDIA cards (xla_cuda_plugin.so); vti downloads nothing by itself`,
+jax-cuda13-pjrt and jax-cuda12-pjrt hold one for NVIDIA cards (xla_cuda_plugin.so), xla-cpu-pjrt one for CPUs (xla_cpu_pjrt.so);
+vti downloads nothing by itself`,
 		kind, strings.Join(pluginFiles(kind.platform()), ", "), strings.Join(folders, ", "), PluginVariable, foldersVariable)
 }
 

@@ -41,11 +41,11 @@ import (
 	"github.com/gomlx/gomlx/backends/xla"
 )
 
-// The version of the PJRT C interface that go-xla is written against. Later minor versions add to
-// it.
+// The least version of the PJRT C interface that has all that go-xla calls: it is written against
+// 0.83, whose two functions since 0.81 it does not use. Later minor versions add to it.
 const (
 	pjrtMajor = 0
-	pjrtMinor = 83
+	pjrtMinor = 81
 )
 
 // Environment variables that are set for a card unless the user has set them: no TF32 in NVIDIA's

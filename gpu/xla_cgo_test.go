@@ -36,9 +36,9 @@ const void *GetPjrtApi(void) { return &api; }`, major, minor)
 func TestPluginVersionIsChecked(t *testing.T) {
 	for _, old := range [][2]int{{0, 54}, {1, 90}} {
 		_, err := OpenWith(Options{Kind: XLACPU, Plugin: fakePlugin(t, versioned(old[0], old[1]))})
-		require.ErrorContains(t, err, fmt.Sprintf("got version %d.%d of the PJRT C interface, want 0.83 or a later minor version", old[0], old[1]))
+		require.ErrorContains(t, err, fmt.Sprintf("got version %d.%d of the PJRT C interface, want 0.81 or a later minor version", old[0], old[1]))
 	}
-	for _, new := range []int{83, 99} {
+	for _, new := range []int{81, 99} {
 		require.NoError(t, checkPlugin(fakePlugin(t, versioned(0, new))))
 	}
 }
