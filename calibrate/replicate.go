@@ -105,7 +105,11 @@ func (c Comparison) Wrong() bool {
 
 // String is the comparison in a few words.
 func (c Comparison) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s: %.4f ± %.4f, exactly %.4f", c.Quantity, c.Of, float64(c.Stated), float64(c.SE), float64(c.Exact)))
+	stated := fmt.Sprintf("%.4f", float64(c.Stated))
+	if c.SE >= 5e-5 {
+		stated += fmt.Sprintf(" ± %.4f", float64(c.SE))
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s", c.Quantity, c.Of)) + fmt.Sprintf(": %s, exactly %.4f", stated, float64(c.Exact))
 }
 
 // noteModelCheck notes what the model check says; report is nil where there was none.

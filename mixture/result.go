@@ -18,6 +18,8 @@ type Seconds = run.Seconds
 
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
+	// Schema names the schema of the object, with its version; docs/schema has the file.
+	Schema  string      `json:"schema"`
 	Command string      `json:"command"`
 	Version string      `json:"version"`
 	Seed    *uint64     `json:"seed,omitempty"`

@@ -27,7 +27,7 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	}
 	probability, se := s.combined()
 	result := &Result{
-		Command: "mixture", Version: vti.Version, Seed: &cfg.Sample.Seed, RunDir: cfg.Dir,
+		Schema: "vti/mixture/1", Command: "mixture", Version: vti.Version, Seed: &cfg.Sample.Seed, RunDir: cfg.Dir,
 		Data: DataSummary{Rows: problem.Rows(), Column: problem.Options.Column}, Certificate: s.certificate(),
 	}
 	most := 0

@@ -37,8 +37,8 @@ type Interval struct {
 // calibrationLevels are those of the intervals.
 var calibrationLevels = []float64{0.5, 0.8, 0.95}
 
-// histogramBins is in how many intervals transforms are counted: a bin is as wide as the part of the
-// predictions that a 90% interval leaves out on both sides.
+// histogramBins is in how many intervals transforms are counted: a bin is as wide as the part of
+// the predictions that a 90% interval leaves out on both sides.
 const histogramBins = 10
 
 // notable is the probability below which a distance is called one: a false alarm in a hundred

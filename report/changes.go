@@ -25,7 +25,11 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 	}
 	a.rest = func(ctx context.Context) ([]section, error) {
 		part := section{ID: "changes", Title: "When, and how often", Lead: "Averaged over numbers and places of changes; bands hold 95% of the posterior."}
-		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture(result))
+		var numbers []probabilityOf
+		for _, c := range result.Counts {
+			numbers = append(numbers, probabilityOf{c.Changes, float64(c.Probability)})
+		}
+		part.Pictures = append(part.Pictures, levelsPicture(what, result), curvePicture(result), countsPicture("counts", "Number of changes", "change", "changes", numbers))
 		places := table{Caption: fmt.Sprintf("Places, given %s", counted(result.Given.Changes, "change", "changes")), Open: true, Columns: []column{{"most probable", true}, {"median", true}, {"95% interval", false}}}
 		for _, one := range result.Given.Places {
 			places.Rows = append(places.Rows, []cell{value(float64(one.Mode)), value(float64(one.Median)), words("[" + picture.Digits(float64(one.Q025), 6) + ", " + picture.Digits(float64(one.Q975), 6) + "]")})
@@ -51,16 +55,11 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 
 // levelsPicture is the level along time with its band.
 func levelsPicture(what string, result *changepoint.Result) *picture.Picture {
-	var mean, band picture.Curve
+	var list []banded
 	for _, l := range result.Levels {
-		mean.X, mean.Y = append(mean.X, float64(l.Time)), append(mean.Y, float64(l.Mean))
-		band.X, band.Y = append(band.X, float64(l.Time)), append(band.Y, float64(l.Q025))
+		list = append(list, banded{float64(l.Time), float64(l.Mean), float64(l.Q025), float64(l.Q975)})
 	}
-	for k := len(result.Levels) - 1; k >= 0; k-- {
-		band.X, band.Y = append(band.X, float64(result.Levels[k].Time)), append(band.Y, float64(result.Levels[k].Q975))
-	}
-	mean.Ink, band.Filled = picture.First, true
-	p := picture.Lines("levels", "Level along time", picture.Column, 180, []picture.Curve{band, mean}, result.Data.Time, what)
+	p := bandPicture("levels", "Level along time", list, result.Data.Time, what)
 	p.Text = "The posterior mean of the level along time, with a band that holds 95%."
 	return p
 }
@@ -92,18 +91,5 @@ func curvePicture(result *changepoint.Result) *picture.Picture {
 	}
 	p := picture.Bars("places", "Where changes are", picture.Column, 180, bars, result.Data.Time, yName)
 	p.Text = fmt.Sprintf("The most probable place is from %s to %s, with probability %s.", picture.Digits(float64(best.From), 6), picture.Digits(float64(best.To), 6), picture.Probability(float64(best.Probability)))
-	return p
-}
-
-// countsPicture is how many changes there are.
-func countsPicture(result *changepoint.Result) *picture.Picture {
-	var bars []picture.Bar
-	for _, c := range result.Counts {
-		if float64(c.Probability) > 0.0005 {
-			bars = append(bars, picture.Bar{From: float64(c.Changes) - 0.5, To: float64(c.Changes) + 0.5, Value: float64(c.Probability), Compared: math.NaN(), Hint: fmt.Sprintf("%s: %s", counted(c.Changes, "change", "changes"), picture.Probability(float64(c.Probability)))})
-		}
-	}
-	p := picture.Bars("counts", "Number of changes", picture.Column, 180, bars, "changes", "probability")
-	p.Text = fmt.Sprintf("The posterior of the number of changes, %s on average.", picture.Number(float64(result.Expected)))
 	return p
 }

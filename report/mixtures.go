@@ -22,7 +22,11 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 	}
 	a.rest = func(ctx context.Context) ([]section, error) {
 		part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
-		part.Pictures = append(part.Pictures, mixturePicture(result), componentsPicture(result))
+		var numbers []probabilityOf
+		for _, c := range result.Counts {
+			numbers = append(numbers, probabilityOf{c.Components, float64(c.Probability)})
+		}
+		part.Pictures = append(part.Pictures, mixturePicture(result), countsPicture("counts", "Number of components", "component", "components", numbers))
 		list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{
 			{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
 		}}
@@ -52,19 +56,16 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 
 // mixturePicture is the density with its band over a histogram of the values.
 func mixturePicture(result *mixture.Result) *picture.Picture {
-	var mean, band, histogram picture.Curve
+	var list []banded
 	for _, d := range result.Density {
-		mean.X, mean.Y = append(mean.X, float64(d.At)), append(mean.Y, float64(d.Mean))
-		band.X, band.Y = append(band.X, float64(d.At)), append(band.Y, float64(d.Q025))
-	}
-	for k := len(result.Density) - 1; k >= 0; k-- {
-		band.X, band.Y = append(band.X, float64(result.Density[k].At)), append(band.Y, float64(result.Density[k].Q975))
+		list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
 	}
 	// three times as many bins as the cube root of the rows, and no more than can be seen
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
 		low, high = math.Min(low, float64(row.Value)), math.Max(high, float64(row.Value))
 	}
+	histogram := picture.Curve{Ink: picture.Muted}
 	bins := min(40, max(8, int(3*math.Cbrt(float64(len(result.Rows))))))
 	counts, width := make([]float64, bins), (high-low)/float64(bins)
 	for _, row := range result.Rows {
@@ -74,22 +75,7 @@ func mixturePicture(result *mixture.Result) *picture.Picture {
 		left := low + width*float64(k)
 		histogram.X, histogram.Y = append(histogram.X, left, left, left+width, left+width), append(histogram.Y, 0, count, count, 0)
 	}
-	mean.Ink, band.Filled, histogram.Ink = picture.First, true, picture.Muted
-	p := picture.Lines("density", "Density", picture.Column, 180, []picture.Curve{band, histogram, mean}, result.Data.Column, "density")
+	p := bandPicture("density", "Density", list, result.Data.Column, "density", histogram)
 	p.Text = "The posterior mean of the density with a band that holds 95% at each place, over a histogram of the values."
-	return p
-}
-
-// componentsPicture is how many components there are.
-func componentsPicture(result *mixture.Result) *picture.Picture {
-	var bars []picture.Bar
-	for _, c := range result.Counts {
-		if float64(c.Probability) > 0.0005 {
-			bars = append(bars, picture.Bar{From: float64(c.Components) - 0.5, To: float64(c.Components) + 0.5, Value: float64(c.Probability), Compared: math.NaN(),
-				Hint: fmt.Sprintf("%s: %s", counted(c.Components, "component", "components"), picture.Probability(float64(c.Probability)))})
-		}
-	}
-	p := picture.Bars("counts", "Number of components", picture.Column, 180, bars, "components", "probability")
-	p.Text = fmt.Sprintf("The posterior of the number of components, %s on average.", picture.Number(float64(result.Expected)))
 	return p
 }

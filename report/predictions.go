@@ -101,8 +101,8 @@ func (s *source) storedCheck() (*leftOut, error) {
 	return stored, nil
 }
 
-// predictions is the section of leave-one-out. Where it cannot be computed, as when the table of the
-// run is no longer there, the section says why.
+// predictions is the section of leave-one-out. Where it cannot be computed, as when the table of
+// the run is no longer there, the section says why.
 func (s *source) predictions(ctx context.Context, response string) (section, error) {
 	part := section{ID: "predictions", Title: "How well it predicts rows that it has not seen",
 		Lead: "Each row is predicted from all others, by weighing the draws of the posterior as if the row were not in the table (Pareto-smoothed importance sampling)."}

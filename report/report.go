@@ -154,6 +154,8 @@ func (s *source) head() (*article, error) {
 	switch s.header.Command {
 	case "mixture":
 		return readAnd(s, (*source).mixtureArticle)
+	case "order":
+		return readAnd(s, (*source).orderArticle)
 	case "changepoints":
 		return readAnd(s, (*source).changesArticle)
 	}

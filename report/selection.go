@@ -106,8 +106,11 @@ func (v *selection) answer() []string {
 	if n := len(groups[0]); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s for %s (probability above %g)", list(groups[0]), verb(n, "matters", "matter"), v.target, certain))
 	}
-	if n := len(groups[1]); n > 0 {
+	switch n := len(groups[1]); {
+	case n > 0 && len(parts) > 0:
 		parts = append(parts, fmt.Sprintf("%s probably %s", list(groups[1]), verb(n, "does", "do")))
+	case n > 0:
+		parts = append(parts, fmt.Sprintf("%s probably %s for %s", list(groups[1]), verb(n, "matters", "matter"), v.target))
 	}
 	if n := len(groups[2]); n > 0 {
 		parts = append(parts, fmt.Sprintf("about %s the table does not decide", list(groups[2])))

@@ -101,6 +101,10 @@ const (
 	wordDraws    = "effective draws"
 	wordRHat     = "R-hat"
 	wordEvidence = "log evidence"
+
+	wordBayesFactor = "log Bayes factor"
+
+	wordZ = "z"
 )
 
 // meanings are what the words mean, in the order of the list.
@@ -110,6 +114,8 @@ var meanings = []struct{ word, meaning string }{
 	{wordRHat, "how far chains differ from each other; 1 is best, 1.01 is good"},
 	{wordDraws, "the number of independent draws that would tell as much"},
 	{wordEvidence, "the log density of the table under a model, over all its parameters; a difference of 3 is strong"},
+	{wordZ, "the error of a number in its stated standard errors"},
+	{wordBayesFactor, "the log evidence of an order less that of order 0; a difference of 3 is strong"},
 }
 
 // printMeanings explains the words that were used.

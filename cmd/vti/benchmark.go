@@ -28,6 +28,11 @@ func (a *app) benchmarkCommand() *cobra.Command {
 	return cmd
 }
 
+// graphsBenchmark is what vti benchmark dag prints with --json.
+type graphsBenchmark struct {
+	Rows []dag.BenchmarkRow `json:"rows"`
+}
+
 func (a *app) benchmarkDagCommand() *cobra.Command {
 	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
 	b := dag.Benchmark{DataSets: 10, Simulation: dag.Simulation{Mechanism: dag.MLP}}
@@ -115,7 +120,7 @@ func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFl
 		return failure{err}
 	}
 	if output.json {
-		return printJSON(a.stdout, table)
+		return a.describe("benchmark-graphs", graphsBenchmark{table})
 	}
 	rows := &grid{}
 	rows.add("rows", "<method", "F1", "SHD", "Brier", "AUROC", "seconds", "trusted", "failed")

@@ -45,7 +45,7 @@ Times are those of this machine as busy as it is: compare them with others of th
 	flags.Var(count{&f.repetitions, 1}, "repetitions", "how often each is answered")
 	flags.Var(count{&f.fixed, 0}, "fixed", "how often it is answered with --effort fixed beside that")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the first repetition")
-	flags.BoolVar(&f.json, "json", false, "print one JSON array on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }
@@ -79,7 +79,7 @@ func (a *app) benchmarkTime(cmd *cobra.Command, f timeFlags) error {
 		return failure{err}
 	}
 	if f.json {
-		return printJSON(a.stdout, timings)
+		return a.describe("benchmark-time", timesBenchmark{timings})
 	}
 	return nil
 }
@@ -103,6 +103,11 @@ func casesOf(only []string) (cases []timecheck.Case, err error) {
 		return nil, fmt.Errorf("--only: no table begins with %q; there are %s", only, strings.Join(names, ", "))
 	}
 	return cases, nil
+}
+
+// timesBenchmark is what vti benchmark time prints with --json.
+type timesBenchmark struct {
+	Tables []timecheck.Timing `json:"tables"`
 }
 
 // measureTimes measures cases one after the other, and prints lines unless the answer is JSON.

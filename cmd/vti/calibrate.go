@@ -291,7 +291,7 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 			return failure{err}
 		}
 		if f.output.json {
-			return a.printJSON(one)
+			return a.describe("calibrate-one", one)
 		}
 		printReplicate(a.text, one)
 		return nil
@@ -306,7 +306,7 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 		return failure{err}
 	}
 	if f.output.json {
-		return a.printJSON(summary)
+		return a.describe("calibrate", summary)
 	}
 	printSummary(a.text, summary)
 	return nil
@@ -327,6 +327,9 @@ func printReplicate(w io.Writer, r *calibrate.Replicate) {
 	for _, c := range r.Comparisons {
 		fmt.Fprintf(w, "  %v%s\n", c, map[bool]string{true: "  wrong"}[c.Wrong()])
 	}
+	if len(r.Comparisons) > 0 {
+		printMeanings(w, wordEvidence)
+	}
 	if r.Command != "" {
 		fmt.Fprintln(w, r.Command)
 	}
@@ -346,9 +349,10 @@ func printSummary(w io.Writer, s *calibrate.Summary) {
 		table := &grid{}
 		table.add("<quantity", "numbers", "sd of z", "largest z", "largest error")
 		for _, score := range s.Scores {
-			table.add(string(score.Quantity), fmt.Sprint(score.Count), fmt.Sprintf("%.2f", float64(score.SD)), fmt.Sprintf("%.1f", float64(score.Largest)), fmt.Sprintf("%.2g", float64(score.Error)))
+			table.add(string(score.Quantity), fmt.Sprint(score.Count), short(score.SD), short(score.Largest), fmt.Sprintf("%.2g", float64(score.Error)))
 		}
 		table.print(w)
+		printMeanings(w, wordZ, wordEvidence)
 		fmt.Fprintln(w)
 	}
 	if checks := s.ModelChecks; len(checks) > 0 {

@@ -51,13 +51,14 @@ func printChangepoints(w io.Writer, r *changepoint.Result) {
 	counts.add("changes", "probability", "log evidence")
 	for _, c := range r.Counts {
 		if c.Probability >= 0.0005 || c.Changes == r.Given.Changes || c.Changes == 0 {
-			counts.add(fmt.Sprint(c.Changes), fmt.Sprintf("%.4f", float64(c.Probability)), fmt.Sprintf("%.3f", float64(c.LogEvidence)))
+			counts.add(fmt.Sprint(c.Changes), probability(c.Probability, 0), fmt.Sprintf("%.3f", float64(c.LogEvidence)))
 		}
 	}
 	counts.print(w)
 	printGivenChanges(w, r)
 	printCurve(w, r)
-	fmt.Fprintf(w, "log evidence of all numbers together: %.3f\n%s in all\n", float64(r.LogEvidence), timeText(r.Seconds.Total))
+	fmt.Fprintf(w, "Log evidence of all numbers together: %.3f.\nComputation: %s.\n", float64(r.LogEvidence), timeText(r.Seconds.Total))
+	printMeanings(w, wordEvidence)
 }
 
 // printGivenChanges prints places and levels given the most probable number of changes.
@@ -122,7 +123,7 @@ func printCurve(w io.Writer, r *changepoint.Result) {
 	table := &grid{}
 	table.add("between", "<and", "probability")
 	for _, c := range order[:min(shownCurve, len(order))] {
-		table.add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), fmt.Sprintf("%.4f", float64(c.Probability)))
+		table.add(fmt.Sprintf("%.6g", float64(c.From)), fmt.Sprintf("%.6g", float64(c.To)), probability(c.Probability, 0))
 	}
 	table.print(w)
 	fmt.Fprintln(w)

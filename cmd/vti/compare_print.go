@@ -54,14 +54,14 @@ func printPairs(w io.Writer, title string, pairs []compare.Pair, name func(compa
 	for _, p := range pairs {
 		difference, z := "", ""
 		if finite(&p.Difference) {
-			difference = fmt.Sprintf("%+.4f", float64(p.Difference))
+			difference = signed(p.Difference)
 		}
 		// a difference that is not even shown is not worth counting in errors, which may be as
 		// small
 		if finite(&p.Z) && math.Abs(float64(p.Difference)) >= 5e-5 {
 			z = fmt.Sprintf("%+.1f", float64(p.Z))
 		}
-		table.add(name(p), plusMinus(&p.A, &p.SEA, 4), plusMinus(&p.B, &p.SEB, 4), difference, z)
+		table.add(name(p), probability(p.A, p.SEA), probability(p.B, p.SEB), difference, z)
 	}
 	table.print(w)
 }
@@ -85,6 +85,10 @@ func ownName(p compare.Pair) string { return p.Name + p.Code }
 
 // printComparisonFiles says what the directory of a comparison holds.
 func printComparisonFiles(w io.Writer, c *compare.Comparison, tables ...string) {
+	if c.LogEvidence != nil {
+		fmt.Fprintln(w)
+		printMeanings(w, wordEvidence)
+	}
 	if len(c.Models) == 0 {
 		fmt.Fprintf(w, "\n%s holds %s and %s\n", c.RunDir, compare.File, strings.Join(tables, ", "))
 		return
@@ -177,7 +181,15 @@ func meanSD(mean, sd regression.Figure) string {
 
 func rangeText(i compare.Interval) string {
 	if i.Low == i.High {
-		return fmt.Sprintf("%.4f", float64(i.Low))
+		return probability(i.Low, 0)
 	}
-	return fmt.Sprintf("between %.4f and %.4f (a run lists only its best models)", float64(i.Low), float64(i.High))
+	return fmt.Sprintf("between %s and %s (a run lists only its best models)", probability(i.Low, 0), probability(i.High, 0))
+}
+
+// signed is a difference of probabilities with four decimals, which are not all zero.
+func signed(difference varsel.Number) string {
+	if difference != 0 && math.Abs(float64(difference)) < 5e-5 {
+		return "<1e-4"
+	}
+	return fmt.Sprintf("%+.4f", float64(difference))
 }

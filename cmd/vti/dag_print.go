@@ -72,7 +72,7 @@ func printDag(w io.Writer, r *dag.Result) {
 		printMetrics(w, r.Metrics)
 	}
 	if finite(&r.LogEvidence) {
-		fmt.Fprintf(w, "log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
+		fmt.Fprintf(w, "Log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
 	}
 	fmt.Fprintf(w, "%.2f edges on average\n", float64(r.ExpectedEdges))
 	fmt.Fprintf(w, "Computation: %s", timeText(r.Seconds.Total))
@@ -81,7 +81,13 @@ func printDag(w io.Writer, r *dag.Result) {
 	}
 	fmt.Fprintln(w, ".")
 	if c := r.Certificate; c != nil && !c.Exact {
-		printMeanings(w, wordKHat, wordRHat)
+		words := []string{wordKHat, wordRHat, wordEvidence}
+		if c.Chains > 0 {
+			words = append(words, wordDraws)
+		}
+		printMeanings(w, words...)
+	} else {
+		printMeanings(w, wordEvidence)
 	}
 }
 
@@ -180,11 +186,22 @@ func printEffects(w io.Writer, r *dag.Result) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "Total effects: what a unit of a, set from outside, adds to the mean of b, over graphs and parameters")
+	// of categories there is no effect in numbers
+	sized := slices.ContainsFunc(list, func(e dag.Effect) bool { return finite(&e.Mean) })
 	table := &grid{}
-	table.add("", "a causes b", "no effect", "mean", "sd", "<90% interval")
+	if sized {
+		fmt.Fprintln(w, "Total effects: what a unit of a, set from outside, adds to the mean of b, over graphs and parameters")
+		table.add("", "a causes b", "no effect", "mean", "sd", "<90% interval")
+	} else {
+		fmt.Fprintln(w, "Total effects: whether b changes when a is set from outside, over graphs")
+		table.add("", "a causes b", "no effect")
+	}
 	for _, e := range list {
-		table.add(e.From+" → "+e.To, plusMinus(&e.Prob, &e.ProbSE, 3), plusMinus(&e.ProbNone, nil, 3), short(e.Mean), short(e.SD), interval(e.Q05, e.Q95))
+		cells := []string{e.From + " → " + e.To, inThree(e.Prob, e.ProbSE), inThree(e.ProbNone, 0)}
+		if sized {
+			cells = append(cells, short(e.Mean), short(e.SD), averagedInterval(e.Q05, e.Q95, e.ProbNone))
+		}
+		table.add(cells...)
 	}
 	table.print(w)
 	if left := len(r.Effects) - len(list); left > 0 && len(r.Asked) == 0 {

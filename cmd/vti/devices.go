@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -70,9 +69,7 @@ a large array on the same device. It stops where memory runs out.`,
 				}
 			}
 			if asJSON {
-				encoder := json.NewEncoder(a.stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(answer)
+				return a.describe("devices", answer)
 			}
 			_, err = fmt.Fprint(a.text, answer.text())
 			if check {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -212,18 +211,6 @@ func (a *app) finish(ctx context.Context, j *job, t task, s *session, found *con
 		return a.printJSON(found.result)
 	}
 	a.printAnswer(s.dir, found.print, t.intro)
-	return nil
-}
-
-func (a *app) printJSON(value any) error { return printJSON(a.stdout, value) }
-
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return failure{err}
-	}
 	return nil
 }
 

@@ -143,8 +143,8 @@ func printMixture(w io.Writer, r *mixture.Result) {
 	counts.add("components", "probability", "by jumps", "by partitions", "occupied")
 	for _, k := range r.Counts {
 		if k.Probability >= 0.0005 || k.Occupied >= 0.0005 || k.Components == r.Given.Components {
-			counts.add(fmt.Sprint(k.Components), plusMinus(&k.Probability, &k.SE, 4), fmt.Sprintf("%.4f", float64(k.Jumps)),
-				fmt.Sprintf("%.4f", float64(k.Partitions)), fmt.Sprintf("%.4f", float64(k.Occupied)))
+			counts.add(fmt.Sprint(k.Components), probability(k.Probability, k.SE), probability(k.Jumps, 0),
+				probability(k.Partitions, 0), probability(k.Occupied, 0))
 		}
 	}
 	counts.print(w)
@@ -163,5 +163,6 @@ func printMixture(w io.Writer, r *mixture.Result) {
 		components.add(append(cells, fmt.Sprint(members[j]))...)
 	}
 	components.print(w)
-	fmt.Fprintf(w, "\n%s in all\n", timeText(r.Seconds.Total))
+	fmt.Fprintf(w, "\nComputation: %s.\n", timeText(r.Seconds.Total))
+	printMeanings(w, wordRHat, wordDraws)
 }

@@ -72,6 +72,7 @@ func (a *app) orderTask(problem *order.Problem, output outputFlags) task {
 			for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
 				fmt.Fprintln(a.text, "  "+line)
 			}
+			fmt.Fprintln(a.text)
 		},
 		compute: func(ctx context.Context, at *session) (*conclusion, error) {
 			result, err := order.Run(ctx, problem, order.RunConfig{Seed: output.seed, Dir: at.dir})
@@ -123,9 +124,37 @@ func printOrder(w io.Writer, r *order.Result) {
 	fmt.Fprintln(w, "\nCoefficients: averaged over orders, and given the most probable")
 	coefficients := &grid{}
 	coefficients.add("", "mean", "sd", "<95% interval", "|mean given", "sd")
-	for _, c := range r.Coefficients {
-		coefficients.add(c.Name, short(c.Mean), short(c.SD), interval(c.Q025, c.Q975), short(c.MeanGiven), short(c.SDGiven))
+	left := 0
+	for j, c := range r.Coefficients {
+		zero := probabilityOfZero(r, j)
+		if zero > 1-leastPrinted {
+			left++
+			continue
+		}
+		coefficients.add(c.Name, short(c.Mean), short(c.SD), averagedInterval(c.Q025, c.Q975, zero), short(c.MeanGiven), short(c.SDGiven))
 	}
 	coefficients.print(w)
-	fmt.Fprintf(w, "\n%s in all\n", timeText(r.Seconds.Total))
+	if left > 0 {
+		fmt.Fprintf(w, "  and %d that are zero with a probability above %g\n", left, 1-leastPrinted)
+	}
+	fmt.Fprintf(w, "\nComputation: %s.\n", timeText(r.Seconds.Total))
+	printMeanings(w, wordBayesFactor)
+}
+
+// leastPrinted is the least probability of a coefficient that is printed: less could not be seen in
+// its mean. Chosen by hand.
+const leastPrinted = 1e-4
+
+// probabilityOfZero is that of the orders that have not the coefficient at a place of the list: the
+// first belongs to all orders, the last is σ, and those between are of the orders 1, 2, ….
+func probabilityOfZero(r *order.Result, place int) (zero order.Number) {
+	if place == 0 || len(r.Coefficients) != len(r.Orders)+1 || place > len(r.Orders)-1 {
+		return 0
+	}
+	for _, o := range r.Orders {
+		if o.Order < place {
+			zero += o.Probability
+		}
+	}
+	return zero
 }

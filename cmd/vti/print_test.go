@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
@@ -120,5 +122,37 @@ func TestColours(t *testing.T) {
 		assert.True(t, newTextWriter(&out, terminal).colour)
 		t.Setenv("NO_COLOR", "1")
 		assert.False(t, newTextWriter(&out, terminal).colour)
+	}
+}
+
+// mostLines is two screens.
+const mostLines = 100
+
+// Numbers that say less than they could: probabilities and errors of 0.0000, and intervals that are
+// nothing but zero.
+var emptyNumbers = regexp.MustCompile(`(^|[ (])0\.0000\b|± 0\.0+\b|\[0, 0\]|\bNaN\b|[+-]Inf\b`)
+
+// checkScreen checks what a command printed for a reader: two screens at most, no colours in a pipe,
+// no empty numbers, and jargon explained once.
+func checkScreen(t *testing.T, command, text string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	assert.LessOrEqual(t, len(lines), mostLines, command)
+	for _, line := range lines {
+		longest := 0 // word, which is not broken
+		for word := range strings.FieldsSeq(line) {
+			longest = max(longest, utf8.RuneCountInString(word))
+		}
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), max(textWidth, longest+4), "%s: %s", command, line)
+		assert.False(t, emptyNumbers.MatchString(line), "%s: %s", command, line)
+	}
+	assert.NotContains(t, text, "\x1b", command)
+	plain := strings.Join(strings.Fields(text), " ")
+	said, _, _ := strings.Cut(plain, "Words: ")
+	for _, m := range meanings {
+		if len(m.word) == 1 || !strings.Contains(strings.ToLower(said), strings.ToLower(m.word)) {
+			continue
+		}
+		assert.Equal(t, 1, strings.Count(plain, m.word+": "+m.meaning)+strings.Count(plain, m.word+" says"), "%s: %s is explained once", command, m.word)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -195,7 +196,8 @@ func checkPage(ctx context.Context, t *testing.T, name, scheme string, width int
 	}
 }
 
-// Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more pairs.
+// Tables sort on a click and on a key, and can be filtered; the slider of a graph shows more
+// pairs.
 func TestReportIsInteractive(t *testing.T) {
 	ctx := browser(t)
 	emptyDir(t, "graph.csv", chainTable())
@@ -255,4 +257,31 @@ func TestReportRefuses(t *testing.T) {
 	require.Equal(t, statusUsage, got.status)
 	require.Contains(t, got.stderr, "nothing is not a run directory: it holds no run.json")
 	require.Equal(t, statusUsage, vtiCommand(t, "report").status)
+}
+
+// timedRunsVariable names run directories, separated like those of PATH, whose reports are timed.
+const timedRunsVariable = "VTI_TIMED_RUNS"
+
+// TestTimesOfReports logs how long it takes to write and to open the pages of finished runs,
+// medians of three.
+func TestTimesOfReports(t *testing.T) {
+	dirs := filepath.SplitList(os.Getenv(timedRunsVariable))
+	if len(dirs) == 0 {
+		t.Skip("no runs to time: " + timedRunsVariable + " names none")
+	}
+	ctx := browser(t)
+	for _, dir := range dirs {
+		var written, opened []time.Duration
+		for range 3 {
+			start := time.Now()
+			require.NoError(t, report.Finish(context.Background(), dir))
+			written = append(written, time.Since(start))
+			path, err := filepath.Abs(filepath.Join(dir, report.File))
+			require.NoError(t, err)
+			opened = append(opened, openReport(ctx, t, path))
+		}
+		slices.Sort(written)
+		slices.Sort(opened)
+		t.Logf("%s: written in %v, opened in %v", dir, written[1].Round(time.Millisecond), opened[1].Round(time.Millisecond))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,15 +15,20 @@ import (
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/calibrate"
 	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/mixture"
 	"github.com/transdim/vti/modelcheck"
+	"github.com/transdim/vti/order"
 	"github.com/transdim/vti/predict"
+	"github.com/transdim/vti/study"
 	"github.com/transdim/vti/varsel"
 )
 
@@ -42,6 +48,18 @@ var schemaTypes = map[string]reflect.Type{
 	"loo":                 reflect.TypeFor[ranking](),
 	"export":              reflect.TypeFor[exported](),
 	"runs":                reflect.TypeFor[listing](),
+	"order":               reflect.TypeFor[order.Result](),
+	"mixture":             reflect.TypeFor[mixture.Result](),
+	"simulate-selection":  reflect.TypeFor[simulated](),
+	"simulate-graphs":     reflect.TypeFor[simulatedGraph](),
+	"devices":             reflect.TypeFor[devicesAnswer](),
+	"study-plan":          reflect.TypeFor[studyPlan](),
+	"study-status":        reflect.TypeFor[study.Status](),
+	"study-collect":       reflect.TypeFor[study.Summary](),
+	"benchmark-graphs":    reflect.TypeFor[graphsBenchmark](),
+	"benchmark-time":      reflect.TypeFor[timesBenchmark](),
+	"calibrate":           reflect.TypeFor[calibrate.Summary](),
+	"calibrate-one":       reflect.TypeFor[calibrate.Replicate](),
 }
 
 func schemaPath(name string) string {
@@ -54,7 +72,11 @@ func schemaDocument(name string, of reflect.Type) []byte {
 	document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	document["$id"] = "https://github.com/transdim/vti/docs/schema/" + name + ".v1.json"
 	document["title"] = schemaOf(name)
-	document["properties"].(map[string]any)["schema"] = map[string]any{"const": schemaOf(name)}
+	properties, required := document["properties"].(map[string]any), document["required"].([]string)
+	if _, own := properties["schema"]; !own {
+		document["required"] = append([]string{"schema"}, required...)
+	}
+	properties["schema"] = map[string]any{"const": schemaOf(name)}
 	content, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		panic(err)
@@ -165,19 +187,32 @@ func validate(t *testing.T, object string) string {
 	return name
 }
 
+// runCommands leave a run directory.
+var runCommands = []string{"varsel", "exact", "rjmcmc", "dag", "hbm", "changepoints", "mixture", "order"}
+
 // TestOutputsMatchTheirSchemas runs every command that has a schema, and validates what it prints
-// and the result it leaves.
+// and the result it leaves. Then it looks at what the same commands print for readers.
 func TestOutputsMatchTheirSchemas(t *testing.T) {
 	if testing.Short() {
-		t.Skip("nine runs")
+		t.Skip("some forty commands")
 	}
 	emptyDir(t, "coal.csv", "date\n1851.2\n1853.1\n1860\n1871.5\n1880.1\n1890.3\n1899\n1920\n")
+	grouped := "y,x,g\n"
+	for i := range 24 {
+		grouped += fmt.Sprintf("%d,%d,%c\n", i*i%7, i%5, 'a'+i%6)
+	}
+	require.NoError(t, os.WriteFile("grouped.csv", []byte(grouped), 0o644))
+	require.NoError(t, os.WriteFile("plan.toml", []byte(studyOfTables), 0o644))
+	t.Setenv(mainVariable, "1") // tasks of studies, and what is timed, are processes
 	hald := testdata(t, "hald.csv")
 	commands := [][]string{
 		{"varsel", hald, "--target", "y", "--json", "--quiet", "--out", "varsel"},
 		{"varsel", testdata(t, "pima.csv"), "--target", "type", "--exclude", "train", "--likelihood", "logistic", "--json", "--quiet", "--out", "logistic"},
 		{"exact", hald, "--target", "y", "--models", "all", "--json", "--quiet", "--out", "exact"},
 		{"rjmcmc", "varsel", hald, "--target", "y", "--json", "--quiet", "--chains", "16", "--iterations", "100", "--burn-in", "50", "--out", "chains"},
+		{"rjmcmc", "dag", hald, "--continuous", "x1,x2,x3,x4,y", "--json", "--quiet", "--sigma", "1", "--chains", "8", "--iterations", "100", "--burn-in", "50", "--out", "graph-3"},
+		{"hbm", "grouped.csv", "--formula", "y ~ x + (1 | g)", "--family", "pavi-e", "--amortize", "--steps", "20", "--batch", "4", "--certify-draws", "200", "--json", "--quiet", "--out", "model"},
+		{"hbm", "infer", "model", "grouped.csv", "--certify-draws", "200", "--json", "--quiet", "--out", "inferred"},
 		{"exact", "dag", hald, "--continuous", "x1,x2,x3,x4,y", "--json", "--quiet", "--out", "graph"},
 		{"dag", hald, "--json", "--quiet", "--out", "graph-2"},
 		{"hbm", testdata(t, "sleepstudy.csv"), "--formula", "Reaction ~ Days + (1 | Subject)", "--json", "--quiet", "--out", "hbm"},
@@ -196,13 +231,27 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		{"show", "graph", "--json"},
 		{"show", "hbm-2", "--json"},
 		{"runs", ".", "--json"},
+		{"order", "coal.csv", "--value", "date", "--max-order", "1", "--json", "--quiet", "--out", "order"},
+		{"mixture", "coal.csv", "--column", "date", "--max-components", "3", "--sweeps", "400", "--json", "--quiet", "--out", "mixture"},
+		{"simulate", "varsel", "--rows", "20", "--predictors", "3", "--out", "simulated.csv", "--json"},
+		{"simulate", "dag", "--rows", "20", "--nodes", "3", "--out", "graph.csv", "--truth", "truth.csv", "--json"},
+		{"devices", "--json"},
+		{"study", "plan", "plan.toml", "--json"},
+		{"study", "status", "plan.toml", "--json"},
+		{"study", "collect", "plan.toml", "--out", "results.parquet", "--json", "--quiet"},
+		{"benchmark", "dag", "--data-sets", "1", "--sizes", "16", "--nodes", "2", "--sem", "linear", "--json", "--quiet", "--out", "benchmark"},
+		{"benchmark", "time", "--only", "hald", "--repetitions", "1", "--data", filepath.Dir(hald), "--json", "--quiet"},
+		{"calibrate", "varsel", "--predictors", "2", "--rows", "20", "--replicates", "2", "--json", "--quiet", "--out", "calibration"},
+		{"calibrate", "varsel", "--predictors", "2", "--rows", "20", "--only", "1", "--json", "--quiet", "--out", "calibration-2"},
+		{"calibrate", "dag", "--replicates", "1", "--rows", "20", "--predictors", "2", "--json", "--quiet", "--out", "calibration-3"},
+		{"calibrate", "hbm", "--replicates", "1", "--rows", "20", "--groups", "3", "--json", "--quiet", "--out", "calibration-4"},
 	}
 	seen := map[string]bool{}
 	for _, args := range commands {
 		got := mustRun(t, args...)
 		seen[validate(t, got.stdout)] = true
 		at := slices.Index(args, "--out")
-		if at < 0 || strings.HasPrefix(args[0], "compare") {
+		if !slices.Contains(runCommands, args[0]) {
 			continue
 		}
 		stored, err := os.ReadFile(filepath.Join(args[at+1], "result.json"))
@@ -210,9 +259,43 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		validate(t, string(stored))
 	}
 	assert.Len(t, seen, len(schemaTypes), "every schema has a command")
+	for _, args := range commands {
+		if at := slices.Index(args, "--out"); slices.Contains(runCommands, args[0]) {
+			args = []string{"show", args[at+1]}
+		}
+		if args[0] == "simulate" || args[1] == "plan" || args[1] == "time" || args[0] == "calibrate" && args[1] != "varsel" {
+			continue // which say little, or take time
+		}
+		if args[0] == "compare" {
+			args = append(slices.Clone(args), "--out", args[len(args)-1]+"-text")
+		}
+		args = slices.DeleteFunc(slices.Clone(args), func(word string) bool { return word == "--json" })
+		checkScreen(t, strings.Join(args, " "), mustRun(t, args...).stdout)
+	}
+	tested := map[string]bool{}
+	root := (&app{}).rootCommand()
+	for _, args := range commands {
+		command, _, err := root.Find(args)
+		require.NoError(t, err)
+		tested[command.CommandPath()] = true
+	}
+	for _, command := range commandsWithJSON(root) {
+		assert.True(t, tested[command], "%s --json is validated", command)
+	}
 	// What is not of the schema is found.
 	schema, err := jsonschema.NewCompiler().Compile(schemaPath("runs"))
 	require.NoError(t, err)
 	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/1", "runs": []any{}, "more": 1}))
 	require.Error(t, schema.Validate(map[string]any{"schema": "vti/runs/2", "runs": []any{}}))
+}
+
+// commandsWithJSON are the commands below one that print JSON when asked.
+func commandsWithJSON(command *cobra.Command) (paths []string) {
+	if command.Flags().Lookup("json") != nil {
+		paths = append(paths, command.CommandPath())
+	}
+	for _, sub := range command.Commands() {
+		paths = append(paths, commandsWithJSON(sub)...)
+	}
+	return paths
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/transdim/vti"
-	"github.com/transdim/vti/changepoint"
 	"github.com/transdim/vti/dag"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
@@ -71,12 +70,11 @@ func (a *app) show(dir string, asJSON bool) error {
 			return err
 		}
 	case aboutChanges:
-		stored := &changepoint.Result{}
-		if err := rundir.ReadResult(dir, stored); err != nil {
-			return err
-		}
-		result, answer = stored, func(w io.Writer) { printChangepoints(w, stored) }
-		asked = func() error { return nil }
+		result, answer, err = storedAnswer(dir, printChangepoints)
+	case aboutMixtures:
+		result, answer, err = storedAnswer(dir, printMixture)
+	case aboutOrders:
+		result, answer, err = storedAnswer(dir, printOrder)
 	default:
 		run, err := dag.OpenRun(dir)
 		if err != nil {
@@ -91,11 +89,18 @@ func (a *app) show(dir string, asJSON bool) error {
 			return err
 		}
 	}
+	if err != nil {
+		return err
+	}
 	if result.ExitStatus() != 0 {
 		a.status = statusUntrusted
 	}
 	if asJSON {
 		return a.printJSON(result)
+	}
+	if asked == nil {
+		a.printAnswer(dir, answer, nil)
+		return nil
 	}
 	a.printAnswer(dir, answer, func() {
 		if err := asked(); err != nil {
@@ -103,6 +108,13 @@ func (a *app) show(dir string, asJSON bool) error {
 		}
 	})
 	return nil
+}
+
+// storedAnswer reads the result of a run, which print prints.
+func storedAnswer[R any](dir string, print func(io.Writer, *R)) (judged, func(io.Writer), error) {
+	stored := new(R)
+	err := rundir.ReadResult(dir, stored)
+	return any(stored).(judged), func(w io.Writer) { print(w, stored) }, err
 }
 
 // listedRun is what vti runs says of one.

@@ -121,7 +121,7 @@ func (a *app) simulate(s varsel.Simulation, out string, asJSON bool) error {
 		return failure{err}
 	}
 	if asJSON {
-		return printJSON(report, simulated{Data: out, Rows: len(data.Columns[0]), Columns: len(data.Names), Effects: data.Effects})
+		return printJSON(report, described{"simulate-selection", simulated{Data: out, Rows: len(data.Columns[0]), Columns: len(data.Names), Effects: data.Effects}})
 	}
 	fmt.Fprintf(report, "%s: %d rows, %d columns, response y; %d predictors matter\n", out, len(data.Columns[0]), len(data.Names), len(data.Effects))
 	for _, effect := range data.Effects {

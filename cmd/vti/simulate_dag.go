@@ -116,7 +116,7 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 	}
 	summary := simulatedGraph{out, truth, len(data.Values), len(data.Names), data.Truth.Edges()}
 	if asJSON {
-		return printJSON(a.stdout, summary)
+		return a.describe("simulate-graphs", summary)
 	}
 	fmt.Fprintf(a.text, "%s: %d rows of %d nodes; %s: %d edges\n", summary.Data, summary.Rows, summary.Nodes, summary.Truth, summary.Edges)
 	return nil

@@ -20,6 +20,8 @@ const (
 	aboutRegressions question = "hierarchical regressions"
 	aboutVariables   question = "variable selection"
 	aboutChanges     question = "changes of a series"
+	aboutMixtures    question = "components of a mixture"
+	aboutOrders      question = "the order of a model"
 )
 
 // readHeader reads what all records begin with, and says what the run is about.
@@ -35,6 +37,10 @@ func readHeader(dir string) (runs.Header, question, error) {
 		return header, aboutRegressions, nil
 	case "changepoints":
 		return header, aboutChanges, nil
+	case "mixture":
+		return header, aboutMixtures, nil
+	case "order":
+		return header, aboutOrders, nil
 	case "varsel", "exact", "rjmcmc varsel":
 		return header, aboutVariables, nil
 	}

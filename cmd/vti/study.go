@@ -143,7 +143,7 @@ middle and the last one. Their answers stay.`,
 				return err
 			}
 			if asJSON {
-				return a.printJSON(says)
+				return a.describe("study-plan", says)
 			}
 			a.printEstimate(says)
 			return nil
@@ -221,7 +221,7 @@ func (a *app) studyStatusCommand() *cobra.Command {
 				return failure{err}
 			}
 			if asJSON {
-				return a.printJSON(status)
+				return a.describe("study-status", status)
 			}
 			fmt.Fprintf(a.text, "%d tasks: %d done, %d failed, %d missing; %d in work or left by a process that was killed\n",
 				status.Tasks, status.Done, status.Failed, status.Missing, status.Working)

@@ -51,7 +51,7 @@ computed; only the costs differ.`,
 				return errors.Join(cmd.Context().Err(), failure{err})
 			}
 			if asJSON {
-				return a.printJSON(summary)
+				return a.describe("study-collect", summary)
 			}
 			a.printSummary(summary)
 			return nil

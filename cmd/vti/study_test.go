@@ -46,7 +46,7 @@ func TestStudy(t *testing.T) {
 	require.Equal(t, map[string]int{"exact": 4}, summary.Verdicts)
 	require.Equal(t, 12, summary.Files["results.inclusion.parquet"])
 	got = vtiCommand(t, "study", "status", "plan.toml", "--json")
-	require.JSONEq(t, `{"tasks": 4, "done": 4, "failed": 0, "missing": 0, "working": 0}`, got.stdout)
+	require.JSONEq(t, `{"schema": "vti/study-status/1", "tasks": 4, "done": 4, "failed": 0, "missing": 0, "working": 0}`, got.stdout)
 }
 
 // A task that fails is reported by name, and the status of the command says so.

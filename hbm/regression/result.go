@@ -240,7 +240,8 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 		second += x * x
 		prior += sd * sd
 	}
-	return Figure((second - first*first/float64(n)) / prior)
+	// above 1 where draws differ in what the rows say: the rows leave all of it
+	return Figure(min(1, (second-first*first/float64(n))/prior))
 }
 
 // codeText writes a code as digits, separated where an answer has more than one.

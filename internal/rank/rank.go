@@ -3,10 +3,10 @@
 //	rank.go  Place
 package rank
 
-// Place reorders values so that the one of rank k, from 0 for the smallest, is at k, none before it
-// is larger and none after it smaller. It parts them around one of them until that holds (Hoare
-// 1961), which takes a time proportional to their number on average. It panics if k is not the place
-// of a value. Places of NaN are not defined.
+// Place reorders values so that the one of rank k, from 0 for the smallest, is at k, none before
+// it is larger and none after it smaller. It parts them around one of them until that holds (Hoare
+// 1961), which takes a time proportional to their number on average. It panics if k is not the
+// place of a value. Places of NaN are not defined.
 func Place(values []float64, k int) {
 	_ = values[k]
 	for low, high := 0, len(values)-1; low < high; {

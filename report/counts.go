@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/internal/picture"
+)
+
+// probabilityOf is that of a whole number.
+type probabilityOf struct {
+	number      int
+	probability float64
+}
+
+// leastBar is the least probability of a whole number that has a bar: a lower one could not be
+// seen.
+const leastBar = 0.0005
+
+// countsPicture draws the probabilities of whole numbers of something: of one, of many.
+func countsPicture(name, title, one, many string, list []probabilityOf) *picture.Picture {
+	var bars []picture.Bar
+	mean := 0.0
+	for _, c := range list {
+		mean += float64(c.number) * c.probability
+		if c.probability > leastBar {
+			bars = append(bars, picture.Bar{From: float64(c.number) - 0.5, To: float64(c.number) + 0.5, Value: c.probability, Compared: math.NaN(),
+				Hint: fmt.Sprintf("%s: %s", counted(c.number, one, many), picture.Probability(c.probability))})
+		}
+	}
+	p := picture.Bars(name, title, picture.Column, 180, bars, many, "probability")
+	p.Text = fmt.Sprintf("The posterior of the number of %s, %s on average.", many, picture.Number(mean))
+	return p
+}
+
+// banded is a value along an axis with the ends of its interval.
+type banded struct{ at, mean, low, high float64 }
+
+// bandPicture draws a function with the band that holds 95% of the posterior at each place.
+func bandPicture(name, title string, list []banded, xName, yName string, under ...picture.Curve) *picture.Picture {
+	mean, band := picture.Curve{Ink: picture.First}, picture.Curve{Filled: true}
+	for _, one := range list {
+		mean.X, mean.Y = append(mean.X, one.at), append(mean.Y, one.mean)
+		band.X, band.Y = append(band.X, one.at), append(band.Y, one.low)
+	}
+	for k := len(list) - 1; k >= 0; k-- {
+		band.X, band.Y = append(band.X, list[k].at), append(band.Y, list[k].high)
+	}
+	curves := append([]picture.Curve{band}, under...)
+	return picture.Lines(name, title, picture.Column, 180, append(curves, mean), xName, yName)
+}
