@@ -72,7 +72,9 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 		r.Verdict, r.Error = refused, err.Error()
 		return r, nil
 	}
-	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work})
+	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
+		Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
+	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

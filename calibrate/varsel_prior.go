@@ -126,7 +126,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 			use(j, model.SlabScale*random.NormFloat64())
 		}
 	}
-	for g, in := range drawModel(model.Prior, len(design.Predictors), random) {
+	for g, in := range model.Prior.Draw(len(design.Predictors), random) {
 		truth.in[design.Predictors[g].Name] = in
 		for _, j := range design.Predictors[g].Coordinates {
 			if in {
@@ -198,26 +198,6 @@ func (v Varsel) columns(random *rand.Rand) (columns []*table.Column, err error) 
 		before = values
 	}
 	return columns, nil
-}
-
-// drawModel draws a subset of predictors: its size, then which of that size.
-func drawModel(prior varsel.Prior, groups int, random *rand.Rand) []bool {
-	logProbs := prior.LogProbs(groups)
-	u := random.Float64()
-	size := 0
-	for ; size < groups; size++ {
-		choose, _ := math.Lgamma(float64(groups) + 1)
-		a, _ := math.Lgamma(float64(size) + 1)
-		b, _ := math.Lgamma(float64(groups-size) + 1)
-		if u -= math.Exp(logProbs[size] + choose - a - b); u < 0 {
-			break
-		}
-	}
-	in := make([]bool, groups)
-	for _, g := range random.Perm(groups)[:size] {
-		in[g] = true
-	}
-	return in
 }
 
 // judgeVarsel notes the ranks of true parameters and what statements came true. One coefficient at

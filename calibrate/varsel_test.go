@@ -96,7 +96,7 @@ func TestDrawModel(t *testing.T) {
 	const n = 4000
 	counts := make(map[[3]bool]int)
 	for range n {
-		counts[[3]bool(drawModel(prior, 3, random))]++
+		counts[[3]bool(prior.Draw(3, random))]++
 	}
 	for a := range 8 {
 		in := [3]bool{a&1 == 1, a&2 == 2, a&4 == 4}

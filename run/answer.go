@@ -21,6 +21,8 @@ type Question struct {
 	// as much work as the answer needs ([vti.Solve]); without it trains for Steps and certifies
 	// once.
 	Fit vti.Config
+	// Untrained asks for a certificate of what Fit begins with, without training.
+	Untrained bool
 	// Certify configures certification.
 	Certify vti.CertifyConfig
 	// Precision, MaxTime and Status are those of [vti.SolveConfig].
@@ -57,8 +59,12 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		clock.Certified()
 		return &Answer{Posterior: posterior, Certificate: certificate}, t.End(err)
 	}
-	if q.Fit.FirstRound == 0 {
-		posterior, err := vti.Fit(ctx, device, target, q.Fit)
+	if q.Fit.FirstRound == 0 || q.Untrained {
+		find := vti.Fit
+		if q.Untrained {
+			find = vti.Open
+		}
+		posterior, err := find(ctx, device, target, q.Fit)
 		if err = t.End(err); err != nil {
 			return nil, err
 		}

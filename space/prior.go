@@ -3,6 +3,7 @@ package space
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -283,4 +284,24 @@ func (p Prior) LogProb(codes *graph.Node) *graph.Node {
 	table := graph.Const(codes.Graph(), p.LogProbs(codes.Shape().Dim(-1)))
 	sizes := graph.ReduceSum(codes, -1)
 	return graph.Gather(table, graph.InsertAxes(sizes, -1))
+}
+
+// Draw draws a subset of so many predictors: its size, then which of that size.
+func (p Prior) Draw(groups int, random *rand.Rand) []bool {
+	logProbs := p.LogProbs(groups)
+	u := random.Float64()
+	size := 0
+	for ; size < groups; size++ {
+		choose, _ := math.Lgamma(float64(groups) + 1)
+		a, _ := math.Lgamma(float64(size) + 1)
+		b, _ := math.Lgamma(float64(groups-size) + 1)
+		if u -= math.Exp(logProbs[size] + choose - a - b); u < 0 {
+			break
+		}
+	}
+	in := make([]bool, groups)
+	for _, g := range random.Perm(groups)[:size] {
+		in[g] = true
+	}
+	return in
 }

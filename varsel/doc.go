@@ -54,6 +54,13 @@
 //	screen.go                 a start from one predictor at a time
 //	anchors.go                normal approximations of all models
 //
+// One network for many tables:
+//
+//	amortized.go              Family: the tables that a network is trained for
+//	amortized_sketch.go       approximate evidences of all models, where a network starts
+//	amortized_read.go         what a network reads of a table, and the densities of a family
+//	amortized_open.go         the network of a file, for a table
+//
 // Closed forms:
 //
 //	exact.go                  Exact: every subset

@@ -32,6 +32,10 @@ type Record struct {
 	Temperatures int `json:"temperatures,omitempty"`
 	// models in which the chains start, in turn; see Problem.Start
 	Start []string `json:"start,omitempty"`
+	// From is the file of an amortized network that the run begins with, and FromOnly says that it
+	// does not go on training.
+	From     string `json:"from,omitempty"`
+	FromOnly bool   `json:"from_only,omitempty"`
 	// AllModels is that of Problem.
 	AllModels bool   `json:"all_models,omitempty"`
 	Seed      uint64 `json:"seed"`

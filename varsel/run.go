@@ -23,6 +23,10 @@ type RunConfig struct {
 	Fit vti.Config
 	// Certify configures certification.
 	Certify vti.CertifyConfig
+	// From is the file of an amortized network that the run begins with; "" for none. With FromOnly
+	// there is no training beside it.
+	From     string
+	FromOnly bool
 	// Dir is the run directory, which must exist; "" keeps no files.
 	Dir string
 	// Precision, MaxTime and Status are those of vti.SolveConfig.
@@ -51,9 +55,16 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 		cfg.Fit = problem.rounds(cfg.Fit)
 	}
 	fit := training.Configure(problem.Training(cfg.Fit), problem.Design.LogJacobian())
+	if cfg.From != "" {
+		if fit.Begin, err = problem.BeginFrom(device, cfg.From); err != nil {
+			return nil, err
+		}
+		fit.Tempering = 0 // it knows more than one mode
+	}
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
 	answer, err := training.Ask(ctx, device, problem.Posterior(), clock, run.Question{
 		Fit: fit, Certify: cfg.Certify, Precision: cfg.Precision, MaxTime: cfg.MaxTime, Status: cfg.Status, Again: cfg.Again,
+		Untrained: cfg.FromOnly,
 	})
 	if err != nil {
 		return nil, err

@@ -132,6 +132,7 @@ likelihoods instead.`,
 	f.fit.register(cmd)
 	cmd.Flags().BoolVar(&ordinary, "ordinary", false, "draw tables of many sizes, correlations and likelihoods")
 	cmd.MarkFlagsMutuallyExclusive("hard", "ordinary")
+	f.registerFrom(cmd)
 	cmd.Flags().Var(count{&f.certifyDraws, 1}, "certify-draws", "draws of certification, beyond a pilot run over every model (default 262144)")
 	return cmd
 }

@@ -20,6 +20,9 @@ type varselFlags struct {
 	fit    fitFlags
 	output outputFlags
 	resume string
+	// from is the file of a network to begin with, fromOnly says not to train beside it.
+	from     string
+	fromOnly bool
 	// certifyDraws is vti.CertifyConfig.Draws.
 	certifyDraws int
 }
@@ -27,10 +30,19 @@ type varselFlags struct {
 func (f *varselFlags) register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.fit.register(cmd)
+	f.registerFrom(cmd)
 	registerCertifyDraws(cmd, &f.certifyDraws, "beyond a pilot run over every model (default 262144)")
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
 	renamed(cmd, flowSizes, priorSD("slab-scale"))
+}
+
+// registerFrom registers the flags of a run that begins with a network.
+func (f *varselFlags) registerFrom(cmd *cobra.Command) {
+	flagGroup(cmd, "Amortized start", func() {
+		cmd.Flags().StringVar(&f.from, "from", "", "begin with the network in `file`, which vti amortize varsel has trained for such tables")
+		cmd.Flags().BoolVar(&f.fromOnly, "from-only", false, "certify what the network says and train no further, however doubtful")
+	})
 }
 
 // describe turns the command line into the record of a new run.
@@ -47,7 +59,10 @@ func (f *varselFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		return nil, err
 	}
 	record.Sampler, record.Steps, record.Batch, record.DType, record.Seed = f.fit.sampler, f.fit.steps, f.fit.batch, f.fit.dtype, f.output.seed
-	record.Draws = f.certifyDraws
+	record.Draws, record.From, record.FromOnly = f.certifyDraws, f.from, f.fromOnly
+	if f.fromOnly && f.from == "" {
+		return nil, errors.New("--from-only says how to use a network, and --from is not given")
+	}
 	record.Budget, err = f.fit.effort.budget(flags)
 	return record, err
 }
@@ -75,6 +90,7 @@ was stopped or killed goes on with --resume.`,
   vti varsel testdata/pima.csv --target type --exclude train --likelihood logistic
   vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
       --no-intercept --no-standardize --always x0
+  vti varsel table.csv --target y --likelihood robust --from robust.vti
   vti varsel --resume runs/varsel-20260131-120000`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
@@ -115,6 +131,12 @@ func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) 
 			return nil, err
 		}
 		s.record.Flow = s.record.Flow.WithDefaults() // what they are may change
+		if s.record.From != "" {
+			if err := s.problem.CheckFrom(s.record.From); err != nil {
+				return nil, err
+			}
+			s.paths = append(s.paths, &s.record.From)
+		}
 		return s, nil
 	}
 	s, err := a.openSelection(f.resume, f.output)
@@ -138,10 +160,16 @@ func (a *app) beginSelection(cmd *cobra.Command, args []string, f *varselFlags) 
 func (s *selection) training(config vti.Config) task {
 	return task{
 		name: "varsel", files: varsel.Files(), computes: true, resumable: true, intro: s.printProblem,
-		check: func(_ context.Context, at *session) error {
+		check: func(_ context.Context, at *session) (err error) {
 			check := config
+			if s.record.From != "" {
+				if check.Begin, err = s.problem.BeginFrom(at.device, s.record.From); err != nil {
+					return err
+				}
+				check.Tempering = 0
+			}
 			check.Resume, check.Checkpoint = true, filepath.Join(at.dir, varsel.PosteriorFile)
-			_, err := vti.Load(at.device, s.problem.Posterior(), check)
+			_, err = vti.Load(at.device, s.problem.Posterior(), check)
 			return err
 		},
 		compute: func(ctx context.Context, at *session) (*conclusion, error) {
@@ -154,6 +182,7 @@ func (s *selection) training(config vti.Config) task {
 			}}
 			result, err := varsel.Run(ctx, at.device, s.problem, varsel.RunConfig{
 				Fit: config, Certify: certify, Dir: at.dir, Precision: s.record.Precision,
+				From: s.record.From, FromOnly: s.record.FromOnly,
 				MaxTime: s.record.MaxTime(), Again: at.again,
 				Status: func(text string) { at.shown.line(text, true) },
 			})

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+	"github.com/transdim/vti/varsel"
+)
+
+func (a *app) amortizeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "amortize",
+		Short: "Train one network that answers for any table of a kind",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.amortizeVarselCommand())
+	return cmd
+}
+
+// amortizeFlags are those of vti amortize varsel.
+type amortizeFlags struct {
+	family         varsel.FamilyConfig
+	slab           positive
+	sigma2         positive
+	outlier        positive
+	training       vti.AmortizedConfig
+	rate           positive
+	heldOut        int
+	seed           uint64
+	device         gpu.Kind
+	out, resume    string
+	overJSON, mute bool
+}
+
+func (f *amortizeFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flagGroup(cmd, "Tables", func() {
+		flags.Var(numberRange{&f.family.Predictors}, "predictors", "how many a table has, as `low:high` (default 2:8)")
+		flags.Var(numberRange{&f.family.Rows}, "rows", "how many it has (default 20:150)")
+		flags.Var(numberRange{&f.family.Correlation}, "correlation", "of neighbouring predictors, or of all (default 0:0.9)")
+		flags.Var(numberRange{&f.family.Noise}, "noise", "robust: sigma1 over the sd of the response (default 0.02:0.9)")
+	})
+	flagGroup(cmd, "Likelihood and priors", func() {
+		flags.VarP(parsed[likelihood.Kind]{&f.family.Model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, logistic or poisson")
+		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers over that of the bulk (default 10)")
+		flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
+		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model (default 1.5)")
+		flags.Var(parsed[varsel.Prior]{&f.family.Model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (default betabinomial:1,1), bernoulli:π, expected:s or uniform")
+	})
+	flagGroup(cmd, "Training", func() {
+		flags.Var(parsed[vti.Objective]{&f.training.Objective, vti.ParseObjective}, "objective", "forward, reverse or both")
+		flags.Var(count{&f.training.Steps, 1}, "steps", "training steps (default 2000)")
+		flags.Var(count{&f.training.Batch, 1}, "batch", "tables of a step (default 64)")
+		flags.Var(count{&f.training.Draws, 2}, "draws", "reverse: draws of each table (default 4)")
+		flags.Var(&f.rate, "learning-rate", "largest step of Adam (default 0.002)")
+		f.heldOut = 200
+		flags.Var(count{&f.heldOut, 0}, "held-out", "fresh tables on which the network is judged at the end")
+	})
+	flagGroup(cmd, outputGroup, func() {
+		flags.Uint64Var(&f.seed, "seed", 0, "root of all randomness")
+		flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute: auto, cpu, cuda, xla-cpu, or go")
+		flags.StringVarP(&f.out, "out", "o", "", "`file` of the network (required)")
+		flags.StringVar(&f.resume, "resume", "", "go on training the network in `file`; needs no other flag")
+		flags.BoolVar(&f.overJSON, "json", false, "print one JSON object on standard output and nothing else there")
+		flags.BoolVarP(&f.mute, "quiet", "q", false, "no progress on standard error")
+	})
+	completeWith(cmd, "objective", "forward", "reverse", "both")
+	completeWith(cmd, "likelihood", "gaussian", "robust", "logistic", "poisson")
+}
+
+func (a *app) amortizeVarselCommand() *cobra.Command {
+	f := &amortizeFlags{}
+	cmd := &cobra.Command{
+		Use:   "varsel --out FILE",
+		Short: "Train a network for variable selection",
+		Long: `Trains one network on simulated tables of a kind: any number of predictors and rows of the ranges, with
+models, coefficients and responses from the priors of vti varsel. vti varsel TABLE --from FILE then
+begins with what the network says of the table, in one pass, and certifies that as always: a network
+that is wrong about a table is found out, and training goes on from there.
+
+The file is written as training goes on: one that was stopped or killed goes on with --resume FILE.
+At the end the network is judged on fresh tables, by the effective share of its draws.`,
+		Example: `  vti amortize varsel --likelihood robust --predictors 2:8 --rows 20:150 --out robust.vti
+  vti amortize varsel --resume robust.vti
+  vti varsel table.csv --target y --likelihood robust --from robust.vti`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.amortizeVarsel(cmd, f) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// prepare checks the flags, or reads them from the file of a network that goes on training.
+func (f *amortizeFlags) prepare(cmd *cobra.Command) (*varsel.Family, error) {
+	if f.resume != "" {
+		for name := range givenFlags(cmd.Flags()) {
+			if !slices.Contains([]string{"resume", "quiet", "json", "held-out", "device"}, name) {
+				return nil, fmt.Errorf("%s: training goes on as it began; leave out --%s", f.resume, name)
+			}
+		}
+		family, s, err := varsel.ReadFamily(f.resume)
+		if err != nil {
+			return nil, err
+		}
+		f.out = f.resume
+		f.training = vti.AmortizedConfig{
+			Flow: s.Flow, Hidden: s.Hidden, Steps: s.Steps, Batch: s.Batch, Draws: s.Draws, LearningRate: s.LearningRate, ClipNorm: s.ClipNorm, Seed: s.Seed, Resume: true,
+		}
+		f.training.Objective, err = vti.ParseObjective(s.Objective)
+		return family, err
+	}
+	if f.out == "" {
+		return nil, errors.New("--out: expected the file of the network")
+	}
+	if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--out %s: there is such a file; --resume goes on with a network", f.out)
+	}
+	if _, err := os.Stat(filepath.Dir(f.out)); err != nil {
+		return nil, fmt.Errorf("--out %s: %w", f.out, err)
+	}
+	model := &f.family.Model
+	for flag, name := range map[*positive]string{&f.sigma2: "sigma2", &f.outlier: "outlier"} {
+		if *flag != 0 && model.Likelihood != likelihood.RobustKind {
+			return nil, fmt.Errorf("--%s is for --likelihood robust; this one is %s", name, model.Likelihood)
+		}
+	}
+	if cmd.Flags().Changed("noise") && model.Likelihood != likelihood.RobustKind {
+		return nil, fmt.Errorf("--noise is for --likelihood robust; this one is %s", model.Likelihood)
+	}
+	model.SlabScale, model.Sigma2, model.Outlier = float64(f.slab), float64(f.sigma2), float64(f.outlier)
+	f.training.LearningRate, f.training.Seed = float64(f.rate), f.seed
+	return varsel.NewFamily(f.family)
+}
+
+// amortizedResult is what --json prints.
+type amortizedResult struct {
+	File     string              `json:"file"`
+	Family   varsel.FamilyConfig `json:"family"`
+	Steps    int                 `json:"steps"`
+	HeldOut  int                 `json:"held_out"`
+	Share    *report.Number      `json:"effective_share,omitempty"`
+	Training float64             `json:"seconds"`
+}
+
+func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
+	family, err := f.prepare(cmd)
+	if err != nil {
+		return err
+	}
+	if err := f.training.Validate(); err != nil {
+		return err
+	}
+	device, err := gpu.OpenWith(gpu.Options{Kind: f.device})
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	shown := &progress{}
+	if !f.mute {
+		shown = newProgress(a.stderr)
+	}
+	f.training.Checkpoint = f.out
+	f.training.Progress = func(info vti.AmortizedInfo) {
+		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  %s", info.Step, info.Steps, info.Loss, info.GradientNorm, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
+	}
+	started := time.Now()
+	network, err := vti.FitAmortized(cmd.Context(), device, family, f.training)
+	shown.end()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nto continue: vti amortize varsel --resume %s", err, quoted(f.out))
+	}
+	if err != nil {
+		return failure{err}
+	}
+	result := amortizedResult{File: f.out, Family: family.Config(), Steps: network.Steps(), HeldOut: f.heldOut, Training: time.Since(started).Seconds()}
+	if f.heldOut > 0 {
+		share, err := network.Efficiency(cmd.Context(), f.heldOut, "held-out")
+		if err != nil {
+			return failure{err}
+		}
+		number := report.Number(share)
+		result.Share = &number
+	}
+	if f.overJSON {
+		return a.printJSON(result)
+	}
+	cfg := family.Config()
+	fmt.Fprintf(a.text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",
+		f.out, cfg.Model.Likelihood, cfg.Predictors.Low, cfg.Predictors.High, cfg.Rows.Low, cfg.Rows.High, result.Steps, timeText(result.Training))
+	if result.Share != nil {
+		fmt.Fprintf(a.text, "  on %d fresh tables a draw of it is worth %.2f of one of the posterior, in the mean\n", f.heldOut, float64(*result.Share))
+	}
+	return nil
+}
+
+// numberRange is a flag that takes low:high, or one number.
+type numberRange struct{ value *varsel.Range }
+
+func (v numberRange) Set(s string) error {
+	low, high, found := strings.Cut(s, ":")
+	if !found {
+		high = low
+	}
+	a, err := strconv.ParseFloat(low, 64)
+	b, other := strconv.ParseFloat(high, 64)
+	if err != nil || other != nil || !(a <= b) {
+		return fmt.Errorf("expected low:high, two numbers in order, found %q", s)
+	}
+	*v.value = varsel.Range{Low: a, High: b}
+	return nil
+}
+
+func (v numberRange) String() string {
+	if v.value == nil || (*v.value == varsel.Range{}) {
+		return "" // not given
+	}
+	return fmt.Sprintf("%g:%g", v.value.Low, v.value.High)
+}
+
+func (v numberRange) Type() string { return "range" }

@@ -1,0 +1,350 @@
+package varsel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/encode"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+)
+
+// Range is a range of numbers, both ends included.
+type Range struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func (r Range) has(x float64) bool { return r.Low <= x && x <= r.High }
+
+func (r Range) draw(random *rand.Rand) float64 { return r.Low + (r.High-r.Low)*random.Float64() }
+
+// FamilyConfig says what tables a network is trained for. Ranges of zeros stand for the defaults
+// given.
+type FamilyConfig struct {
+	// Model has the likelihood and the priors: Gaussian with unknown σ, robust with known scales,
+	// logistic or Poisson.
+	Model ModelOptions `json:"model"`
+	// Predictors is the number of selectable predictors, 2 to 8, and Rows that of rows, 20 to 150.
+	Predictors Range `json:"predictors"`
+	Rows       Range `json:"rows"`
+	// Correlation is that of neighbouring predictors, or of all, in simulated tables: 0 to 0.9.
+	Correlation Range `json:"correlation"`
+	// Noise is σ1 of the robust likelihood in units of the response's sd; 0.02 to 0.9.
+	Noise Range `json:"noise"`
+}
+
+// WithDefaults returns the configuration with what zeros stand for filled in.
+func (c FamilyConfig) WithDefaults() FamilyConfig {
+	for _, field := range []struct {
+		value    *Range
+		fallback Range
+	}{{&c.Predictors, Range{2, 8}}, {&c.Rows, Range{20, 150}}, {&c.Correlation, Range{0, 0.9}}, {&c.Noise, Range{0.02, 0.9}}} {
+		if (*field.value == Range{}) {
+			*field.value = field.fallback
+		}
+	}
+	c.Model = c.Model.withDefaults()
+	return c
+}
+
+// mostAmortized is the largest number of predictors: the approximations that a network starts from
+// are those of all models.
+const mostAmortized = 12
+
+// Validate reports the first field that is out of its range.
+func (c FamilyConfig) Validate() error {
+	c = c.WithDefaults()
+	if err := c.Model.Validate(); err != nil {
+		return err
+	}
+	switch kind := c.Model.Likelihood; {
+	case kind == likelihood.GaussianKind && c.Model.Sigma != 0, kind == likelihood.RobustKind && c.Model.UnknownSigma1, kind == likelihood.StudentKind:
+		return fmt.Errorf("networks are trained for the gaussian likelihood with unknown σ, the robust one with known scales, logistic and poisson; got %s", kind)
+	case c.Predictors.Low < 1 || c.Predictors.High > mostAmortized || c.Predictors.Low > c.Predictors.High:
+		return fmt.Errorf("predictors: got %g to %g, want 1 to at most %d", c.Predictors.Low, c.Predictors.High, mostAmortized)
+	case c.Rows.Low < 3 || c.Rows.High > 10_000 || c.Rows.Low > c.Rows.High:
+		return fmt.Errorf("rows: got %g to %g, want 3 to at most 10,000", c.Rows.Low, c.Rows.High)
+	case c.Correlation.Low < 0 || c.Correlation.High >= 1 || c.Correlation.Low > c.Correlation.High:
+		return fmt.Errorf("correlation: got %g to %g, want a range from 0 to below 1", c.Correlation.Low, c.Correlation.High)
+	case c.Noise.Low <= 0 || c.Noise.Low > c.Noise.High:
+		return fmt.Errorf("noise: got %g to %g, want positive numbers in order", c.Noise.Low, c.Noise.High)
+	}
+	return c.Model.Prior.ValidateFor(int(c.Predictors.Low))
+}
+
+// Family is the family of the tables that a network is trained for. Predictors are numbered by how
+// probable an approximation finds them, so that the answer for a table moves with its columns: the
+// family has coordinates for the intercept, the largest number of predictors and log σ, if that is
+// unknown.
+type Family struct {
+	cfg   FamilyConfig
+	space *space.Subsets
+	table *encode.Table
+	rows  int // N
+	most  int // P
+}
+
+var _ vti.Family = (*Family)(nil)
+
+// NewFamily checks cfg and returns its family.
+func NewFamily(cfg FamilyConfig) (*Family, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.WithDefaults()
+	f := &Family{cfg: cfg, rows: int(cfg.Rows.High), most: int(cfg.Predictors.High)}
+	always, groups := []int{0}, make([][]int, f.most)
+	for j := range groups {
+		groups[j] = []int{1 + j}
+	}
+	if f.unknownScale() {
+		always = append(always, f.dim()-1)
+	}
+	var err error
+	if f.space, err = space.NewSubsets(f.dim(), always, groups); err != nil {
+		return nil, err
+	}
+	f.table, err = encode.NewTable(encode.Config{Kind: encode.DeepSets, Hidden: tableHidden, Layers: 2, Heads: 4})
+	return f, err
+}
+
+// Config returns the configuration, defaults filled in.
+func (f *Family) Config() FamilyConfig { return f.cfg }
+
+// Settings implements [vti.Family].
+func (f *Family) Settings() any { return f.cfg }
+
+// Space implements [vti.Family].
+func (f *Family) Space() space.Space { return f.space }
+
+func (f *Family) unknownScale() bool { return f.cfg.Model.Likelihood == likelihood.GaussianKind }
+
+// dim is the number of coordinates.
+func (f *Family) dim() int {
+	if f.unknownScale() {
+		return f.most + 2
+	}
+	return f.most + 1
+}
+
+// Fits reports why a problem is not one of the family, and what would fit; nil if it is one.
+func (f *Family) Fits(p *Problem) error {
+	design, want := p.Design, f.cfg
+	groups := len(design.Predictors)
+	own, theirs := p.Model, want.Model
+	own.Sigma1, theirs.Sigma1 = 1, 1 // only the ratio counts
+	// to the digits that a product keeps
+	own.Sigma2, theirs.Sigma2 = float64(float32(p.Model.Sigma2/p.Model.Sigma1)), float64(float32(want.Model.Sigma2/want.Model.Sigma1))
+	own.ResponseMean, own.ResponseSD, theirs.ResponseMean, theirs.ResponseSD = 0, 0, 0, 0
+	own.Codes, theirs.Codes = 0, 0
+	samePrior := own.Prior.String() == theirs.Prior.String()
+	own.Prior = theirs.Prior
+	switch {
+	case own.Likelihood != theirs.Likelihood:
+		return fmt.Errorf("the network is for the %s likelihood, not for %s", theirs.Likelihood, own.Likelihood)
+	case own != theirs || !samePrior:
+		return fmt.Errorf("the network is for other priors or scales: %s; the table has %s", describe(want.Model), describe(p.Model))
+	case !want.Predictors.has(float64(groups)):
+		return fmt.Errorf("the network is for %g to %g predictors, and the table has %d", want.Predictors.Low, want.Predictors.High, groups)
+	case !want.Rows.has(float64(design.Rows())):
+		return fmt.Errorf("the network is for %g to %g rows, and the table has %d", want.Rows.Low, want.Rows.High, design.Rows())
+	case p.Slots != nil:
+		return errors.New("the network is for models written as bits: --codes bits")
+	case design.Intercept != 0 || len(design.Always) != 1:
+		return errors.New("the network is for tables with an intercept, all of whose columns may be left out")
+	case design.Offset != nil:
+		return errors.New("the network is for tables without an offset")
+	}
+	for j, predictor := range design.Predictors {
+		if len(predictor.Coordinates) != 1 || len(predictor.Parents) > 0 {
+			return fmt.Errorf("the network is for predictors of one column each, and %s has %d or is an interaction", predictor.Name, len(predictor.Coordinates))
+		}
+		if sd := stat.PopStdDev(mat.Col(nil, 1+j, design.X), nil); math.Abs(sd-1) > 0.2 {
+			return fmt.Errorf("the network is for standardised predictors, and %s has standard deviation %.3g", predictor.Name, sd)
+		}
+	}
+	if theirs.Likelihood == likelihood.RobustKind {
+		if noise := math.Exp(p.Target.logScale) / stat.StdDev(design.Y, nil); !want.Noise.has(noise) {
+			return fmt.Errorf("the network is for σ1 from %g to %g standard deviations of the response, and here it is %.3g of them", want.Noise.Low, want.Noise.High, noise)
+		}
+	}
+	return nil
+}
+
+// describe is what Fits compares, in words.
+func describe(o ModelOptions) string {
+	text := fmt.Sprintf("prior over models %s, slab %g", o.Prior, o.SlabScale)
+	if o.Likelihood == likelihood.RobustKind {
+		text += fmt.Sprintf(", σ2/σ1 %g, share of outliers %g", o.Sigma2/o.Sigma1, o.Outlier)
+	}
+	return text
+}
+
+// mostTries is far more than the draws that a table which is not refused takes.
+const mostTries = 100_000
+
+// Simulate implements [vti.Family]: predictors with a correlation drawn from the range, normal,
+// heavy-tailed and binary; a model, its parameters and a response from the priors. Tables whose
+// response varies hardly, or far more than its priors say, are drawn again, which leaves the
+// posterior given a table as it is.
+func (f *Family) Simulate(random *rand.Rand) (*vti.Problem, error) {
+	for range mostTries {
+		p, theta := f.drawTable(random)
+		if p == nil {
+			continue
+		}
+		problem, place, err := f.Problem(p)
+		if err != nil {
+			continue // rounding hides a mode
+		}
+		problem.Code, problem.Theta = make([]int32, f.most), make([]float64, f.dim())
+		for j, v := range theta {
+			problem.Theta[place.Coordinates[j]] = v
+		}
+		for s, at := range place.Sites {
+			if theta[1+s] != 0 {
+				problem.Code[at] = 1
+			}
+		}
+		return problem, nil
+	}
+	return nil, errors.New("no simulated table is accepted: are the priors very wide?")
+}
+
+// drawTable draws a problem with the parameters it was made from; nil if it is refused.
+func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
+	n := int(f.cfg.Rows.Low) + random.IntN(int(f.cfg.Rows.High-f.cfg.Rows.Low)+1)
+	p := int(f.cfg.Predictors.Low) + random.IntN(int(f.cfg.Predictors.High-f.cfg.Predictors.Low)+1)
+	x := drawDesign(n, p, f.cfg.Correlation.draw(random), random)
+	if x == nil {
+		return nil, nil
+	}
+	model := f.cfg.Model
+	model.ResponseMean, model.ResponseSD = 0, 1
+	theta := make([]float64, p+1, p+2)
+	theta[0] = interceptSD * random.NormFloat64()
+	code := model.Prior.Draw(p, random)
+	for j, in := range code {
+		if in {
+			theta[1+j] = model.SlabScale * random.NormFloat64()
+		}
+	}
+	scale := 1.0
+	switch model.Likelihood {
+	case likelihood.GaussianKind:
+		logScale := logScaleSD * random.NormFloat64()
+		scale, theta = math.Exp(logScale), append(theta, logScale)
+	case likelihood.RobustKind:
+		scale = math.Exp(Range{math.Log(f.cfg.Noise.Low), math.Log(f.cfg.Noise.High)}.draw(random))
+		model.Sigma2, model.Sigma1 = scale*model.Sigma2/model.Sigma1, scale
+	}
+	response, y := likelihood.New(model.Likelihood, model.shape()), make([]float64, n)
+	for i := range y {
+		y[i] = response.Draw(floatsDot(theta[:p+1], x.RawRowView(i)), scale, random)
+	}
+	if !f.acceptable(y) {
+		return nil, nil
+	}
+	problem, err := NewProblem(workingDesign(x, y, model.Likelihood), model)
+	if err != nil || f.Fits(problem) != nil {
+		return nil, nil
+	}
+	return problem, theta
+}
+
+func floatsDot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// Bounds of what simulated responses are accepted: a table's own is standardised, so that those
+// far from unit variance teach little. Counts are of a size that a likelihood in float32 sums
+// without loss. Chosen by hand, not tuned.
+const (
+	leastSpread, mostSpread = 0.4, 6
+	leastShare              = 0.04 // of the rarer of 0 and 1
+	mostCount               = 2000
+)
+
+func (f *Family) acceptable(y []float64) bool {
+	switch f.cfg.Model.Likelihood {
+	case likelihood.LogisticKind:
+		share := stat.Mean(y, nil)
+		return share >= leastShare && share <= 1-leastShare
+	case likelihood.PoissonKind:
+		mean := stat.Mean(y, nil)
+		return mean >= 2*leastShare && slices.Max(y) <= mostCount && slices.Max(y) > slices.Min(y)
+	}
+	spread := stat.StdDev(y, nil)
+	return spread >= leastSpread && spread <= mostSpread
+}
+
+// drawDesign draws standardised predictors behind a column of ones; nil if one of them is
+// constant.
+func drawDesign(n, p int, correlation float64, random *rand.Rand) *mat.Dense {
+	x := mat.NewDense(n, p+1, nil)
+	chained := random.IntN(2) == 0 // correlated with the one before, or all alike
+	shared, weight := normals(random, n), math.Sqrt(correlation)
+	if chained {
+		weight = correlation
+	}
+	for j := range p {
+		column := normals(random, n)
+		for i, before := range shared {
+			column[i] = weight*before + math.Sqrt(1-weight*weight)*column[i]
+		}
+		if chained {
+			copy(shared, column)
+		}
+		switch random.IntN(8) {
+		case 0: // binary
+			cut := 1.5 * (random.Float64() - 0.5)
+			for i, v := range column {
+				column[i] = 0
+				if v > cut {
+					column[i] = 1
+				}
+			}
+		case 1: // heavy tails
+			for i, v := range column {
+				column[i] = v * math.Abs(v)
+			}
+		}
+		mean, sd := stat.MeanStdDev(column, nil)
+		if !(sd > 0) {
+			return nil
+		}
+		for i, v := range column {
+			x.Set(i, 1+j, (v-mean)/sd)
+		}
+	}
+	for i := range n {
+		x.Set(i, 0, 1)
+	}
+	return x
+}
+
+// workingDesign is that of columns on the working scale, the first of which is the intercept.
+func workingDesign(x *mat.Dense, y []float64, kind likelihood.Kind) *Design {
+	_, dim := x.Dims()
+	d := &Design{
+		Target: "y", Likelihood: kind, Y: y, X: x, Names: []string{InterceptName}, Intercept: 0, Always: []int{0},
+		Scaling: Scaling{Mean: make([]float64, dim), SD: slices.Repeat([]float64{1}, dim), YSD: 1, Level: 0, LevelValue: 1},
+	}
+	for j := 1; j < dim; j++ {
+		name := fmt.Sprintf("x%d", j)
+		d.Names = append(d.Names, name)
+		d.Predictors = append(d.Predictors, Predictor{Name: name, Coordinates: []int{j}})
+	}
+	return d
+}

@@ -1,0 +1,58 @@
+package varsel
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+)
+
+// ReadFamily reads from the file of a network which tables it is for.
+func ReadFamily(path string) (*Family, *vti.AmortizedSettings, error) {
+	settings, err := vti.ReadAmortized(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var cfg FamilyConfig
+	decoder := json.NewDecoder(bytes.NewReader(settings.Family))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&cfg); err != nil {
+		return nil, nil, fmt.Errorf("%s: not a network of vti amortize varsel: %w", path, err)
+	}
+	family, err := NewFamily(cfg)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return family, settings, nil
+}
+
+// CheckFrom reports why the network in a file does not serve the problem, and what it is for; nil
+// if it does.
+func (p *Problem) CheckFrom(path string) error {
+	family, _, err := ReadFamily(path)
+	if err == nil {
+		if err = family.Fits(p); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return err
+}
+
+// BeginFrom is what the network in a file says of the problem.
+func (p *Problem) BeginFrom(device *gpu.Device, path string) (*vti.Beginning, error) {
+	family, _, err := ReadFamily(path)
+	if err != nil {
+		return nil, err
+	}
+	data, place, err := family.Problem(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	network, err := vti.LoadAmortized(device, family, data, path)
+	if err != nil {
+		return nil, err
+	}
+	return network.Beginning(data, p.Target.Space(), place)
+}

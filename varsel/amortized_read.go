@@ -1,0 +1,241 @@
+package varsel
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/made"
+	"github.com/transdim/vti/likelihood"
+)
+
+// The arrays of a table, in the order of vti.Problem.Data, at the numbers of the family: N rows, P
+// predictors, D coordinates.
+const (
+	designArray    = iota // X, its intercept first and zeros for log σ [N, D]
+	responseArray         // y, and the constant of its log density [N, 2]
+	rowArray              // what a network reads of a row [N, rowNumbers]
+	presentArray          // 1 where there is a row [N]
+	columnArray           // 1 where there is a predictor [P]
+	predictorArray        // what a network reads of a predictor [P, predictorNumbers]
+	tableArray            // what it reads of the table [tableNumbers]
+	priorArray            // means and sds of the coefficients' priors, and log σ where known [2D+1]
+	sizeArray             // log p(m) by size [P+1]
+)
+
+const (
+	rowNumbers       = 3
+	predictorNumbers = 5
+	tableNumbers     = 6
+	tableHidden      = 32
+	predictorContext = 8 // numbers of a context for each predictor, beside predictorNumbers
+)
+
+// Problem returns a table as a problem of the family, and where its predictors and coordinates are
+// in that. It fails where the table is not one of the family.
+func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
+	if err := f.Fits(p); err != nil {
+		return nil, vti.Place{}, err
+	}
+	s := newSketch(p)
+	groups, n := len(p.Design.Predictors), p.Design.Rows()
+	logPrior := p.Model.Prior.LogProbs(groups)
+	masses := s.masses(logPrior)
+	inclusion := inclusionOf(masses)
+	for _, v := range append(slices.Clone(inclusion), s.fit.theta...) {
+		if math.IsNaN(v) {
+			return nil, vti.Place{}, fmt.Errorf("the mode of the largest model was not found")
+		}
+	}
+	// Predictors are numbered from the most probable one on.
+	order := make([]int, groups)
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inclusion[b], inclusion[a]) })
+	place := vti.Place{Sites: make([]int, groups), Coordinates: make([]int, p.Target.space.Dim())}
+	for at, j := range order {
+		place.Sites[j], place.Coordinates[1+j] = at, 1+at
+	}
+	if p.Target.scale >= 0 {
+		place.Coordinates[p.Target.scale] = f.dim() - 1
+	}
+	out := &vti.Problem{LogMass: f.spread(masses, place.Sites)}
+	out.Precision, out.Linear = f.widen(s, place.Coordinates)
+	add := func(values []float64, dims ...int) {
+		out.Data = append(out.Data, vti.Array{Values: values, Dims: dims})
+	}
+
+	dim := f.dim()
+	x, y, present, rows := make([]float64, f.rows*dim), make([]float64, f.rows*2), make([]float64, f.rows), make([]float64, f.rows*rowNumbers)
+	spread := 1.0
+	if p.Design.Likelihood.Continuous() {
+		spread = stat.StdDev(p.Design.Y, nil)
+	}
+	eta := make([]float64, n)
+	for i := range n {
+		present[i] = 1
+		for j := range groups + 1 {
+			x[i*dim+place.Coordinates[j]] = p.Design.X.At(i, j)
+			eta[i] += s.fit.theta[j] * p.Design.X.At(i, j)
+		}
+		y[2*i], y[2*i+1] = p.Design.Y[i], p.Target.responses.LogConstant(p.Design.Y[i])
+	}
+	scale := math.Exp(s.fit.logScale)
+	newton := responses{Likelihood: p.Target.responses.Likelihood, y: p.Design.Y}
+	weights, working := newton.working(eta, scale, true)
+	average := stat.Mean(weights, nil)
+	for i := range n {
+		// residuals in units of the noise, what the response says by itself, and the weight
+		rows[i*rowNumbers] = bounded((working[i] - eta[i]) * math.Sqrt(weights[i]))
+		rows[i*rowNumbers+1] = bounded((p.Design.Y[i] - stat.Mean(p.Design.Y, nil)) / math.Max(stat.StdDev(p.Design.Y, nil), 1e-9))
+		rows[i*rowNumbers+2] = bounded(math.Log(weights[i] / average))
+	}
+	add(x, f.rows, dim)
+	add(y, f.rows, 2)
+	add(rows, f.rows, rowNumbers)
+	add(present, f.rows)
+
+	columns, predictors, sds := make([]float64, f.most), make([]float64, f.most*predictorNumbers), s.deviations()
+	for j, at := range place.Sites {
+		columns[at] = 1
+		prior := s.fit.sd[1+j]
+		copy(predictors[at*predictorNumbers:], []float64{
+			1, bounded(logit(inclusion[j])), bounded(math.Abs(s.fit.theta[1+j]) / sds[1+j]), math.Log(prior / sds[1+j]), inclusion[j],
+		})
+	}
+	add(columns, f.most)
+	add(predictors, f.most, predictorNumbers)
+	add([]float64{
+		math.Log(float64(n)) - 4, float64(groups) / float64(f.most), math.Log(p.Model.SlabScale / spread),
+		bounded(math.Log(scale / spread)), math.Log(average * scale * scale), stat.StdDev(weights, nil) / average,
+	}, tableNumbers)
+
+	prior := make([]float64, 2*dim+1)
+	for at := range dim {
+		prior[dim+at] = 1
+	}
+	for j, at := range place.Coordinates {
+		prior[at], prior[dim+at] = p.Target.mean[j], p.Target.sd[j]
+	}
+	prior[2*dim] = p.Target.logScale
+	add(prior, 2*dim+1)
+	sizes := make([]float64, f.most+1)
+	for k := range sizes {
+		sizes[k] = absent
+		if k < len(logPrior) {
+			sizes[k] = math.Max(logPrior[k], absent)
+		}
+	}
+	add(sizes, f.most+1)
+	return out, place, nil
+}
+
+// absent stands for the log of zero.
+const absent = -1e30
+
+// bounded keeps a number that a network reads within reason.
+func bounded(x float64) float64 {
+	const largest = 8
+	return math.Max(-largest, math.Min(largest, x))
+}
+
+func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(math.Max(1-p, 1e-9)) }
+
+// spread are masses of a table's models, the first predictor lowest, at the indices of the
+// family's codes, of which the first site is highest.
+func (f *Family) spread(masses []float64, sites []int) []float64 {
+	wide := slices.Repeat([]float64{absent}, 1<<f.most)
+	for m, v := range masses {
+		index := 0
+		for j, at := range sites {
+			index |= (m >> j & 1) << (f.most - 1 - at)
+		}
+		wide[index] = math.Max(v, absent)
+	}
+	return wide
+}
+
+// widen is the quadratic at the coordinates of the family.
+func (f *Family) widen(s *sketch, coordinates []int) (precision, linear []float64) {
+	own, dim := len(coordinates), f.dim()
+	h, b := s.quadratic(own)
+	precision, linear = make([]float64, dim*dim), make([]float64, dim)
+	for at := range dim {
+		precision[at*dim+at] = 1
+	}
+	for i, from := range coordinates {
+		linear[from] = b[i]
+		for j, to := range coordinates {
+			precision[from*dim+to] = h[i*own+j]
+		}
+	}
+	return precision, linear
+}
+
+// Width implements [vti.Family].
+func (f *Family) Width() int {
+	return f.most*(predictorContext+predictorNumbers) + tableHidden + tableNumbers
+}
+
+// Encode implements [vti.Family]: each predictor is read as the set of its cells, beside the
+// response, residual and weight of their rows, and then all predictors attend to each other.
+func (f *Family) Encode(ctx *vti.Context, data []*Node) *Node {
+	rows, about := data[rowArray], data[predictorArray]
+	batch := rows.Shape().Dim(0)
+	there := func(x *Node) *Node { return GreaterThan(x, ZerosLike(x)) }
+	values := f.cells(data[designArray])                                     // [B, N, P]
+	x := InsertAxes(values, -1)                                              // [B, N, P, 1]
+	shared := BroadcastToDims(InsertAxes(rows, 2), batch, f.rows, f.most, 3) // [B, N, P, 3]
+	cells := Concatenate([]*Node{x, shared, Mul(BroadcastToShape(x, shared.Shape()), shared)}, -1)
+	each, whole := f.table.Encode(ctx.In("table"), cells, there(data[presentArray]), there(data[columnArray]), about)
+	each = made.Linear(ctx.In("each"), 0, each, predictorContext, made.FanIn(tableHidden), made.Zeros)
+	each = Mul(each, InsertAxes(data[columnArray], -1))
+	return Concatenate([]*Node{
+		Reshape(each, batch, -1), Reshape(about, batch, -1), whole, data[tableArray],
+	}, -1)
+}
+
+// cells are the columns of predictors of a design [B, N, D]: [B, N, P].
+func (f *Family) cells(design *Node) *Node {
+	return SliceAxis(design, 2, AxisRange(1, 1+f.most))
+}
+
+// LogPrior implements [vti.Family].
+func (f *Family) LogPrior(data []*Node, codes *Node) *Node {
+	g, batch := codes.Graph(), codes.Shape().Dim(0)
+	absents := ReduceSum(Mul(ConvertDType(codes, dtypes.Float64), OneMinus(ConvertDType(data[columnArray], dtypes.Float64))), -1)
+	size := InsertAxes(ReduceSum(codes, -1), -1) // [B, 1]
+	row := MulScalar(Iota(g, size.Shape(), 0), f.most+1)
+	flat := Reshape(ConvertDType(data[sizeArray], dtypes.Float64), batch*(f.most+1))
+	logPrior := Gather(flat, Add(row, size))
+	never := AddScalar(ZerosLike(logPrior), absent)
+	return Where(GreaterThan(absents, ZerosLike(absents)), never, logPrior)
+}
+
+// LogJoint implements [vti.Family].
+func (f *Family) LogJoint(data []*Node, _, mask, theta *Node) *Node {
+	dtype, dim := theta.DType(), f.dim()
+	of := func(array int) *Node { return ConvertDType(data[array], dtype) }
+	active := Where(mask, theta, ZerosLike(theta))
+	eta := Einsum("bnd,bd->bn", of(designArray), active)
+	column := func(x *Node, j int) *Node { return Squeeze(SliceAxis(x, -1, AxisElem(j)), -1) }
+	prior := of(priorArray)
+	var logScale *Node // [B, 1]
+	if f.unknownScale() {
+		logScale = pick(active, dim-1)
+	} else {
+		logScale = SliceAxis(prior, 1, AxisElem(2*dim))
+	}
+	kernel := likelihood.New(f.cfg.Model.Likelihood, f.cfg.Model.shape()).LogKernel(column(of(responseArray), 0), eta, logScale)
+	sum := ReduceSum(Mul(Add(kernel, column(of(responseArray), 1)), of(presentArray)), -1)
+	mean, sd := SliceAxis(prior, 1, AxisRange(0, dim)), SliceAxis(prior, 1, AxisRange(dim, 2*dim))
+	logDensity := Sub(MulScalar(Square(Div(Sub(active, mean), sd)), -0.5), AddScalar(Log(sd), halfLog2Pi))
+	return Add(sum, ReduceSum(Where(mask, logDensity, ZerosLike(logDensity)), -1))
+}

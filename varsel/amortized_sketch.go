@@ -1,0 +1,179 @@
+package varsel
+
+import (
+	"math"
+	"math/bits"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// sketch approximates the evidences of all models of a table by its sufficient statistics, when
+// each row is read as a normal observation of its linear predictor, with the weight that it has at
+// the mode of the largest model. It is exact for a normal response, up to the integral over σ.
+type sketch struct {
+	fit       *modeFit
+	precision []float64 // X'WX of all coefficients, without the prior [k·k]
+	linear    []float64 // X'Wŷ [k]
+	square    float64   // ŷ'Wŷ of all rows, for a noise scale that is inferred
+	rows      float64
+}
+
+// newSketch finds the mode of the largest model.
+func newSketch(p *Problem) *sketch {
+	t := p.Target
+	full := make([]int32, len(t.space.Cards()))
+	for i := range full {
+		full[i] = 1
+	}
+	s := &sketch{fit: newModeFit(t, t.active(full)), rows: float64(p.Design.Rows())}
+	s.fit.find()
+	k := len(s.fit.columns)
+	s.precision, s.linear = make([]float64, k*k), make([]float64, k)
+	for a := range k {
+		prior := 1 / (s.fit.sd[a] * s.fit.sd[a])
+		s.linear[a] = s.fit.linear.AtVec(a) - prior*s.fit.mean[a]
+		for b := range k {
+			s.precision[a*k+b] = s.fit.precision.At(a, b)
+		}
+		s.precision[a*k+a] -= prior
+	}
+	if t.scale >= 0 { // at scale one
+		variance := math.Exp(2 * s.fit.logScale)
+		floats.Scale(variance, s.precision)
+		floats.Scale(variance, s.linear)
+		s.square = floats.Dot(p.Design.Y, p.Design.Y)
+	}
+	return s
+}
+
+// scaleRounds is the number of rounds in which σ of a model and its coefficients are found in
+// turn.
+const scaleRounds = 3
+
+// logMass is the approximate log evidence of the model of the coefficients listed, up to a
+// constant of the table.
+func (s *sketch) logMass(members []int) float64 {
+	t := s.fit.target
+	if t.scale < 0 {
+		value, _ := s.given(members, 0)
+		return value
+	}
+	logScale := s.fit.logScale
+	var value float64
+	for range scaleRounds {
+		var left float64
+		value, left = s.given(members, logScale)
+		// the mode of σ given the residual sum of squares, and its normal prior
+		d := s.rows - float64(len(members))
+		z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
+		slope := left*math.Exp(-2*logScale) - d - z/t.sd[t.scale]
+		logScale += math.Max(-1, math.Min(1, slope/(2*math.Max(d, 1))))
+	}
+	value, _ = s.given(members, logScale)
+	z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
+	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
+}
+
+// given is logMass given σ, without what is the same for all models, and the residual sum of
+// squares at the mode.
+func (s *sketch) given(members []int, logScale float64) (value, left float64) {
+	k, all := len(members), len(s.linear)
+	precision := math.Exp(-2 * logScale)
+	h, b := make([]float64, k*k), make([]float64, k)
+	for a, i := range members {
+		prior := 1 / (s.fit.sd[i] * s.fit.sd[i])
+		b[a] = precision*s.linear[i] + prior*s.fit.mean[i]
+		for c, j := range members[:a+1] {
+			h[a*k+c] = precision * s.precision[i*all+j]
+		}
+		h[a*k+a] += prior
+		value += 0.5*math.Log(prior) - 0.5*prior*s.fit.mean[i]*s.fit.mean[i]
+	}
+	if !cholesky(h, k) {
+		return math.Inf(-1), s.square
+	}
+	for a := range k {
+		b[a] = (b[a] - floats.Dot(h[a*k:a*k+a], b[:a])) / h[a*k+a]
+		value += b[a]*b[a]/2 - math.Log(h[a*k+a])
+	}
+	backSolve(h, b)
+	left = s.square
+	for a, i := range members {
+		left -= 2 * b[a] * s.linear[i]
+		for c, j := range members {
+			left += b[a] * b[c] * s.precision[i*all+j]
+		}
+	}
+	return value, math.Max(left, 0)
+}
+
+// sketchFloor is how many nats below the best a model may start: a network mends no more. Chosen
+// by hand.
+const sketchFloor = 40
+
+// masses are log p(m) plus logMass of all models of p predictors, in the order of the bits of
+// their index, the first predictor lowest, less the largest.
+func (s *sketch) masses(logPrior []float64) []float64 {
+	p := len(logPrior) - 1
+	values := make([]float64, 1<<p)
+	members := make([]int, 0, p+1)
+	for m := range values {
+		members = append(members[:0], 0)
+		for j := range p {
+			if m>>j&1 == 1 {
+				members = append(members, 1+j)
+			}
+		}
+		values[m] = logPrior[bits.OnesCount(uint(m))] + s.logMass(members)
+		if math.IsNaN(values[m]) {
+			values[m] = math.Inf(-1)
+		}
+	}
+	floats.AddConst(-floats.Max(values), values)
+	for m, v := range values {
+		if !math.IsInf(logPrior[bits.OnesCount(uint(m))], -1) {
+			values[m] = math.Max(v, -sketchFloor)
+		}
+	}
+	return values
+}
+
+// inclusion are the probabilities of predictors under masses.
+func inclusionOf(masses []float64) []float64 {
+	p := bits.Len(uint(len(masses))) - 1
+	in, total := make([]float64, p), 0.0
+	for m, v := range masses {
+		weight := math.Exp(v)
+		total += weight
+		for j := range in {
+			if m>>j&1 == 1 {
+				in[j] += weight
+			}
+		}
+	}
+	floats.Scale(1/total, in)
+	return in
+}
+
+// quadratic is that of the largest model over all coordinates of the table.
+func (s *sketch) quadratic(dim int) (precision, linear []float64) {
+	precision, linear = make([]float64, dim*dim), make([]float64, dim)
+	s.fit.store(s.fit.target.scale, precision, linear)
+	return precision, linear
+}
+
+// deviations are the sds of the coefficients under that quadratic.
+func (s *sketch) deviations() []float64 {
+	k := len(s.linear)
+	sds := make([]float64, k)
+	var factor mat.Cholesky
+	var inverse mat.SymDense
+	if !factor.Factorize(s.fit.precision) || factor.InverseTo(&inverse) != nil {
+		return s.fit.sd
+	}
+	for a := range sds {
+		sds[a] = math.Sqrt(math.Max(inverse.At(a, a), 0))
+	}
+	return sds
+}
