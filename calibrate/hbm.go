@@ -298,7 +298,10 @@ func (h Hbm) run(ctx context.Context, problem *regression.Regression, seed uint6
 		return problem.RunFamily(ctx, h.Device, cfg)
 	}
 	fit := record.FitConfig(problem)
-	return problem.Run(ctx, h.Device, regression.Run{Fit: fit, Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work})
+	return problem.Run(ctx, h.Device, regression.Run{
+		Fit: fit, Certify: vti.CertifyConfig{Draws: record.CertifyDraws}, Dir: work,
+		Precision: record.Precision, MaxTime: record.MaxTime(),
+	})
 }
 
 // judge notes the ranks of the true parameters, and of one group at random.

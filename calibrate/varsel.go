@@ -74,6 +74,7 @@ func answerVarsel(ctx context.Context, device *gpu.Device, p *problem, seed uint
 	}
 	result, err := varsel.Run(ctx, device, target, varsel.RunConfig{
 		Fit: fit, Certify: vti.CertifyConfig{Draws: p.record.Draws}, Dir: work, From: p.record.From, FromOnly: p.record.FromOnly,
+		Precision: p.record.Precision, MaxTime: p.record.MaxTime(),
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -69,6 +69,7 @@
 //	                          the quadrature over log σ, and the posterior of σ
 //	exact_sums.go, exact_quantiles.go
 //	                          sums over models, and quantiles of mixtures
+//	exact_check.go            whether rounding has made them wrong
 //	exact_target.go           evidences and draws for the engine
 //	conjugate.go, conjugate_scale.go
 //	                          one model given σ, and its posterior of σ

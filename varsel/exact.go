@@ -174,7 +174,6 @@ func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 	if !space.finite() {
 		return nil, errors.New("exact: the sums of squares of X and Y overflow; rescale the columns")
 	}
-	errRounding := errors.New("exact: the noise is less than 1e-6 of the response, which sums of squares cannot resolve: use vti varsel, which decomposes each model")
 	if p.Sigma > 0 {
 		if math.Log(p.Sigma) < space.resolution() {
 			return nil, errRounding
@@ -184,7 +183,7 @@ func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		return space.result(&p, sums, top), nil
+		return space.result(&p, sums, top)
 	}
 	grid := newLogSigmaGrid(space, &p)
 	for {
@@ -197,7 +196,7 @@ func Exact(ctx context.Context, p ExactProblem) (*ExactResult, error) {
 			if grid.unresolved(sums.grid, sums.total) {
 				return nil, errRounding
 			}
-			return space.result(&p, sums, top), nil
+			return space.result(&p, sums, top)
 		}
 	}
 }
@@ -252,14 +251,17 @@ func (s *exactSpace) enumerate(ctx context.Context, p *ExactProblem) (*exactSums
 	return parts[0], top, nil
 }
 
-// result turns sums into the answer.
-func (s *exactSpace) result(p *ExactProblem, sums *exactSums, top *topList) *ExactResult {
+// result turns sums into the answer, unless rounding has made them wrong.
+func (s *exactSpace) result(p *ExactProblem, sums *exactSums, top *topList) (*ExactResult, error) {
 	logTotal := sums.ref + math.Log(sums.total)
 	r := &ExactResult{Count: s.count(), LogEvidence: logTotal + p.LogConstant, Inclusion: make([]float64, len(s.groups))}
 	for g, mass := range sums.inclusion {
 		r.Inclusion[g] = mass / sums.total
 	}
 	best := top.sorted()
+	if err := s.check(p, best); err != nil {
+		return nil, err
+	}
 	for _, entry := range best[:min(p.listed(), len(best))] {
 		m := ExactModel{Code: make([]int32, len(s.groups)), Probability: math.Exp(entry.logJoint - logTotal)}
 		for g := range m.Code {
@@ -286,5 +288,5 @@ func (s *exactSpace) result(p *ExactProblem, sums *exactSums, top *topList) *Exa
 		unit = p.Scaling.YSD
 	}
 	r.Sigma = sigmaPosterior(s.logSigma, sums.grid, sums.total, unit)
-	return r
+	return r, nil
 }

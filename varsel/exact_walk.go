@@ -33,8 +33,9 @@ type exactSpace struct {
 	limit    int       // the largest size of a model
 	heredity *heredity // nil: none
 
-	// The grid over log σ: T points, u = 1/σ², and what is added to ½b'M⁻¹b − ½log|M| − ½Σν².
-	logSigma, precision, base []float64
+	// The grid over log σ: T points with the logarithm of their weights, u = 1/σ², and what is
+	// added to ½b'M⁻¹b − ½log|M| − ½Σν².
+	logSigma, logWeight, precision, base []float64
 
 	// The reported coefficient is outShift_j + outScale_j φ_j; that of the level coordinate, if
 	// there is one, is levelShift + Σ_j levelWeight_j φ_j.
@@ -161,7 +162,7 @@ func fitAlways(p *ExactProblem, gram []float64, scaled *mat.Dense) []float64 {
 
 // setGrid fixes the points over log σ and the logarithm of their weights.
 func (s *exactSpace) setGrid(logSigma, logWeight []float64) {
-	s.logSigma = logSigma
+	s.logSigma, s.logWeight = logSigma, logWeight
 	s.precision = make([]float64, len(logSigma))
 	s.base = make([]float64, len(logSigma))
 	for t, v := range logSigma {
@@ -171,8 +172,8 @@ func (s *exactSpace) setGrid(logSigma, logWeight []float64) {
 }
 
 // walker visits models depth first. Its rows are R = L⁻¹, where LL' is M restricted to the active
-// coordinates: a new coordinate j appends to L the row (ℓ', d) with ℓ = R M_j, d² = M_jj − ℓ'ℓ, and
-// to R the row (−ℓ'R, 1)/d. With z = R b,
+// coordinates: a new coordinate j appends to L the row (ℓ', d) with ℓ = R M_j, d² = M_jj − ℓ'ℓ,
+// and to R the row (−ℓ'R, 1)/d. With z = R b,
 //
 //	log|M| = Σ 2 log d,   b'M⁻¹b = |z|²,   E φ = R'z,   diag M⁻¹ = column sums of R²,
 //
