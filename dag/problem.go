@@ -16,6 +16,8 @@ type Problem struct {
 	Constraints Constraints
 	// centers of all columns, by node: what an intercept takes off; nil for none [N][N]
 	centers [][]float64
+	// AllModels makes results list every graph and equivalence class that was drawn.
+	AllModels bool
 	// Asked are pairs whose total effects are of interest.
 	Asked []dgraph.Edge
 	// Families are those that the structure allows, in the order of its scores; nil when they are

@@ -38,6 +38,8 @@ type Record struct {
 	Thin             int           `json:"thin,omitempty"`
 	Temperatures     int           `json:"temperatures,omitempty"`
 	Seed             uint64        `json:"seed"`
+	// AllModels is that of Problem.
+	AllModels bool `json:"all_models,omitempty"`
 }
 
 // Write stores the record in a run directory.
@@ -48,8 +50,8 @@ func (r *Record) Write(dir string) error {
 // ReadRecord reads the record of a run directory.
 func ReadRecord(dir string) (*Record, error) { return run.ReadRecord[Record](dir) }
 
-// Problem reads the table, and the truth if there is one. A record that has fingerprints insists on
-// them: the files must not have changed since the run began. One that has none gets them.
+// Problem reads the table, and the truth if there is one. A record that has fingerprints insists
+// on them: the files must not have changed since the run began. One that has none gets them.
 func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	t, err := r.Table()
 	if err != nil {
@@ -63,6 +65,7 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	problem.AllModels = r.AllModels
 	for _, text := range data.splitEdges(r.Effects) {
 		e, err := data.Edge(text)
 		if err != nil {
@@ -101,8 +104,9 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 	return fit
 }
 
-// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of the
-// problem by that method. A checkpoint that is not there is an error that wraps fs.ErrNotExist.
+// CheckCheckpoint fails unless the checkpoint that fit names can be read and continues a run of
+// the problem by that method. A checkpoint that is not there is an error that wraps
+// fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
 	if method == Made {
 		made, err := problem.madeTarget()

@@ -123,6 +123,14 @@ const (
 	listedGraphs = 100
 )
 
+// listed is how many of count results list: the best, or all.
+func (p *Problem) listed(count, best int) int {
+	if p.AllModels {
+		return count
+	}
+	return min(count, best)
+}
+
 func number(x float64) *Number {
 	n := Number(x)
 	return &n
@@ -178,7 +186,7 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 			ClassForward: Number(forward[a][b]), ClassReverse: Number(forward[b][a]), ClassUndirected: Number(undirected[a][b]),
 		})
 	}
-	for _, d := range draws[:min(len(draws), listedGraphs)] {
+	for _, d := range draws[:p.listed(len(draws), listedGraphs)] {
 		r.Graphs = append(r.Graphs, GraphReport{p.edgeNames(d.Graph, (*dgraph.Graph).Has), Number(d.Probability), Number(d.SE)})
 	}
 	r.Classes = p.classReports(probabilityOf, draws, classes)
@@ -218,7 +226,7 @@ func (p *Problem) classReports(probabilityOf func(func(*dgraph.Graph) bool) (pro
 		order[i] = i
 	}
 	sortBy(order, func(i int) float64 { return -counts[keys[i]] })
-	for _, i := range order[:min(len(order), listedGraphs/10)] {
+	for _, i := range order[:p.listed(len(order), listedGraphs/10)] {
 		class := classes[first[keys[i]]]
 		probability, se := probabilityOf(func(g *dgraph.Graph) bool { return of[g] == keys[i] })
 		list = append(list, ClassReport{

@@ -19,6 +19,7 @@ type dagModelFlags struct {
 	edgePrior   string
 	effects     []string
 	truth       string
+	models      modelList
 	na          missingPolicy
 
 	sigma           scale
@@ -43,6 +44,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.na = "refuse"
+	registerModels(cmd, &f.models, "which graphs and equivalence classes results list: best, or all that were drawn")
 	flagGroup(cmd, "Table", func() {
 		flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
 		flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
@@ -103,7 +105,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 // fill puts what the flags ask for into a record.
 func (f *dagModelFlags) fill(record *dag.Record) error {
 	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
-	record.Effects = f.effects
+	record.Effects, record.AllModels = f.effects, bool(f.models)
 	record.Columns.DropMissing = f.na == "drop"
 	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
 	record.Model.ImaginarySampleSize = float64(f.sampleSize)

@@ -30,12 +30,14 @@ type hbmFlags struct {
 	fit                                       fitFlags
 	certifyDraws                              int
 	output                                    outputFlags
+	models                                    modelList
 	resume                                    string
 }
 
 func (f *hbmFlags) register(cmd *cobra.Command) {
 	f.registerModel(cmd)
 	f.output.register(cmd, true)
+	registerModels(cmd, &f.models, "which models of --select results and models.csv list: best, or all that were evaluated")
 	registerResume(cmd, &f.resume)
 	renamed(cmd, flowSizes, priorSD("coefficient-scale"))
 }
@@ -116,7 +118,7 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		record.Amortize, record.Batch = cmp.Or(record.Batch, amortizedTables), 0
 		record.Steps = cmp.Or(record.Steps, amortizedSteps)
 	}
-	record.Frame.DropMissing = f.na == "drop"
+	record.Frame.DropMissing, record.AllModels = f.na == "drop", bool(f.models)
 	record.Model.CoefficientScale, record.Model.InterceptScale, record.Model.SDScale = float64(f.coefficients), float64(f.intercept), float64(f.sdScale)
 	record.Model.Correlation, record.Model.Degrees = float64(f.lkj), float64(f.df)
 	asked := f.fit

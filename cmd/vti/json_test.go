@@ -142,7 +142,8 @@ const (
 	chainsKeys = `seed backend diagnostics diagnostics.rhat diagnostics.ess inclusion.rhat inclusion.ess`
 )
 
-// TestJSONContract checks the object of each command: its keys, and that its parts belong together.
+// TestJSONContract checks the object of each command: its keys, and that its parts belong
+// together.
 func TestJSONContract(t *testing.T) {
 	emptyDir(t, "", "")
 	hald := testdata(t, "hald.csv")
@@ -198,9 +199,9 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main promise,
-// at the size of a test. The tolerance on probabilities is that of the certificate at its default
-// precision, 0.01.
+// TestAnswersAgree compares a run with trained q, certified, to the exact answer: the main
+// promise, at the size of a test. The tolerance on probabilities is that of the certificate at its
+// default precision, 0.01.
 func TestAnswersAgree(t *testing.T) {
 	emptyDir(t, "", "")
 	data := []string{testdata(t, "hald.csv"), "--target", "y", "--sigma", "2.5", "--json", "--quiet"}
@@ -222,4 +223,31 @@ func TestAnswersAgree(t *testing.T) {
 	for j, coefficient := range exact.Coefficients {
 		assert.InDelta(t, *coefficient.Mean, *trained.Coefficients[j].Mean, 0.05**coefficient.SD+1e-9, coefficient.Name)
 	}
+}
+
+// --models all lists everything that was drawn or evaluated; without it the best are listed.
+func TestAllModelsAreListed(t *testing.T) {
+	emptyDir(t, "", "")
+	listed := func(args ...string) (graphs, classes int) {
+		var result struct {
+			Graphs  []struct{ Prob float64 } `json:"graphs"`
+			Classes []struct{ Prob float64 } `json:"classes"`
+		}
+		got := mustRun(t, append([]string{"exact", "dag", testdata(t, "hald.csv"), "--continuous", "x1,x3", "--json", "--quiet", "--no-report"}, args...)...)
+		require.NoError(t, json.Unmarshal([]byte(got.stdout), &result))
+		total := 0.0
+		for _, c := range result.Classes {
+			total += c.Prob
+		}
+		if len(args) > 2 {
+			assert.InDelta(t, 1, total, 1e-9, "classes of all draws")
+		}
+		return len(result.Graphs), len(result.Classes)
+	}
+	graphs, classes := listed("--out", "best")
+	assert.Equal(t, 100, graphs)
+	assert.Equal(t, 10, classes)
+	graphs, classes = listed("--out", "all", "--models", "all")
+	assert.Greater(t, graphs, 500)
+	assert.Greater(t, classes, 200)
 }

@@ -20,7 +20,7 @@ func (a *app) orderCommand() *cobra.Command {
 	var output outputFlags
 	cmd := &cobra.Command{
 		Use:   "order TABLE --value COLUMN",
-		Short: "Find the order of an autoregression, the degree of a polynomial, or the knots of a spline",
+		Short: "Find the order of an autoregression or a polynomial, or the knots of a spline",
 		Long: `Computes the posterior of the order of an autoregression (how many earlier rows a row depends on), with
 --unit-root also of whether it has a unit root; of the degree of a polynomial in time; or of the
 number and the places of the knots of a spline, with the curve averaged over them.

@@ -58,10 +58,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	})
 
 	completeColumns(cmd, "target", "always", "exclude", "factor", "offset")
-	flagGroup(cmd, outputGroup, func() {
-		flags.Var(parsed[modelList]{&f.models, parseModelList}, "models", "which models results and models.csv list: best, or all that were evaluated")
-	})
-	completeWith(cmd, "models", "best", "all")
+	registerModels(cmd, &f.models, "which models results and models.csv list: best, or all that were evaluated")
 	completeWith(cmd, "heredity", "strong", "weak", "none")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
@@ -140,23 +137,4 @@ func parseGroup(text string) (varsel.PredictorGroup, error) {
 		return varsel.PredictorGroup{}, fmt.Errorf("--group %q: expected NAME=COLUMN,COLUMN,…", text)
 	}
 	return varsel.PredictorGroup{Name: name, Columns: columns}, nil
-}
-
-// modelList says which models results list: the best, or all.
-type modelList bool
-
-// String is the name on the command line.
-func (m modelList) String() string {
-	if m {
-		return "all"
-	}
-	return "best"
-}
-
-func parseModelList(s string) (modelList, error) {
-	switch s {
-	case "all", "best":
-		return s == "all", nil
-	}
-	return false, fmt.Errorf("got %q, want best or all", s)
 }

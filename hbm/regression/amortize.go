@@ -157,9 +157,9 @@ func (r *Regression) CheckInfer(shape *Shape) error {
 	return err
 }
 
-// Infer answers for a table in one pass of a family that was trained on simulated tables, certifies
-// the answer, and writes what [Regression.RunFamily] writes, without training. Cancelling ctx stops
-// it with an error that wraps ctx.Err().
+// Infer answers for a table in one pass of a family that was trained on simulated tables,
+// certifies the answer, and writes what [Regression.RunFamily] writes, without training.
+// Cancelling ctx stops it with an error that wraps ctx.Err().
 func (r *Regression) Infer(ctx gocontext.Context, device *gpu.Device, cfg InferRun) (*Result, error) {
 	clock := run.NewClock()
 	above, err := cfg.Shape.fit(r)

@@ -22,8 +22,8 @@ type ColumnSummary struct {
 // of the table.
 type PriorSummary struct {
 	Name string `json:"name"`
-	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with those of the
-	// logarithm, or the name of an [SDPrior] with its scale.
+	// Family is "normal" with a mean and a standard deviation Scale, "log-normal" with those of
+	// the logarithm, or the name of an [SDPrior] with its scale.
 	Family string `json:"family"`
 	Mean   Figure `json:"mean"`
 	Scale  Figure `json:"scale"`
@@ -78,8 +78,8 @@ func (r *Regression) describe(result *Result) {
 }
 
 // fillUnpooled estimates the effects of each level from its own rows alone, by least squares on
-// what the population and the other groupings leave: where shrinkage begins. Responses that are not
-// continuous, and levels of too few rows, have no such estimate.
+// what the population and the other groupings leave: where shrinkage begins. Responses that are
+// not continuous, and levels of too few rows, have no such estimate.
 func (r *Regression) fillUnpooled(result *Result) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return

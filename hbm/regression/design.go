@@ -50,11 +50,11 @@ type namedColumn struct {
 	isLevel bool // an indicator, or a product with one
 }
 
-// expand turns terms into the columns of a design. where names the terms in errors: "" for those of
-// the population.
+// expand turns terms into the columns of a design. where names the terms in errors: "" for those
+// of the population.
 //
-// A factor becomes indicators of its levels: of all but the first if the rest of the term is a term
-// as well, as in R, and otherwise of all.
+// A factor becomes indicators of its levels: of all but the first if the rest of the term is a
+// term as well, as in R, and otherwise of all.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
@@ -171,8 +171,8 @@ func crossColumns(left, right []namedColumn) (list []namedColumn) {
 // it counts as nothing.
 const dependentColumn = 1e-8
 
-// checkRank warns of population columns that are combinations of those before them: only the priors
-// tell their coefficients apart.
+// checkRank warns of population columns that are combinations of those before them: only the
+// priors tell their coefficients apart.
 func (f *Frame) checkRank() {
 	if f.X == nil {
 		return

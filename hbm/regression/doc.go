@@ -7,8 +7,8 @@
 // importance sampling: nothing is trained. For other responses the effects of the largest grouping
 // are integrated out by quadrature, and one flow learns everything else, for all models at once if
 // terms are selected. [Regression.RunFamily] fits a family of package hbm to the same regression
-// written with plates, and [Regression.Infer] answers for a table with a family that was trained on
-// simulated ones.
+// written with plates, and [Regression.Infer] answers for a table with a family that was trained
+// on simulated ones.
 //
 //	data, err := table.ReadFile("sleepstudy.csv")
 //	formula := "Reaction ~ Days + (Days | Subject)"

@@ -14,8 +14,8 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for the
-// effects of a level that are not normal given the rest.
+// Numbers of equally weighted draws behind the summaries of a regression, and of candidates for
+// the effects of a level that are not normal given the rest.
 const (
 	mostDraws        = 4000
 	fewestDraws      = 500     // with many levels
@@ -175,8 +175,8 @@ func sdName(column, group string) string { return "sd(" + column + " | " + group
 
 func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
-// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping, and
-// σ.
+// sdNames name what tableSDs writes: the standard deviations and correlations of each grouping,
+// and σ.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
 		for _, c := range g.Columns {
@@ -264,8 +264,8 @@ func (r *Regression) outerEffects(g *varyingGroup, factor [][]float64, theta, ds
 	}
 }
 
-// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the linear
-// predictors of its rows.
+// addInner writes the effects b = Λ u of a level of the inner grouping, and adds them to the
+// linear predictors of its rows.
 func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][]float64, u, eta, dst []float64) {
 	for a := range factor {
 		effect := 0.0

@@ -92,8 +92,8 @@ func (r *Regression) linearised(y, offset []float64) []float64 {
 	return out
 }
 
-// subtractFit takes from y what least squares with a ridge over some rows explain by the columns of
-// x.
+// subtractFit takes from y what least squares with a ridge over some rows explain by the columns
+// of x.
 func subtractFit(y []float64, x *mat.Dense, rows []int) {
 	beta := ridge(x, y, rows)
 	for i := range y {

@@ -260,8 +260,8 @@ func (p *PlateModel) moments(c *hbm.Certificate, seed uint64) *momentDraws {
 	return m
 }
 
-// quantitiesAt writes all that is summarised at values of the latent variables, in the units of the
-// table, and returns σ on the working scale. theta [D] is overwritten.
+// quantitiesAt writes all that is summarised at values of the latent variables, in the units of
+// the table, and returns σ on the working scale. theta [D] is overwritten.
 func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, dst []float64) (sigma float64) {
 	r, mask := p.regression, p.regression.space.masks[0]
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)

@@ -107,8 +107,8 @@ func naiveJoint(t *testing.T, p *PlateModel, value func(v *hbm.Variable) []float
 	return sum
 }
 
-// The model with plates has the density of the regression; and its plates are nested where the data
-// are.
+// The model with plates has the density of the regression; and its plates are nested where the
+// data are.
 func TestPlatesHaveTheDensityOfTheRegression(t *testing.T) {
 	for name, opt := range map[string]FrameOptions{
 		"correlated": {Formula: "y ~ x + (1 + x | school)"},

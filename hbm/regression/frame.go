@@ -96,8 +96,8 @@ type Grouping struct {
 	// Name is the column, or the columns joined by colons; Group are these columns.
 	Name  string
 	Group formula.Term
-	// Levels are the names of the groups in the order of the table's levels, Index [n] the group of
-	// each row, Counts the number of rows of each.
+	// Levels are the names of the groups in the order of the table's levels, Index [n] the group
+	// of each row, Counts the number of rows of each.
 	Levels []string
 	Index  []int
 	Counts []int

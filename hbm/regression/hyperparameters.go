@@ -65,8 +65,8 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
-// hyperparameters are the active coordinates that no normal prior and likelihood can integrate out:
-// standard deviations, correlations and noise.
+// hyperparameters are the active coordinates that no normal prior and likelihood can integrate
+// out: standard deviations, correlations and noise.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
 		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate) {

@@ -10,10 +10,10 @@ import (
 	"github.com/transdim/vti/internal/sparse"
 )
 
-// jointEffects is the distribution of all effects of a gaussian regression, those of the population
-// and of every grouping, given its hyperparameters h: standard deviations, correlations and noise.
-// With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard deviations
-// of β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
+// jointEffects is the distribution of all effects of a gaussian regression, those of the
+// population and of every grouping, given its hyperparameters h: standard deviations, correlations
+// and noise. With D = [X Z_1 … Z_G] [n, E], and F the block diagonal matrix of the prior standard
+// deviations of β and of Λ_g for each level, the effects are b = μ + F v with v ~ N(0, I), and
 //
 //	v | y, h ~ N(v̂, P⁻¹),   P = Fᵀ DᵀD F / σ² + I,   P v̂ = Fᵀ Dᵀ (y − D μ) / σ²,
 //	−2 log p(y | h) = n log 2πσ² + log |P| + |y − D (μ + F v̂)|² / σ² + |v̂|²
@@ -25,10 +25,11 @@ type jointEffects struct {
 	effects int // E
 	blocks  []effectBlock
 	firstOf []int // of each grouping: the first of its effects
-	// rows lists the blocks of each row of D: that of the population, and a level of each grouping.
+	// rows lists the blocks of each row of D: that of the population, and a level of each
+	// grouping.
 	rows [][]int
-	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the place
-	// of the values of each among those of P.
+	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the
+	// place of the values of each among those of P.
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
@@ -144,8 +145,8 @@ type conditional struct {
 	logDensity float64
 }
 
-// given returns the distribution at the hyperparameters in θ of the model that uses the coordinates
-// in mask; false where it cannot be computed in double precision.
+// given returns the distribution at the hyperparameters in θ of the model that uses the
+// coordinates in mask; false where it cannot be computed in double precision.
 func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, len(r.Frame.Columns)), sd: make([]float64, len(r.Frame.Columns))}

@@ -12,8 +12,8 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// keptPredictors are the linear predictors and noise scales of draws, on the working scale, for the
-// model check: of the checked rows, and of at most [modelcheck.MinDraws] draws.
+// keptPredictors are the linear predictors and noise scales of draws, on the working scale, for
+// the model check: of the checked rows, and of at most [modelcheck.MinDraws] draws.
 type keptPredictors struct {
 	rows  []int
 	every int // keep each draw whose number is a multiple of it

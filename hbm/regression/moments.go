@@ -15,8 +15,8 @@ import (
 	"github.com/transdim/vti/internal/weighted"
 )
 
-// mostMoments bounds the numbers behind the means and standard deviations of an answer: draws times
-// quantities. Chosen by hand: two such matrices take 256 megabytes.
+// mostMoments bounds the numbers behind the means and standard deviations of an answer: draws
+// times quantities. Chosen by hand: two such matrices take 256 megabytes.
 const mostMoments = 1 << 24
 
 // momentDraws are weighted draws of the quantities that are summarised, in the units of the table:
@@ -194,8 +194,8 @@ func (r *Regression) firstQuantity(group int) int {
 	return first
 }
 
-// sharp reports whether the moments of the first quantities are known well: means to 2 percent of a
-// standard deviation, and these to 2.5 percent. Chosen by hand: half of what is still resolved.
+// sharp reports whether the moments of the first quantities are known well: means to 2 percent of
+// a standard deviation, and these to 2.5 percent. Chosen by hand: half of what is still resolved.
 func (m *momentDraws) sharp(quantities int) bool {
 	for k := range quantities {
 		one := m.of(k)

@@ -112,8 +112,8 @@ func (r *Regression) nesting() [][]int {
 	return direct
 }
 
-// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and zeros
-// in the others. nil if there is none, or if the columns of Z depend on each other.
+// means is A [q, P] with X = Z A in the columns of X that are combinations of those of Z, and
+// zeros in the others. nil if there is none, or if the columns of Z depend on each other.
 func means(x, z *mat.Dense) *mat.Dense {
 	rows, q := z.Dims()
 	if x == nil || rows < q {

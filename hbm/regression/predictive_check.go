@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic tells
-// of a way in which the model may not fit.
+// predictiveCheck compares a response with ones drawn anew from the posterior: each statistic
+// tells of a way in which the model may not fit.
 type predictiveCheck struct {
 	names     []string
 	functions []func(y []float64) float64

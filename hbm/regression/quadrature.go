@@ -26,8 +26,8 @@ type quadratureRows struct {
 	weight []float64   // log w + |t|² of each node
 }
 
-// Numbers of nodes by the number of effects: more effects make products of shorter rules. modeSteps
-// is the number of Newton steps, none longer than longestStep.
+// Numbers of nodes by the number of effects: more effects make products of shorter rules.
+// modeSteps is the number of Newton steps, none longer than longestStep.
 var quadratureNodes = []int{1, 15, 9, 6}
 
 const (

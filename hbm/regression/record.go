@@ -46,6 +46,8 @@ type Record struct {
 	// every model.
 	CertifyDraws int    `json:"certify_draws,omitempty"`
 	Seed         uint64 `json:"seed"`
+	// AllModels is that of Regression.
+	AllModels bool `json:"all_models,omitempty"`
 }
 
 // Write stores the record in a run directory.
@@ -73,6 +75,7 @@ func (r *Record) Regression() (*Regression, error) {
 		return nil, err
 	}
 	r.Model = regression.Options
+	regression.AllModels = r.AllModels
 	return regression, nil
 }
 

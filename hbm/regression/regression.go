@@ -28,6 +28,8 @@ const logNoiseSD = 2
 type Regression struct {
 	Frame   *Frame
 	Options Options
+	// AllModels makes results list every model of a selection that was evaluated.
+	AllModels bool
 
 	y           []float64  // [n] on the working scale
 	offset      []float64  // [n] of responses that are not continuous, or nil

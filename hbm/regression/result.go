@@ -98,8 +98,8 @@ type LevelSummary struct {
 	SDSE   Figure `json:"sd_se"`
 	Q025   Figure `json:"q025"`
 	Q975   Figure `json:"q975"`
-	// Rows is the number of rows of the level; Pooling the share of the variance of its effect that
-	// they leave, from 0, they say all, to 1, all is from the other levels.
+	// Rows is the number of rows of the level; Pooling the share of the variance of its effect
+	// that they leave, from 0, they say all, to 1, all is from the other levels.
 	Rows    int    `json:"rows"`
 	Pooling Figure `json:"pooling"`
 	// Unpooled is the effect by the rows of the level alone, where they determine it.
@@ -157,7 +157,7 @@ func figure(x float64) *Figure {
 	return &f
 }
 
-// listedRegressionModels is how many models a result lists.
+// listedModels is how many models a result lists, unless AllModels asks for all.
 const listedModels = 1000
 
 // fill puts a certificate and a sample into the user's words.
@@ -210,7 +210,11 @@ func (r *Regression) fillSelection(result *Result, c *vti.Certificate) {
 			result.Terms = append(result.Terms, TermState{q.name, q.state(int32(outcome), names), Figure(probability[outcome]), Figure(se[outcome]), Figure(underQ[outcome])})
 		}
 	}
-	for _, model := range c.Models[:min(len(c.Models), listedModels)] {
+	listed := len(c.Models)
+	if !r.AllModels {
+		listed = min(listed, listedModels)
+	}
+	for _, model := range c.Models[:listed] {
 		if math.IsInf(r.space.logPrior[r.index(model.Code)], -1) {
 			continue
 		}

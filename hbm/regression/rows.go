@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of a
-// new table. Rows of groups that the run has seen have their effects; the effects of others are
+// Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of
+// a new table. Rows of groups that the run has seen have their effects; the effects of others are
 // drawn with the standard deviations and correlations of each draw.
 func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	path := filepath.Join(r.Dir, DrawsParquet)
@@ -143,7 +143,8 @@ func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) erro
 	return nil
 }
 
-// fillTerms puts the draws of population effects and of the effects of levels beside their columns.
+// fillTerms puts the draws of population effects and of the effects of levels beside their
+// columns.
 func (r *StoredRun) fillTerms(rows *predict.Rows, stored *draws.Draws, own, frame *Frame, first int) error {
 	at := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {

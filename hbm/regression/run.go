@@ -135,8 +135,8 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	return result, r.writeResult(result, sample)
 }
 
-// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping are
-// integrated out, and one flow learns everything else.
+// MarginalFamily is the name of what [Regression.Run] fits: the effects of the largest grouping
+// are integrated out, and one flow learns everything else.
 const MarginalFamily = "marginal"
 
 // newResult is a result without an answer.

@@ -177,9 +177,9 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 	return nil
 }
 
-// logScales are the logarithms of the standard deviations among the hyperparameters of a model: the
-// posterior variances of effects and of themselves are in proportion to their squares. Those whose
-// prior has no second moment are left out, as a posterior of few groups has none either.
+// logScales are the logarithms of the standard deviations among the hyperparameters of a model:
+// the posterior variances of effects and of themselves are in proportion to their squares. Those
+// whose prior has no second moment are left out, as a posterior of few groups has none either.
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {

@@ -53,8 +53,8 @@ func nestedTable(seed uint64, blocks, plots, each int) string {
 	return text
 }
 
-// gridOf is the log evidence of a regression with three hyperparameters, and the posterior means of
-// its standard deviations, by sums over a fine grid: the trapezoid rule, whose error falls
+// gridOf is the log evidence of a regression with three hyperparameters, and the posterior means
+// of its standard deviations, by sums over a fine grid: the trapezoid rule, whose error falls
 // exponentially with the step for densities that fade out on both sides.
 func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	t.Helper()
@@ -64,8 +64,8 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 	require.Equal(t, noiseCoordinate, r.coordinates[free[2]].kind)
 	var values []float64
 	var points [][2]float64
-	// over evaluates the density at so many points of each axis, and returns the box of those where
-	// it is within 20 nats of its largest.
+	// over evaluates the density at so many points of each axis, and returns the box of those
+	// where it is within 20 nats of its largest.
 	over := func(low, high, count [3]float64) (inLow, inHigh [3]float64) {
 		values, points = nil, nil
 		var step [3]float64
@@ -112,9 +112,9 @@ func gridOf(t testing.TB, r *Regression) (logEvidence float64, sds []float64) {
 }
 
 // Crossed and nested groupings are integrated out together: on fresh tables of the shapes of an
-// assay and of a field trial the answer is trusted, and evidences and standard deviations are those
-// of sums over a grid, within 0.01 nats (four standard errors) and a twentieth of the posterior
-// standard deviation (three).
+// assay and of a field trial the answer is trusted, and evidences and standard deviations are
+// those of sums over a grid, within 0.01 nats (four standard errors) and a twentieth of the
+// posterior standard deviation (three).
 func TestCrossedGroupingsAreExact(t *testing.T) {
 	for name, c := range map[string]struct{ table, formula string }{
 		"assay":       {crossedTable(1, 24, 6), "y ~ 1 + (1 | plate) + (1 | sample)"},
@@ -150,8 +150,8 @@ func TestExactRunCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 }
 
-// A mean field cannot follow effects that depend on each other: plots of a block and the block. Its
-// answer fails against the integral.
+// A mean field cannot follow effects that depend on each other: plots of a block and the block.
+// Its answer fails against the integral.
 func TestFamiliesAreComparedWithIntegrals(t *testing.T) {
 	r := newRegression(t, frameOf(t, dependentTable(5), FrameOptions{Formula: "y ~ 1 + (1 | block/plot)"}), Options{})
 	meanField := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: hbm.MeanField, Steps: 300}})

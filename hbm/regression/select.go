@@ -65,8 +65,8 @@ func (q question) state(outcome int32, names []string) string {
 	return "absent"
 }
 
-// maxRegressionModels is the largest number of models that a selection may have: each is weighed on
-// its own.
+// maxRegressionModels is the largest number of models that a selection may have: each is weighed
+// on its own.
 const maxModels = 1 << 16
 
 // ask makes the questions and the space of their answers. Without Select there is one model:
@@ -151,8 +151,8 @@ func (r *Regression) varies(code []int32, term formula.Term, group int) bool {
 
 // logPriorOf is the logarithm of the prior probability of a model, up to what models that lack a
 // part of an interaction take away. Whether terms are in, and whether those that are in vary, are
-// decisions of two kinds, each with its own common probability: that predictors matter says nothing
-// of whether groups differ. A term that is not in decides nothing about how it varies.
+// decisions of two kinds, each with its own common probability: that predictors matter says
+// nothing of whether groups differ. A term that is not in decides nothing about how it varies.
 func (r *Regression) logPriorOf(code []int32) float64 {
 	var in, varying struct{ yes, no int }
 	for s, q := range r.questions {

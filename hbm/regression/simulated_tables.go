@@ -16,8 +16,8 @@ import (
 )
 
 // A simulated response is used if it could be one of a table: not the same in every row, counts
-// within reason, and some noise beside what the predictors explain. Without that bound a few tables
-// with next to no noise, whose posteriors are very narrow, would dominate training.
+// within reason, and some noise beside what the predictors explain. Without that bound a few
+// tables with next to no noise, whose posteriors are very narrow, would dominate training.
 const (
 	largestCount   = 1e5
 	leastNoise     = 0.1 // of the standard deviation of the response
@@ -31,10 +31,10 @@ type simulatedTable struct {
 	means                   []float64
 }
 
-// simulator makes tables from the prior predictive distribution. As [New] does with any
-// table, it centres and scales a continuous response of each of them, and its predictors: the prior
-// is relative to these. Half of them have the predictors of the table at hand; in others the rows
-// of each group are drawn, with replacement, from those of a group of it.
+// simulator makes tables from the prior predictive distribution. As [New] does with any table, it
+// centres and scales a continuous response of each of them, and its predictors: the prior is
+// relative to these. Half of them have the predictors of the table at hand; in others the rows of
+// each group are drawn, with replacement, from those of a group of it.
 func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, sets int, seed uint64, name string, left map[*hbm.Plate][]bool) (hbm.Values, error), error) {
 	simulator, err := hbm.NewSimulator(device, p.Model)
 	if err != nil {

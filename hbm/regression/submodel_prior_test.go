@@ -11,9 +11,9 @@ import (
 	"github.com/transdim/vti/internal/testkit"
 )
 
-// The prior of the correlations of a model with some of the varying terms is the LKJ prior that the
-// model has alone, whichever terms the formula names first: its density at matrices, per volume of
-// matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
+// The prior of the correlations of a model with some of the varying terms is the LKJ prior that
+// the model has alone, whichever terms the formula names first: its density at matrices, per
+// volume of matrices, is |R|^(η−1) over a constant. Here two of three columns vary.
 func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 	const eta = 2.0
 	random := stream.Rand(1, "lkj")

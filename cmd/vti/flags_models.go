@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// modelList says which models results list: the best, or all.
+type modelList bool
+
+// String is the name on the command line.
+func (m modelList) String() string {
+	if m {
+		return "all"
+	}
+	return "best"
+}
+
+func parseModelList(s string) (modelList, error) {
+	switch s {
+	case "all", "best":
+		return s == "all", nil
+	}
+	return false, fmt.Errorf("got %q, want best or all", s)
+}
+
+// registerModels adds the flag that says which models, or graphs, results list.
+func registerModels(cmd *cobra.Command, models *modelList, usage string) {
+	flagGroup(cmd, outputGroup, func() {
+		cmd.Flags().Var(parsed[modelList]{models, parseModelList}, "models", usage)
+	})
+	completeWith(cmd, "models", "best", "all")
+}
