@@ -20,9 +20,13 @@ func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate
 func weigh(ctx context.Context, e *evaluator, cfg CertifyConfig) (certificate *Certificate, masses *modelMasses, err error) {
 	count, ok := space.CountModels(e.target.Space())
 	listed := ok && count <= cfg.MaxModels
-	if source := evidencesOf(e); source != nil && !cfg.byDraws {
+	_, substitute := e.target.(SubstituteTarget)
+	if source := evidencesOf(e); source != nil && (!cfg.byDraws || substitute) {
 		certificate, masses, err = certifyModels(ctx, e, source, listed, cfg)
 		if err != nil && ctx.Err() != nil {
+			return nil, nil, err
+		}
+		if err != nil && substitute {
 			return nil, nil, err
 		}
 		// At a glance q(m) may be what is missing.

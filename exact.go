@@ -9,7 +9,8 @@ import (
 
 // ExactTarget is a Target whose evidences are known in closed form or by quadrature, as they are
 // for Gaussian regressions and linear Gaussian graphs. Certification then needs no importance
-// weights over parameters: it weights models alone, and parameters come from the exact conditional.
+// weights over parameters: it weights models alone, and parameters come from the exact
+// conditional.
 //
 // Both methods may be called from several goroutines. They fail with an error where the numbers do
 // (a matrix that is not positive definite, a quadrature that does not converge), and then the
@@ -23,4 +24,13 @@ type ExactTarget interface {
 	// SampleParameters draws n times from p(θ | y, m) exactly: theta [n,D] with inactive
 	// coordinates 0, and logDensity[i] = log p(θ_i | y, m).
 	SampleParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logDensity []float64, err error)
+}
+
+// SubstituteTarget is an ExactTarget whose LogJoint is the density of a related problem, for one
+// that has none as a graph. It may guide training and anchors, which only propose models; nothing
+// is certified by it, so that a failure of the closed forms is an error.
+type SubstituteTarget interface {
+	ExactTarget
+	// SubstituteJoint does nothing: it says that LogJoint is that of another problem.
+	SubstituteJoint()
 }

@@ -43,6 +43,9 @@ func (p *Problem) fillPriors(r *Result) {
 			r.SizePrior = append(r.SizePrior, Number(probability))
 		}
 	}
+	if p.Model.Slab != (Slab{}) {
+		return // of one coefficient it depends on the others, and is flat for the rest
+	}
 	column := make(map[string]int, p.Design.Dim())
 	for j, name := range p.Design.Names {
 		column[name] = j

@@ -98,6 +98,7 @@ func differences(a, b *StoredRun) []string {
 	if x.Likelihood == likelihood.StudentKind && y.Likelihood == likelihood.StudentKind {
 		note("degrees of freedom", x.Degrees, y.Degrees)
 	}
+	note("slab", x.Slab.String(), y.Slab.String())
 	note("slab scale", x.SlabScale, y.SlabScale)
 	note("prior over models", x.Prior.String(), y.Prior.String())
 	note("not standardised", a.Record.Design.NoStandardize, b.Record.Design.NoStandardize)

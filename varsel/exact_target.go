@@ -109,15 +109,20 @@ func (t exactSlots) SampleParameters(code []int32, n int, random *rand.Rand) (*m
 	return t.bits.sampleParameters(t.active(code), n, t.space.Dim(), t.scale(), random)
 }
 
-// logEvidences are those of codes, of which model makes models, on all cores.
+// logEvidences are those of codes, of which model makes models.
 func (t *Target) logEvidences(ctx gocontext.Context, codes [][]int32, model func(code []int32) active) ([]float64, error) {
+	return forEachModel(ctx, codes, func(code []int32) (float64, error) { return t.logEvidence(model(code)) })
+}
+
+// forEachModel finds the log evidence of each code, on all cores.
+func forEachModel(ctx gocontext.Context, codes [][]int32, logEvidence func(code []int32) (float64, error)) ([]float64, error) {
 	values, failures := make([]float64, len(codes)), make([]error, len(codes))
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(codes)) {
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(codes) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				values[i], failures[i] = t.logEvidence(model(codes[i]))
+				values[i], failures[i] = logEvidence(codes[i])
 			}
 		})
 	}

@@ -40,6 +40,9 @@ type ModelOptions struct {
 	// SlabScale is the prior standard deviation of a coefficient on the working scale; 0 stands for
 	// 1.5.
 	SlabScale float64 `json:"slab_scale"`
+	// Slab is the prior of the coefficients in a model; SlabScale is that of the normal one. Others
+	// are for the Gaussian likelihood with unknown noise.
+	Slab Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
 	// that its priors refer to; ResponseSD 0 stands for those of the table. A response that is
 	// drawn from the priors needs them to be fixed before.
@@ -112,6 +115,9 @@ func (o ModelOptions) Validate() error {
 	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
 		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
 	}
+	if o.Slab != (Slab{}) && (o.Likelihood != likelihood.GaussianKind || o.Sigma != 0) {
+		return fmt.Errorf("slab %s: want the gaussian likelihood with unknown sigma, on which g-priors are defined", o.Slab)
+	}
 	return o.Prior.Validate()
 }
 
@@ -141,6 +147,12 @@ type Problem struct {
 // their own (modelAnchors, lists) a vti.QuadraticTarget.
 func (p *Problem) Posterior() vti.Target {
 	exact, concave := p.Model.Likelihood.Conjugate(), p.Model.Likelihood.LogConcave()
+	if p.Model.Slab != (Slab{}) {
+		if selectable := p.Design.Dim() - len(p.Design.Always); p.Slots != nil {
+			return slabSlots{p.Slots, p.Model.Slab, selectable}
+		}
+		return p.slabTarget()
+	}
 	if p.Slots != nil {
 		switch {
 		case exact:
@@ -166,6 +178,11 @@ func (p *Problem) Posterior() vti.Target {
 		return anchoredBits{p.Target, anchors}
 	}
 	return p.Target
+}
+
+// slabTarget is the posterior under a mixture of g-priors with models as bits.
+func (p *Problem) slabTarget() slabBits {
+	return slabBits{p.Target, p.Model.Slab, p.Design.Always, p.Design.Dim() - len(p.Design.Always)}
 }
 
 // NewProblem turns a design into a posterior.
@@ -280,6 +297,15 @@ func (p *Problem) Priors() []string {
 	if p.Design.Scaling.Level >= 0 && unit != 1 || p.Design.Scaling.SD[len(p.Design.Scaling.SD)-1] != 1 {
 		scaled = "the effect of one standard deviation of a predictor"
 	}
+	if p.Model.Slab != (Slab{}) {
+		n, selectable := p.Design.Rows(), p.Design.Dim()-len(p.Design.Always)
+		lines := []string{
+			"likelihood: gaussian, flat prior of log σ",
+			"slab: the coefficients of a model ~ " + p.Model.Slab.text(n, selectable),
+			"intercept and columns that are always in: flat priors on the working scale, so that log evidences have a constant in common",
+		}
+		return append(lines, p.modelsText())
+	}
 	lines := []string{
 		"likelihood: " + p.likelihoodText(),
 		fmt.Sprintf("slab: %s ~ N(0, %.4g²)", scaled, p.Model.SlabScale*unit),
@@ -292,6 +318,11 @@ func (p *Problem) Priors() []string {
 		lines = append(lines, fmt.Sprintf("intercept, at the mean of the predictors: ~ N(%.4g, %.4g²)%s",
 			p.Target.mean[j]*unit+p.Design.Scaling.YMean, p.Target.sd[j]*unit, where))
 	}
+	return append(lines, p.modelsText())
+}
+
+// modelsText describes the prior over models.
+func (p *Problem) modelsText() string {
 	unlimited := p.Model.Prior
 	unlimited.MaxSize = 0 // said in words below
 	models := "models: " + unlimited.String()
@@ -304,7 +335,7 @@ func (p *Problem) Priors() []string {
 			models += fmt.Sprintf(" (more than %d parents: not normalised, so log evidences have an unknown constant in common)", mostParents)
 		}
 	}
-	return append(lines, models)
+	return models
 }
 
 // likelihoodText names the likelihood with its scales.

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
@@ -18,6 +19,9 @@ import (
 func (p *Problem) ExactProblem() (ExactProblem, error) {
 	if p.Model.Likelihood != likelihood.GaussianKind {
 		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
+	}
+	if p.Model.Slab != (Slab{}) {
+		return ExactProblem{}, fmt.Errorf("the enumeration in closed form is that of the normal slab, not of %s", p.Model.Slab)
 	}
 	dim := p.Design.Dim()
 	exact := ExactProblem{
@@ -47,6 +51,9 @@ func coefficient(name string, averaged, givenIn MarginalSummary) Coefficient {
 // number of models done. If dir is not empty the tables are written there.
 func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total int), dir string) (*Result, error) {
 	clock := run.NewClock()
+	if problem.Model.Slab != (Slab{}) {
+		return problem.runSlab(ctx, clock, progress, dir)
+	}
 	exact, err := problem.ExactProblem()
 	if err != nil {
 		return nil, err
@@ -66,34 +73,45 @@ func RunExact(ctx gocontext.Context, problem *Problem, progress func(done, total
 		return nil, fmt.Errorf("the evidence of the models is not finite: is the noise scale σ = %g meant?", problem.Model.Sigma)
 	}
 	result := problem.newResult("exact")
+	problem.fillExact(result, answer, dir)
+	result.Coefficients = problem.exactCoefficients(answer)
+	bits := *problem
+	bits.Slots = nil // models of an exact answer are bits
+	sample := bits.drawExact(exactBits{bits.Target}, answer, resampled)
+	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
+}
+
+// fillExact puts evidences and probabilities into a result.
+func (p *Problem) fillExact(result *Result, answer *ExactResult, dir string) {
 	result.RunDir = dir
 	result.LogEvidence, result.LogEvidSE = number(answer.LogEvidence), number(0)
-	for s, predictor := range problem.Design.Predictors {
+	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Certified: Number(answer.Inclusion[s])})
 	}
-	for _, model := range answer.Models[:min(len(answer.Models), problem.listed(1<<len(exact.Groups)))] {
+	for _, model := range answer.Models[:min(len(answer.Models), p.listed(1<<len(p.Design.Predictors)))] {
 		result.Models = append(result.Models, ModelReport{
 			Code: modelText(bitMembers(model.Code), len(model.Code)), Size: model.Size, Certified: Number(model.Probability),
 			LogEvidence: number(model.LogEvidence), LogEvidenceSE: number(0),
 		})
 	}
-	result.Coefficients = problem.exactCoefficients(answer)
-	bits := *problem
-	bits.Slots = nil // models of an exact answer are bits
-	if sample := bits.drawExact(answer, resampled); sample != nil {
-		if result.ModelCheck, err = bits.checkModel(ctx, sample, 0); err != nil {
-			return nil, err
+}
+
+// finishExact checks the model by draws, unless they are nil, and writes everything.
+func (p *Problem) finishExact(ctx gocontext.Context, clock *run.Clock, result *Result, answer *ExactResult, sample *Draws, dir string) (err error) {
+	if sample != nil {
+		if result.ModelCheck, err = p.checkModel(ctx, sample, 0); err != nil {
+			return err
 		}
 		header := draws.Header{Kind: draws.IID}
 		if answer.Covered < wellCovered {
 			header.Covered = answer.Covered
 		}
-		if err := bits.writeDraws(dir, header, sample); err != nil {
-			return nil, err
+		if err := p.writeDraws(dir, header, sample); err != nil {
+			return err
 		}
 	}
 	result.Seconds = clock.Seconds()
-	return result, problem.finish(result, dir)
+	return p.finish(result, dir)
 }
 
 // drawnModels is the number of most probable models that draws of an exact answer come from: all of
@@ -106,7 +124,7 @@ const mostListedGroups = 20
 
 // drawExact draws models from those that an exact answer lists, and their parameters from closed
 // forms. It returns nil where the parameters of one cannot be drawn.
-func (p *Problem) drawExact(answer *ExactResult, n int) *Draws {
+func (p *Problem) drawExact(target vti.ExactTarget, answer *ExactResult, n int) *Draws {
 	random := stream.Rand(0, "exact/draws")
 	cumulative := make([]float64, len(answer.Models))
 	sum := 0.0
@@ -128,7 +146,7 @@ func (p *Problem) drawExact(answer *ExactResult, n int) *Draws {
 			continue
 		}
 		model := answer.Models[at]
-		drawn, logDensity, err := exactBits{p.Target}.SampleParameters(model.Code, count, random)
+		drawn, logDensity, err := target.SampleParameters(model.Code, count, random)
 		if err != nil {
 			return nil
 		}

@@ -91,7 +91,11 @@ func (a *app) beginSampledSelection(cmd *cobra.Command, args []string, f *rjmcmc
 		if err != nil {
 			return nil, err
 		}
-		return a.newSelection(record.(*varsel.Record), cmd.Flags(), f.output)
+		selection := record.(*varsel.Record)
+		if selection.Model.Slab != (varsel.Slab{}) {
+			return nil, fmt.Errorf("--slab %s: chains over coefficients have the normal slab only; use vti varsel or vti exact", selection.Model.Slab)
+		}
+		return a.newSelection(selection, cmd.Flags(), f.output)
 	}
 	s, err := a.openSelection(f.resume, f.output)
 	if err != nil {

@@ -52,6 +52,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.outlier, "outlier", "robust: `share` of outliers (default 0.1)")
 		flags.Var(&f.degrees, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.slab, "prior-sd", "prior sd of a coefficient that is in the model, on standardised columns (default 1.5)")
+		flags.Var(parsed[varsel.Slab]{&f.model.Slab, varsel.ParseSlab}, "slab", "gaussian: `prior` of the coefficients in a model: normal, or given g N(0, g σ² (X'X)⁻¹) with g:n, g:p^2, g:max(n,p^2), g:NUMBER, unit-information (g:n), zellner-siow, hyper-g or hyper-g/n")
 		flags.Var(parsed[varsel.Prior]{&f.model.Prior, space.ParsePrior}, "model-prior", "betabinomial:a,b (common inclusion probability), uniform (over models), bernoulli:π or expected:s (size)")
 		flags.Var(&f.maxSize, "max-size", "largest `number` of predictors in a model, or none (default none up to 64 predictors, then 20)")
 		flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
@@ -63,6 +64,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
 	completeWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
+	completeWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
 	completeWith(cmd, "codes", "auto", "bits", "lists")
 }
 
@@ -111,6 +113,9 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	}
 	if flags.Changed("sigma") && model.Likelihood != likelihood.GaussianKind && model.Likelihood != likelihood.StudentKind {
 		return design, model, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
+	}
+	if flags.Changed("prior-sd") && model.Slab != (varsel.Slab{}) {
+		return design, model, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)
 	}
 	if flags.Changed("heredity") && len(design.Interactions) == 0 {
 		return design, model, fmt.Errorf("--heredity is for --interactions; there are none")

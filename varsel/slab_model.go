@@ -1,0 +1,160 @@
+package varsel
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// slabModel is the posterior of one Gaussian model under a mixture of g-priors. With Q R = [X₀ X₁],
+// X₀ the columns that are in every model, u = Q'y and v = Rθ,
+//
+//	v₀ ~ N(u₀, σ²),   v₁ ~ N(s u₁, s σ²),   σ² ~ InvGamma(N/2, S(1 − s r)/2),   s = g/(1 + g),
+//
+// where S is the sum of squares that X₀ leaves, S r that which X₁ explains, and N the rows less the
+// columns of X₀. With p₁ columns of X₁ the Bayes factor against X₀ alone is (Liang et al. 2008)
+//
+//	(1 + g)^((N − p₁)/2) (1 + g (1 − r))^(−N/2).
+type slabModel struct {
+	fixed, size int         // p₀ and p₁
+	u           []float64   // [p₀ + p₁]
+	r           [][]float64 // columns of R
+	degrees     float64     // N
+	squares     float64     // S
+	share       float64     // r
+	logDetFixed float64     // log |R₀₀|
+	logDet      float64     // log |R|
+
+	logG, logPosterior []float64 // of log g, the latter normalised
+	logEvidence        float64
+}
+
+// dependent is the share of a column's length that other columns leave, below which it counts as a
+// combination of them.
+const dependent = 1e-10
+
+// newSlabModel decomposes a model: columns, of which the first fixed are in every model, and a
+// response of so many rows more whose squares no column explains; see responses. selectable is the
+// number of all columns that can be in a model.
+func newSlabModel(slab Slab, columns [][]float64, fixed int, y []float64, more int, residual float64, selectable int) (*slabModel, error) {
+	rows := len(y) + more
+	m := &slabModel{fixed: fixed, size: len(columns) - fixed, degrees: float64(rows - fixed)}
+	if rows <= len(columns) {
+		return nil, errors.New("a g-prior needs models of fewer columns than rows: limit them by --max-size")
+	}
+	rest := append([]float64(nil), y...)
+	var q [][]float64
+	before := 0.0
+	for j, column := range columns {
+		w, r := append([]float64(nil), column...), make([]float64, j+1)
+		for range 2 { // twice is enough for orthogonality to rounding
+			for i, other := range q {
+				inner := floats.Dot(other, w)
+				r[i] += inner
+				floats.AddScaled(w, -inner, other)
+			}
+		}
+		length := floats.Norm(w, 2)
+		if !(length > dependent*floats.Norm(column, 2)) {
+			return nil, errors.New("a column of the model is a linear combination of others, for which a g-prior is not defined: leave one out")
+		}
+		floats.Scale(1/length, w)
+		r[j] = length
+		if j == fixed {
+			before = floats.Dot(rest, rest) + residual
+		}
+		if j < fixed {
+			m.logDetFixed += math.Log(length)
+		}
+		m.logDet += math.Log(length)
+		u := floats.Dot(w, rest)
+		floats.AddScaled(rest, -u, w)
+		q, m.r, m.u = append(q, w), append(m.r, r), append(m.u, u)
+	}
+	after := floats.Dot(rest, rest) + residual
+	if m.size == 0 {
+		before = after
+	}
+	m.squares = before
+	if !(before > 0) || math.IsInf(before, 0) {
+		return nil, errors.New("nothing of the response is left to explain")
+	}
+	m.share = floats.Dot(m.u[fixed:], m.u[fixed:]) / before
+	unexplained := after / before
+	logG, logWeight := slab.nodes(rows, selectable, m.size)
+	m.logG, m.logPosterior = logG, logWeight
+	for i, x := range logG {
+		g := math.Exp(x)
+		if m.size > 0 {
+			m.logPosterior[i] += (m.degrees-float64(m.size))/2*math.Log1p(g) - m.degrees/2*math.Log1p(g*unexplained)
+		}
+	}
+	logBayes := logsum.Of(m.logPosterior)
+	floats.AddConst(-logBayes, m.logPosterior)
+	half, _ := math.Lgamma(m.degrees / 2)
+	m.logEvidence = logBayes - math.Ln2 + half - m.degrees/2*math.Log(math.Pi*m.squares) - m.logDetFixed
+	if math.IsNaN(m.logEvidence) || math.IsInf(m.logEvidence, 0) {
+		return nil, errors.New("the evidence of a model is not finite")
+	}
+	return m, nil
+}
+
+// rate is b of σ² ~ InvGamma(N/2, b) given g.
+func (m *slabModel) rate(shrink float64) float64 { return m.squares * (1 - shrink*m.share) / 2 }
+
+// draw writes coefficients [p₀ + p₁] from their posterior and returns log σ.
+func (m *slabModel) draw(random *rand.Rand, theta []float64) (logSigma float64) {
+	pick, at := random.Float64(), len(m.logG)-1
+	for i, l := range m.logPosterior {
+		if pick -= math.Exp(l); pick < 0 {
+			at = i
+			break
+		}
+	}
+	shrink := 1 / (1 + math.Exp(-m.logG[at]))
+	sigma := math.Sqrt(m.rate(shrink) / gamma(m.degrees/2, random))
+	for j, u := range m.u {
+		theta[j] = u + sigma*random.NormFloat64()
+		if j >= m.fixed {
+			theta[j] = shrink*u + sigma*math.Sqrt(shrink)*random.NormFloat64()
+		}
+	}
+	for j := len(theta) - 1; j >= 0; j-- { // R θ = v
+		theta[j] /= m.r[j][j]
+		floats.AddScaled(theta[:j], -theta[j], m.r[j][:j])
+	}
+	return math.Log(sigma)
+}
+
+// logDensity is the log posterior density of coefficients and log σ.
+func (m *slabModel) logDensity(theta []float64, logSigma float64) float64 {
+	v := make([]float64, len(theta))
+	for j, column := range m.r {
+		floats.AddScaled(v[:j+1], theta[j], column)
+	}
+	precision := math.Exp(-2 * logSigma)
+	fixed, square, inner := 0.0, 0.0, 0.0
+	for j, u := range m.u {
+		if j < m.fixed {
+			fixed += (v[j] - u) * (v[j] - u)
+		} else {
+			square += v[j] * v[j]
+			inner += v[j] * u
+		}
+	}
+	explained := m.share * m.squares
+	half, _ := math.Lgamma(m.degrees / 2)
+	terms := make([]float64, len(m.logG))
+	for i, x := range m.logG {
+		shrink := 1 / (1 + math.Exp(-x))
+		rate := m.rate(shrink)
+		apart := square/shrink - 2*inner + shrink*explained // |v₁ − s u₁|² / s
+		terms[i] = m.logPosterior[i] - precision*(fixed+apart)/2 - float64(m.size)/2*math.Log(shrink) +
+			math.Ln2 + m.degrees/2*math.Log(rate) - half - m.degrees*logSigma - rate*precision
+	}
+	return logsum.Of(terms) + m.logDet - float64(len(theta))*(logSigma+halfLog2Pi)
+}
