@@ -266,3 +266,38 @@ func pick[T any](values []T, keep []bool) []T {
 	}
 	return out
 }
+
+// Repeat returns the table with each row as many times as times says, in order.
+func (t *Table) Repeat(times []int) *Table {
+	keep := make([]bool, t.Rows())
+	var kept []int
+	for row, n := range times {
+		if keep[row] = n > 0; n > 0 {
+			kept = append(kept, n)
+		}
+	}
+	out := &Table{Path: t.Path, Fingerprint: t.Fingerprint, unit: t.unit, places: repeat(pick(t.places, keep), kept)}
+	for _, column := range t.columns {
+		c := column.rows(keep) // labels of no row go
+		if c.defect == nil {
+			c = &Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels, Values: repeat(c.Values, kept), Codes: repeat(c.Codes, kept)}
+			for row := range out.places {
+				if c.IsMissing(row) {
+					c.Missing++
+				}
+			}
+		}
+		out.columns = append(out.columns, c)
+	}
+	return out
+}
+
+// repeat repeats each value.
+func repeat[T any](values []T, times []int) (out []T) {
+	for i, v := range values {
+		for range times[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}

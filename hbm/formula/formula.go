@@ -12,6 +12,9 @@ import (
 type Formula struct {
 	// Response is what stands before "~".
 	Response Variable
+	// Trials and Failures are of counts of successes, which the response is then: the column of all
+	// trials, or that of failures. At most one of them has a name.
+	Trials, Failures Variable
 	// Terms are the population terms, each once, main effects before interactions; an empty term is
 	// the intercept.
 	Terms []Term
@@ -41,11 +44,17 @@ const (
 	TakeExp
 	TakeSqrt
 	AsFactor // the values are labels
+	TakeSquare
+	TakeCube
 )
 
-var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor"}
+// transformNames are the functions that a formula calls; powers are spelled I(x^2) and I(x^3).
+var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "square", "cube"}
 
-// String returns the name as a formula spells it; that of AsIs is empty.
+// namedTransforms is the number of those that are called by their names.
+const namedTransforms = int(AsFactor) + 1
+
+// String returns the name as a formula spells it, or the word for a power; that of AsIs is empty.
 func (f Transform) String() string {
 	if f < 0 || int(f) >= len(transformNames) {
 		return fmt.Sprintf("Transform(%d)", int(f))
@@ -61,6 +70,12 @@ func (v Variable) String() string {
 	}
 	if v.Transform == AsIs {
 		return name
+	}
+	switch v.Transform {
+	case TakeSquare:
+		return "I(" + name + "^2)"
+	case TakeCube:
+		return "I(" + name + "^3)"
 	}
 	return v.Transform.String() + "(" + name + ")"
 }
@@ -137,7 +152,68 @@ func (f *Formula) String() string {
 	for _, v := range f.Varying {
 		parts = append(parts, v.String())
 	}
-	return f.Response.String() + " ~ " + strings.Join(parts, " + ")
+	return f.ResponseText() + " ~ " + strings.Join(parts, " + ")
+}
+
+// ResponseText returns what stands before "~".
+func (f *Formula) ResponseText() string {
+	switch {
+	case f.Failures.Column != "":
+		return "cbind(" + f.Response.String() + ", " + f.Failures.String() + ")"
+	case f.Trials.Column != "":
+		return f.Response.String() + " | trials(" + f.Trials.String() + ")"
+	}
+	return f.Response.String()
+}
+
+// Counts reports whether the response counts successes among trials.
+func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Column != "" }
+
+// everything is the column name that stands for all columns that a formula does not name.
+const everything = "."
+
+// Expand replaces the term "." by a term for each of the columns that the formula does not name. It
+// reports whether there was one. Errors are of type *[Error].
+func (f *Formula) Expand(text string, columns []string) (found bool, err error) {
+	named := map[string]bool{}
+	add := func(variables ...Variable) {
+		for _, v := range variables {
+			named[v.Column] = true
+		}
+	}
+	add(f.Response, f.Trials, f.Failures)
+	add(f.Offsets...)
+	lists := [][]Term{f.Terms}
+	for _, v := range f.Varying {
+		add(v.Group...)
+		lists = append(lists, v.Terms)
+	}
+	for i, terms := range lists {
+		for _, term := range terms {
+			add(term...)
+			for _, v := range term {
+				if v.Column == everything && (i > 0 || len(term) > 1 || v.Transform != AsIs) {
+					return false, &Error{text, v.Position, `"." stands for all other columns, as a population term of its own`}
+				}
+			}
+		}
+	}
+	at := Index(f.Terms, Term{{Column: everything}})
+	if at < 0 {
+		return false, nil
+	}
+	position := f.Terms[at][0].Position
+	var more []Term
+	for _, column := range columns {
+		if !named[column] {
+			more = append(more, Term{{Column: column, Position: position}})
+		}
+	}
+	if len(more) == 0 {
+		return false, &Error{text, position, `"." stands for all other columns, and there are none`}
+	}
+	f.Terms = slices.Concat(f.Terms[:at:at], more, f.Terms[at+1:])
+	return true, nil
 }
 
 // HasIntercept reports whether the intercept is a population term.

@@ -60,7 +60,7 @@ func lex(text string) ([]token, error) {
 		case r == '|' && i < len(runes) && runes[i] == '|':
 			i++
 			tokens = append(tokens, token{kind: doubleBar, position: start + 1})
-		case strings.ContainsRune("~+-*:/|()", r):
+		case strings.ContainsRune("~+-*:/|()^,", r):
 			tokens = append(tokens, token{kind: r, position: start + 1})
 		case r == '`':
 			for i < len(runes) && runes[i] != '`' {

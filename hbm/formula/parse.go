@@ -15,7 +15,10 @@ import (
 // group) lets the coefficients of terms vary by group, correlated with each other, or independent
 // of each other with ||; its intercept, too, is there unless taken away. A group is a column, a
 // combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). Columns
-// may stand in log, log1p, exp, sqrt or factor; offset(x) adds a column as it is. Names that are no
+// may stand in log, log1p, exp, sqrt, factor, or I(x^2) and I(x^3); (a + b + c)^2 stands for the
+// terms and their products of two, "." for all columns that are not named (see [Formula.Expand]).
+// offset(x) adds a column as it is. The response may be cbind(successes, failures) or successes |
+// trials(n). Names that are no
 // words stand in backticks. Errors are of type *[Error].
 func Parse(text string) (*Formula, error) {
 	tokens, err := lex(text)
@@ -80,8 +83,7 @@ func (p *formulaParser) parse() error {
 	if t.kind != nameToken {
 		return p.fail(t.position, "got %s, want the name of the response", t)
 	}
-	var err error
-	if p.formula.Response, err = p.variable(); err != nil {
+	if err := p.response(); err != nil {
 		return err
 	}
 	if p.formula.Response.Transform == AsFactor {
@@ -90,6 +92,7 @@ func (p *formulaParser) parse() error {
 	if err := p.expect('~', `"~" after the response`); err != nil {
 		return err
 	}
+	var err error
 	if p.formula.Terms, err = p.sum([]Term{nil}, true); err != nil {
 		return err
 	}
@@ -98,6 +101,46 @@ func (p *formulaParser) parse() error {
 	}
 	if len(p.formula.Terms) == 0 && len(p.formula.Varying) == 0 {
 		return p.fail(p.peek().position, "the formula has no terms")
+	}
+	return nil
+}
+
+// response reads y, cbind(successes, failures), or successes | trials(n).
+func (p *formulaParser) response() (err error) {
+	f := p.formula
+	if t := p.peek(); t.text == "cbind" && p.tokens[1].kind == '(' {
+		p.next()
+		p.next()
+		if f.Response, err = p.variable(); err != nil {
+			return err
+		}
+		if err := p.expect(',', `"," before the column of failures`); err != nil {
+			return err
+		}
+		if f.Failures, err = p.variable(); err != nil {
+			return err
+		}
+		if err := p.expect(')', `")"`); err != nil {
+			return err
+		}
+	} else if f.Response, err = p.variable(); err != nil {
+		return err
+	} else if p.accept('|') {
+		if t := p.next(); t.text != "trials" || p.peek().kind != '(' {
+			return p.fail(t.position, "got %s, want trials(column)", t)
+		}
+		p.next()
+		if f.Trials, err = p.variable(); err != nil {
+			return err
+		}
+		if err := p.expect(')', `")"`); err != nil {
+			return err
+		}
+	}
+	for _, v := range []Variable{f.Response, f.Failures, f.Trials} {
+		if f.Counts() && v.Transform != AsIs {
+			return p.fail(v.Position, "successes, failures and trials are columns as they are, without %s", v)
+		}
 	}
 	return nil
 }
@@ -304,16 +347,41 @@ func (p *formulaParser) crossing() ([]Term, error) {
 
 // interaction reads products joined by a colon.
 func (p *formulaParser) interaction() ([]Term, error) {
-	left, err := p.atom()
+	left, err := p.power()
 	for err == nil && p.accept(':') {
 		var right []Term
-		if right, err = p.atom(); err == nil {
+		if right, err = p.power(); err == nil {
 			if left = products(left, right); len(left) > maxFormulaTerms {
 				err = p.fail(p.peek().position, "more than %d terms", maxFormulaTerms)
 			}
 		}
 	}
 	return left, err
+}
+
+// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a + b +
+// c)^2.
+func (p *formulaParser) power() ([]Term, error) {
+	grouped := p.peek().kind == '('
+	terms, err := p.atom()
+	if err != nil || p.peek().kind != '^' {
+		return terms, err
+	}
+	sign := p.next()
+	t := p.next()
+	if !grouped {
+		return nil, p.fail(sign.position, "a power of a column is I(x^2) or I(x^3)")
+	}
+	if t.kind != numberToken || len(t.text) != 1 || t.text == "0" {
+		return nil, p.fail(t.position, "got %s, want the number of terms that a product may have, 1 to 9", t)
+	}
+	all := terms
+	for range int(t.text[0]-'0') - 1 {
+		if all = Union(slices.Clone(all), products(all, terms)); len(all) > maxFormulaTerms {
+			return nil, p.fail(sign.position, "more than %d terms", maxFormulaTerms)
+		}
+	}
+	return all, nil
 }
 
 // products are those of every term of one list with every term of another.
@@ -346,6 +414,9 @@ func (p *formulaParser) atom() ([]Term, error) {
 			return nil, err
 		}
 		p.depth--
+		if after := p.peek(); after.kind == nameToken {
+			return nil, p.fail(after.position, `got %s, want ")", or "|" before a group, as in (1 | %s)`, after, after.text)
+		}
 		if Index(terms, nil) >= 0 {
 			return nil, p.fail(t.position, "the intercept cannot be part of a product")
 		}
@@ -364,9 +435,12 @@ func (p *formulaParser) variable() (Variable, error) {
 	if p.peek().kind != '(' {
 		return Variable{Column: t.text, Position: t.position}, nil
 	}
-	at := slices.Index(transformNames[:], t.text)
+	if t.text == "I" {
+		return p.powerOfColumn()
+	}
+	at := slices.Index(transformNames[:namedTransforms], t.text)
 	if at <= 0 {
-		return Variable{}, p.fail(t.position, "unknown function %s; want %s, or offset in a sum of population terms", t, strings.Join(transformNames[1:], ", "))
+		return Variable{}, p.fail(t.position, "unknown function %s; want %s, I(x^2), I(x^3), or offset in a sum of population terms", t, strings.Join(transformNames[1:namedTransforms], ", "))
 	}
 	p.next()
 	column := p.peek()
@@ -375,6 +449,28 @@ func (p *formulaParser) variable() (Variable, error) {
 	}
 	p.next()
 	return Variable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)
+}
+
+// powerOfColumn reads (x^2) or (x^3), after I.
+func (p *formulaParser) powerOfColumn() (Variable, error) {
+	p.next()
+	column := p.next()
+	if column.kind != nameToken {
+		return Variable{}, p.fail(column.position, "got %s, want a column", column)
+	}
+	if err := p.expect('^', `"^": I() takes x^2 and x^3`); err != nil {
+		return Variable{}, err
+	}
+	v := Variable{Column: column.text, Position: column.position}
+	switch t := p.next(); t.text {
+	case "2":
+		v.Transform = TakeSquare
+	case "3":
+		v.Transform = TakeCube
+	default:
+		return Variable{}, p.fail(t.position, "got %s, want 2 or 3", t)
+	}
+	return v, p.expect(')', `")"`)
 }
 
 // Name names a term in messages and results: the intercept by its word.

@@ -35,6 +35,10 @@ func numericValues(t *table.Table, v formula.Variable) ([]float64, error) {
 			values[row], domain = math.Exp(x), "a number whose exponential is finite"
 		case formula.TakeSqrt:
 			values[row], domain = math.Sqrt(x), "a number from 0"
+		case formula.TakeSquare:
+			values[row], domain = x*x, "a number whose square is finite"
+		case formula.TakeCube:
+			values[row], domain = x*x*x, "a number whose cube is finite"
 		}
 		if y := values[row]; math.IsNaN(y) || math.IsInf(y, 0) {
 			return nil, fmt.Errorf("%s: %s: %s: got %v, want %s", t.Path, t.Place(row), v, x, domain)

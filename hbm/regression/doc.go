@@ -19,6 +19,7 @@
 // Files, in the order in which a table becomes an answer:
 //
 //	frame.go, design.go       table and formula to response, columns and groupings
+//	trials.go                 counts of successes as rows of trials
 //	options.go                priors
 //	regression.go             the working scale, and the coordinates of θ
 //	select.go                 which terms a model has: codes, masks, prior of models

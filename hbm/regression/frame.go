@@ -59,6 +59,9 @@ type Frame struct {
 	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or nil.
 	Y      []float64
 	Labels []string
+	// LogWays is the logarithm of the number of orders in which the successes of a response that
+	// counts them can come about among the trials, each of which is a row here; 0 otherwise.
+	LogWays float64
 	// Offset [n] is added to the linear predictor; nil if there is none.
 	Offset []float64
 	// SE [n] are the known standard deviations of the response; nil if σ is unknown.
@@ -126,6 +129,12 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := parsed.Expand(opt.Formula, slices.DeleteFunc(slices.Clone(t.Names()), func(name string) bool { return name == opt.SE })); err != nil {
+		return nil, err
+	}
+	if err := checkFixedGroups(t, opt, parsed); err != nil {
+		return nil, err
+	}
 	if opt.SE != "" && opt.Response != GaussianResponse {
 		return nil, fmt.Errorf("known standard errors are for the gaussian likelihood; this one is %s", opt.Response)
 	}
@@ -137,11 +146,22 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if t, err = f.withoutMissing(t, used, opt.DropMissing); err != nil {
 		return nil, err
 	}
+	var successes []float64
+	if parsed.Counts() {
+		if t, successes, err = f.expandTrials(t); err != nil {
+			return nil, err
+		}
+	}
 	if t.Rows() < 2 {
 		return nil, fmt.Errorf("%s: got %d rows, want at least two", t.Path, t.Rows())
 	}
 	f.Places, f.PlaceUnit = t.Places()
-	if err := f.response(t); err != nil {
+	if f.Y = successes; f.Y != nil {
+		err = likelihood.Check(t, fmt.Sprintf("response %q", parsed.ResponseText()), f.Y, f.Response)
+	} else {
+		err = f.response(t)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, v := range parsed.Offsets {
@@ -184,6 +204,11 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 // that says where it stands.
 func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []string, err error) {
 	variables := append([]formula.Variable{f.Response}, f.Offsets...)
+	for _, v := range []formula.Variable{f.Failures, f.Trials} {
+		if v.Column != "" {
+			variables = append(variables, v)
+		}
+	}
 	for _, term := range f.Terms {
 		variables = append(variables, term...)
 	}

@@ -18,11 +18,16 @@ import (
 // frameOf uses the text of a table.
 func frameOf(t *testing.T, content string, opt FrameOptions) *Frame {
 	t.Helper()
-	parsed, err := table.Parse("data.csv", []byte(content))
-	require.NoError(t, err)
-	f, err := NewFrame(parsed, opt)
+	f, err := NewFrame(tableOf(t, content), opt)
 	require.NoError(t, err)
 	return f
+}
+
+func tableOf(t *testing.T, content string) *table.Table {
+	t.Helper()
+	parsed, err := table.Parse("data.csv", []byte(content))
+	require.NoError(t, err)
+	return parsed
 }
 
 // frameOfFile uses a table of the repository's testdata.

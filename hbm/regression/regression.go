@@ -187,6 +187,7 @@ func (r *Regression) scale() error {
 			r.inner = group
 		}
 	}
+	r.logJacobian += f.LogWays
 	if f.SE == nil {
 		return nil
 	}

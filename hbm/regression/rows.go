@@ -44,6 +44,9 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
 	frame, first := own, 0
 	if fresh != nil {
+		if own.Formula.Counts() {
+			return nil, fmt.Errorf("%s: the response %s counts successes, each trial of which is a row: rows of other tables are not predicted", r.Dir, own.Formula.ResponseText())
+		}
 		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows); err != nil {
 			return nil, err
 		}

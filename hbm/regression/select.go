@@ -237,7 +237,7 @@ func (r *Regression) groupNames() []string {
 // FormulaOf writes the model of a code as a formula.
 func (r *Regression) FormulaOf(code []int32) string {
 	source := r.Frame.Formula
-	f := &formula.Formula{Response: source.Response, Offsets: source.Offsets}
+	f := &formula.Formula{Response: source.Response, Trials: source.Trials, Failures: source.Failures, Offsets: source.Offsets}
 	for _, term := range source.Terms {
 		if r.has(code, term) {
 			f.Terms = append(f.Terms, term)
