@@ -6,22 +6,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/shard"
 )
 
-// ResultsFile is the name of the file with one line for each replicate in the directory of a study.
+// ResultsFile is the name of the file with one line for each replicate in the directory of a
+// study.
 const ResultsFile = "results.jsonl"
 
 // Source makes replicates.
 type Source interface {
 	// Name identifies what is drawn; a study goes on only with the same.
 	Name() string
-	// Replicate draws a problem from a seed, answers it and compares. It may write to dir, which is
-	// that of the study. What the command refuses, or fails at, is part of the replicate; its error
-	// is that of ctx, or one that makes the study useless.
+	// Replicate draws a problem from a seed, answers it and compares. It may write to dir, where
+	// nobody else works. What the command refuses, or fails at, is part of the replicate; its
+	// error is that of ctx, or one that makes the study useless.
 	Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error)
 }
 
@@ -35,8 +38,14 @@ type Config struct {
 	Dir string
 	// Repeat is the command that draws one replicate again, up to its number.
 	Repeat string
+	// Shard, if not nil, is the part of this process among several that draw the replicates; its
+	// directory is that of their pieces. Each ends when all replicates are drawn, but only a
+	// process that is all there is (Count 1) writes results.
+	Shard *shard.Shard
 	// Progress, when set, is called after each replicate.
 	Progress func(done, total int, last *Replicate)
+
+	work string // the directory that replicates may write to
 }
 
 // record is the first line of results.jsonl: what the rest belong to.
@@ -54,45 +63,99 @@ func Run(ctx context.Context, source Source, cfg Config) ([]*Replicate, error) {
 	}
 	path := filepath.Join(cfg.Dir, ResultsFile)
 	header := record{source.Name(), cfg.Seed}
-	done, err := readResults(path, header)
+	var err error
+	cfg.work = cfg.Dir
+	if cfg.Shard != nil { // others work in the directory too
+		if cfg.work, err = os.MkdirTemp(cfg.Dir, "shard-"); err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(cfg.work)
+	}
+	merging := cfg.Shard == nil || cfg.Shard.Count == 1
+	done, err := readResults(path, header, merging)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if done == nil {
-		if err := appendLine(file, header); err != nil {
-			return nil, errors.Join(err, file.Close())
+	var file *os.File
+	if merging {
+		if file, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if done == nil {
+			if err := appendLine(file, header); err != nil {
+				return nil, err
+			}
 		}
 	}
-	for number := len(done); number < cfg.Replicates; number++ {
-		r, err := replicate(ctx, source, cfg, number, false)
+	for len(done) < cfg.Replicates {
+		next, err := drawNext(ctx, source, cfg, len(done))
 		if err != nil {
-			return nil, errors.Join(err, file.Close())
+			return nil, err
 		}
-		if err := appendLine(file, r); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		done = append(done, r)
-		if cfg.Progress != nil {
-			cfg.Progress(len(done), cfg.Replicates, r)
+		for _, r := range next {
+			if merging {
+				if err := appendLine(file, r); err != nil {
+					return nil, err
+				}
+			}
+			done = append(done, r)
+			if cfg.Progress != nil {
+				cfg.Progress(len(done), cfg.Replicates, r)
+			}
 		}
 	}
-	return done, file.Close()
+	return done, nil
+}
+
+// sharedReplicates are drawn at a time where several processes share them. Chosen by hand: a
+// process that has none left waits for the others of these only.
+const sharedReplicates = 256
+
+// drawNext draws the replicates that come next, or has others do it: one where there are no
+// others.
+func drawNext(ctx context.Context, source Source, cfg Config, first int) ([]*Replicate, error) {
+	numbers := []int{first}
+	if cfg.Shard != nil {
+		for number := first + 1; number < min(first+sharedReplicates, cfg.Replicates); number++ {
+			numbers = append(numbers, number)
+		}
+	}
+	lines, err := shard.Map(ctx, cfg.Shard, shard.Stage[int, []byte]{
+		Name: source.Name(),
+		Key:  func(w io.Writer, number int) { fmt.Fprintln(w, cfg.Seed, number) },
+		Do: func(ctx context.Context, number int) ([]byte, error) {
+			r, err := replicate(ctx, source, cfg, number, false)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(r)
+		},
+	}, numbers)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Replicate, len(lines))
+	for i, line := range lines {
+		list[i] = &Replicate{}
+		if err := json.Unmarshal(line, list[i]); err != nil {
+			return nil, fmt.Errorf("replicate %d: %w", numbers[i], err)
+		}
+	}
+	return list, nil
 }
 
 // One draws one replicate of a study alone, and leaves its table in the directory.
 func One(ctx context.Context, source Source, cfg Config, number int) (*Replicate, error) {
+	cfg.work = cfg.Dir
 	return replicate(ctx, source, cfg, number, true)
 }
 
-// replicate draws one replicate. Its table stays in the directory where keep says so, and where the
-// answer is wrong or there is none.
+// replicate draws one replicate. Its table stays in the directory where keep says so, and where
+// the answer is wrong or there is none.
 func replicate(ctx context.Context, source Source, cfg Config, number int, keep bool) (*Replicate, error) {
 	seed := stream.Seed(cfg.Seed, fmt.Sprintf("replicate/%d", number)) >> 16 // short enough to type
-	r, err := source.Replicate(ctx, seed, cfg.Dir)
+	r, err := source.Replicate(ctx, seed, cfg.work)
 	if err != nil {
 		return nil, fmt.Errorf("replicate %d: %w", number, err)
 	}
@@ -120,8 +183,8 @@ func appendLine(file *os.File, value any) error {
 }
 
 // readResults reads the replicates of an earlier run; nil when there is none. A last line that was
-// cut off is removed.
-func readResults(path string, want record) ([]*Replicate, error) {
+// cut off is removed with mend, by the one process that writes; others leave it to that.
+func readResults(path string, want record, mend bool) ([]*Replicate, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -129,14 +192,20 @@ func readResults(path string, want record) ([]*Replicate, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := readLines(file, want)
+	list, err := readLines(file, want, mend)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return list, errors.Join(err, file.Close())
 }
 
-func readLines(file *os.File, want record) ([]*Replicate, error) {
+func readLines(file *os.File, want record, mend bool) ([]*Replicate, error) {
+	cut := func(size int64) error {
+		if !mend {
+			return nil
+		}
+		return file.Truncate(size)
+	}
 	reader := bufio.NewReader(file)
 	list := []*Replicate{}
 	var whole int64 // bytes of the lines that are whole
@@ -144,9 +213,9 @@ func readLines(file *os.File, want record) ([]*Replicate, error) {
 		line, err := reader.ReadBytes('\n')
 		if err != nil { // the end, perhaps within a line
 			if number == 0 {
-				return nil, file.Truncate(0)
+				return nil, cut(0)
 			}
-			return list, file.Truncate(whole)
+			return list, cut(whole)
 		}
 		if number == 0 {
 			var found record

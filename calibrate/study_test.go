@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/shard"
 )
 
 // counted is a source that notes the seeds it was asked for.
@@ -77,4 +80,29 @@ func TestWrong(t *testing.T) {
 	require.Empty(t, doubtful.Wrong())
 	doubtful.Verdict = trusted
 	require.Len(t, doubtful.Wrong(), 1)
+}
+
+// Two processes that share a study draw what one draws, and the one that puts it together draws
+// nothing.
+func TestSharedStudy(t *testing.T) {
+	alone, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: t.TempDir()})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	pieces := filepath.Join(dir, "pieces")
+	for i := range 2 {
+		own := &shard.Shard{Dir: pieces, Index: i, Count: 2}
+		_, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: dir, Shard: own})
+		require.NoError(t, err)
+		require.NoFileExists(t, filepath.Join(dir, ResultsFile))
+	}
+	merge := &shard.Shard{Dir: pieces, Count: 1}
+	got, err := Run(t.Context(), &counted{name: "a"}, Config{Replicates: 9, Seed: 2, Dir: dir, Shard: merge})
+	require.NoError(t, err)
+	require.Zero(t, merge.Computed())
+	want, err := json.Marshal(alone)
+	require.NoError(t, err)
+	put, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(put))
+	require.FileExists(t, filepath.Join(dir, ResultsFile))
 }

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"gonum.org/v1/gonum/mat"
@@ -24,6 +25,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/shard"
 )
 
 // Benchmark is the simulation study of the paper (F.4, figure 3): data sets whose first rows are
@@ -63,30 +65,57 @@ type BenchmarkRow struct {
 const benchmarkFile = "benchmark.json"
 
 // Run analyses every data set at every size, each in a run directory of its own below dir, and
-// writes table and figure there. Runs that are there already are kept, so that a benchmark that was
-// stopped goes on, or grows. A directory of other settings is refused, as Check says. status is
-// called with of each run.
-func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, status func(string)) ([]BenchmarkRow, error) {
+// writes table and figure there. Runs that are there already are kept, so that a benchmark that
+// was stopped goes on, or grows. A directory of other settings is refused, as Check says. status
+// is called with of each run.
+//
+// own, if not nil, is the part of this process among several that make the runs. Each ends when
+// all are there; of several none writes the table and the figure, and the rows are nil.
+func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, own *shard.Shard, status func(string)) ([]BenchmarkRow, error) {
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return nil, fmt.Errorf("benchmark: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
 	}
 	if err := b.claim(dir); err != nil {
 		return nil, err
 	}
-	metrics := make([][]*Result, len(b.Sizes))
+	type run struct{ set, size int }
+	var runs []run
 	for set := range b.DataSets {
-		for k, rows := range b.Sizes {
-			own := filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(set)), strconv.Itoa(rows))
-			result, err := readResult(own)
+		for k := range b.Sizes {
+			runs = append(runs, run{set, k})
+		}
+	}
+	place := func(r run) string {
+		return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), strconv.Itoa(b.Sizes[r.size]))
+	}
+	// A piece says that the run is there.
+	if _, err := shard.Map(ctx, own, shard.Stage[run, bool]{
+		Name: "runs",
+		Key:  func(w io.Writer, r run) { fmt.Fprintln(w, r.set, b.Sizes[r.size]) },
+		Do: func(ctx gocontext.Context, r run) (bool, error) {
+			_, err := readResult(place(r))
 			if errors.Is(err, fs.ErrNotExist) {
-				status(fmt.Sprintf("data set %d of %d, %d rows", set+1, b.DataSets, rows))
-				result, err = b.analyse(ctx, device, set, rows, own)
+				status(fmt.Sprintf("data set %d of %d, %d rows", r.set+1, b.DataSets, b.Sizes[r.size]))
+				_, err = b.analyse(ctx, device, r.set, b.Sizes[r.size], place(r))
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", own, err)
+				return false, fmt.Errorf("%s: %w", place(r), err)
 			}
-			metrics[k] = append(metrics[k], result)
+			return true, nil
+		},
+	}, runs); err != nil {
+		return nil, err
+	}
+	metrics := make([][]*Result, len(b.Sizes))
+	for _, r := range runs {
+		result, err := readResult(place(r))
+		if err != nil {
+			return nil, err
 		}
+		metrics[r.size] = append(metrics[r.size], result)
+	}
+	if own != nil && own.Count > 1 {
+		return nil, nil
 	}
 	var table []BenchmarkRow
 	for k, rows := range b.Sizes {
@@ -98,13 +127,15 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, st
 	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
 }
 
-// Check fails for a directory that holds something else than a benchmark, or one of other settings.
-// More data sets and more sizes are no other settings: those that are there already are kept.
+// Check fails for a directory that holds something else than a benchmark, or one of other
+// settings. More data sets and more sizes are no other settings: those that are there already are
+// kept.
 func (b Benchmark) Check(dir string) error {
 	path := filepath.Join(dir, benchmarkFile)
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := os.ReadDir(dir)
+		entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), ".") }) // of another shard
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil

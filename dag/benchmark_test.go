@@ -20,7 +20,7 @@ func TestBenchmark(t *testing.T) {
 	b := Benchmark{DataSets: 2, Sizes: []int{20, 40}, Simulation: Simulation{Nodes: 4, Mechanism: Linear}, Steps: 10, Seed: 4}
 	var ran int
 	count := func(string) { ran++ }
-	table, err := b.Run(t.Context(), device, dir, count)
+	table, err := b.Run(t.Context(), device, dir, nil, count)
 	require.NoError(t, err)
 	require.Equal(t, 4, ran)
 	require.Len(t, table, 6)
@@ -35,13 +35,13 @@ func TestBenchmark(t *testing.T) {
 		require.NoError(t, err)
 		require.Positive(t, info.Size())
 	}
-	again, err := b.Run(t.Context(), device, dir, count)
+	again, err := b.Run(t.Context(), device, dir, nil, count)
 	require.NoError(t, err)
 	require.Equal(t, 4, ran)
 	require.Equal(t, table[0], again[0])
 	grown := b
 	grown.DataSets = 3
-	table, err = grown.Run(t.Context(), device, dir, count)
+	table, err = grown.Run(t.Context(), device, dir, nil, count)
 	require.NoError(t, err)
 	require.Equal(t, 6, ran)
 	require.Equal(t, 3, table[0].DataSets)
@@ -54,8 +54,8 @@ func TestBenchmark(t *testing.T) {
 	require.ErrorContains(t, grown.Check(filepath.Join(dir, "data-4")), "is no benchmark")
 	b = grown
 	b.Steps++
-	_, err = b.Run(t.Context(), device, dir, count)
+	_, err = b.Run(t.Context(), device, dir, nil, count)
 	require.ErrorContains(t, err, "is a benchmark with other settings: --steps is 10 there, 11 was asked for")
-	_, err = Benchmark{}.Run(t.Context(), device, dir, count)
+	_, err = Benchmark{}.Run(t.Context(), device, dir, nil, count)
 	require.ErrorContains(t, err, "want at least one of each")
 }

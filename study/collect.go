@@ -171,7 +171,7 @@ func (c *collector) gather(t Task) (g gathered) {
 		return gathered{damaged: true, key: g.key, row: append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", Missing.String()}, cell{"error", err.Error()})}
 	}
 	g.complete(record, names)
-	if cost, err := c.store.cost(t.Name); err == nil {
+	if cost, err := c.store.cost(t.Name, g.state); err == nil {
 		g.cost = &cost
 	}
 	return g

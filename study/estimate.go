@@ -51,7 +51,7 @@ func (p *Plan) Estimate(ctx context.Context, launcher Launcher) (*Estimate, erro
 				return nil, fmt.Errorf("pilot task %d: %w", i, err)
 			}
 		}
-		cost, err := s.cost(t.Name)
+		cost, err := s.cost(t.Name, s.state(t.Name))
 		if err != nil {
 			return nil, err
 		}

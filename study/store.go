@@ -62,12 +62,16 @@ func (s store) state(name string) State {
 // record reads what a task has left. A directory that cannot be read whole, as after a loss of
 // power or while a shared file system catches up, is an error, and the task counts as missing.
 func (s store) record(name string) (*Record, State, error) {
-	state := s.state(name)
-	if state == Missing {
-		return nil, Missing, nil
-	}
 	r := &Record{}
-	if err := readJSON(s.path(name, state), recordFile, r); err != nil {
+	state := Done
+	err := readJSON(s.path(name, Done), recordFile, r)
+	if errors.Is(err, fs.ErrNotExist) {
+		if state = s.state(name); state == Missing {
+			return nil, Missing, nil
+		}
+		err = readJSON(s.path(name, state), recordFile, r)
+	}
+	if err != nil {
 		return nil, Missing, err
 	}
 	if r.Name != name || r.Done() != (state == Done) {
@@ -76,9 +80,9 @@ func (s store) record(name string) (*Record, State, error) {
 	return r, state, nil
 }
 
-// cost reads what a task has used.
-func (s store) cost(name string) (c Cost, err error) {
-	return c, readJSON(s.path(name, s.state(name)), costFile, &c)
+// cost reads what a task in a state has used.
+func (s store) cost(name string, state State) (c Cost, err error) {
+	return c, readJSON(s.path(name, state), costFile, &c)
 }
 
 // publish gives the finished directory of a task its place. Where another process was faster, dir

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,7 @@ func (a *app) benchmarkDagCommand() *cobra.Command {
 	sizes := sizeList{16, 32, 64, 128, 256, 512, 1024}
 	b := dag.Benchmark{DataSets: 10, Simulation: dag.Simulation{Mechanism: dag.MLP}}
 	var output outputFlags
+	var shards shardFlags
 	var dtype dtypes.DType
 	cmd := &cobra.Command{
 		Use:   "dag --out DIRECTORY",
@@ -46,7 +48,8 @@ sizes with noise and kind of mechanism known, a prior uniform over graphs, and t
 paper's sources compute them, beside greedy BIC and the empty graph.
 
 The directory gets a run for each data set and size, table.csv, figure.svg and figure.png. A study
-that was stopped goes on when the same command is given again, and grows by more --data-sets or --sizes.`,
+that was stopped goes on when the same command is given again, and grows by more --data-sets or --sizes.
+With --shard I/N, or in an array job --shards N, the runs are split among N processes.`,
 		Example: `  vti benchmark dag --out figure3
   vti benchmark dag --data-sets 3 --sizes 64,256,1024 --out figure3-small`,
 		Args: cobra.NoArgs,
@@ -56,7 +59,7 @@ that was stopped goes on when the same command is given again, and grows by more
 				b.DType = dtype
 			}
 			b.Sizes = sizes
-			return a.benchmarkDag(cmd.Context(), b, output)
+			return a.benchmarkDag(cmd.Context(), b, shards, output)
 		},
 	}
 	flags := cmd.Flags()
@@ -67,6 +70,7 @@ that was stopped goes on when the same command is given again, and grows by more
 	flags.Var(parsed[dag.Mechanism]{&b.Simulation.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
 	flags.Var(count{&b.Steps, 1}, "steps", "training steps of a run (default that of vti dag)")
 	registerFloatType(cmd, &dtype)
+	shards.register(cmd)
 	output.register(cmd, true)
 	return cmd
 }
@@ -94,11 +98,16 @@ func parseSizes(text string) (list sizeList, err error) {
 }
 
 // benchmarkDag runs the study and prints its table.
-func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFlags) error {
+func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, shards shardFlags, output outputFlags) error {
 	if output.out == "" {
 		return errors.New("no directory was given: expected --out DIRECTORY")
 	}
 	b.Seed = output.seed
+	own, err := shards.own()
+	if err != nil {
+		return err
+	}
+	own.Dir = filepath.Join(output.out, "pieces")
 	if err := b.Check(output.out); err != nil {
 		return err
 	}
@@ -111,13 +120,17 @@ func (a *app) benchmarkDag(ctx context.Context, b dag.Benchmark, output outputFl
 	if !output.quiet {
 		shown = newProgress(a.stderr)
 	}
-	table, err := b.Run(ctx, device, output.out, func(text string) { shown.line(text, true) })
+	table, err := b.Run(ctx, device, output.out, own, func(text string) { shown.line(text, true) })
 	shown.end()
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%w\nto continue: give the same command again", err)
 	}
 	if err != nil {
 		return failure{err}
+	}
+	if shards.given() {
+		fmt.Fprintf(a.text, "shard %d of %d: %d runs made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, own.Computed(), own.Read())
+		return nil
 	}
 	if output.json {
 		return a.describe("benchmark-graphs", graphsBenchmark{table})

@@ -29,6 +29,7 @@ type studyFlags struct {
 	hard          bool
 	rows, columns int // of generated tables
 	only          int // the number of the one problem to draw, or −1
+	shards        shardFlags
 	output        outputFlags
 }
 
@@ -42,7 +43,9 @@ func (f *studyFlags) register(cmd *cobra.Command) {
 	flags.Var(count{&f.columns, 1}, "predictors", "predictors, or nodes, of generated tables")
 	f.only = -1
 	flags.Var(count{&f.only, 0}, "only", "draw only the problem of this number, keep its table, and say all that is known of it")
+	f.shards.register(cmd)
 	f.output.register(cmd, true)
+	cmd.MarkFlagsMutuallyExclusive("only", "shard", "shards")
 }
 
 // defaultReplicates is enough for bands of a tenth.
@@ -58,7 +61,10 @@ the problem was drawn from and, where there is one, with the exact posterior.
 The directory of a study holds results.jsonl, with a line for each problem, summary.json, and where
 problems come from the priors calibration.svg and calibration.png. A study that was stopped goes on
 when it is started again with the same --out. Every problem can be had again: the lines and the list
-of what is wrong have the command, with --only and its number.`,
+of what is wrong have the command, with --only and its number.
+
+With --shard I/N, or in an array job --shards N, the problems are split among N processes on any machines
+that see the directory; the same command without it then puts them together.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -235,7 +241,7 @@ func repeated(cmd *cobra.Command) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	given := givenFlags(cmd.Flags())
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if slices.Contains([]string{"replicates", "only", "out", "json", "quiet"}, name) {
+		if slices.Contains([]string{"replicates", "only", "shard", "shards", "out", "json", "quiet"}, name) {
 			continue
 		}
 		for _, value := range given[name] {
@@ -264,11 +270,20 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	release, err := rundir.Lock(dir)
+	own, err := f.shards.own()
 	if err != nil {
 		return err
 	}
-	defer release()
+	if own.Dir = filepath.Join(dir, "pieces"); !f.shards.given() {
+		release, err := rundir.Lock(dir)
+		if err != nil {
+			return err
+		}
+		defer release()
+		if !rundir.Exists(own.Dir) {
+			own = nil // nobody shares it
+		}
+	}
 	device, err := gpu.OpenWith(gpu.Options{Kind: f.output.device, Plugin: f.output.plugin})
 	if err != nil {
 		return err
@@ -279,7 +294,7 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 		shown = &progress{}
 	}
 	pace := newPace()
-	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.seed, Dir: dir, Repeat: repeated(cmd)}
+	cfg := calibrate.Config{Replicates: f.replicates, Seed: f.output.seed, Dir: dir, Repeat: repeated(cmd), Shard: own}
 	wrong := 0
 	cfg.Progress = func(done, total int, last *calibrate.Replicate) {
 		wrong += min(1, len(last.Wrong()))
@@ -301,6 +316,12 @@ func (a *app) study(cmd *cobra.Command, f *studyFlags, source func(*gpu.Device) 
 	shown.end()
 	if err != nil {
 		return failure{err}
+	}
+	if f.shards.given() {
+		if !f.output.json {
+			fmt.Fprintf(a.text, "shard %d of %d: %d problems drawn, %d of others read; vti %s without --shard puts them together\n", own.Index, own.Count, own.Computed(), own.Read(), commandName(cmd))
+		}
+		return nil
 	}
 	summary := calibrate.Summarize(made, cfg, replicates)
 	if err := errors.Join(rundir.WriteJSON(filepath.Join(dir, calibrate.SummaryFile), summary), summary.WriteFigure(dir)); err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 	runs "github.com/transdim/vti/run"
 	"github.com/transdim/vti/shard"
-	"github.com/transdim/vti/study"
 )
 
 // piecesDir is the folder of a run directory that holds the pieces of its shards.
@@ -29,8 +28,7 @@ const piecesDir = "certify"
 
 // certifyFlags are those of vti certify.
 type certifyFlags struct {
-	shard  string
-	shards int
+	shards shardFlags
 	merge  bool
 	draws  int
 	groups int
@@ -68,8 +66,7 @@ JOB_COMPLETION_INDEX.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.shard, "shard", "", "be shard I of N, as `I/N` with I from 0")
-	flags.Var(count{&f.shards, 1}, "shards", "be the shard, of so many, whose index the scheduler gives")
+	f.shards.register(cmd)
 	flags.BoolVar(&f.merge, "merge", false, "put the pieces of all shards together; what is missing is computed")
 	flags.Var(count{&f.draws, 1}, "certify-draws", "varsel and hbm: draws of certification (default those of the run)")
 	flags.Var(count{&f.groups, 1}, "chain-groups", "varsel and hbm: groups of tempered chains, where it comes to chains (default 1)")
@@ -83,33 +80,9 @@ JOB_COMPLETION_INDEX.`,
 	return cmd
 }
 
-// selection is the part of this process: that of the flags, or that of the scheduler. Without
-// either it is everything.
-func (f *certifyFlags) selection() (study.Selection, error) {
-	text, from := f.shard, "--shard"
-	if f.shards > 0 {
-		index, variable, found, err := study.FromScheduler()
-		if err != nil {
-			return study.Selection{}, err
-		}
-		if !found {
-			return study.Selection{}, errors.New("--shards is for array jobs: neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set; else --shard I/N")
-		}
-		text, from = fmt.Sprintf("%d/%d", index, f.shards), variable
-	}
-	if text == "" {
-		return study.Shard(0, 1), nil
-	}
-	s, err := study.ParseShard(text)
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", from, err)
-	}
-	return s, nil
-}
-
 // certify certifies a run again, or makes the pieces of a shard.
 func (a *app) certify(cmd *cobra.Command, dir string, f *certifyFlags) error {
-	part, err := f.selection()
+	own, err := f.shards.own()
 	if err != nil {
 		return err
 	}
@@ -124,8 +97,8 @@ func (a *app) certify(cmd *cobra.Command, dir string, f *certifyFlags) error {
 	if err != nil {
 		return err
 	}
-	own := &shard.Shard{Dir: pieces, Index: part.Index, Count: part.Step}
-	if f.shard == "" && f.shards == 0 {
+	own.Dir = pieces
+	if !f.shards.given() {
 		if !f.merge && !rundir.Exists(pieces) {
 			own = nil // nothing to share
 		}
