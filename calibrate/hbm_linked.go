@@ -21,7 +21,9 @@ const (
 	effectStep   = 0.5
 	effectDepth  = 30.0
 	linkedSide   = 28 // points of intercept and slope each
-	linkedStep   = 0.4
+	linkedStep   = 0.5
+	linkedDepth  = 20.0 // nats below the largest density that are negligible
+	linkedError  = 1e-4
 	linkedBelow  = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
 	linkedAbove  = 3.0   // beyond it lies nothing of a half-normal prior
 	newtonLimit  = 200
@@ -44,9 +46,7 @@ func (t *hbmTable) exactLinked(model regression.Options, row rowDensity) (*exact
 	priorSD := []float64{cmp.Or(model.InterceptScale, interceptSD), cmp.Or(model.CoefficientScale, 1.5)}
 	unit := cmp.Or(model.SDScale, 1)
 	mode := make([]float64, 2)
-	var terms, spreads []float64
-	var list []modelMoments
-	for at := linkedAbove; at >= linkedBelow; at -= linkedStep {
+	given := func(at float64) (moments modelMoments, err error) {
 		spread := unit * math.Exp(at)
 		logDensity := func(beta []float64) (sum float64) {
 			for a, sd := range priorSD {
@@ -60,15 +60,19 @@ func (t *hbmTable) exactLinked(model regression.Options, row rowDensity) (*exact
 		}
 		axes, err := climbTo(logDensity, mode)
 		if err != nil {
-			return nil, err
+			return moments, err
 		}
-		moments, err := integrateBox(logDensity, mode, axes, linkedSide)
-		if err != nil {
-			return nil, err
+		if moments, err = integrateBox(logDensity, mode, axes, linkedSide, 10*linkedError); err == nil {
+			moments.logEvidence += logRatio(model.SDPrior, math.Exp(at)) + at
 		}
-		z := spread / unit
-		terms = append(terms, moments.logEvidence+logRatio(model.SDPrior, z)+at+math.Log(linkedStep))
-		list, spreads = append(list, moments), append(spreads, spread)
+		return moments, err
+	}
+	terms, spreads, list, err := overSpread(given)
+	if err != nil {
+		return nil, err
+	}
+	for k := range spreads {
+		spreads[k] *= unit
 	}
 	out := &exactHbm{logEvidence: floats.LogSumExp(terms)}
 	average(terms, func(k int, add func(to *[2]float64, mean, variance float64)) {
@@ -78,6 +82,53 @@ func (t *hbmTable) exactLinked(model regression.Options, row rowDensity) (*exact
 	out.slope[0], out.slope[1] = out.slope[0]/xSD, math.Sqrt(out.slope[1])/xSD
 	out.spread[1] = math.Sqrt(out.spread[1])
 	return out, nil
+}
+
+// overSpread finds where the density of the log sd of groups is not negligible, and halves the step
+// of a trapezoidal rule there until that changes nothing. It returns log weights, sds in units of
+// the scale of their prior, and what is known given each.
+func overSpread(given func(at float64) (modelMoments, error)) (terms, spreads []float64, list []modelMoments, err error) {
+	known := map[float64]modelMoments{}
+	look := func(at float64) (modelMoments, error) {
+		m, done := known[at]
+		if done {
+			return m, nil
+		}
+		m, err := given(at)
+		known[at] = m
+		return m, err
+	}
+	top := math.Inf(-1)
+	for at := linkedAbove; at >= linkedBelow; at -= linkedStep {
+		m, err := look(at)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		top = math.Max(top, m.logEvidence)
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for at, m := range known {
+		if m.logEvidence > top-linkedDepth {
+			low, high = math.Min(low, at-linkedStep), math.Max(high, at+linkedStep)
+		}
+	}
+	before := math.Inf(-1)
+	for step := linkedStep; step > linkedStep/100; step /= 2 {
+		terms, spreads, list = nil, nil, nil
+		for at := high; at >= low; at -= step {
+			m, err := look(at)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			terms, spreads, list = append(terms, m.logEvidence+math.Log(step)), append(spreads, math.Exp(at)), append(list, m)
+		}
+		total := floats.LogSumExp(terms)
+		if math.Abs(total-before) < linkedError {
+			return terms, spreads, list, nil
+		}
+		before = total
+	}
+	return nil, nil, nil, errors.New("too narrow a posterior of the sd of groups")
 }
 
 // climbTo moves a point to the mode of a concave log density, and returns the axes of its curvature

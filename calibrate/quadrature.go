@@ -64,13 +64,14 @@ func (p *regressionProblem) quadrature(row rowDensity) func(coordinates []int) (
 		if err != nil {
 			return modelMoments{}, err
 		}
-		return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, sidePoints[k])
+		return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, sidePoints[k], 1e-5)
 	}
 }
 
-// integrateBox integrates a log density of a few coordinates by the trapezoidal rule on a box along
-// axes [k, k] around a mode, with so many points a side at first.
-func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, side int) (modelMoments, error) {
+// integrateBox integrates a log density of a few coordinates by the trapezoidal rule on a box
+// along axes [k, k] around a mode, with so many points a side at first, until the log integral is
+// known to a tolerance.
+func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes *mat.Dense, side int, tolerance float64) (modelMoments, error) {
 	k := len(mode)
 	low, high := make([]float64, k), make([]float64, k)
 	for a := range k {
@@ -82,7 +83,7 @@ func integrateBox(logDensity func(theta []float64) float64, mode []float64, axes
 			continue
 		}
 		fine, coarse := g.moments(1), g.moments(2)
-		if math.Abs(fine.logEvidence-coarse.logEvidence) > 1e-5 {
+		if math.Abs(fine.logEvidence-coarse.logEvidence) > tolerance {
 			side = side * 3 / 2
 			if math.Pow(float64(side), float64(k)) > 2e7 {
 				return modelMoments{}, errors.New("quadrature: too narrow a ridge")

@@ -29,10 +29,17 @@ type HardVarsel struct {
 	Device *gpu.Device
 	// Record is what is asked for beside the table, the likelihood and the prior over models.
 	Record varsel.Record
+	// Only, if not nil, is the one likelihood that tables are drawn for.
+	Only *likelihood.Kind
 }
 
 // Name implements [Source].
-func (HardVarsel) Name() string { return "varsel, hard" }
+func (h HardVarsel) Name() string {
+	if h.Only != nil {
+		return fmt.Sprintf("varsel, hard, %v", *h.Only)
+	}
+	return "varsel, hard"
+}
 
 // Replicate implements [Source].
 func (h HardVarsel) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
@@ -49,24 +56,34 @@ type hardColumn struct {
 
 // draw draws a table and what is asked about it.
 func (h HardVarsel) draw(random *rand.Rand) *problem {
-	if random.Float64() < 0.06 {
+	if random.Float64() < 0.06 && (h.Only == nil || *h.Only == likelihood.GaussianKind) {
 		return h.drawOrthogonal(random)
 	}
 	p := &problem{record: h.Record}
 	p.record.Design.Target = "y"
 	model := &p.record.Model
-	sizes, most := []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
 	switch u := random.Float64(); {
+	case h.Only != nil:
+		model.Likelihood = *h.Only
 	case u < 0.3:
 		model.Likelihood = likelihood.GaussianKind
 	case u < 0.55:
-		model.Likelihood, sizes, most = likelihood.RobustKind, []int{3, 4, 5, 6, 8, 10, 12}, 4
+		model.Likelihood = likelihood.RobustKind
 	case u < 0.7:
-		model.Likelihood, sizes, most = likelihood.StudentKind, []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim-1
+		model.Likelihood = likelihood.StudentKind
 	case u < 0.85:
-		model.Likelihood, sizes, most = likelihood.LogisticKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
+		model.Likelihood = likelihood.LogisticKind
 	default:
-		model.Likelihood, sizes, most = likelihood.PoissonKind, []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
+		model.Likelihood = likelihood.PoissonKind
+	}
+	sizes, most := []int{3, 5, 8, 12, 20, 40, 80}, mostParameters-1
+	switch model.Likelihood {
+	case likelihood.GaussianKind:
+		sizes, most = []int{2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 40, 80}, 9
+	case likelihood.RobustKind:
+		sizes, most = []int{3, 4, 5, 6, 8, 10, 12}, 4
+	case likelihood.StudentKind:
+		sizes, most = []int{2, 3, 4, 6, 9, 14, 25}, mostCellDim-1
 	}
 	n := sizes[random.IntN(len(sizes))]
 	columns := make([]*hardColumn, 1+random.IntN(most))
@@ -149,7 +166,7 @@ func (h HardVarsel) drawLists(p *problem, random *rand.Rand) {
 func (h HardVarsel) drawOrthogonal(random *rand.Rand) *problem {
 	p := &problem{record: h.Record}
 	p.record.Design.Target, p.record.Design.Likelihood = "y", likelihood.GaussianKind
-	predictors := []int{18, 30, 60, 90}[random.IntN(4)]
+	predictors := []int{18, 30, 45, 60}[random.IntN(4)]
 	n := predictors + 2 + random.IntN(predictors)
 	noise, share := math.Pow(10, uniform(random, -1, 0.5)), []float64{0.02, 0.1, 0.3}[random.IntN(3)]
 	x := orthogonalColumns(n, predictors+1, random)

@@ -19,6 +19,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
 	"github.com/transdim/vti/varsel"
 )
@@ -84,8 +85,8 @@ it takes, for the predictors of a table or for generated ones, and runs vti vars
 priors refer to the mean and the sd of the response they refer to 0 and 1 instead.
 
 With --ordinary it draws tables of 30 to 200 rows with one to eight predictors, correlations up to
-0.95 and any likelihood. With --hard it draws nasty tables under gaussian, robust, student, logistic and poisson
-likelihoods instead.`,
+0.95 and any likelihood. With --hard it draws nasty tables, under gaussian, robust, student, logistic
+and poisson likelihoods unless --likelihood names one.`,
 		Example: `  vti calibrate varsel --likelihood logistic --rows 60 --predictors 4 --out studies/logistic
   vti calibrate varsel testdata/diabetes.csv --target y --out studies/diabetes
   vti calibrate varsel --hard --replicates 500 --out studies/hard`,
@@ -102,13 +103,20 @@ likelihoods instead.`,
 			if len(args) > 0 {
 				return errors.New("--hard and --ordinary draw their own tables: leave the table out")
 			}
-			if err := refuseFlags(cmd.Flags(), "--hard and --ordinary choose it", "rows", "predictors", "likelihood"); err != nil {
+			if err := refuseFlags(cmd.Flags(), "--hard and --ordinary choose it", "rows", "predictors"); err != nil {
 				return err
 			}
 		}
+		var only *likelihood.Kind
+		if cmd.Flags().Changed("likelihood") {
+			only = &record.Model.Likelihood
+		}
+		if ordinary && only != nil {
+			return errors.New("--ordinary draws tables of every likelihood: leave --likelihood out")
+		}
 		if study.hard {
 			return a.study(cmd, &study, func(device *gpu.Device) calibrate.Source {
-				return calibrate.HardVarsel{Device: device, Record: *record}
+				return calibrate.HardVarsel{Device: device, Record: *record, Only: only}
 			})
 		}
 		if ordinary {
