@@ -12,6 +12,8 @@ import (
 type Ranked struct {
 	RunDir string `json:"run_dir"`
 	LOO    *LOO   `json:"loo"`
+	// ByGroup is how well groups are predicted, if that was asked for.
+	ByGroup *ByGroup `json:"by_group,omitempty"`
 	// Difference is its ELPD less that of the best, and DifferenceSE its standard error over rows.
 	Difference   Number `json:"difference"`
 	DifferenceSE Number `json:"difference_se"`

@@ -17,6 +17,7 @@
 //	summary.go     predictions of rows
 //	files.go       predictions as CSV, their draws as Parquet
 //	loo.go         leave-one-out
+//	heldout.go     rows and groups predicted by posteriors that were computed without them
 //	calibration.go calibration of predictions
 //	compare.go     leave-one-out of several runs side by side
 package predict

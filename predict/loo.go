@@ -27,6 +27,8 @@ type LOO struct {
 	Limit      Number `json:"limit"`
 	Unreliable int    `json:"unreliable"`
 	Draws      int    `json:"draws"`
+	// Refits counts the rows whose posterior was computed without them.
+	Refits int `json:"refits,omitempty"`
 	// Rows are in the order of the table.
 	Rows []LOORow `json:"rows"`
 }
@@ -42,6 +44,8 @@ type LOORow struct {
 	// below the observed one, with half of what is equal to it.
 	Mean Number `json:"mean"`
 	PIT  Number `json:"pit"`
+	// Refit says that these are of a posterior without the row, not of weights.
+	Refit bool `json:"refit,omitempty"`
 }
 
 // ErrNoResponse is that of rows whose responses are not known.
@@ -53,7 +57,7 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	if rows.Y == nil {
 		return nil, ErrNoResponse
 	}
-	loo := &LOO{Limit: Number(psis.ReliableFor(rows.Draws())), Draws: rows.Draws(), Rows: make([]LOORow, rows.Len()), KHat: Number(math.Inf(-1))}
+	loo := &LOO{Limit: Number(psis.ReliableFor(rows.Draws())), Draws: rows.Draws(), Rows: make([]LOORow, rows.Len())}
 	full := make([]float64, rows.Len())
 	err := rows.each(ctx, "leave-one-out", func(row int, eta []float64) {
 		logDensity, ratios := make([]float64, len(eta)), make([]float64, len(eta))
@@ -86,26 +90,37 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 	if err != nil {
 		return nil, err
 	}
-	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
 	for i, row := range loo.Rows {
-		elpd[i], residuals[i] = float64(row.ELPD), rows.Y[i]-float64(row.Mean)
-		loo.ELPD += row.ELPD
 		loo.P += Number(full[i]) - row.ELPD
-		loo.KHat = max(loo.KHat, row.KHat)
-		if !(row.KHat <= loo.Limit) {
-			loo.Unreliable++
+	}
+	loo.Summarise(rows)
+	return loo, nil
+}
+
+// Summarise computes everything but P from the rows.
+func (l *LOO) Summarise(rows *Rows) {
+	elpd, residuals := make([]float64, rows.Len()), make([]float64, rows.Len())
+	l.ELPD, l.KHat, l.Unreliable, l.Refits = 0, Number(math.Inf(-1)), 0, 0
+	for i, row := range l.Rows {
+		elpd[i], residuals[i] = float64(row.ELPD), rows.Y[i]-float64(row.Mean)
+		l.ELPD += row.ELPD
+		l.KHat = max(l.KHat, row.KHat)
+		switch {
+		case row.Refit:
+			l.Refits++
+		case !(row.KHat <= l.Limit):
+			l.Unreliable++
 		}
 	}
 	n := float64(rows.Len())
 	_, variance := stat.PopMeanVariance(elpd, nil)
-	loo.SE = Number(math.Sqrt(n * variance))
+	l.SE = Number(math.Sqrt(n * variance))
 	if rows.Labels == nil && !binary(rows.Y) {
 		_, unexplained := stat.PopMeanVariance(residuals, nil)
 		_, all := stat.PopMeanVariance(rows.Y, nil)
 		r2 := Number(1 - unexplained/all)
-		loo.R2 = &r2
+		l.R2 = &r2
 	}
-	return loo, nil
 }
 
 func binary(y []float64) bool {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -113,15 +116,19 @@ func leaveOneOut(cmd *cobra.Command, dir string, rows *predict.Rows, seed uint64
 	if err != nil {
 		return nil, err
 	}
-	cells := [][]string{{"row", "elpd", "khat", "mean", "pit"}}
+	return loo, writeLOO(dir, loo)
+}
+
+// writeLOO writes its rows to the directory of the run.
+func writeLOO(dir string, loo *predict.LOO) error {
+	cells := [][]string{{"row", "elpd", "khat", "mean", "pit", "refit"}}
 	for _, row := range loo.Rows {
-		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text()})
+		cells = append(cells, []string{strconv.Itoa(row.Row), row.ELPD.Text(), row.KHat.Text(), row.Mean.Text(), row.PIT.Text(), strconv.FormatBool(row.Refit)})
 	}
-	err = atomicfile.Write(filepath.Join(dir, looFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) })
-	if err != nil {
-		return nil, failure{err}
+	if err := atomicfile.Write(filepath.Join(dir, looFile), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(cells) }); err != nil {
+		return failure{err}
 	}
-	return loo, nil
+	return nil
 }
 
 func printChecked(w io.Writer, c *checked) {
@@ -156,6 +163,9 @@ func looText(l *predict.LOO) string {
 	if l.R2 != nil {
 		text += fmt.Sprintf(", explain %.0f%% of the variance", 100*float64(*l.R2))
 	}
+	if l.Refits > 0 {
+		text += fmt.Sprintf("; %d of them by a posterior computed without them", l.Refits)
+	}
 	if l.Unreliable > 0 {
 		text += fmt.Sprintf("; of %d rows the estimate is not reliable (k̂ above %.2f): each moves the posterior by itself", l.Unreliable, float64(l.Limit))
 	}
@@ -163,8 +173,7 @@ func looText(l *predict.LOO) string {
 }
 
 func (a *app) looCommand() *cobra.Command {
-	var asJSON bool
-	var seed uint64
+	f := &looFlags{}
 	cmd := &cobra.Command{
 		Use:   "loo RUN...",
 		Short: "Leave-one-out of finished runs: which model predicts better",
@@ -172,22 +181,70 @@ func (a *app) looCommand() *cobra.Command {
 one or several finished runs on the same rows, and orders them. A difference of more than about four in the log
 predictive density, and of more than two of its standard errors, says that one model predicts better.
 
-The rows are written to ` + looFile + ` in the directory of each run, with k̂: above 0.7 the estimate of a row is not reliable.`,
-		Example: `  vti loo runs/hbm-20260131-120000 runs/hbm-20260131-120500`,
+The rows are written to ` + looFile + ` in the directory of each run, with k̂: above 0.7 the estimate of a row is not reliable.
+With --refit such rows are predicted by a posterior that is computed anew without the row, by the command of the run.
+
+With --by COLUMN whole groups are left out: the posterior is computed without each level of the column, and says
+how probable the rows of that level were. Of hbm these are the rows of a new group.`,
+		Example: `  vti loo runs/hbm-20260131-120000 runs/hbm-20260131-120500
+  vti loo runs/hbm-20260131-120000 --refit
+  vti loo runs/hbm-20260131-120000 --by Subject`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("expected run directories, found none (see %s --help)", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.loo(cmd, args, seed, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.loo(cmd, args, f) },
 	}
-	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of simulated responses")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.refit, "refit", false, "compute the posterior again without each row whose k̂ is too large")
+	flags.StringVar(&f.by, "by", "", "`column` whose levels are left out, one after the other")
+	flags.Uint64Var(&f.seed, "seed", 0, "root of the randomness of simulated responses")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }
 
-func (a *app) loo(cmd *cobra.Command, dirs []string, seed uint64, asJSON bool) error {
+// looFlags are all flags of vti loo.
+type looFlags struct {
+	refit, json, quiet bool
+	by                 string
+	seed               uint64
+}
+
+// again computes what needs posteriors without some rows.
+func (a *app) again(cmd *cobra.Command, header runs.Header, rows *predict.Rows, one *predict.Ranked, f *looFlags) error {
+	if !f.refit && f.by == "" {
+		return nil
+	}
+	r, err := a.newRefitter(header)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(r.dir)
+	shown := &progress{}
+	if !f.quiet {
+		shown = newProgress(a.stderr)
+	}
+	defer shown.end()
+	note := func(text string) { shown.line(text, false) }
+	if f.refit && one.LOO.Unreliable > 0 {
+		if err := r.refitRows(cmd.Context(), rows, one.LOO, f.seed, note); err != nil {
+			return err
+		}
+		if err := writeLOO(one.RunDir, one.LOO); err != nil {
+			return err
+		}
+	}
+	if f.by != "" {
+		one.ByGroup, err = r.byGroup(cmd.Context(), rows, f.by, note)
+	}
+	return err
+}
+
+func (a *app) loo(cmd *cobra.Command, dirs []string, f *looFlags) error {
 	list := make([]predict.Ranked, len(dirs))
 	var first runs.Header
 	for k, dir := range dirs {
@@ -205,7 +262,10 @@ func (a *app) loo(cmd *cobra.Command, dirs []string, seed uint64, asJSON bool) e
 			return err
 		}
 		list[k].RunDir = dir
-		if list[k].LOO, err = leaveOneOut(cmd, dir, rows, seed); err != nil {
+		if list[k].LOO, err = leaveOneOut(cmd, dir, rows, f.seed); err != nil {
+			return err
+		}
+		if err := a.again(cmd, header, rows, &list[k], f); err != nil {
 			return err
 		}
 	}
@@ -213,7 +273,7 @@ func (a *app) loo(cmd *cobra.Command, dirs []string, seed uint64, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if f.json {
 		return a.printJSON(ranking{schemaOf("loo"), list})
 	}
 	printRanking(a.text, list)
@@ -232,7 +292,35 @@ func printRanking(w io.Writer, list []predict.Ranked) {
 		table.add(r.RunDir, fmt.Sprintf("%.2f ± %.2f", float64(r.LOO.ELPD), float64(r.LOO.SE)), difference, fmt.Sprintf("%.2f", float64(r.LOO.KHat)), fmt.Sprint(r.LOO.Unreliable))
 	}
 	table.print(w)
+	for _, r := range list {
+		printByGroup(w, r)
+	}
 	fmt.Fprint(w, "\n"+looWords)
+}
+
+// shownGroups is how many groups are printed; JSON has all.
+const shownGroups = 12
+
+// printByGroup prints how well groups are predicted from all others, the worst first.
+func printByGroup(w io.Writer, r predict.Ranked) {
+	b := r.ByGroup
+	if b == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s: each %s predicted from all others: log predictive density %.2f ± %.2f\n", r.RunDir, b.Column, float64(b.ELPD), float64(b.SE))
+	groups := slices.Clone(b.Groups)
+	slices.SortStableFunc(groups, func(x, y predict.HeldOut) int {
+		return cmp.Compare(float64(x.ELPD)/float64(x.Rows), float64(y.ELPD)/float64(y.Rows))
+	})
+	table := &grid{}
+	table.add("<"+b.Column, "rows", "log predictive density", "a row", "<computation")
+	for _, g := range groups[:min(shownGroups, len(groups))] {
+		table.add(g.Group, fmt.Sprint(g.Rows), fmt.Sprintf("%.2f", float64(g.ELPD)), fmt.Sprintf("%.2f", float64(g.ELPD)/float64(g.Rows)), g.Verdict)
+	}
+	table.print(w)
+	if left := len(groups) - shownGroups; left > 0 {
+		fmt.Fprintf(w, "  and %d that are predicted better\n", left)
+	}
 }
 
 // clearDifference is the log predictive density below which models predict alike, however small the

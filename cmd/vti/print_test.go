@@ -128,12 +128,12 @@ func TestColours(t *testing.T) {
 // mostLines is two screens.
 const mostLines = 100
 
-// Numbers that say less than they could: probabilities and errors of 0.0000, and intervals that are
-// nothing but zero.
+// Numbers that say less than they could: probabilities and errors of 0.0000, and intervals that
+// are nothing but zero.
 var emptyNumbers = regexp.MustCompile(`(^|[ (])0\.0000\b|± 0\.0+\b|\[0, 0\]|\bNaN\b|[+-]Inf\b`)
 
-// checkScreen checks what a command printed for a reader: two screens at most, no colours in a pipe,
-// no empty numbers, and jargon explained once.
+// checkScreen checks what a command printed for a reader: two screens at most, no colours in a
+// pipe, no empty numbers, and jargon explained once.
 func checkScreen(t *testing.T, command, text string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
