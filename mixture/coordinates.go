@@ -16,21 +16,18 @@ func (p *Problem) Dim() int { return blockSize * p.Options.MaxComponents }
 
 // coordinates are those of a state, [3k].
 func (s *state) coordinates() []float64 {
-	k := s.size()
+	c, k := s.components, s.size()
 	theta := make([]float64, blockSize*k)
-	theta[0], theta[1], theta[2] = math.Log(s.beta), s.mean[0], math.Log(s.variance[0])
-	rest := 1.0
+	theta[0], theta[1], theta[2] = math.Log(s.beta[0]), c[0].mean, math.Log(c[0].variance)
 	for j := 1; j < k; j++ {
 		after := 0.0 // the weight of the components after stick j, without cancellation
-		for _, w := range s.weight[j:] {
-			after += w
+		for _, one := range c[j:] {
+			after += one.weight
 		}
-		theta[3*j] = math.Log(s.weight[j-1]/after) + math.Log(float64(k-j))
-		theta[3*j+1] = math.Log(s.mean[j] - s.mean[j-1])
-		theta[3*j+2] = math.Log(s.variance[j])
-		rest = after
+		theta[3*j] = math.Log(c[j-1].weight/after) + math.Log(float64(k-j))
+		theta[3*j+1] = math.Log(c[j].mean - c[j-1].mean)
+		theta[3*j+2] = math.Log(c[j].variance)
 	}
-	_ = rest
 	return theta
 }
 
@@ -38,25 +35,25 @@ func (s *state) coordinates() []float64 {
 // weights but the last, means, variances and β with respect to the coordinates.
 func stateOf(theta []float64) (s state, logJacobian float64) {
 	k := len(theta) / blockSize
-	s = state{weight: make([]float64, k), mean: make([]float64, k), variance: make([]float64, k), beta: math.Exp(theta[0])}
+	s = state{make([]component, k), []float64{math.Exp(theta[0])}}
 	logJacobian = theta[0]
 	logRest := 0.0
 	for j := range k {
-		s.variance[j] = math.Exp(theta[3*j+2])
+		s.components[j].variance = math.Exp(theta[3*j+2])
 		logJacobian += theta[3*j+2]
 		if j == 0 {
-			s.mean[0] = theta[1]
+			s.components[0].mean = theta[1]
 			continue
 		}
 		x := theta[3*j] - math.Log(float64(k-j))
 		logShare, logLeft := -log1pExp(-x), -log1pExp(x)
-		s.weight[j-1] = math.Exp(logRest + logShare)
-		s.mean[j] = s.mean[j-1] + math.Exp(theta[3*j+1])
+		s.components[j-1].weight = math.Exp(logRest + logShare)
+		s.components[j].mean = s.components[j-1].mean + math.Exp(theta[3*j+1])
 		// d weight / d stick = rest · share · (1 − share)
 		logJacobian += logRest + logShare + logLeft + theta[3*j+1]
 		logRest += logLeft
 	}
-	s.weight[k-1] = math.Exp(logRest)
+	s.components[k-1].weight = math.Exp(logRest)
 	return s, logJacobian
 }
 

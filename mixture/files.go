@@ -1,17 +1,11 @@
 package mixture
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"path/filepath"
 	"strconv"
 
-	"github.com/transdim/vti/internal/atomicfile"
 	"github.com/transdim/vti/internal/draws"
-	"github.com/transdim/vti/internal/rundir"
+	"github.com/transdim/vti/run"
 )
 
 // The files of a run beside those of every run.
@@ -20,65 +14,64 @@ const (
 	DensityFile    = "density.csv"
 	ComponentsFile = "components.csv"
 	RowsFile       = "rows.csv"
-	DrawsParquet   = "draws.parquet"
-	DrawsCSV       = "draws.csv"
 )
 
 // Files are the names of the files that a run writes beside those of every run.
 func Files() []string {
-	return []string{CountsFile, DensityFile, ComponentsFile, RowsFile, DrawsParquet, DrawsCSV}
+	return []string{CountsFile, DensityFile, ComponentsFile, RowsFile, draws.ParquetFile, draws.CSVFile}
 }
 
-// write writes result.json and the tables to a run directory, if there is one.
+// write writes the answer and its tables to a run directory, if there is one.
 func (r *Result) write(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
-		return err
-	}
 	counts := [][]string{{"components", "probability", "se", "jumps", "partitions", "occupied"}}
 	for _, c := range r.Counts {
 		counts = append(counts, []string{strconv.Itoa(c.Components), c.Probability.Text(), c.SE.Text(), c.Jumps.Text(), c.Partitions.Text(), c.Occupied.Text()})
 	}
-	density := [][]string{{"at", "mean", "q025", "q975"}}
+	density := [][]string{{"column", "at", "mean", "q025", "q975"}}
 	for _, d := range r.Density {
-		density = append(density, []string{d.At.Text(), d.Mean.Text(), d.Q025.Text(), d.Q975.Text()})
+		density = append(density, []string{d.Column, d.At.Text(), d.Mean.Text(), d.Q025.Text(), d.Q975.Text()})
 	}
-	components := [][]string{{"component", "quantity", "median", "q025", "q975"}}
+	components := [][]string{{"component", "column", "quantity", "median", "q025", "q975"}}
 	for j, c := range r.Given.List {
-		for _, q := range []struct {
-			name string
-			of   Summary
-		}{{"weight", c.Weight}, {"mean", c.Mean}, {"sd", c.SD}} {
-			components = append(components, []string{strconv.Itoa(j + 1), q.name, q.of.Median.Text(), q.of.Q025.Text(), q.of.Q975.Text()})
+		add := func(column, quantity string, of Summary) {
+			components = append(components, []string{strconv.Itoa(j + 1), column, quantity, of.Median.Text(), of.Q025.Text(), of.Q975.Text()})
+		}
+		add("", "weight", c.Weight)
+		for _, column := range c.Columns {
+			add(column.Column, "mean", column.Mean)
+			if column.SD != nil {
+				add(column.Column, "sd", *column.SD)
+			}
+		}
+		for _, pair := range c.Correlations {
+			add(pair.A+" "+pair.B, "correlation", pair.Value)
 		}
 	}
-	head := []string{"place", "value", "component"}
+	head := append(append([]string{"place"}, r.Data.Columns...), "component")
 	for j := range r.Given.List {
 		head = append(head, fmt.Sprintf("p%d", j+1))
 	}
 	rows := [][]string{head}
 	for _, row := range r.Rows {
-		cells := []string{strconv.Itoa(row.Place), row.Value.Text(), strconv.Itoa(row.Component)}
+		cells := []string{strconv.Itoa(row.Place)}
+		for _, v := range row.Values {
+			cells = append(cells, v.Text())
+		}
+		cells = append(cells, strconv.Itoa(row.Component))
 		for _, p := range row.Probability {
 			cells = append(cells, p.Text())
 		}
 		rows = append(rows, cells)
 	}
-	for name, lines := range map[string][][]string{CountsFile: counts, DensityFile: density, ComponentsFile: components, RowsFile: rows} {
-		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(lines) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run.WriteAnswer(dir, r, map[string][][]string{CountsFile: counts, DensityFile: density, ComponentsFile: components, RowsFile: rows})
 }
 
 // storedDraws is how many draws the files hold.
 const storedDraws = 10_000
 
 // writeDraws writes draws of the chains in both formats, if there is a run directory. A model with
-// k components uses the first k of them.
+// k components uses the first k of them. Those of several columns are in the order of the means of
+// the first.
 func (s *Sample) writeDraws(dir string, seed uint64) error {
 	if dir == "" {
 		return nil
@@ -89,23 +82,46 @@ func (s *Sample) writeDraws(dir string, seed uint64) error {
 		most = max(most, d.state.size())
 	}
 	header := draws.Header{Kind: draws.Chains, Cards: []int{p.Options.MaxComponents + 1}, Sites: []string{"components"}, DensityScale: "working", Seed: seed}
-	for _, name := range []string{"weight", "mean", "sd"} {
+	var values []func(c component) float64
+	add := func(name string, value func(c component) float64) {
+		values = append(values, value)
 		for j := range most {
 			header.Coordinates = append(header.Coordinates, fmt.Sprintf("%s %d", name, j+1))
 			header.Variables = append(header.Variables, fmt.Sprintf("%s[%d]", name, j+1))
 		}
 	}
+	add("weight", func(c component) float64 { return c.weight })
+	for at, column := range p.columns {
+		suffix := ""
+		if len(p.columns) > 1 {
+			suffix = " " + column.name
+		}
+		add("mean"+suffix, func(c component) float64 {
+			location, _ := p.family.summary(at, c)
+			return column.value(location)
+		})
+		if p.Options.Family != Poisson {
+			add("sd"+suffix, func(c component) float64 {
+				_, scale := p.family.summary(at, c)
+				return column.scale * scale
+			})
+		}
+		if f, several := p.family.(vectors); several {
+			for before := range at {
+				add("correlation "+p.columns[before].name+" "+column.name, func(c component) float64 { return f.correlation(before, at, c) })
+			}
+		}
+	}
 	out := &draws.Draws{Header: header}
 	for _, d := range list {
 		out.LogP, out.Chain, out.Codes = append(out.LogP, d.logP), append(out.Chain, int32(d.chain+1)), append(out.Codes, int32(d.state.size()))
-		row := make([]float64, 3*most)
-		for j := range d.state.weight {
-			row[j], row[most+j], row[2*most+j] = d.state.weight[j], p.centre+p.scale*d.state.mean[j], p.scale*math.Sqrt(d.state.variance[j])
+		row := make([]float64, len(header.Coordinates))
+		for q, value := range values {
+			for j, c := range d.state.components {
+				row[q*most+j] = value(c)
+			}
 		}
 		out.Theta = append(out.Theta, row...)
 	}
-	return errors.Join(
-		draws.Write(filepath.Join(dir, DrawsParquet), draws.Parquet, out),
-		draws.Write(filepath.Join(dir, DrawsCSV), draws.CmdStanCSV, out),
-	)
+	return draws.WriteBoth(dir, out)
 }

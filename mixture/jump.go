@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -20,16 +21,15 @@ type chain struct {
 	density []float64
 	part    [][]float64
 	logLik  float64
-	// allocations are buffers of the Gibbs steps
-	counts []int
-	sums   []float64
+	// rows of each component: a buffer of the Gibbs steps
+	rows [][]int
 	// proposed is a buffer of densities
 	proposed []float64
 }
 
 // newChain starts a chain at a state.
 func (p *Problem) newChain(s state, random *rand.Rand) *chain {
-	c := &chain{p: p, random: random, state: s, density: make([]float64, len(p.y)), proposed: make([]float64, len(p.y))}
+	c := &chain{p: p, random: random, state: s, density: make([]float64, p.Rows()), proposed: make([]float64, p.Rows())}
 	c.refresh()
 	return c
 }
@@ -38,25 +38,16 @@ func (p *Problem) newChain(s state, random *rand.Rand) *chain {
 func (c *chain) refresh() {
 	clear(c.density)
 	for len(c.part) < c.state.size() {
-		c.part = append(c.part, make([]float64, len(c.p.y)))
+		c.part = append(c.part, make([]float64, len(c.density)))
 	}
 	c.part = c.part[:c.state.size()]
-	for j := range c.part {
-		c.fill(c.part[j], c.state.weight[j], c.state.mean[j], c.state.variance[j])
+	for j, one := range c.state.components {
+		c.p.family.fill(c.part[j], one)
 		for i, d := range c.part[j] {
 			c.density[i] += d
 		}
 	}
 	c.logLik = logSum(c.density)
-}
-
-// fill writes the weighted density of one component at every row.
-func (c *chain) fill(part []float64, weight, mean, variance float64) {
-	factor, half := weight/math.Sqrt(2*math.Pi*variance), -0.5/variance
-	for i, y := range c.p.y {
-		d := y - mean
-		part[i] = factor * math.Exp(half*d*d)
-	}
 }
 
 // logSum is Σ log x, multiplied up as far as float64 allows: logarithms cost more than products.
@@ -93,48 +84,91 @@ func beta(a, b float64, random *rand.Rand) float64 {
 // logBeta2 is the log density of Beta(2, 2).
 func logBeta2(u float64) float64 { return math.Log(6 * u * (1 - u)) }
 
-// component is one component of a mixture.
-type component struct{ weight, mean, variance float64 }
+// jumps is how many moves of each kind between numbers of components a sweep has: each costs about
+// a k-th of the Gibbs steps. Chosen by hand.
+const jumps = 3
 
-// split divides a component into two of the same weight, mean and variance together.
-func (one component) split(u1, u2, u3 float64) (left, right component) {
-	sd := math.Sqrt(one.variance)
-	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)
-	left.mean = one.mean - u2*sd*math.Sqrt((1-u1)/u1)
-	right.mean = one.mean + u2*sd*math.Sqrt(u1/(1-u1))
-	left.variance = u3 * (1 - u2*u2) * one.variance / u1
-	right.variance = (1 - u3) * (1 - u2*u2) * one.variance / (1 - u1)
-	return left, right
+// sweep is one pass over everything.
+func (c *chain) sweep() {
+	c.gibbs()
+	c.refresh()
+	for range jumps {
+		if c.p.splitting != nil {
+			c.splitOrMerge()
+		}
+		c.birthOrDeath()
+	}
 }
 
-// merged is the component that split divides into the two, with the numbers that it takes for it.
-func merged(left, right component) (one component, u1, u2, u3 float64) {
-	w := left.weight + right.weight
-	u1 = left.weight / w
-	one = component{weight: w, mean: u1*left.mean + (1-u1)*right.mean}
-	one.variance = u1*left.variance + (1-u1)*right.variance + u1*(1-u1)*(right.mean-left.mean)*(right.mean-left.mean)
-	u2 = (right.mean - left.mean) * math.Sqrt(u1*(1-u1)/one.variance)
-	u3 = u1 * left.variance / (u1*left.variance + (1-u1)*right.variance)
-	return one, u1, u2, u3
+// gibbs draws allocations and then weights, parameters and β from their conditionals. The posterior
+// of a set of components does not depend on their order, so that they are sorted afterwards.
+func (c *chain) gibbs() {
+	s, k := &c.state, c.state.size()
+	for len(c.rows) < k {
+		c.rows = append(c.rows, nil)
+	}
+	for j := range k {
+		c.rows[j] = c.rows[j][:0]
+	}
+	for i, density := range c.density {
+		at := 0
+		if density > 0 {
+			for u := c.random.Float64() * density; at < k-1; at++ {
+				if u -= c.part[at][i]; u < 0 {
+					break
+				}
+			}
+		} else { // too far from everything for float64
+			at = c.far(i)
+		}
+		c.rows[at] = append(c.rows[at], i)
+	}
+	total := 0.0
+	for j := range s.components {
+		s.components[j].weight = math.Max(stream.Gamma(c.p.Options.Concentration+float64(len(c.rows[j])), c.random), leastGamma)
+		total += s.components[j].weight
+	}
+	for j, one := range s.components {
+		weight := one.weight / total
+		s.components[j] = c.p.family.update(one, c.rows[j], s.beta, c.random)
+		s.components[j].weight = weight
+	}
+	s.beta = c.p.family.updateHyper(s.components, c.random)
+	s.sort()
 }
 
-// logSplitJacobian is the log of the absolute Jacobian determinant of (one, u1, u2, u3) → (left,
-// right): Richardson and Green (1997, equation 11).
-func logSplitJacobian(one, left, right component, u2, u3 float64) float64 {
-	return math.Log(one.weight) + math.Log(right.mean-left.mean) + math.Log(left.variance) + math.Log(right.variance) -
-		math.Log(u2*(1-u2*u2)*u3*(1-u3)) - math.Log(one.variance)
+// leastGamma keeps weights of components without rows from being 0, which has no logarithm.
+const leastGamma = 1e-290
+
+// far draws the component of a row by the logarithms of densities.
+func (c *chain) far(row int) int {
+	logs := make([]float64, c.state.size())
+	for j, one := range c.state.components {
+		logs[j] = math.Log(one.weight) + c.p.family.logDensity(row, one)
+	}
+	return drawLog(logs, c.random)
+}
+
+// drawLog draws an index with probabilities proportional to exp(logs).
+func drawLog(logs []float64, random *rand.Rand) int {
+	whole, u := logsum.Of(logs), random.Float64()
+	for j, log := range logs {
+		if u -= math.Exp(log - whole); u < 0 {
+			return j
+		}
+	}
+	return len(logs) - 1
 }
 
 // logSplitRatio is the log acceptance ratio of a split of one of k components, without the
 // likelihood. Choosing one of k components to split, and one of k neighbouring pairs of k+1 to
 // merge, have the same probability.
-func (c *chain) logSplitRatio(one, left, right component, u1, u2, u3 float64, k int) float64 {
+func (c *chain) logSplitRatio(one, left, right component, u [3]float64, k int) float64 {
 	p, d, b := c.p, c.p.Options.Concentration, c.state.beta
 	size := float64(k)
 	dirichlet := logGamma((size+1)*d) - logGamma(size*d) - logGamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
-	prior := p.logMean(left.mean) + p.logMean(right.mean) - p.logMean(one.mean) +
-		p.logVariance(left.variance, b) + p.logVariance(right.variance, b) - p.logVariance(one.variance, b)
-	return math.Log(size+1) + dirichlet + prior - logBeta2(u1) - logBeta2(u2) + logSplitJacobian(one, left, right, u2, u3)
+	prior := p.family.logPrior(left, b) + p.family.logPrior(right, b) - p.family.logPrior(one, b)
+	return math.Log(size+1) + dirichlet + prior - logProposal(u) + p.splitting.logJacobian(one, left, right, u)
 }
 
 // splitOrMerge proposes either with probability one half.
@@ -149,31 +183,27 @@ func (c *chain) splitOrMerge() {
 	}
 }
 
-func (c *chain) component(j int) component {
-	return component{c.state.weight[j], c.state.mean[j], c.state.variance[j]}
-}
-
 func (c *chain) trySplit(k int) {
 	j, s := c.random.IntN(k), &c.state
-	u1, u2, u3 := beta(2, 2, c.random), beta(2, 2, c.random), c.random.Float64()
-	one := c.component(j)
-	left, right := one.split(u1, u2, u3)
+	u := proposeSplit(c.random)
+	one := s.components[j]
+	left, right := c.p.splitting.split(one, u)
 	// the two must be neighbours, or no merge leads back
-	if j > 0 && left.mean <= s.mean[j-1] || j+1 < k && right.mean >= s.mean[j+1] || !(left.variance > 0 && right.variance > 0) {
+	if !inside(u) || !(left.mean < right.mean) || j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean {
 		return
 	}
-	first, second := make([]float64, len(c.p.y)), make([]float64, len(c.p.y))
-	c.fill(first, left.weight, left.mean, left.variance)
-	c.fill(second, right.weight, right.mean, right.variance)
+	first, second := make([]float64, len(c.density)), make([]float64, len(c.density))
+	c.p.family.fill(first, left)
+	c.p.family.fill(second, right)
 	for i := range c.proposed {
 		c.proposed[i] = math.Max(c.density[i]-c.part[j][i], 0) + first[i] + second[i]
 	}
 	logLik := logSum(c.proposed)
-	if !c.accept(logLik - c.logLik + c.logSplitRatio(one, left, right, u1, u2, u3, k)) {
+	if !c.accept(logLik - c.logLik + c.logSplitRatio(one, left, right, u, k)) {
 		return
 	}
-	s.weight, s.mean, s.variance = slices.Insert(s.weight, j, left.weight), slices.Insert(s.mean, j, left.mean), slices.Insert(s.variance, j, left.variance)
-	s.weight[j+1], s.mean[j+1], s.variance[j+1] = right.weight, right.mean, right.variance
+	s.components = slices.Insert(s.components, j, left)
+	s.components[j+1] = right
 	c.part[j] = second
 	c.part = slices.Insert(c.part, j, first)
 	c.take(logLik)
@@ -181,22 +211,22 @@ func (c *chain) trySplit(k int) {
 
 func (c *chain) tryMerge(k int) {
 	j, s := c.random.IntN(k-1), &c.state
-	left, right := c.component(j), c.component(j+1)
-	one, u1, u2, u3 := merged(left, right)
-	if !(u2 > 0 && u2 < 1 && u3 > 0 && u3 < 1) {
+	left, right := s.components[j], s.components[j+1]
+	one, u := c.p.splitting.merge(left, right)
+	if !inside(u) {
 		return // rounding: no split leads back
 	}
-	part := make([]float64, len(c.p.y))
-	c.fill(part, one.weight, one.mean, one.variance)
+	part := make([]float64, len(c.density))
+	c.p.family.fill(part, one)
 	for i := range c.proposed {
 		c.proposed[i] = math.Max(c.density[i]-c.part[j][i]-c.part[j+1][i], 0) + part[i]
 	}
 	logLik := logSum(c.proposed)
-	if !c.accept(logLik - c.logLik - c.logSplitRatio(one, left, right, u1, u2, u3, k-1)) {
+	if !c.accept(logLik - c.logLik - c.logSplitRatio(one, left, right, u, k-1)) {
 		return
 	}
-	s.weight, s.mean, s.variance = slices.Delete(s.weight, j, j+1), slices.Delete(s.mean, j, j+1), slices.Delete(s.variance, j, j+1)
-	s.weight[j], s.mean[j], s.variance[j] = one.weight, one.mean, one.variance
+	s.components = slices.Delete(s.components, j, j+1)
+	s.components[j] = one
 	c.part = slices.Delete(c.part, j, j+1)
 	c.part[j] = part
 	c.take(logLik)
@@ -219,13 +249,13 @@ func (c *chain) birthOrDeath() {
 			return
 		}
 		w := beta(o.Concentration, float64(k)*o.Concentration, c.random)
-		mean := o.MeanSD * c.random.NormFloat64()
-		variance := s.beta / stream.Gamma(o.PrecisionShape, c.random)
-		if !(w > 0 && w < 1) || !(variance > 0) || math.IsInf(variance, 0) {
+		if !(w > 0 && w < 1) {
 			return
 		}
-		part := make([]float64, len(c.p.y))
-		c.fill(part, w, mean, variance)
+		born := c.p.family.draw(s.beta, c.random)
+		born.weight = w
+		part := make([]float64, len(c.density))
+		c.p.family.fill(part, born)
 		for i := range c.proposed {
 			c.proposed[i] = (1-w)*c.density[i] + part[i]
 		}
@@ -234,8 +264,11 @@ func (c *chain) birthOrDeath() {
 			return
 		}
 		c.scaleWeights(1 - w)
-		j, _ := slices.BinarySearch(s.mean, mean)
-		s.weight, s.mean, s.variance = slices.Insert(s.weight, j, w), slices.Insert(s.mean, j, mean), slices.Insert(s.variance, j, variance)
+		j := 0
+		for j < k && s.components[j].mean < born.mean {
+			j++
+		}
+		s.components = slices.Insert(s.components, j, born)
 		c.part = slices.Insert(c.part, j, part)
 		c.take(logLik)
 		return
@@ -245,9 +278,9 @@ func (c *chain) birthOrDeath() {
 	}
 	j := c.random.IntN(k)
 	rest := 0.0 // 1 − weight without cancellation
-	for i, w := range s.weight {
+	for i, one := range s.components {
 		if i != j {
-			rest += w
+			rest += one.weight
 		}
 	}
 	for i := range c.proposed {
@@ -257,7 +290,7 @@ func (c *chain) birthOrDeath() {
 	if !c.accept(logLik - c.logLik) {
 		return
 	}
-	s.weight, s.mean, s.variance = slices.Delete(s.weight, j, j+1), slices.Delete(s.mean, j, j+1), slices.Delete(s.variance, j, j+1)
+	s.components = slices.Delete(s.components, j, j+1)
 	c.part = slices.Delete(c.part, j, j+1)
 	c.scaleWeights(1 / rest)
 	c.take(logLik)
@@ -265,8 +298,8 @@ func (c *chain) birthOrDeath() {
 
 // scaleWeights multiplies all weights, and the densities that have them as factors.
 func (c *chain) scaleWeights(by float64) {
-	for j := range c.state.weight {
-		c.state.weight[j] *= by
+	for j := range c.state.components {
+		c.state.components[j].weight *= by
 		for i := range c.part[j] {
 			c.part[j][i] *= by
 		}

@@ -4,8 +4,12 @@ import (
 	"math"
 	"testing"
 
+	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
 )
 
 // logDeterminant is the log absolute determinant of the derivative of f at x by finite differences.
@@ -25,46 +29,139 @@ func logDeterminant(f func(x []float64) []float64, x []float64) float64 {
 	return log
 }
 
-// The Jacobian of a split is that of finite differences, merging leads back, and both keep weight,
-// mean and variance.
-func TestSplit(t *testing.T) {
-	x := []float64{0.4, -0.2, 0.09, 0.3, 0.6, 0.45}
-	both := func(x []float64) []float64 {
-		left, right := component{x[0], x[1], x[2]}.split(x[3], x[4], x[5])
-		return []float64{left.weight, right.weight, left.mean, right.mean, left.variance, right.variance}
+// autodiff is the log absolute determinant of the derivative of f at x by automatic differentiation,
+// and f there.
+func autodiff(t *testing.T, f func(x []*Node) []*Node, x []float64) (log float64, values []float64) {
+	t.Helper()
+	jacobian := mat.NewDense(len(x), len(x), nil)
+	for i := range x {
+		out, err := ExecOnce(testkit.Backend(t), func(in *Node) *Node {
+			scalars := make([]*Node, len(x))
+			for j := range x {
+				unit := make([]float64, len(x))
+				unit[j] = 1
+				scalars[j] = ReduceAllSum(Mul(in, Const(in.Graph(), unit))) // Slice has no derivative
+			}
+			y := f(scalars)[i]
+			return Concatenate([]*Node{Reshape(y, 1), Gradient(y, in)[0]}, 0)
+		}, x)
+		require.NoError(t, err)
+		list := out.Value().([]float64)
+		values = append(values, list[0])
+		jacobian.SetRow(i, list[1:])
 	}
-	one := component{x[0], x[1], x[2]}
-	left, right := one.split(x[3], x[4], x[5])
-	require.InDelta(t, logDeterminant(both, x), logSplitJacobian(one, left, right, x[4], x[5]), 1e-6)
-	back, u1, u2, u3 := merged(left, right)
-	require.InDeltaSlice(t, x, []float64{back.weight, back.mean, back.variance, u1, u2, u3}, 1e-12)
-	second := func(c component) float64 { return c.weight * (c.mean*c.mean + c.variance) }
-	require.InDelta(t, second(one), second(left)+second(right), 1e-12)
+	log, _ = mat.LogDet(jacobian)
+	return log, values
+}
 
-	// Clusters have no weights: at a given u1 the rest has this Jacobian.
-	rest := func(x []float64) []float64 {
-		left, right := component{1, x[0], x[1]}.split(0.3, x[2], x[3])
-		return []float64{left.mean, right.mean, left.variance, right.variance}
+// normalSplit is the split of normal components as a graph: weight, mean, variance, u₁, u₂, u₃.
+func normalSplit(x []*Node) []*Node {
+	w, m, v, u1, u2, u3 := x[0], x[1], x[2], x[3], x[4], x[5]
+	rest, sd := OneMinus(u1), Sqrt(v)
+	inner := Mul(v, OneMinus(Square(u2)))
+	return []*Node{
+		Mul(w, u1), Mul(w, rest),
+		Sub(m, Mul(Mul(u2, sd), Sqrt(Div(rest, u1)))), Add(m, Mul(Mul(u2, sd), Sqrt(Div(u1, rest)))),
+		Div(Mul(u3, inner), u1), Div(Mul(OneMinus(u3), inner), rest),
 	}
-	at := []float64{-0.2, 0.09, 0.6, 0.45}
-	one.weight = 1
-	left, right = one.split(0.3, 0.6, 0.45)
-	require.InDelta(t, logDeterminant(rest, at), logSplitJacobian(one, left, right, 0.6, 0.45), 1e-6)
+}
+
+// poissonSplit is that of counts: weight, rate, u₁, u₂.
+func poissonSplit(x []*Node) []*Node {
+	w, m, u1, u2 := x[0], x[1], x[2], x[3]
+	rest := OneMinus(u1)
+	return []*Node{Mul(w, u1), Mul(w, rest), Mul(m, u2), Div(Mul(m, OneMinus(Mul(u1, u2))), rest)}
+}
+
+// The Jacobian of a split is that of automatic differentiation, merging leads back, and both keep
+// weight, mean and, of normal components, variance.
+func TestSplit(t *testing.T) {
+	random := stream.Rand(1, "splits")
+	for range 5 {
+		one := component{weight: 0.1 + 0.8*random.Float64(), mean: 0.1 + random.Float64(), variance: 0.01 + random.Float64()}
+		u := proposeSplit(random)
+		for name, family := range map[string]splitting{"normal": normals{}, "poisson": counts{}} {
+			left, right := family.split(one, u)
+			require.Less(t, left.mean, right.mean)
+			require.InDelta(t, one.weight, left.weight+right.weight, 1e-12)
+			require.InDelta(t, one.weight*one.mean, left.weight*left.mean+right.weight*right.mean, 1e-12)
+			back, numbers := family.merge(left, right)
+			var log float64
+			var values, want []float64
+			if name == "normal" {
+				second := func(c component) float64 { return c.weight * (c.mean*c.mean + c.variance) }
+				require.InDelta(t, second(one), second(left)+second(right), 1e-12)
+				require.InDeltaSlice(t, []float64{one.weight, one.mean, one.variance, u[0], u[1], u[2]}, []float64{back.weight, back.mean, back.variance, numbers[0], numbers[1], numbers[2]}, 1e-9)
+				log, values = autodiff(t, normalSplit, []float64{one.weight, one.mean, one.variance, u[0], u[1], u[2]})
+				want = []float64{left.weight, right.weight, left.mean, right.mean, left.variance, right.variance}
+			} else {
+				require.InDeltaSlice(t, []float64{one.weight, one.mean, u[0], u[1]}, []float64{back.weight, back.mean, numbers[0], numbers[1]}, 1e-9)
+				log, values = autodiff(t, poissonSplit, []float64{one.weight, one.mean, u[0], u[1]})
+				want = []float64{left.weight, right.weight, left.mean, right.mean}
+			}
+			require.InDeltaSlice(t, want, values, 1e-9)
+			require.InDelta(t, log, family.logJacobian(one, left, right, u), 1e-8, name)
+			// Clusters have no weights: at a given u₁ the rest has the Jacobian of weight 1.
+			alone := one
+			alone.weight = 1
+			left, right = family.split(alone, u)
+			x := []float64{one.mean, one.variance, u[1], u[2]}
+			rest := func(x []float64) []float64 {
+				l, r := family.split(component{weight: 1, mean: x[0], variance: x[1]}, [3]float64{u[0], x[2], x[3]})
+				return []float64{l.mean, r.mean, l.variance, r.variance}
+			}
+			if name == "poisson" {
+				x = []float64{one.mean, u[1]}
+				rest = func(x []float64) []float64 {
+					l, r := family.split(component{weight: 1, mean: x[0]}, [3]float64{u[0], x[1], 0.5})
+					return []float64{l.mean, r.mean}
+				}
+			}
+			require.InDelta(t, logDeterminant(rest, x), family.logJacobian(alone, left, right, u), 1e-4)
+		}
+	}
+}
+
+// A birth divides the weights of a mixture: (w₁ … w_{k−1}, w) → ((1−w)w₁ …), whose Jacobian
+// (1−w)^(k−1) makes a Dirichlet of k of the product of a Dirichlet and a Beta(δ, kδ), so that births
+// and deaths are accepted by the likelihood alone.
+func TestBirthRatio(t *testing.T) {
+	const d, k = 1.7, 3
+	w := []float64{0.2, 0.5, 0.3}
+	born := 0.35
+	log, _ := autodiff(t, func(x []*Node) []*Node {
+		return []*Node{Mul(x[0], OneMinus(x[2])), Mul(x[1], OneMinus(x[2])), x[2]}
+	}, []float64{w[0], w[1], born})
+	dirichlet := func(weights []float64) float64 {
+		total := logGamma(float64(len(weights))*d) - float64(len(weights))*logGamma(d)
+		for _, x := range weights {
+			total += (d - 1) * math.Log(x)
+		}
+		return total
+	}
+	after := []float64{0.65 * 0.2, 0.65 * 0.5, 0.65 * 0.3, born}
+	proposal := dirichlet(w) + logGamma(d+k*d) - logGamma(d) - logGamma(k*d) + (d-1)*math.Log(born) + (k*d-1)*math.Log1p(-born)
+	require.InDelta(t, proposal-log, dirichlet(after), 1e-9)
 }
 
 // The acceptance ratio of a split is made of the density of the states, the choices of the moves
 // and the densities of the numbers drawn.
 func TestSplitRatioIsThatOfDensities(t *testing.T) {
-	p := problemOf(t, Options{MaxComponents: 5, Concentration: 1.7}, []float64{1, 2.5, 2.7, 4, 9, 9.3})
-	before := state{[]float64{0.4, 0.6}, []float64{-0.3, 0.3}, []float64{0.02, 0.05}, 0.4}
-	one := component{0.6, 0.3, 0.05}
-	left, right := one.split(0.4, 0.5, 0.6)
-	after := state{[]float64{0.4, left.weight, right.weight}, []float64{-0.3, left.mean, right.mean}, []float64{0.02, left.variance, right.variance}, 0.4}
-	require.True(t, after.ordered())
-	c := p.newChain(before, nil)
-	want := p.logPrior(&after) - p.logPrior(&before) - logBeta2(0.4) - logBeta2(0.5) + logSplitJacobian(one, left, right, 0.5, 0.6)
-	require.InDelta(t, want, c.logSplitRatio(one, left, right, 0.4, 0.5, 0.6, 2), 1e-10)
-	require.InDelta(t, p.logLikelihood(&before), c.logLik, 1e-10)
+	for name, options := range map[string]Options{
+		"normal": {}, "student": {Family: Student}, "poisson": {Family: Poisson},
+	} {
+		options.MaxComponents, options.Concentration = 5, 1.7
+		p := problemOf(t, options, []float64{1, 2, 2, 4, 9, 7})
+		before := state{[]component{{0.4, 0.05, 0.02, nil}, {0.6, 0.3, 0.05, nil}}, []float64{0.4}}
+		one, u := before.components[1], [3]float64{0.4, 0.5, 0.6}
+		left, right := p.splitting.split(one, u)
+		after := state{[]component{before.components[0], left, right}, before.beta}
+		require.True(t, after.ordered())
+		c := p.newChain(before, nil)
+		want := p.logPrior(&after) - p.logPrior(&before) - logProposal(u) + p.splitting.logJacobian(one, left, right, u)
+		require.InDelta(t, want, c.logSplitRatio(one, left, right, u, 2), 1e-10, name)
+		require.InDelta(t, p.logLikelihood(&before), c.logLik, 1e-10, name)
+	}
 }
 
 // Products instead of logarithms lose nothing, also where they leave the range of float64.

@@ -10,56 +10,74 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// checkModel compares the distribution of the values with that of each draw, beside values
-// simulated from the draw, by the largest difference of distribution functions. Repeated values
-// are a second finding: a density has none.
+// checkModel compares the distribution of the values of each column with that of each draw, beside
+// values simulated from the draw, by the largest difference of distribution functions.
 func (s *Sample) checkModel(seed uint64) *modelcheck.Report {
 	p, random := s.problem, stream.Rand(seed, "model check")
 	report := &modelcheck.Report{Findings: []modelcheck.Finding{}}
-	sorted := slices.Sorted(slices.Values(p.y))
 	draws := thinned(s.draws, modelcheck.MinDraws)
-	atLeast, mean := 0, 0.0
-	replicate := make([]float64, len(sorted))
+	atLeast, mean := make([]int, len(p.columns)), make([]float64, len(p.columns))
+	replicate := make([][]float64, len(p.columns))
+	sorted := make([][]float64, len(p.columns))
+	for c, column := range p.columns {
+		sorted[c], replicate[c] = slices.Sorted(slices.Values(column.y)), make([]float64, p.Rows())
+	}
+	row := make([]float64, len(p.columns))
 	for _, d := range draws {
-		for i := range replicate {
-			replicate[i] = d.state.draw(random)
+		for i := range p.Rows() {
+			p.simulate(&d.state, row, random)
+			for c := range row {
+				replicate[c][i] = row[c]
+			}
 		}
-		slices.Sort(replicate)
-		observed := d.state.distance(sorted)
-		mean += observed / float64(len(draws))
-		if d.state.distance(replicate) >= observed {
-			atLeast++
+		for c := range row {
+			slices.Sort(replicate[c])
+			observed := p.distance(c, sorted[c], &d.state)
+			mean[c] += observed / float64(len(draws))
+			if p.distance(c, replicate[c], &d.state) >= observed {
+				atLeast[c]++
+			}
 		}
 	}
-	if share := float64(atLeast+1) / float64(len(draws)+1); share <= modelcheck.Level {
+	for c, column := range p.columns {
+		share := float64(atLeast[c]+1) / float64(len(draws)+1)
+		if share*float64(len(p.columns)) > modelcheck.Level { // Bonferroni
+			continue
+		}
 		report.Verdict = modelcheck.Questionable
 		report.Findings = append(report.Findings, modelcheck.Finding{
-			What:  fmt.Sprintf("distribution: the distribution function of the values is %.2f from that of the mixture", mean),
-			Where: "column " + p.Options.Column, Statistic: mean, P: share,
-			Advice: "more components (--max-components), or values on another scale, such as logarithms", Verdict: modelcheck.Questionable,
+			What:  fmt.Sprintf("distribution: the distribution function of the values is %.2f from that of the mixture", mean[c]),
+			Where: "column " + column.name, Statistic: mean[c], P: share,
+			Advice: "more components (--max-components), another --family, or values on another scale, such as logarithms", Verdict: modelcheck.Questionable,
 		})
 	}
 	return report
 }
 
-// draw draws a value.
-func (s *state) draw(random *rand.Rand) float64 {
+// simulate draws a row.
+func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 	u, j := random.Float64(), 0
-	for u -= s.weight[0]; u > 0 && j+1 < len(s.weight); u -= s.weight[j] {
+	for u -= s.components[0].weight; u > 0 && j+1 < s.size(); u -= s.components[j].weight {
 		j++
 	}
-	return s.mean[j] + math.Sqrt(s.variance[j])*random.NormFloat64()
+	p.family.simulate(s.components[j], row, random)
 }
 
-// distance is the Kolmogorov–Smirnov distance of sorted values to the mixture.
-func (s *state) distance(sorted []float64) float64 {
-	largest, n := 0.0, float64(len(sorted))
+// distance is the Kolmogorov–Smirnov distance of sorted values of a column to the mixture. Of equal
+// values, as counts have them, the last is compared.
+func (p *Problem) distance(column int, sorted []float64, s *state) float64 {
+	largest, n, below := 0.0, float64(len(sorted)), 0.0
 	for i, y := range sorted {
-		cumulated := 0.0
-		for j := range s.weight {
-			cumulated += s.weight[j] * 0.5 * math.Erfc((s.mean[j]-y)/math.Sqrt(2*s.variance[j]))
+		if i+1 < len(sorted) && sorted[i+1] == y {
+			continue
 		}
-		largest = math.Max(largest, math.Max(math.Abs(cumulated-float64(i)/n), math.Abs(cumulated-float64(i+1)/n)))
+		_, cumulated := p.mixed(column, y, s)
+		upTo := float64(i+1) / n
+		largest = math.Max(largest, math.Abs(cumulated-upTo))
+		if p.Options.Family != Poisson {
+			largest = math.Max(largest, math.Abs(cumulated-below))
+		}
+		below = upTo
 	}
 	return largest
 }

@@ -1,15 +1,19 @@
 package mixture
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Options say what is asked of a table, and the priors: those of Richardson and Green (1997,
-// section 2.4). The zero value of every number is its default. R is the range of the column.
+// section 2.4). The zero value of every number is its default. R is the range of a column.
 type Options struct {
-	// Column is the column of values.
-	Column string `json:"column"`
+	// Columns are the columns of values: one, or several for Multivariate.
+	Columns []string `json:"columns"`
+	// Family is how the rows of a component are distributed.
+	Family Family `json:"family"`
 	// MaxComponents is the largest number k of components, which is uniform (default 30).
 	MaxComponents int `json:"max_components,omitempty"`
 	// Weights are Dirichlet(Concentration) (default 1).
@@ -21,15 +25,52 @@ type Options struct {
 	PrecisionShape float64 `json:"precision_shape,omitempty"`
 	ScaleShape     float64 `json:"scale_shape,omitempty"`
 	ScaleRate      float64 `json:"scale_rate,omitempty"`
+	// DF are the degrees of freedom of Student components (default 4).
+	DF float64 `json:"df,omitempty"`
+	// Rates of Poisson components are Gamma(RateShape, RateExposure) (defaults 1, and RateShape
+	// over the mean count).
+	RateShape    float64 `json:"rate_shape,omitempty"`
+	RateExposure float64 `json:"rate_exposure,omitempty"`
+	// Midrange and Range, where Range is not 0, stand for those of the columns in the priors.
+	Midrange float64 `json:"midrange,omitempty"`
+	Range    float64 `json:"range,omitempty"`
 }
 
-// MostComponents is the largest MaxComponents.
-const MostComponents = 100
+// Limits, chosen by hand.
+const (
+	// MostComponents is the largest MaxComponents.
+	MostComponents = 100
+	// MostColumns is the largest number of columns.
+	MostColumns = 10
+)
 
-// withDefaults fills in what was left open.
+// withDefaults fills in what was left open, and says what does not go together.
 func (o Options) withDefaults() (Options, error) {
-	if o.Column == "" {
-		return o, fmt.Errorf("want the column of values: --column")
+	if len(o.Columns) == 0 || slices.Contains(o.Columns, "") {
+		return o, errors.New("want the column of values: --column")
+	}
+	if o.Family == Normal && len(o.Columns) > 1 {
+		o.Family = Multivariate
+	}
+	several := o.Family == Multivariate
+	switch {
+	case several && len(o.Columns) == 1:
+		return o, errors.New("a multivariate mixture wants at least two columns: --column a,b")
+	case !several && len(o.Columns) > 1:
+		return o, fmt.Errorf("a mixture of the family %s takes one column, got %d", o.Family, len(o.Columns))
+	case len(o.Columns) > MostColumns:
+		return o, fmt.Errorf("got %d columns, want at most %d", len(o.Columns), MostColumns)
+	case o.Family != Student && o.DF != 0:
+		return o, fmt.Errorf("degrees of freedom belong to the family student, not to %s", o.Family)
+	case o.Family != Poisson && (o.RateShape != 0 || o.RateExposure != 0):
+		return o, fmt.Errorf("the prior of rates belongs to the family poisson, not to %s", o.Family)
+	case o.Family == Poisson && (o.MeanSD != 0 || o.PrecisionShape != 0 || o.ScaleShape != 0 || o.ScaleRate != 0):
+		return o, errors.New("priors of means and variances do not belong to the family poisson: --rate-shape, --rate-exposure")
+	}
+	for c, name := range o.Columns {
+		if slices.Contains(o.Columns[:c], name) {
+			return o, fmt.Errorf("column %q is named twice", name)
+		}
 	}
 	if o.MaxComponents == 0 {
 		o.MaxComponents = 30
@@ -37,16 +78,29 @@ func (o Options) withDefaults() (Options, error) {
 	if o.MaxComponents < 1 || o.MaxComponents > MostComponents {
 		return o, fmt.Errorf("largest number of components: got %d, want 1 to %d", o.MaxComponents, MostComponents)
 	}
-	for _, v := range []struct {
+	type prior struct {
 		value    *float64
 		standard float64
-	}{{&o.Concentration, 1}, {&o.MeanSD, 1}, {&o.PrecisionShape, 2}, {&o.ScaleShape, 0.2}, {&o.ScaleRate, 10}} {
+	}
+	priors := []prior{{&o.Concentration, 1}}
+	if o.Family == Poisson {
+		priors = append(priors, prior{&o.RateShape, 1})
+	} else {
+		priors = append(priors, prior{&o.MeanSD, 1}, prior{&o.PrecisionShape, 2}, prior{&o.ScaleShape, 0.2}, prior{&o.ScaleRate, 10})
+	}
+	if o.Family == Student {
+		priors = append(priors, prior{&o.DF, 4})
+	}
+	for _, v := range priors {
 		if *v.value == 0 {
 			*v.value = v.standard
 		}
 		if !(*v.value > 0) || math.IsInf(*v.value, 0) {
 			return o, fmt.Errorf("priors: got %g, want a positive number", *v.value)
 		}
+	}
+	if !(o.RateExposure >= 0) || !(o.Range >= 0) || math.IsInf(o.RateExposure, 0) || math.IsInf(o.Range, 0) || math.IsNaN(o.Midrange) {
+		return o, errors.New("priors: want positive numbers")
 	}
 	return o, nil
 }

@@ -5,21 +5,21 @@ import (
 	"math/rand/v2"
 
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/stream"
 )
 
 // partition is a sampler of the same posterior that knows nothing of weights and jumps: its state
 // divides the rows into clusters, and the number of components is summed over (Miller and Harrison
 // 2018; algorithm 8 of Neal 2000). Given t occupied clusters, p(k) is a closed form.
 type partition struct {
-	p      *Problem
-	random *rand.Rand
-	of     []int // the cluster of each row
-	counts []int
-	mean   []float64
-	// deviation is the sd of a cluster
-	deviation []float64
-	beta      float64
+	p        *Problem
+	random   *rand.Rand
+	of       []int // the cluster of each row
+	counts   []int
+	clusters []component // their weights are 1
+	beta     []float64
+	// density[c][i] is that of cluster c at row i
+	density [][]float64
+	spare   [][]float64 // buffers
 	// given[t][k-1] is p(k | t clusters), novelty[t] the weight of a new cluster beside t others,
 	// relative to one row in a cluster with concentration added.
 	given   [][]float64
@@ -31,18 +31,14 @@ const auxiliary = 2
 
 // newPartition starts with the rows cut by their order into clusters of equal size.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
-	s := &partition{p: p, random: random, of: make([]int, len(p.y)), beta: p.Options.ScaleShape / p.Options.ScaleRate}
+	s := &partition{p: p, random: random, of: make([]int, p.Rows()), beta: p.family.startHyper()}
 	s.given, s.novelty = p.sizes()
-	for rank, i := range order {
-		s.of[i] = rank * clusters / len(order)
-	}
-	for c := range clusters {
-		s.counts, s.mean, s.deviation = append(s.counts, 0), append(s.mean, 0), append(s.deviation, 1)
-		for _, at := range s.of {
-			if at == c {
-				s.counts[c]++
-			}
+	for _, rows := range cut(order, clusters) {
+		for _, i := range rows {
+			s.of[i] = len(s.clusters)
 		}
+		s.counts = append(s.counts, len(rows))
+		s.clusters = append(s.clusters, p.family.start(rows))
 	}
 	s.parameters()
 	return s
@@ -51,7 +47,7 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 // sizes are p(k | t) and the weights of new clusters: of k components t are occupied in k!/(k−t)!
 // ways, and the Dirichlet integrates to 1/(kδ)(kδ+1)⋯(kδ+n−1) beside factors of clusters.
 func (p *Problem) sizes() (given [][]float64, novelty []float64) {
-	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(len(p.y))
+	most, d, n := p.Options.MaxComponents, p.Options.Concentration, float64(p.Rows())
 	logV := make([]float64, most+2)
 	given = make([][]float64, most+1)
 	for t := range logV {
@@ -77,86 +73,108 @@ func (p *Problem) sizes() (given [][]float64, novelty []float64) {
 	return given, novelty
 }
 
+// buffer is room for the densities of a cluster.
+func (s *partition) buffer() []float64 {
+	if last := len(s.spare) - 1; last >= 0 {
+		b := s.spare[last]
+		s.spare = s.spare[:last]
+		return b
+	}
+	return make([]float64, len(s.of))
+}
+
+// fill computes the densities of all clusters.
+func (s *partition) fill() {
+	for len(s.density) < len(s.clusters) {
+		s.density = append(s.density, s.buffer())
+	}
+	for c, one := range s.clusters {
+		one.weight = 1
+		s.p.family.fill(s.density[c], one)
+	}
+}
+
 // sweep draws the cluster of every row, and then the parameters of the clusters.
 func (s *partition) sweep() {
-	o := s.p.Options
-	var newMean, newDeviation [auxiliary]float64
-	weights := make([]float64, 0, len(s.counts)+auxiliary+4)
-	for i, y := range s.p.y {
+	var fresh [auxiliary]component
+	weights := make([]float64, 0, len(s.clusters)+auxiliary+4)
+	s.fill()
+	for i := range s.of {
 		c := s.of[i]
 		s.counts[c]--
 		first := 0 // auxiliary clusters drawn anew
 		if s.counts[c] == 0 {
-			newMean[0], newDeviation[0] = s.mean[c], s.deviation[c]
+			fresh[0] = s.clusters[c]
 			first = 1
 			s.remove(c)
 		}
 		for a := first; a < auxiliary; a++ {
-			newMean[a] = o.MeanSD * s.random.NormFloat64()
-			newDeviation[a] = math.Sqrt(s.beta / stream.Gamma(o.PrecisionShape, s.random))
+			fresh[a] = s.p.family.draw(s.beta, s.random)
 		}
 		weights = weights[:0]
 		total := 0.0
 		for k, count := range s.counts {
-			total += (float64(count) + o.Concentration) * normal(y, s.mean[k], s.deviation[k])
+			total += (float64(count) + s.p.Options.Concentration) * s.density[k][i]
 			weights = append(weights, total)
 		}
-		fresh := s.novelty[len(s.counts)] / auxiliary
-		for a := range auxiliary {
-			total += fresh * normal(y, newMean[a], newDeviation[a])
+		open := s.novelty[len(s.counts)] / auxiliary
+		for _, one := range fresh {
+			if open > 0 {
+				total += open * math.Exp(s.p.family.logDensity(i, one))
+			}
 			weights = append(weights, total)
 		}
-		if total == 0 { // the row is too far from everything for float64
-			total = s.far(y, weights, newMean[:], newDeviation[:])
-		}
-		u, at := s.random.Float64()*total, 0
-		for at < len(weights)-1 && weights[at] <= u {
-			at++
+		at := 0
+		if total > 0 {
+			for u := s.random.Float64() * total; at < len(weights)-1 && weights[at] <= u; at++ {
+			}
+		} else { // the row is too far from everything for float64
+			at = s.far(i, fresh[:])
 		}
 		if k := at - len(s.counts); k >= 0 {
-			s.counts, s.mean, s.deviation = append(s.counts, 0), append(s.mean, newMean[k]), append(s.deviation, newDeviation[k])
+			s.open(fresh[k])
 			at = len(s.counts) - 1
 		}
 		s.of[i] = at
 		s.counts[at]++
 	}
 	s.parameters()
-	for range jumps {
-		s.splitOrMerge()
-	}
-}
-
-// far fills the cumulated weights of a row relative to the largest, and returns their sum.
-func (s *partition) far(y float64, weights, newMean, newDeviation []float64) float64 {
-	logs := make([]float64, len(weights))
-	logNormal := func(mean, sd float64) float64 { return -0.5*(y-mean)*(y-mean)/(sd*sd) - math.Log(sd) }
-	t := len(s.counts)
-	for k := range logs {
-		if k < t {
-			logs[k] = math.Log(float64(s.counts[k])+s.p.Options.Concentration) + logNormal(s.mean[k], s.deviation[k])
-		} else {
-			logs[k] = math.Log(s.novelty[t]/auxiliary) + logNormal(newMean[k-t], newDeviation[k-t])
+	if s.p.splitting != nil {
+		for range jumps {
+			s.splitOrMerge()
 		}
 	}
-	whole, total := logsum.Of(logs), 0.0
-	for k, l := range logs {
-		total += math.Exp(l - whole)
-		weights[k] = total
-	}
-	return total
 }
 
-// normal is a normal density without the factor 1/√(2π), which all weights have.
-func normal(y, mean, sd float64) float64 {
-	z := (y - mean) / sd
-	return math.Exp(-0.5*z*z) / sd
+// open adds an empty cluster.
+func (s *partition) open(one component) {
+	one.weight = 1
+	density := s.buffer()
+	s.p.family.fill(density, one)
+	s.counts, s.clusters, s.density = append(s.counts, 0), append(s.clusters, one), append(s.density, density)
+}
+
+// far draws the cluster of a row by the logarithms of densities.
+func (s *partition) far(row int, fresh []component) int {
+	var logs []float64
+	for k, one := range s.clusters {
+		logs = append(logs, math.Log(float64(s.counts[k])+s.p.Options.Concentration)+s.p.family.logDensity(row, one))
+	}
+	for _, one := range fresh {
+		logs = append(logs, math.Log(s.novelty[len(s.counts)]/auxiliary)+s.p.family.logDensity(row, one))
+	}
+	return drawLog(logs, s.random)
 }
 
 // remove takes an empty cluster out; the last takes its number.
 func (s *partition) remove(c int) {
 	last := len(s.counts) - 1
-	s.counts[c], s.mean[c], s.deviation[c] = s.counts[last], s.mean[last], s.deviation[last]
-	s.counts, s.mean, s.deviation = s.counts[:last], s.mean[:last], s.deviation[:last]
+	if len(s.density) > last { // none after a merge
+		s.density[c], s.density[last] = s.density[last], s.density[c]
+		s.spare, s.density = append(s.spare, s.density[last]), s.density[:last]
+	}
+	s.counts[c], s.clusters[c] = s.counts[last], s.clusters[last]
+	s.counts, s.clusters = s.counts[:last], s.clusters[:last]
 	if c == last {
 		return
 	}
@@ -167,23 +185,14 @@ func (s *partition) remove(c int) {
 	}
 }
 
-// parameters draws means, variances and β given the clusters.
+// parameters draws the parameters of the clusters and β.
 func (s *partition) parameters() {
-	o, t := s.p.Options, len(s.counts)
-	sums, squares := make([]float64, t), make([]float64, t)
-	for i, y := range s.p.y {
-		sums[s.of[i]] += y
-		squares[s.of[i]] += y * y
+	rows := make([][]int, len(s.clusters))
+	for i, c := range s.of {
+		rows[c] = append(rows[c], i)
 	}
-	shape, rate := o.ScaleShape, o.ScaleRate
-	for c, count := range s.counts {
-		n, variance := float64(count), s.deviation[c]*s.deviation[c]
-		v := 1 / (n/variance + 1/(o.MeanSD*o.MeanSD))
-		s.mean[c] = sums[c]/variance*v + math.Sqrt(v)*s.random.NormFloat64()
-		about := math.Max(0, squares[c]-2*s.mean[c]*sums[c]+n*s.mean[c]*s.mean[c])
-		variance = (s.beta + about/2) / stream.Gamma(o.PrecisionShape+n/2, s.random)
-		s.deviation[c] = math.Sqrt(variance)
-		shape, rate = shape+o.PrecisionShape, rate+1/variance
+	for c, one := range s.clusters {
+		s.clusters[c] = s.p.family.update(one, rows[c], s.beta, s.random)
 	}
-	s.beta = stream.Gamma(shape, s.random) / rate
+	s.beta = s.p.family.updateHyper(s.clusters, s.random)
 }

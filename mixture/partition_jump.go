@@ -17,15 +17,11 @@ func (s *partition) splitOrMerge() {
 	}
 }
 
-func (s *partition) cluster(c int) component {
-	return component{1, s.mean[c], s.deviation[c] * s.deviation[c]}
-}
-
 // next is the cluster with the next larger mean, −1 for the largest.
 func (s *partition) next(c int) int {
 	at := -1
-	for k, mean := range s.mean {
-		if mean > s.mean[c] && (at < 0 || mean < s.mean[at]) {
+	for k, one := range s.clusters {
+		if one.mean > s.clusters[c].mean && (at < 0 || one.mean < s.clusters[at].mean) {
 			at = k
 		}
 	}
@@ -33,30 +29,30 @@ func (s *partition) next(c int) int {
 }
 
 // share is the probability that a row of one goes to left when it splits.
-func share(u1, y float64, left, right component) float64 {
-	a := math.Log(u1) - 0.5*math.Log(left.variance) - 0.5*(y-left.mean)*(y-left.mean)/left.variance
-	b := math.Log(1-u1) - 0.5*math.Log(right.variance) - 0.5*(y-right.mean)*(y-right.mean)/right.variance
+func (s *partition) share(u1 float64, row int, left, right component) float64 {
+	a := math.Log(u1) + s.p.family.logDensity(row, left)
+	b := math.Log(1-u1) + s.p.family.logDensity(row, right)
 	return 1 / (1 + math.Exp(b-a))
 }
 
 // logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports, for rows of
 // the cluster, on which side they are.
-func (s *partition) logRatio(one, left, right component, u1, u2, u3 float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
-	o, log := s.p.Options, 0.0
+func (s *partition) logRatio(one, left, right component, u [3]float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
+	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
-	for i, y := range s.p.y {
+	for i := range s.of {
 		if !member(i) {
 			continue
 		}
-		before := -0.5*math.Log(one.variance) - 0.5*(y-one.mean)*(y-one.mean)/one.variance
-		toLeft := share(u1, y, left, right)
+		toLeft := s.share(u[0], i, left, right)
 		if inLeft(i) {
 			n1++
-			log += -0.5*math.Log(left.variance) - 0.5*(y-left.mean)*(y-left.mean)/left.variance - before - math.Log(toLeft)
+			log += f.logDensity(i, left) - math.Log(toLeft)
 		} else {
 			n2++
-			log += -0.5*math.Log(right.variance) - 0.5*(y-right.mean)*(y-right.mean)/right.variance - before - math.Log(1-toLeft)
+			log += f.logDensity(i, right) - math.Log(1-toLeft)
 		}
+		log -= f.logDensity(i, one)
 	}
 	if n1 == 0 || n2 == 0 {
 		return math.Inf(-1) // a cluster has rows
@@ -64,42 +60,42 @@ func (s *partition) logRatio(one, left, right component, u1, u2, u3 float64, t i
 	d := o.Concentration
 	// novelty is δ V(t+1)/V(t); a cluster of n rows has the factor Γ(n+δ)/Γ(δ)
 	log += math.Log(s.novelty[t]/d) + logGamma(n1+d) + logGamma(n2+d) - logGamma(n1+n2+d) - logGamma(d)
-	log += s.p.logMean(left.mean) + s.p.logMean(right.mean) - s.p.logMean(one.mean) +
-		s.p.logVariance(left.variance, s.beta) + s.p.logVariance(right.variance, s.beta) - s.p.logVariance(one.variance, s.beta)
-	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u1) + n2*math.Log(1-u1)
+	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
+	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
 	// A split chooses one of t clusters and a merge one of t+1, of which the last has no neighbour;
 	// clusters have no order, so that t of t+1 choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
-	return log + choice + logMerge - logBeta2(u1) - logBeta2(u2) + logSplitJacobian(one, left, right, u2, u3)
+	return log + choice + logMerge - logProposal(u) + s.p.splitting.logJacobian(one, left, right, u)
 }
 
 func (s *partition) accept(log float64) bool { return math.Log(1-s.random.Float64()) < log }
 
 func (s *partition) trySplit(c int) {
-	u1, u2, u3 := beta(2, 2, s.random), beta(2, 2, s.random), s.random.Float64()
-	one := s.cluster(c)
-	left, right := one.split(u1, u2, u3)
-	for k, mean := range s.mean {
-		if k != c && mean >= left.mean && mean <= right.mean {
+	u := proposeSplit(s.random)
+	one := s.clusters[c]
+	one.weight = 1
+	left, right := s.p.splitting.split(one, u)
+	for k, other := range s.clusters {
+		if k != c && other.mean >= left.mean && other.mean <= right.mean {
 			return // no merge leads back
 		}
 	}
-	if !(left.variance > 0 && right.variance > 0) {
+	if !inside(u) || !(left.mean < right.mean) {
 		return
 	}
 	toLeft := make([]bool, len(s.of))
 	for i, at := range s.of {
 		if at == c {
-			toLeft[i] = s.random.Float64() < share(u1, s.p.y[i], left, right)
+			toLeft[i] = s.random.Float64() < s.share(u[0], i, left, right)
 		}
 	}
-	log := s.logRatio(one, left, right, u1, u2, u3, len(s.counts), func(i int) bool { return s.of[i] == c }, func(i int) bool { return toLeft[i] })
+	log := s.logRatio(one, left, right, u, len(s.counts), func(i int) bool { return s.of[i] == c }, func(i int) bool { return toLeft[i] })
 	if !s.accept(log) {
 		return
 	}
 	t := len(s.counts)
-	s.counts, s.mean, s.deviation = append(s.counts, 0), append(s.mean, right.mean), append(s.deviation, math.Sqrt(right.variance))
-	s.mean[c], s.deviation[c] = left.mean, math.Sqrt(left.variance)
+	s.counts, s.clusters = append(s.counts, 0), append(s.clusters, right)
+	s.clusters[c] = left
 	for i, at := range s.of {
 		if at == c && !toLeft[i] {
 			s.of[i] = t
@@ -114,23 +110,24 @@ func (s *partition) tryMerge(c int) {
 	if other < 0 {
 		return
 	}
-	u1 := beta(1+float64(s.counts[c]), 1+float64(s.counts[other]), s.random)
-	left, right := s.cluster(c), s.cluster(other)
-	left.weight, right.weight = u1, 1-u1
-	one, _, u2, u3 := merged(left, right)
-	if !(u1 > 0 && u1 < 1 && u2 > 0 && u2 < 1 && u3 > 0 && u3 < 1) {
+	left, right := s.clusters[c], s.clusters[other]
+	left.weight = beta(1+float64(s.counts[c]), 1+float64(s.counts[other]), s.random)
+	right.weight = 1 - left.weight
+	one, u := s.p.splitting.merge(left, right)
+	if !inside(u) {
 		return
 	}
-	log := s.logRatio(one, left, right, u1, u2, u3, len(s.counts)-1, func(i int) bool { return s.of[i] == c || s.of[i] == other }, func(i int) bool { return s.of[i] == c })
+	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.of[i] == c || s.of[i] == other }, func(i int) bool { return s.of[i] == c })
 	if !s.accept(-log) {
 		return
 	}
-	s.mean[c], s.deviation[c] = one.mean, math.Sqrt(one.variance)
+	s.clusters[c] = one
 	for i, at := range s.of {
 		if at == other {
 			s.of[i] = c
 			s.counts[c]++
 		}
 	}
+	s.spare, s.density = append(s.spare, s.density...), s.density[:0] // of other parameters: the next sweep fills them
 	s.remove(other)
 }

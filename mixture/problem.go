@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/table"
 )
 
-// Problem is a column of values with the priors of its mixture. On the working scale the midrange
-// is 0 and the range 1.
+// Problem is a column of values with the priors of its mixture, or several columns. On the working
+// scale midranges are 0 and ranges 1; counts stay what they are.
 type Problem struct {
 	// Options are those asked for, with defaults.
 	Options Options
@@ -18,11 +21,22 @@ type Problem struct {
 	// Notes are what a reader should know of the table, in sentences.
 	Notes []string
 
-	y             []float64 // [n] on the working scale, in the order of the rows
-	centre, scale float64   // a value of the table is centre + scale · y
-	numbers       []int     // of the rows in the file
-	unit          string
+	family    family
+	splitting splitting // nil where components neither split nor merge
+	columns   []column
+	numbers   []int // of the rows in the file
+	unit      string
 }
+
+// column is a column on the working scale.
+type column struct {
+	name          string
+	y             []float64 // [n]
+	centre, scale float64   // a value of the table is centre + scale · y
+}
+
+// value is a working value in the units of the table.
+func (c column) value(y float64) float64 { return c.centre + c.scale*y }
 
 // Rows: fewer say nothing of components, of more a sweep takes too long; chosen by hand.
 const (
@@ -31,67 +45,164 @@ const (
 	MostRows = 100_000
 )
 
-// tiedShare is the share of values equal to another from which on they look rounded; chosen by
-// hand.
-const tiedShare = 0.5
+// fewestValues is the number of different values below which ties look like categories; chosen by
+// hand. Of other ties the certificate says whether components describe them.
+const fewestValues = 10
 
-// NewProblem reads a column and checks it. Its errors name the cell.
+// NewProblem reads columns and checks them. Its errors name the cell.
 func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	asked := options.MaxComponents
 	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.Lookup(options.Column)
-	if err != nil {
-		return nil, err
-	}
-	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: column %q: got texts such as %q, want numbers", t.Path, c.Name, c.Text(0))
-	}
-	for row := range c.Values {
-		if c.IsMissing(row) {
-			return nil, fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), c.Name)
-		}
-	}
 	p := &Problem{Options: options, Path: t.Path}
 	p.numbers, p.unit = t.Places()
-	n := len(c.Values)
-	switch {
-	case n < fewestRows || n > MostRows:
-		return nil, fmt.Errorf("%s: got %d rows, want %d to %d", t.Path, n, fewestRows, MostRows)
-	case asked > n:
+	for _, name := range options.Columns {
+		if err := p.read(t, name); err != nil {
+			return nil, err
+		}
+	}
+	if n := p.Rows(); asked > n {
 		return nil, fmt.Errorf("%s: got %d rows, fewer than the %d components asked about", t.Path, n, asked)
 	}
-	low, high := slices.Min(c.Values), slices.Max(c.Values)
-	p.centre, p.scale = (low+high)/2, high-low
-	if p.scale == 0 {
-		return nil, fmt.Errorf("%s: column %q is constant: every value is %g", t.Path, c.Name, low)
-	}
-	if math.IsInf(p.scale, 0) || p.scale < 1e-12*math.Abs(p.centre) {
-		return nil, fmt.Errorf("%s: column %q: its range %g cannot be told from rounding at %g: subtract a constant", t.Path, c.Name, p.scale, p.centre)
-	}
-	for _, v := range c.Values {
-		p.y = append(p.y, (v-p.centre)/p.scale)
-	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(p.y)))
-	if tied := 1 - float64(len(distinct))/float64(n); tied > tiedShare {
-		return nil, fmt.Errorf("%s: column %q has %d different values in %d rows: a mixture of normals would give each tie a component of its own; want values that are not rounded", t.Path, c.Name, len(distinct), n)
-	} else if len(distinct) < n {
-		p.Notes = append(p.Notes, fmt.Sprintf("%d of %d values are equal to another", n-len(distinct), n))
+	y := p.columns[0].y
+	switch options.Family {
+	case Student:
+		f := newStudents(y, options)
+		p.family, p.splitting = f, f
+	case Poisson:
+		f := newCounts(y, p.Options)
+		p.family, p.splitting = f, f
+	case Multivariate:
+		if err := p.checkRank(); err != nil {
+			return nil, err
+		}
+		f := vectors{o: options}
+		for i := range y {
+			row := make([]float64, len(p.columns))
+			for c := range row {
+				row[c] = p.columns[c].y[i]
+			}
+			f.rows = append(f.rows, row)
+		}
+		p.family = f
+	default:
+		f := newNormals(y, options)
+		p.family, p.splitting = f, f
 	}
 	return p, nil
 }
 
-// Rows is the number of values.
-func (p *Problem) Rows() int { return len(p.y) }
+// read reads and checks one column.
+func (p *Problem) read(t *table.Table, name string) error {
+	c, err := t.Lookup(name)
+	if err != nil {
+		return err
+	}
+	if c.Kind != table.Numeric {
+		return fmt.Errorf("%s: column %q: got texts such as %q, want numbers", t.Path, c.Name, c.Text(0))
+	}
+	for row := range c.Values {
+		if c.IsMissing(row) {
+			return fmt.Errorf("%s: %s, column %q: the value is missing", t.Path, t.Place(row), c.Name)
+		}
+	}
+	n := len(c.Values)
+	if n < fewestRows || n > MostRows {
+		return fmt.Errorf("%s: got %d rows, want %d to %d", t.Path, n, fewestRows, MostRows)
+	}
+	low, high := slices.Min(c.Values), slices.Max(c.Values)
+	if low == high {
+		return fmt.Errorf("%s: column %q is constant: every value is %g", t.Path, c.Name, low)
+	}
+	one := column{name: c.Name, centre: (low + high) / 2, scale: high - low}
+	if p.Options.Range > 0 {
+		one.centre, one.scale = p.Options.Midrange, p.Options.Range
+	}
+	if p.Options.Family == Poisson {
+		one.centre, one.scale = 0, 1
+		total := 0.0
+		for row, v := range c.Values {
+			if v < 0 || v != math.Trunc(v) {
+				return fmt.Errorf("%s: %s, column %q: got %g, want counts 0, 1, 2, … for the family poisson", t.Path, t.Place(row), c.Name, v)
+			}
+			total += v
+		}
+		if p.Options.RateExposure == 0 {
+			p.Options.RateExposure = p.Options.RateShape * float64(n) / total
+		}
+	} else if spread := high - low; math.IsInf(spread, 0) || spread < 1e-12*math.Max(math.Abs(low), math.Abs(high)) {
+		return fmt.Errorf("%s: column %q: its range %g cannot be told from rounding at %g: subtract a constant", t.Path, c.Name, spread, one.centre)
+	}
+	for _, v := range c.Values {
+		one.y = append(one.y, (v-one.centre)/one.scale)
+	}
+	p.columns = append(p.columns, one)
+	if p.Options.Family == Poisson {
+		return nil
+	}
+	distinct := len(newTies(one.y).values)
+	if distinct < n && distinct < fewestValues {
+		return fmt.Errorf("%s: column %q has %d different values in %d rows: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with --family poisson", t.Path, c.Name, distinct, n)
+	} else if distinct < n {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %d values are equal to another", c.Name, n-distinct, n))
+	}
+	return nil
+}
+
+// checkRank fails where columns are combinations of others: no covariance describes them.
+func (p *Problem) checkRank() error {
+	n, d := p.Rows(), len(p.columns)
+	if n < d+2 {
+		return fmt.Errorf("%s: got %d rows for %d columns, want at least %d", p.Path, n, d, d+2)
+	}
+	m := mat.NewDense(n, d+1, nil)
+	for i := range n {
+		m.Set(i, 0, 1)
+		for c := range d {
+			m.Set(i, c+1, p.columns[c].y[i])
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(m)
+	var upper mat.Dense
+	qr.RTo(&upper)
+	for c := range d {
+		if math.Abs(upper.At(c+1, c+1)) < 1e-9*mat.Norm(m.ColView(c+1), 2) {
+			return fmt.Errorf("%s: column %q is a combination of those before it: leave it out", p.Path, p.columns[c].name)
+		}
+	}
+	return nil
+}
+
+// Rows is the number of rows.
+func (p *Problem) Rows() int { return len(p.columns[0].y) }
 
 // Priors says the model and the priors in words, a line each.
 func (p *Problem) Priors() []string {
 	o := p.Options
-	return []string{
-		fmt.Sprintf("number of components k: uniform on 1 to %d; weights: Dirichlet(%g)", o.MaxComponents, o.Concentration),
-		fmt.Sprintf("means: N(%.4g, %.4g²), ordered; precisions 1/σ²: Gamma(%g, β), β ~ Gamma(%g, %.4g)",
-			p.centre, o.MeanSD*p.scale, o.PrecisionShape, o.ScaleShape, o.ScaleRate/(p.scale*p.scale)),
+	lines := []string{fmt.Sprintf("%s components; their number k: uniform on 1 to %d; weights: Dirichlet(%g)", o.Family, o.MaxComponents, o.Concentration)}
+	if o.Family == Poisson {
+		return append(lines, fmt.Sprintf("rates: Gamma(%g, %.4g), ordered", o.RateShape, o.RateExposure))
 	}
+	for _, c := range p.columns {
+		name := ""
+		if len(p.columns) > 1 {
+			name = c.name + ": "
+		}
+		words := []string{"means", "precisions 1/σ²"}
+		if o.Family == Student {
+			words = []string{fmt.Sprintf("locations (of %g degrees of freedom)", o.DF), "squared scales σ², 1/σ²"}
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: N(%.4g, %.4g²); %s: Gamma(%g, β), β ~ Gamma(%g, %.4g)",
+			name, words[0], c.centre, o.MeanSD*c.scale, words[1], o.PrecisionShape, o.ScaleShape, o.ScaleRate/(c.scale*c.scale)))
+	}
+	if o.Family == Multivariate {
+		lines = append(lines, "covariances: inverse Wishart, of which every column alone has the prior above")
+	}
+	return lines
 }
+
+// subject is what the components are of.
+func (p *Problem) subject() string { return strings.Join(p.Options.Columns, ", ") }

@@ -6,47 +6,36 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/report"
-	"github.com/transdim/vti/modelcheck"
 	"github.com/transdim/vti/run"
 )
 
 // Number is a float64 that JSON shows as null when it is not finite.
 type Number = report.Number
 
-// Seconds are wall-clock times.
-type Seconds = run.Seconds
-
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
-	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string      `json:"schema"`
-	Command string      `json:"command"`
-	Version string      `json:"version"`
-	Seed    *uint64     `json:"seed,omitempty"`
-	Data    DataSummary `json:"data"`
-	Seconds Seconds     `json:"seconds"`
-	// Answer is the answer in a sentence.
-	Answer      string            `json:"answer"`
+	run.Head
+	Data        DataSummary       `json:"data"`
 	Certificate CertificateReport `json:"certificate"`
-	// ModelCheck says how well the model describes the table.
-	ModelCheck *modelcheck.Report `json:"model_check,omitempty"`
 	// Counts has an entry for each number of components, from 1.
 	Counts []Count `json:"components"`
 	// Expected is the posterior mean of the number of components.
 	Expected Number `json:"expected_components"`
-	// Given describes the components given the most probable number, in the order of their means.
+	// Given describes the components given the most probable number, in the order of their means;
+	// of several columns, in the order in which relabelled draws have them.
 	Given Given `json:"given_most_probable"`
-	// Density is the density of a new value, averaged over numbers of components.
+	// Density is the density of a new value in each column, averaged over numbers of components; of
+	// counts the probability.
 	Density []DensityPoint `json:"density"`
 	// Rows are the probabilities of rows to belong to the components of Given.
-	Rows   []Row  `json:"rows"`
-	RunDir string `json:"run_dir,omitempty"`
+	Rows []Row `json:"rows"`
 }
 
 // DataSummary says what was analysed.
 type DataSummary struct {
-	Rows   int    `json:"rows"`
-	Column string `json:"column"`
+	Rows    int      `json:"rows"`
+	Columns []string `json:"columns"`
+	Family  string   `json:"family"`
 }
 
 // CertificateReport is the verdict on the computation. Jumps are reversible-jump chains over
@@ -92,11 +81,28 @@ type Given struct {
 	Empty Number `json:"expected_empty"`
 }
 
-// Component is one component: those with smaller means come first.
+// Component is one component.
 type Component struct {
 	Weight Summary `json:"weight"`
-	Mean   Summary `json:"mean"`
-	SD     Summary `json:"sd"`
+	// Columns has an entry for each column.
+	Columns []ColumnSummary `json:"columns"`
+	// Correlations are those of pairs of columns within the component.
+	Correlations []Correlation `json:"correlations,omitempty"`
+}
+
+// ColumnSummary describes a component in one column. Mean is its location, of counts the rate, and
+// SD its scale: of Student components that is not the sd, and counts have none.
+type ColumnSummary struct {
+	Column string   `json:"column"`
+	Mean   Summary  `json:"mean"`
+	SD     *Summary `json:"sd,omitempty"`
+}
+
+// Correlation is that of two columns within a component.
+type Correlation struct {
+	A     string  `json:"a"`
+	B     string  `json:"b"`
+	Value Summary `json:"value"`
 }
 
 // Summary is a marginal distribution.
@@ -108,16 +114,17 @@ type Summary struct {
 
 // DensityPoint is the density of a new value at one place.
 type DensityPoint struct {
-	At   Number `json:"at"`
-	Mean Number `json:"mean"`
-	Q025 Number `json:"q025"`
-	Q975 Number `json:"q975"`
+	Column string `json:"column"`
+	At     Number `json:"at"`
+	Mean   Number `json:"mean"`
+	Q025   Number `json:"q025"`
+	Q975   Number `json:"q975"`
 }
 
 // Row is a row of the table with the probabilities of its component.
 type Row struct {
 	Place       int      `json:"place"` // line or row number in the file
-	Value       Number   `json:"value"`
+	Values      []Number `json:"values"`
 	Component   int      `json:"component"` // the most probable
 	Probability []Number `json:"probability"`
 }
@@ -128,6 +135,10 @@ func (r *Result) ExitStatus() int { return r.Certificate.Verdict.ExitStatus() }
 
 // summarize is the summary of draws, which it sorts.
 func summarize(values []float64) Summary {
+	if len(values) == 0 {
+		nan := Number(math.NaN())
+		return Summary{nan, nan, nan}
+	}
 	slices.Sort(values)
 	at := func(p float64) Number {
 		x := p * float64(len(values)-1)
@@ -136,10 +147,6 @@ func summarize(values []float64) Summary {
 			return Number(values[0])
 		}
 		return Number(values[low] + (x-float64(low))*(values[low+1]-values[low]))
-	}
-	if len(values) == 0 {
-		nan := Number(math.NaN())
-		return Summary{nan, nan, nan}
 	}
 	return Summary{at(0.5), at(0.025), at(0.975)}
 }

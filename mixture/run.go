@@ -27,8 +27,9 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	}
 	probability, se := s.combined()
 	result := &Result{
-		Schema: "vti/mixture/1", Command: "mixture", Version: vti.Version, Seed: &cfg.Sample.Seed, RunDir: cfg.Dir,
-		Data: DataSummary{Rows: problem.Rows(), Column: problem.Options.Column}, Certificate: s.certificate(),
+		Head:        run.NewHead("mixture", cfg.Sample.Seed, cfg.Dir),
+		Data:        DataSummary{problem.Rows(), problem.Options.Columns, problem.Options.Family.String()},
+		Certificate: s.certificate(),
 	}
 	most := 0
 	for k, p := range probability {
@@ -76,6 +77,9 @@ func (s *Sample) certificate() CertificateReport {
 	}
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
+	}
+	if share, column := s.spiked(); share > spikeShare {
+		j.Lower(vti.Doubtful, "%s has equal values, and with probability %.2g a component describes nothing else: their density is bounded by the prior alone; give values that are not rounded, or leave out those that stand for something else", column, share)
 	}
 	report := func(e *estimate) MethodReport {
 		return MethodReport{samplers, s.Sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}

@@ -98,16 +98,12 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 		cfg.Error = 0.002
 	}
 	length := max(1, min(roundSweeps, cfg.Sweeps/roundShare))
-	order := make([]int, len(p.y))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.y[a], p.y[b]) })
+	order := p.order()
 	s := &Sample{problem: p, occupied: make([]float64, p.Options.MaxComponents)}
 	chains, partitions := make([]*chain, samplers), make([]*partition, samplers)
 	for c := range samplers {
 		// Starts differ: from one component to as many as there may be.
-		size := min(len(p.y)/2+1, 1+c*(p.Options.MaxComponents-1)/(samplers-1))
+		size := min(p.Rows()/2+1, 1+c*(p.Options.MaxComponents-1)/(samplers-1))
 		chains[c] = p.newChain(p.start(order, size), stream.Rand(cfg.Seed, "chain/"+string(rune('a'+c))))
 		partitions[c] = p.newPartition(order, size, stream.Rand(cfg.Seed, "partition/"+string(rune('a'+c))))
 	}
@@ -164,20 +160,34 @@ func (p *Problem) Sample(ctx gocontext.Context, cfg SampleConfig) (*Sample, erro
 	return s, nil
 }
 
+// order is that of the rows by the first column.
+func (p *Problem) order() []int {
+	order, y := make([]int, p.Rows()), p.columns[0].y
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
+	return order
+}
+
+// cut divides rows in an order into parts of equal size.
+func cut(order []int, parts int) [][]int {
+	list := make([][]int, parts)
+	for j := range list {
+		list[j] = order[j*len(order)/parts : (j+1)*len(order)/parts]
+	}
+	return list
+}
+
 // start is a state of so many components with equal numbers of rows.
 func (p *Problem) start(order []int, size int) state {
-	s := state{beta: p.Options.ScaleShape / p.Options.ScaleRate}
-	for j := range size {
-		from, to := j*len(order)/size, (j+1)*len(order)/size
-		mean := 0.0
-		for _, i := range order[from:to] {
-			mean += p.y[i] / float64(to-from)
-		}
-		s.weight = append(s.weight, 1/float64(size))
-		s.mean = append(s.mean, mean+1e-9*float64(j)) // ties
-		width := p.y[order[to-1]] - p.y[order[from]] + 0.05
-		s.variance = append(s.variance, width*width)
+	s := state{beta: p.family.startHyper()}
+	for _, rows := range cut(order, size) {
+		one := p.family.start(rows)
+		one.weight = 1 / float64(size)
+		s.components = append(s.components, one)
 	}
+	s.sort()
 	return s
 }
 

@@ -1,6 +1,8 @@
 package mixture
 
-import "math"
+import (
+	"math"
+)
 
 // Sizes of summaries; chosen by hand.
 const (
@@ -21,31 +23,73 @@ func thinned(draws []kept, most int) []kept {
 	return list
 }
 
-// densities is the density of a new value with bands, in the units of the table.
+// grid are the places at which the density in a column is computed: of counts, all numbers, or as
+// many as there are places.
+func (p *Problem) grid(c int) []float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, y := range p.columns[c].y {
+		low, high = math.Min(low, y), math.Max(high, y)
+	}
+	margin := densityMargin * (high - low)
+	var grid []float64
+	if p.Options.Family == Poisson {
+		last := math.Ceil(high + margin)
+		for y := 0.0; y <= last; y += math.Max(1, math.Floor(last/densityPoints)) {
+			grid = append(grid, y)
+		}
+		return grid
+	}
+	for i := range densityPoints {
+		grid = append(grid, low-margin+(high-low+2*margin)*float64(i)/(densityPoints-1))
+	}
+	return grid
+}
+
+// densities is the density of a new value in each column with bands, in the units of the table.
 func (s *Sample) densities() (points []DensityPoint) {
 	p := s.problem
 	draws := thinned(s.draws, summaryDraws)
 	values := make([]float64, len(draws))
-	for i := range densityPoints {
-		y := -0.5 - densityMargin + (1+2*densityMargin)*float64(i)/(densityPoints-1)
-		mean := 0.0
-		for d := range draws {
-			values[d] = draws[d].state.density(y) / p.scale
-			mean += values[d] / float64(len(draws))
+	for c, column := range p.columns {
+		for _, y := range p.grid(c) {
+			mean := 0.0
+			for d := range draws {
+				density, _ := p.mixed(c, y, &draws[d].state)
+				values[d] = density / column.scale
+				mean += values[d] / float64(len(draws))
+			}
+			band := summarize(values)
+			points = append(points, DensityPoint{column.name, Number(column.value(y)), Number(mean), band.Q025, band.Q975})
 		}
-		band := summarize(values)
-		points = append(points, DensityPoint{Number(p.centre + p.scale*y), Number(mean), band.Q025, band.Q975})
 	}
 	return points
 }
 
-// density of a value on the working scale.
-func (s *state) density(y float64) float64 {
-	total := 0.0
-	for j := range s.weight {
-		total += math.Exp(logComponent(s.weight[j], s.mean[j], s.variance[j], y))
+// mixed is the density of a mixture in a column, on the working scale, and its distribution
+// function.
+func (p *Problem) mixed(column int, y float64, s *state) (density, cumulative float64) {
+	for _, c := range s.components {
+		d, below := p.family.marginal(column, y, c)
+		density += c.weight * d
+		cumulative += c.weight * below
 	}
-	return total
+	return density, cumulative
+}
+
+// shares writes the probabilities of the components of a state for a row.
+func (p *Problem) shares(row int, s *state, into []float64) {
+	largest, total := math.Inf(-1), 0.0
+	for j, c := range s.components {
+		into[j] = math.Log(c.weight) + p.family.logDensity(row, c)
+		largest = math.Max(largest, into[j])
+	}
+	for j := range into {
+		into[j] = math.Exp(into[j] - largest)
+		total += into[j]
+	}
+	for j := range into {
+		into[j] /= total
+	}
 }
 
 // given describes the components of the draws with k of them, and the rows.
@@ -58,24 +102,23 @@ func (s *Sample) given(k int) (Given, []Row) {
 		}
 	}
 	draws = thinned(draws, summaryDraws)
+	if p.Options.Family == Multivariate {
+		draws = p.relabel(draws)
+	}
 	g := Given{Components: k, Draws: len(draws), List: make([]Component, k)}
-	rows := make([]Row, len(p.y))
+	rows := make([]Row, p.Rows())
 	shares := make([]float64, k)
-	probability := make([][]float64, len(p.y))
+	probability := make([][]float64, len(rows))
 	for i := range rows {
 		probability[i] = make([]float64, k)
 	}
 	for _, d := range draws {
 		empty := make([]float64, k) // log probability that no row belongs to a component
-		for i, y := range p.y {
-			total := 0.0
-			for j := range shares {
-				shares[j] = math.Exp(logComponent(d.state.weight[j], d.state.mean[j], d.state.variance[j], y))
-				total += shares[j]
-			}
-			for j := range shares {
-				probability[i][j] += shares[j] / total / float64(len(draws))
-				empty[j] += math.Log1p(-math.Min(shares[j]/total, 1))
+		for i := range rows {
+			p.shares(i, &d.state, shares)
+			for j, share := range shares {
+				probability[i][j] += share / float64(len(draws))
+				empty[j] += math.Log1p(-math.Min(share, 1))
 			}
 		}
 		for _, log := range empty {
@@ -83,16 +126,13 @@ func (s *Sample) given(k int) (Given, []Row) {
 		}
 	}
 	for j := range g.List {
-		var weights, means, sds []float64
-		for _, d := range draws {
-			weights = append(weights, d.state.weight[j])
-			means = append(means, p.centre+p.scale*d.state.mean[j])
-			sds = append(sds, p.scale*math.Sqrt(d.state.variance[j]))
-		}
-		g.List[j] = Component{summarize(weights), summarize(means), summarize(sds)}
+		g.List[j] = p.describe(draws, j)
 	}
 	for i := range rows {
-		rows[i] = Row{Place: p.numbers[i], Value: Number(p.centre + p.scale*p.y[i])}
+		rows[i] = Row{Place: p.numbers[i]}
+		for _, c := range p.columns {
+			rows[i].Values = append(rows[i].Values, Number(c.value(c.y[i])))
+		}
 		best := 0
 		for j, share := range probability[i] {
 			rows[i].Probability = append(rows[i].Probability, Number(share))
@@ -103,4 +143,36 @@ func (s *Sample) given(k int) (Given, []Row) {
 		rows[i].Component = best + 1
 	}
 	return g, rows
+}
+
+// describe summarises component j of draws.
+func (p *Problem) describe(draws []kept, j int) (one Component) {
+	over := func(value func(c component) float64) Summary {
+		values := make([]float64, len(draws))
+		for d := range draws {
+			values[d] = value(draws[d].state.components[j])
+		}
+		return summarize(values)
+	}
+	one.Weight = over(func(c component) float64 { return c.weight })
+	for at, column := range p.columns {
+		summary := ColumnSummary{Column: column.name, Mean: over(func(c component) float64 {
+			location, _ := p.family.summary(at, c)
+			return column.value(location)
+		})}
+		if p.Options.Family != Poisson {
+			sd := over(func(c component) float64 {
+				_, scale := p.family.summary(at, c)
+				return column.scale * scale
+			})
+			summary.SD = &sd
+		}
+		one.Columns = append(one.Columns, summary)
+		if f, several := p.family.(vectors); several {
+			for before := range at {
+				one.Correlations = append(one.Correlations, Correlation{p.columns[before].name, column.name, over(func(c component) float64 { return f.correlation(before, at, c) })})
+			}
+		}
+	}
+	return one
 }

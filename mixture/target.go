@@ -1,6 +1,7 @@
 package mixture
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -21,8 +22,11 @@ type Target struct {
 
 var _ vti.Target = (*Target)(nil)
 
-// Target returns the posterior for the engine.
+// Target returns the posterior for the engine. It is that of normal components of one column.
 func (p *Problem) Target() (*Target, error) {
+	if p.Options.Family != Normal {
+		return nil, fmt.Errorf("there is a Target of normal components of one column, not of the family %s", p.Options.Family)
+	}
 	sizes := make([]int, p.Options.MaxComponents)
 	t := &Target{problem: p}
 	for j := range sizes {
@@ -87,7 +91,7 @@ func (t *Target) LogJoint(codes, mask, theta *Node) *Node {
 	logBeta := Squeeze(space.TakeColumns(theta, t.sticks[:1]), -1) // [B]
 
 	// [B,K,1] and [1,1,n] -> [B,K,n]
-	y := constant([][][]float64{{t.problem.y}})
+	y := constant([][][]float64{{t.problem.columns[0].y}})
 	deviation := Sub(y, InsertAxes(mean, -1))
 	logDensity := Sub(InsertAxes(Sub(logWeight, MulScalar(AddScalar(logVariance, math.Log(2*math.Pi)), 0.5)), -1),
 		MulScalar(Mul(Square(deviation), InsertAxes(Exp(Neg(logVariance)), -1)), 0.5))

@@ -16,7 +16,7 @@ import (
 // problemOf is a problem of a column in memory.
 func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	t.Helper()
-	options.Column = "y"
+	options.Columns = []string{"y"}
 	data, err := table.New("memory", table.Numbers("y", y))
 	require.NoError(t, err)
 	p, err := NewProblem(data, options)
@@ -59,20 +59,26 @@ func TestTargetIsTheDensityOfTheHost(t *testing.T) {
 
 // Coordinates lead back to the state, and their Jacobian is that of finite differences.
 func TestCoordinates(t *testing.T) {
-	s := state{[]float64{0.2, 0.5, 0.3}, []float64{-0.3, 0.1, 0.4}, []float64{0.01, 0.2, 0.05}, 0.7}
+	s := state{[]component{{0.2, -0.3, 0.01, nil}, {0.5, 0.1, 0.2, nil}, {0.3, 0.4, 0.05, nil}}, []float64{0.7}}
 	theta := s.coordinates()
 	back, logJacobian := stateOf(theta)
-	require.InDeltaSlice(t, s.weight, back.weight, 1e-12)
-	require.InDeltaSlice(t, s.mean, back.mean, 1e-12)
-	require.InDeltaSlice(t, s.variance, back.variance, 1e-12)
-	require.InDelta(t, s.beta, back.beta, 1e-12)
-	numbers := func(theta []float64) []float64 {
-		s, _ := stateOf(theta)
-		return append(append(append([]float64{s.beta}, s.weight[:2]...), s.mean...), s.variance...)
+	numbers := func(s state) []float64 {
+		list := []float64{s.beta[0], s.components[0].weight, s.components[1].weight}
+		for _, c := range s.components {
+			list = append(list, c.mean, c.variance)
+		}
+		return list
 	}
-	require.InDelta(t, logDeterminant(numbers, theta), logJacobian, 1e-6)
+	require.InDeltaSlice(t, numbers(s), numbers(back), 1e-12)
+	of := func(theta []float64) []float64 {
+		s, _ := stateOf(theta)
+		return numbers(s)
+	}
+	require.InDelta(t, logDeterminant(of, theta), logJacobian, 1e-6)
 	equal, _ := stateOf(make([]float64, 9))
-	require.InDeltaSlice(t, []float64{1.0 / 3, 1.0 / 3, 1.0 / 3}, equal.weight, 1e-12, "sticks of 0 are equal weights")
+	for _, c := range equal.components {
+		require.InDelta(t, 1.0/3, c.weight, 1e-12, "sticks of 0 are equal weights")
+	}
 }
 
 // A sampler that is cancelled says so.

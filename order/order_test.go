@@ -30,10 +30,10 @@ func problemOf(t *testing.T, options Options, y []float64) *Problem {
 	return p
 }
 
-// The log evidence of every model is that of numerical integration over σ² of normal densities: with
-// the intercept integrated out, y has covariance σ²(I + g X(XᵀX)⁻¹Xᵀ) within the space orthogonal to
-// constants, and columns that span it have eigenvalues 1+g. Models of differences are those of
-// another response.
+// The log evidence of every model is that of numerical integration over σ² of normal densities:
+// with the intercept integrated out, y has covariance σ²(I + g X(XᵀX)⁻¹Xᵀ) within the space
+// orthogonal to constants, and columns that span it have eigenvalues 1+g. Models of differences
+// are those of another response.
 func TestEvidencesAreIntegrals(t *testing.T) {
 	y := []float64{1, 0.2, 1.4, -0.3, 2, 0.7, 1.1, 3, 2.2, 2.9, 4.1, 3.3, 4, 5.2, 4.1, 4.4}
 	logIntegral := func(d *design, columns []int) float64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/transdim/vti/internal/picture"
 	"github.com/transdim/vti/mixture"
@@ -14,8 +15,8 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 	c := result.Certificate
 	level, reasons := &c.Verdict, c.Reasons
 	a := &article{
-		Title:    fmt.Sprintf("How many components has %s?", result.Data.Column),
-		Subtitle: fmt.Sprintf("%s, %s", s.table(), counted(result.Data.Rows, "value", "values")),
+		Title:    fmt.Sprintf("How many components has %s?", strings.Join(result.Data.Columns, ", ")),
+		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row", "rows"), result.Data.Family),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
 		Next:     next(level, "Give the samplers more --sweeps.", result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
@@ -26,17 +27,11 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		for _, c := range result.Counts {
 			numbers = append(numbers, probabilityOf{c.Components, float64(c.Probability)})
 		}
-		part.Pictures = append(part.Pictures, mixturePicture(result), countsPicture("counts", "Number of components", "component", "components", numbers))
-		list := table{Caption: fmt.Sprintf("Given %s, in the order of their means: medians", counted(result.Given.Components, "component", "components")), Open: true, Columns: []column{
-			{"component", true}, {"weight", true}, {"95% interval", false}, {"mean", true}, {"95% interval", false}, {"sd", true}, {"95% interval", false},
-		}}
-		for j, one := range result.Given.List {
-			row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
-			for _, q := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
-				row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
-			}
-			list.Rows = append(list.Rows, row)
+		for c := range result.Data.Columns {
+			part.Pictures = append(part.Pictures, mixturePicture(result, c))
 		}
+		part.Pictures = append(part.Pictures, countsPicture("counts", "Number of components", "component", "components", numbers))
+		list := componentsTable(result)
 		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
 		for _, k := range result.Counts {
 			counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
@@ -54,28 +49,82 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 	return a
 }
 
-// mixturePicture is the density with its band over a histogram of the values.
-func mixturePicture(result *mixture.Result) *picture.Picture {
+// componentsTable describes the components given the most probable number of them.
+func componentsTable(result *mixture.Result) table {
+	order := "in the order of their means"
+	if len(result.Data.Columns) > 1 {
+		order = "as relabelled draws have them"
+	}
+	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component", "components"), order), Open: true, Columns: []column{
+		{"component", true}, {"weight", true}, {"95% interval", false},
+	}}
+	location, scale := "mean", "sd"
+	if result.Data.Family == mixture.Student.String() {
+		location, scale = "location", "scale"
+	}
+	for _, name := range result.Data.Columns {
+		if len(result.Data.Columns) == 1 {
+			name = ""
+		} else {
+			name = " of " + name
+		}
+		list.Columns = append(list.Columns, column{location + name, true}, column{"95% interval", false})
+		if result.Data.Family != mixture.Poisson.String() {
+			list.Columns = append(list.Columns, column{scale + name, true}, column{"95% interval", false})
+		}
+	}
+	for j, one := range result.Given.List {
+		row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
+		add := func(q mixture.Summary) {
+			row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
+		}
+		add(one.Weight)
+		for _, c := range one.Columns {
+			add(c.Mean)
+			if c.SD != nil {
+				add(*c.SD)
+			}
+		}
+		list.Rows = append(list.Rows, row)
+	}
+	return list
+}
+
+// mixturePicture is the density in a column with its band over a histogram of the values.
+func mixturePicture(result *mixture.Result, at int) *picture.Picture {
 	var list []banded
+	name := result.Data.Columns[at]
 	for _, d := range result.Density {
-		list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
+		if d.Column == name {
+			list = append(list, banded{float64(d.At), float64(d.Mean), float64(d.Q025), float64(d.Q975)})
+		}
 	}
 	// three times as many bins as the cube root of the rows, and no more than can be seen
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, row := range result.Rows {
-		low, high = math.Min(low, float64(row.Value)), math.Max(high, float64(row.Value))
+		low, high = math.Min(low, float64(row.Values[at])), math.Max(high, float64(row.Values[at]))
 	}
 	histogram := picture.Curve{Ink: picture.Muted}
 	bins := min(40, max(8, int(3*math.Cbrt(float64(len(result.Rows))))))
-	counts, width := make([]float64, bins), (high-low)/float64(bins)
+	width := (high - low) / float64(bins)
+	if result.Data.Family == mixture.Poisson.String() { // bins of whole numbers, about them
+		width = math.Max(1, math.Ceil(width))
+		bins = int((high-low)/width) + 1
+		low -= 0.5
+	}
+	counts := make([]float64, bins)
 	for _, row := range result.Rows {
-		counts[min(bins-1, int((float64(row.Value)-low)/width))] += 1 / (width * float64(len(result.Rows)))
+		counts[min(bins-1, int((float64(row.Values[at])-low)/width))] += 1 / (width * float64(len(result.Rows)))
 	}
 	for k, count := range counts {
 		left := low + width*float64(k)
 		histogram.X, histogram.Y = append(histogram.X, left, left, left+width, left+width), append(histogram.Y, 0, count, count, 0)
 	}
-	p := bandPicture("density", "Density", list, result.Data.Column, "density", histogram)
+	file, title := "density", "Density"
+	if len(result.Data.Columns) > 1 {
+		file, title = fmt.Sprintf("density-%d", at+1), "Density of "+name
+	}
+	p := bandPicture(file, title, list, name, "density", histogram)
 	p.Text = "The posterior mean of the density with a band that holds 95% at each place, over a histogram of the values."
 	return p
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 type mixtureFlags struct {
 	options                                                      mixture.Options
 	concentration, meanSD, precisionShape, scaleShape, scaleRate positive
+	df, rateShape, rateExposure                                  positive
 	sweeps                                                       int
 	standardError                                                positive
 	output                                                       outputFlags
@@ -26,7 +28,8 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flagGroup(cmd, "Data and model", func() {
-		flags.StringVar(&f.options.Column, "column", "", "`column` of values")
+		flags.StringSliceVar(&f.options.Columns, "column", nil, "`column` of values; several for a multivariate mixture (a,b)")
+		flags.Var(parsed[mixture.Family]{&f.options.Family, mixture.ParseFamily}, "family", "normal, student, poisson (counts), or multivariate (default normal; multivariate for several columns)")
 		flags.Var(count{&f.options.MaxComponents, 1}, "max-components", "most components; their number is uniform (default 30)")
 	})
 	flagGroup(cmd, "Priors (those of Richardson and Green 1997; R is the range of the column)", func() {
@@ -35,35 +38,35 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.precisionShape, "precision-shape", "shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2)")
 		flags.Var(&f.scaleShape, "scale-shape", "shape of the Gamma prior of β (default 0.2)")
 		flags.Var(&f.scaleRate, "scale-rate", "rate of the Gamma prior of β, in units of 1/R² (default 10)")
+		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
+		flags.Var(&f.rateShape, "rate-shape", "poisson: shape of the Gamma prior of rates (default 1)")
+		flags.Var(&f.rateExposure, "rate-exposure", "poisson: its rate (default: prior mean the mean count)")
 	})
 	flagGroup(cmd, "Sampling", func() {
 		flags.Var(count{&f.sweeps, 1}, "sweeps", "most sweeps of each of the eight samplers (default 400000)")
 		flags.Var(&f.standardError, "error", "standard error of a probability that ends sampling (default 0.002)")
 	})
-	f.output.register(cmd, false)
-	flagGroup(cmd, outputGroup, func() {
-		flags.Uint64Var(&f.output.seed, "seed", 0, "root of all randomness: the same seed gives the same numbers")
-	})
+	f.output.registerSampler(cmd, "the same seed gives the same numbers")
 	completeColumns(cmd, "column")
+	completeWith(cmd, "family", mixture.FamilyNames()...)
 }
 
 // record describes a run.
-func (f *mixtureFlags) record(path string) *mixture.Record {
+func (f *mixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
+	f.options.DF, f.options.RateShape, f.options.RateExposure = float64(f.df), float64(f.rateShape), float64(f.rateExposure)
 	f.options.Concentration, f.options.MeanSD, f.options.PrecisionShape = float64(f.concentration), float64(f.meanSD), float64(f.precisionShape)
 	f.options.ScaleShape, f.options.ScaleRate = float64(f.scaleShape), float64(f.scaleRate)
-	return &mixture.Record{
-		Header: runs.Header{Command: "mixture", Version: vti.Version, Data: path}, Options: f.options,
-		Sweeps: f.sweeps, Error: float64(f.standardError), Seed: f.output.seed,
-	}
+	return &mixture.Record{Asked: *askedOf(cmd, "mixture", path, f.options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
 }
 
 func (a *app) mixtureCommand() *cobra.Command {
 	f := &mixtureFlags{}
 	cmd := &cobra.Command{
 		Use:   "mixture TABLE --column COLUMN",
-		Short: "Find how many components a mixture of normals has",
-		Long: `Computes the posterior of the number of components of a normal mixture, of their weights, means and
-standard deviations, of the density, and to which component every row belongs.
+		Short: "Find how many components a mixture has",
+		Long: `Computes the posterior of the number of components of a mixture, of their weights and parameters, of
+the density, and to which component every row belongs. Components are normal, Student t, Poisson for
+counts, or normal distributions of several columns.
 
 Two methods that work in different spaces sample it: reversible-jump chains over mixtures, whose
 components split, merge, are born and die (Richardson and Green 1997), and samplers of clusters of
@@ -71,15 +74,17 @@ rows that sum over the number of components (Miller and Harrison 2018). Sampling
 every probability to within --error. Only where they agree is the answer trusted.
 
 Components are in the order of their means, so that labels cannot switch: component 1 is the one with
-the smallest mean. Where two means are nearly equal the order says little.`,
+the smallest mean. Where two means are nearly equal the order says little. Several columns have no
+order: there draws are relabelled so that they agree best on the rows (Stephens 2000).`,
 		Example: `  vti mixture galaxies.csv --column velocity
+  vti mixture cases.csv --column count --family poisson
+  vti mixture iris.csv --column petal_length,petal_width
   vti mixture enzyme.csv --column activity --max-components 10 --error 0.001`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			record := f.record(args[0])
-			record.Flags = givenFlags(cmd.Flags())
-			problem, err := record.Problem()
+			record := f.record(cmd, args[0])
+			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
 			if err != nil {
 				return err
 			}
@@ -100,7 +105,7 @@ func (a *app) mixtureTask(problem *mixture.Problem, record *mixture.Record, outp
 			if output.json {
 				return
 			}
-			fmt.Fprintf(a.text, "%s: %d values of %s\n", problem.Path, problem.Rows(), problem.Options.Column)
+			fmt.Fprintf(a.text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
 			for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
 				fmt.Fprintln(a.text, "  "+line)
 			}
@@ -148,21 +153,56 @@ func printMixture(w io.Writer, r *mixture.Result) {
 		}
 	}
 	counts.print(w)
-	fmt.Fprintf(w, "\nGiven %d: medians in the order of the means; %.2f components without rows expected\n", r.Given.Components, float64(r.Given.Empty))
+	order := "in the order of the means"
+	if len(r.Data.Columns) > 1 {
+		order = "as relabelled draws have them"
+	}
+	fmt.Fprintf(w, "\nGiven %d: medians, %s; %.2f components without rows expected\n", r.Given.Components, order, float64(r.Given.Empty))
+	printComponents(w, r)
+	fmt.Fprintf(w, "\n%s in all\n", timeText(r.Seconds.Total))
+}
+
+// printComponents prints the components given the most probable number of them.
+func printComponents(w io.Writer, r *mixture.Result) {
 	members := make([]int, r.Given.Components)
 	for _, row := range r.Rows {
 		members[row.Component-1]++
 	}
+	location, scale := "mean", "sd"
+	if r.Data.Family == mixture.Student.String() {
+		location, scale = "location", "scale"
+	}
 	components := &grid{}
-	components.add("component", "weight", "<95% interval", "|mean", "<95% interval", "|sd", "<95% interval", "|rows")
-	for j, one := range r.Given.List {
-		cells := []string{fmt.Sprint(j + 1)}
-		for _, s := range []mixture.Summary{one.Weight, one.Mean, one.SD} {
-			cells = append(cells, short(s.Median), interval(s.Q025, s.Q975))
+	head := []string{"component", "rows", "weight", "<95% interval"}
+	for _, column := range r.Data.Columns {
+		name := ""
+		if len(r.Data.Columns) > 1 {
+			name = " of " + column
 		}
-		components.add(append(cells, fmt.Sprint(members[j]))...)
+		head = append(head, "|"+location+name, "<95% interval")
+		if r.Data.Family != mixture.Poisson.String() {
+			head = append(head, "|"+scale+name, "<95% interval")
+		}
+	}
+	components.add(head...)
+	for j, one := range r.Given.List {
+		cells := []string{fmt.Sprint(j + 1), fmt.Sprint(members[j])}
+		add := func(s mixture.Summary) { cells = append(cells, short(s.Median), interval(s.Q025, s.Q975)) }
+		add(one.Weight)
+		for _, column := range one.Columns {
+			add(column.Mean)
+			if column.SD != nil {
+				add(*column.SD)
+			}
+		}
+		components.add(cells...)
 	}
 	components.print(w)
+	for j, one := range r.Given.List {
+		for _, c := range one.Correlations {
+			fmt.Fprintf(w, "component %d: correlation of %s and %s %s, %s\n", j+1, c.A, c.B, short(c.Value.Median), interval(c.Value.Q025, c.Value.Q975))
+		}
+	}
 	fmt.Fprintf(w, "\nComputation: %s.\n", timeText(r.Seconds.Total))
 	printMeanings(w, wordRHat, wordDraws)
 }

@@ -37,6 +37,12 @@ func TestMixtureRefusesBadInput(t *testing.T) {
 		{"--column z", "no column"},
 		{"--column c", "constant"},
 		{"--column x --max-components 9", "fewer than the 9 components"},
+		{"--column x --family poisson", "got 3.5, want counts"},
+		{"--column x --family cauchy", "unknown family"},
+		{"--column x --family multivariate", "at least two columns"},
+		{"--column x,t --family student", "takes one column"},
+		{"--column x --df 3", "belong to the family student"},
+		{"--column x,x", "named twice"},
 	} {
 		got := vtiCommand(t, append([]string{"mixture", "data.csv"}, strings.Fields(test.args)...)...)
 		require.Equal(t, statusUsage, got.status, test.args)

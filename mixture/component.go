@@ -1,0 +1,46 @@
+package mixture
+
+// component is one component of a mixture, or a cluster of rows, whose weight does not count. The
+// parameters are those of its family, on the working scale.
+type component struct {
+	weight float64
+	// mean is the location; of several columns that of the first, of counts the rate.
+	mean float64
+	// variance is the square of the scale, where there is one.
+	variance float64
+	// vector holds the parameters of several columns, which are never changed in place.
+	vector *vector
+}
+
+// state is a mixture: components in the order of their means, and the hyperparameter β of their
+// prior, which may be empty.
+type state struct {
+	components []component
+	beta       []float64
+}
+
+func (s *state) size() int { return len(s.components) }
+
+func (s *state) clone() state {
+	return state{append([]component(nil), s.components...), append([]float64(nil), s.beta...)}
+}
+
+// ordered reports whether means increase strictly.
+func (s *state) ordered() bool {
+	for j := 1; j < len(s.components); j++ {
+		if !(s.components[j].mean > s.components[j-1].mean) {
+			return false
+		}
+	}
+	return true
+}
+
+// sort puts the components in the order of their means.
+func (s *state) sort() {
+	c := s.components
+	for j := 1; j < len(c); j++ {
+		for i := j; i > 0 && c[i].mean < c[i-1].mean; i-- {
+			c[i], c[i-1] = c[i-1], c[i]
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Family is how the rows of a component are distributed.
+type Family int
+
+// The families.
+const (
+	// Normal distributions of one column; of several it stands for Multivariate.
+	Normal Family = iota
+	// Student distributions with known degrees of freedom.
+	Student
+	// Poisson distributions of counts.
+	Poisson
+	// Multivariate normal distributions of several columns.
+	Multivariate
+)
+
+var familyNames = [...]string{Normal: "normal", Student: "student", Poisson: "poisson", Multivariate: "multivariate"}
+
+// FamilyNames lists what ParseFamily takes.
+func FamilyNames() []string { return slices.Clone(familyNames[:]) }
+
+// String returns the name of the family.
+func (f Family) String() string {
+	if f < 0 || int(f) >= len(familyNames) {
+		return fmt.Sprintf("Family(%d)", int(f))
+	}
+	return familyNames[f]
+}
+
+// ParseFamily reads a name that String writes.
+func ParseFamily(text string) (Family, error) {
+	if at := slices.Index(familyNames[:], text); at >= 0 {
+		return Family(at), nil
+	}
+	return 0, fmt.Errorf("unknown family %q: want %s", text, strings.Join(familyNames[:], ", "))
+}
+
+// MarshalText writes the name.
+func (f Family) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (f *Family) UnmarshalText(text []byte) (err error) {
+	*f, err = ParseFamily(string(text))
+	return err
+}
+
+// family is the distribution of the rows of a component, and the prior of its parameters.
+type family interface {
+	// logHyper is the log prior density of β, and logPrior that of a component given β.
+	logHyper(beta []float64) float64
+	logPrior(c component, beta []float64) float64
+	// draw draws a component from its prior.
+	draw(beta []float64, random *rand.Rand) component
+	// update draws the parameters of a component by steps that keep their distribution given its
+	// rows, which may be none.
+	update(c component, rows []int, beta []float64, random *rand.Rand) component
+	// updateHyper draws β given all components.
+	updateHyper(components []component, random *rand.Rand) []float64
+	// start is a component for rows, and β to start with.
+	start(rows []int) component
+	startHyper() []float64
+
+	// fill writes the density of a component at every row, times its weight.
+	fill(density []float64, c component)
+	// logDensity is the log density of a component at a row, without its weight.
+	logDensity(row int, c component) float64
+	// marginal is the density of a component in a column, and its distribution function.
+	marginal(column int, y float64, c component) (density, cumulative float64)
+	// simulate draws a row.
+	simulate(c component, row []float64, random *rand.Rand)
+	// summary are the numbers that describe a component in a column, in the units of the table.
+	summary(column int, c component) (location, scale float64)
+}
+
+// splitting divides a component into two and joins two, one to one, with numbers u in (0, 1). The
+// first of u is the share of the left component in the weight; the mean of the left is smaller.
+type splitting interface {
+	split(one component, u [3]float64) (left, right component)
+	merge(left, right component) (one component, u [3]float64)
+	// logJacobian is the log absolute determinant of the derivative of (left, right) with respect
+	// to (one, u), weights included.
+	logJacobian(one, left, right component, u [3]float64) float64
+}
+
+// proposeSplit draws u: Beta(2, 2), Beta(2, 2) and uniform, of which a family may not use the last.
+func proposeSplit(random *rand.Rand) [3]float64 {
+	return [3]float64{beta(2, 2, random), beta(2, 2, random), random.Float64()}
+}
+
+// logProposal is the log density of what proposeSplit draws.
+func logProposal(u [3]float64) float64 { return logBeta2(u[0]) + logBeta2(u[1]) }
+
+// inside reports whether all numbers are such as proposeSplit draws: rounding can make others.
+func inside(u [3]float64) bool {
+	for _, x := range u {
+		if !(x > 0 && x < 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// logPrior is log p(k, weights, components, β), in the coordinates of the state, the Dirichlet with
+// respect to all weights but the last.
+func (p *Problem) logPrior(s *state) float64 {
+	k, d := float64(s.size()), p.Options.Concentration
+	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)
+	for _, c := range s.components {
+		total += (d-1)*math.Log(c.weight) + p.family.logPrior(c, s.beta)
+	}
+	return total
+}
+
+// logLikelihood is log p(y | state).
+func (p *Problem) logLikelihood(s *state) float64 {
+	total := 0.0
+	logs := make([]float64, s.size())
+	for i := range p.Rows() {
+		largest := math.Inf(-1)
+		for j, c := range s.components {
+			logs[j] = math.Log(c.weight) + p.family.logDensity(i, c)
+			largest = math.Max(largest, logs[j])
+		}
+		sum := 0.0
+		for _, l := range logs {
+			sum += math.Exp(l - largest)
+		}
+		total += largest + math.Log(sum)
+	}
+	return total
+}
+
+func logGamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
+}

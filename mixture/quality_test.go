@@ -1,0 +1,12 @@
+//go:build quality
+
+package mixture
+
+import "testing"
+
+// go test -tags quality -v -run QualityOfSmallMixtures ./mixture
+func TestQualityOfSmallMixtures(t *testing.T) {
+	for _, family := range []Family{Normal, Student, Poisson} {
+		checkIntegrals(t, family, 10, 150_000)
+	}
+}

@@ -1,0 +1,127 @@
+package mixture
+
+import (
+	"math"
+	"slices"
+)
+
+// relabelRounds is the largest number of passes over the draws; a few are enough.
+const relabelRounds = 50
+
+// relabel puts the components of every draw into the order in which the draws agree best on which
+// rows belong to which component: the algorithm of Stephens (2000), which alternates between the
+// mean of the probabilities of the rows and the order of each draw that is nearest to it. Several
+// columns have no order of their own.
+func (p *Problem) relabel(draws []kept) []kept {
+	if len(draws) == 0 {
+		return draws
+	}
+	k, n := draws[0].state.size(), p.Rows()
+	shares := make([][][]float64, len(draws)) // [draw][component][row]
+	row := make([]float64, k)
+	for d := range draws {
+		shares[d] = make([][]float64, k)
+		for j := range k {
+			shares[d][j] = make([]float64, n)
+		}
+		for i := range n {
+			p.shares(i, &draws[d].state, row)
+			for j, share := range row {
+				shares[d][j][i] = share
+			}
+		}
+	}
+	orders := make([][]int, len(draws)) // component orders[d][j] of draw d gets label j
+	for d := range orders {
+		orders[d] = make([]int, k)
+		for j := range k {
+			orders[d][j] = j
+		}
+	}
+	for range relabelRounds {
+		logMean := make([][]float64, k)
+		for j := range logMean {
+			logMean[j] = make([]float64, n)
+			for d := range shares {
+				for i, share := range shares[d][orders[d][j]] {
+					logMean[j][i] += share / float64(len(draws))
+				}
+			}
+			for i, mean := range logMean[j] {
+				logMean[j][i] = math.Log(math.Max(mean, 1e-12))
+			}
+		}
+		moved := false
+		for d := range shares {
+			cost := make([][]float64, k) // of label j for component c
+			for j := range cost {
+				cost[j] = make([]float64, k)
+				for c, own := range shares[d] {
+					for i, share := range own {
+						cost[j][c] -= share * logMean[j][i]
+					}
+				}
+			}
+			if order := assign(cost); !slices.Equal(order, orders[d]) {
+				orders[d], moved = order, true
+			}
+		}
+		if !moved {
+			break
+		}
+	}
+	list := make([]kept, len(draws))
+	for d, one := range draws {
+		list[d] = kept{state: one.state.clone(), logP: one.logP, chain: one.chain}
+		for j, c := range orders[d] {
+			list[d].state.components[j] = one.state.components[c]
+		}
+	}
+	return list
+}
+
+// assign gives every row of a square table of costs a column of its own at the least total cost: the
+// Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
+func assign(cost [][]float64) []int {
+	n := len(cost)
+	rowOf, from := make([]int, n+1), make([]int, n+1) // of columns, counted from 1; 0 is the root
+	u, v := make([]float64, n+1), make([]float64, n+1)
+	for row := 1; row <= n; row++ {
+		rowOf[0] = row
+		least, done := slices.Repeat([]float64{math.Inf(1)}, n+1), make([]bool, n+1)
+		at := 0
+		for rowOf[at] != 0 {
+			done[at] = true
+			delta, next := math.Inf(1), 0
+			for c := 1; c <= n; c++ {
+				if done[c] {
+					continue
+				}
+				if reduced := cost[rowOf[at]-1][c-1] - u[rowOf[at]] - v[c]; reduced < least[c] {
+					least[c], from[c] = reduced, at
+				}
+				if least[c] < delta {
+					delta, next = least[c], c
+				}
+			}
+			for c := range done {
+				if done[c] {
+					u[rowOf[c]] += delta
+					v[c] -= delta
+				} else {
+					least[c] -= delta
+				}
+			}
+			at = next
+		}
+		for at != 0 {
+			rowOf[at] = rowOf[from[at]]
+			at = from[at]
+		}
+	}
+	columns := make([]int, n)
+	for c := 1; c <= n; c++ {
+		columns[rowOf[c]-1] = c - 1
+	}
+	return columns
+}
