@@ -1,11 +1,12 @@
 // Package mixture answers how many components a mixture of distributions has, and which: normal,
 // Student t, Poisson, or normal distributions of several columns.
 //
-// A model is a number of components k; its parameters are weights, means and variances, and a scale
-// β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so that
-// labels have a meaning; those of several columns are relabelled. Two samplers of the posterior check each other: reversible-jump chains
-// over mixtures, with rows summed over components, and a sampler of partitions of the rows that
-// sums over k, with which it shares no state.
+// A model is a number of components k; its parameters are weights, means and variances, and a
+// scale β of the variances, with the priors of Richardson and Green (1997). Means are ordered, so
+// that labels have a meaning; those of several columns are relabelled. Two samplers of the
+// posterior check each other: reversible-jump chains over mixtures, with rows summed over
+// components, and a sampler of partitions of the rows that sums over k, with which it shares no
+// state.
 //
 // Values are put on a working scale with midrange 0 and range 1.
 //
@@ -48,9 +49,11 @@
 // components, Journal of the Royal Statistical Society B 59 (1997). J. W. Miller and M. T.
 // Harrison, Mixture models with a prior on the number of components, Journal of the American
 // Statistical Association 113 (2018). R. M. Neal, Markov chain sampling methods for Dirichlet
-// process mixture models, Journal of Computational and Graphical Statistics 9 (2000). V. Viallefont, S.
-// Richardson and P. J. Green, Bayesian analysis of Poisson mixtures, Journal of Nonparametric
-// Statistics 14 (2002). M. Stephens, Dealing with label switching in mixture models, Journal of the
-// Royal Statistical Society B 62 (2000). R. Jonker and A. Volgenant, A shortest augmenting path
-// algorithm for dense and sparse linear assignment problems, Computing 38 (1987).
+// process mixture models, Journal of Computational and Graphical Statistics 9 (2000). V.
+// Viallefont, S. Richardson and P. J. Green, Bayesian analysis of Poisson mixtures, Journal of
+// Nonparametric Statistics 14 (2002). S. Favaro and Y. W. Teh, MCMC for normalized random measure
+// mixture models, Statistical Science 28 (2013). M. Stephens, Dealing with label switching in
+// mixture models, Journal of the Royal Statistical Society B 62 (2000). R. Jonker and A.
+// Volgenant, A shortest augmenting path algorithm for dense and sparse linear assignment problems,
+// Computing 38 (1987).
 package mixture

@@ -91,7 +91,8 @@ type splitting interface {
 	logJacobian(one, left, right component, u [3]float64) float64
 }
 
-// proposeSplit draws u: Beta(2, 2), Beta(2, 2) and uniform, of which a family may not use the last.
+// proposeSplit draws u: Beta(2, 2), Beta(2, 2) and uniform, of which a family may not use the
+// last.
 func proposeSplit(random *rand.Rand) [3]float64 {
 	return [3]float64{beta(2, 2, random), beta(2, 2, random), random.Float64()}
 }
@@ -109,8 +110,8 @@ func inside(u [3]float64) bool {
 	return true
 }
 
-// logPrior is log p(k, weights, components, β), in the coordinates of the state, the Dirichlet with
-// respect to all weights but the last.
+// logPrior is log p(k, weights, components, β), in the coordinates of the state, the Dirichlet
+// with respect to all weights but the last.
 func (p *Problem) logPrior(s *state) float64 {
 	k, d := float64(s.size()), p.Options.Concentration
 	total := -math.Log(float64(p.Options.MaxComponents)) + logGamma(k+1) + logGamma(k*d) - k*logGamma(d) + p.family.logHyper(s.beta)

@@ -100,8 +100,9 @@ func (c *chain) sweep() {
 	}
 }
 
-// gibbs draws allocations and then weights, parameters and β from their conditionals. The posterior
-// of a set of components does not depend on their order, so that they are sorted afterwards.
+// gibbs draws allocations and then weights, parameters and β from their conditionals. The
+// posterior of a set of components does not depend on their order, so that they are sorted
+// afterwards.
 func (c *chain) gibbs() {
 	s, k := &c.state, c.state.size()
 	for len(c.rows) < k {
@@ -239,9 +240,9 @@ func (c *chain) take(logLik float64) {
 
 // birthOrDeath proposes a component from the prior, or the end of one, with probability one half
 // each. All priors and proposals cancel but the likelihood: a birth draws from the prior given k,
-// the k+1 orders of the larger mixture make up for the choice of one of k+1 to die, and the weights
-// of a Dirichlet are those of one with a component less, scaled to the rest of a Beta(δ, kδ)
-// weight.
+// the k+1 orders of the larger mixture make up for the choice of one of k+1 to die, and the
+// weights of a Dirichlet are those of one with a component less, scaled to the rest of a Beta(δ,
+// kδ) weight.
 func (c *chain) birthOrDeath() {
 	k, s, o := c.state.size(), &c.state, c.p.Options
 	if c.random.IntN(2) == 0 {

@@ -63,8 +63,8 @@ func (p *Problem) simulate(s *state, row []float64, random *rand.Rand) {
 	p.family.simulate(s.components[j], row, random)
 }
 
-// distance is the Kolmogorov–Smirnov distance of sorted values of a column to the mixture. Of equal
-// values, as counts have them, the last is compared.
+// distance is the Kolmogorov–Smirnov distance of sorted values of a column to the mixture. Of
+// equal values, as counts have them, the last is compared.
 func (p *Problem) distance(column int, sorted []float64, s *state) float64 {
 	largest, n, below := 0.0, float64(len(sorted)), 0.0
 	for i, y := range sorted {

@@ -101,8 +101,8 @@ func (f normals) summary(_ int, c component) (location, scale float64) {
 	return c.mean, math.Sqrt(c.variance)
 }
 
-// split divides a component into two of the same weight, mean and variance together (Richardson and
-// Green 1997, section 3.2).
+// split divides a component into two of the same weight, mean and variance together (Richardson
+// and Green 1997, section 3.2).
 func (normals) split(one component, u [3]float64) (left, right component) {
 	sd, u1, u2, u3 := math.Sqrt(one.variance), u[0], u[1], u[2]
 	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)

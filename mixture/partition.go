@@ -19,7 +19,10 @@ type partition struct {
 	beta     []float64
 	// density[c][i] is that of cluster c at row i
 	density [][]float64
-	spare   [][]float64 // buffers
+	// fresh are clusters from the prior without rows, with their densities
+	fresh        [auxiliary]component
+	freshDensity [auxiliary][]float64
+	spare        [][]float64 // buffers
 	// given[t][k-1] is p(k | t clusters), novelty[t] the weight of a new cluster beside t others,
 	// relative to one row in a cluster with concentration added.
 	given   [][]float64
@@ -27,7 +30,7 @@ type partition struct {
 }
 
 // auxiliary is the number of clusters from the prior that a row may open; chosen by hand.
-const auxiliary = 2
+const auxiliary = 3
 
 // newPartition starts with the rows cut by their order into clusters of equal size.
 func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *partition {
@@ -39,6 +42,9 @@ func (p *Problem) newPartition(order []int, clusters int, random *rand.Rand) *pa
 		}
 		s.counts = append(s.counts, len(rows))
 		s.clusters = append(s.clusters, p.family.start(rows))
+	}
+	for a := range s.freshDensity {
+		s.freshDensity[a] = s.buffer()
 	}
 	s.parameters()
 	return s
@@ -94,22 +100,30 @@ func (s *partition) fill() {
 	}
 }
 
-// sweep draws the cluster of every row, and then the parameters of the clusters.
+// refill draws an auxiliary cluster from the prior.
+func (s *partition) refill(a int) {
+	s.fresh[a] = s.p.family.draw(s.beta, s.random)
+	s.fresh[a].weight = 1
+	s.p.family.fill(s.freshDensity[a], s.fresh[a])
+}
+
+// sweep draws the cluster of every row, and then the parameters of the clusters. The clusters from
+// the prior that a row may open stay until one is opened, and a cluster without rows takes the
+// place of one of them (Favaro and Teh 2013, section 4): few have to be drawn.
 func (s *partition) sweep() {
-	var fresh [auxiliary]component
 	weights := make([]float64, 0, len(s.clusters)+auxiliary+4)
 	s.fill()
+	for a := range s.fresh {
+		s.refill(a)
+	}
 	for i := range s.of {
 		c := s.of[i]
 		s.counts[c]--
-		first := 0 // auxiliary clusters drawn anew
 		if s.counts[c] == 0 {
-			fresh[0] = s.clusters[c]
-			first = 1
+			a := s.random.IntN(auxiliary)
+			s.fresh[a] = s.clusters[c]
+			s.freshDensity[a], s.density[c] = s.density[c], s.freshDensity[a]
 			s.remove(c)
-		}
-		for a := first; a < auxiliary; a++ {
-			fresh[a] = s.p.family.draw(s.beta, s.random)
 		}
 		weights = weights[:0]
 		total := 0.0
@@ -118,10 +132,8 @@ func (s *partition) sweep() {
 			weights = append(weights, total)
 		}
 		open := s.novelty[len(s.counts)] / auxiliary
-		for _, one := range fresh {
-			if open > 0 {
-				total += open * math.Exp(s.p.family.logDensity(i, one))
-			}
+		for _, density := range s.freshDensity {
+			total += open * density[i]
 			weights = append(weights, total)
 		}
 		at := 0
@@ -129,11 +141,13 @@ func (s *partition) sweep() {
 			for u := s.random.Float64() * total; at < len(weights)-1 && weights[at] <= u; at++ {
 			}
 		} else { // the row is too far from everything for float64
-			at = s.far(i, fresh[:])
+			at = s.far(i)
 		}
-		if k := at - len(s.counts); k >= 0 {
-			s.open(fresh[k])
-			at = len(s.counts) - 1
+		if a := at - len(s.counts); a >= 0 {
+			at = len(s.counts)
+			s.counts, s.clusters, s.density = append(s.counts, 0), append(s.clusters, s.fresh[a]), append(s.density, s.freshDensity[a])
+			s.freshDensity[a] = s.buffer()
+			s.refill(a)
 		}
 		s.of[i] = at
 		s.counts[at]++
@@ -146,21 +160,13 @@ func (s *partition) sweep() {
 	}
 }
 
-// open adds an empty cluster.
-func (s *partition) open(one component) {
-	one.weight = 1
-	density := s.buffer()
-	s.p.family.fill(density, one)
-	s.counts, s.clusters, s.density = append(s.counts, 0), append(s.clusters, one), append(s.density, density)
-}
-
 // far draws the cluster of a row by the logarithms of densities.
-func (s *partition) far(row int, fresh []component) int {
+func (s *partition) far(row int) int {
 	var logs []float64
 	for k, one := range s.clusters {
 		logs = append(logs, math.Log(float64(s.counts[k])+s.p.Options.Concentration)+s.p.family.logDensity(row, one))
 	}
-	for _, one := range fresh {
+	for _, one := range s.fresh {
 		logs = append(logs, math.Log(s.novelty[len(s.counts)]/auxiliary)+s.p.family.logDensity(row, one))
 	}
 	return drawLog(logs, s.random)

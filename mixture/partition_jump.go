@@ -35,8 +35,8 @@ func (s *partition) share(u1 float64, row int, left, right component) float64 {
 	return 1 / (1 + math.Exp(b-a))
 }
 
-// logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports, for rows of
-// the cluster, on which side they are.
+// logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports, for rows
+// of the cluster, on which side they are.
 func (s *partition) logRatio(one, left, right component, u [3]float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
@@ -62,8 +62,8 @@ func (s *partition) logRatio(one, left, right component, u [3]float64, t int, me
 	log += math.Log(s.novelty[t]/d) + logGamma(n1+d) + logGamma(n2+d) - logGamma(n1+n2+d) - logGamma(d)
 	log += f.logPrior(left, s.beta) + f.logPrior(right, s.beta) - f.logPrior(one, s.beta)
 	logMerge := logGamma(n1+n2+2) - logGamma(n1+1) - logGamma(n2+1) + n1*math.Log(u[0]) + n2*math.Log(1-u[0])
-	// A split chooses one of t clusters and a merge one of t+1, of which the last has no neighbour;
-	// clusters have no order, so that t of t+1 choices are pairs.
+	// A split chooses one of t clusters and a merge one of t+1, of which the last has no
+	// neighbour; clusters have no order, so that t of t+1 choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
 	return log + choice + logMerge - logProposal(u) + s.p.splitting.logJacobian(one, left, right, u)
 }

@@ -90,8 +90,8 @@ func (f counts) simulate(c component, row []float64, random *rand.Rand) {
 
 func (f counts) summary(_ int, c component) (location, scale float64) { return c.mean, math.NaN() }
 
-// split divides a component into two of the same weight and rate together: the left has the rate u₂
-// of the whole (Viallefont, Richardson and Green 2002).
+// split divides a component into two of the same weight and rate together: the left has the rate
+// u₂ of the whole (Viallefont, Richardson and Green 2002).
 func (counts) split(one component, u [3]float64) (left, right component) {
 	left = component{weight: one.weight * u[0], mean: one.mean * u[1]}
 	right = component{weight: one.weight * (1 - u[0]), mean: one.mean * (1 - u[0]*u[1]) / (1 - u[0])}

@@ -80,8 +80,8 @@ func (p *Problem) relabel(draws []kept) []kept {
 	return list
 }
 
-// assign gives every row of a square table of costs a column of its own at the least total cost: the
-// Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
+// assign gives every row of a square table of costs a column of its own at the least total cost:
+// the Hungarian algorithm, by shortest augmenting paths (Jonker and Volgenant 1987).
 func assign(cost [][]float64) []int {
 	n := len(cost)
 	rowOf, from := make([]int, n+1), make([]int, n+1) // of columns, counted from 1; 0 is the root

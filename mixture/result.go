@@ -24,8 +24,8 @@ type Result struct {
 	// Given describes the components given the most probable number, in the order of their means;
 	// of several columns, in the order in which relabelled draws have them.
 	Given Given `json:"given_most_probable"`
-	// Density is the density of a new value in each column, averaged over numbers of components; of
-	// counts the probability.
+	// Density is the density of a new value in each column, averaged over numbers of components;
+	// of counts the probability.
 	Density []DensityPoint `json:"density"`
 	// Rows are the probabilities of rows to belong to the components of Given.
 	Rows []Row `json:"rows"`

@@ -28,8 +28,8 @@ type SampleConfig struct {
 const (
 	samplers = 4 // of each of the two methods
 	// roundSweeps is the length of a round, less where few sweeps are asked for. Means of rounds
-	// are the batches of which standard errors are made, so that it is long against the memory of a
-	// sampler.
+	// are the batches of which standard errors are made, so that it is long against the memory of
+	// a sampler.
 	roundSweeps  = 4000
 	roundShare   = 20 // of all sweeps
 	burnInRounds = 1
@@ -243,7 +243,8 @@ func (s *Sample) combined() (probability, se []float64) {
 }
 
 // disagreement is the largest difference between the methods in standard errors, and the number of
-// components where it is. Numbers whose probabilities are below a thousandth for both do not count.
+// components where it is. Numbers whose probabilities are below a thousandth for both do not
+// count.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]

@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// Target is the posterior of a problem as a graph, on the working scale: model k − 1 uses the first
-// k blocks of coordinates (see coordinates.go). Rows are summed over components.
+// Target is the posterior of a problem as a graph, on the working scale: model k − 1 uses the
+// first k blocks of coordinates (see coordinates.go). Rows are summed over components.
 type Target struct {
 	problem *Problem
 	models  *space.Table

@@ -10,8 +10,8 @@ import (
 )
 
 // vectors are normal components of several columns, each with working values of range 1: means ~
-// N(0, MeanSD² I), covariances inverse Wishart with scale 2 diag β and degrees 2 PrecisionShape + d
-// − 1, so that each column alone has the prior of one; every β ~ Gamma(ScaleShape, ScaleRate).
+// N(0, MeanSD² I), covariances inverse Wishart with scale 2 diag β and degrees 2 PrecisionShape +
+// d − 1, so that each column alone has the prior of one; every β ~ Gamma(ScaleShape, ScaleRate).
 type vectors struct {
 	rows [][]float64 // [n][d]
 	o    Options
@@ -82,8 +82,8 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 // inverseWishart draws L of a covariance from the distribution with the scale matrix C Cᵀ.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
-	// With A from Bartlett's decomposition of a standard Wishart matrix, the covariance is M Mᵀ for
-	// M = C A⁻ᵀ.
+	// With A from Bartlett's decomposition of a standard Wishart matrix, the covariance is M Mᵀ
+	// for M = C A⁻ᵀ.
 	a := mat.NewTriDense(d, mat.Lower, nil)
 	for i := range d {
 		a.SetTri(i, i, math.Sqrt(2*stream.Gamma((degrees-float64(i))/2, random)))

@@ -130,8 +130,8 @@ func solveUpper(u *mat.Dense, b []float64) []float64 {
 	return x
 }
 
-// logBeta is the logarithm of the evidence of a model with p columns relative to that of none, from
-// its share of explained variation (Liang et al. 2008, equation 6, with g = n).
+// logBeta is the logarithm of the evidence of a model with p columns relative to that of none,
+// from its share of explained variation (Liang et al. 2008, equation 6, with g = n).
 func logBeta(explained float64, p, n int) float64 {
 	g, size := float64(n), float64(n)
 	return 0.5*(size-1-float64(p))*math.Log1p(g) - 0.5*(size-1)*math.Log1p(g*(1-explained))

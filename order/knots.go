@@ -180,8 +180,8 @@ func (w *walk) add(level, candidate int, explained float64) {
 	w.set = w.set[:level]
 }
 
-// leaves visits the largest sets, for which products of columns are enough. slope is the product of
-// the response with the last column, over the square of that.
+// leaves visits the largest sets, for which products of columns are enough. slope is the product
+// of the response with the last column, over the square of that.
 func (w *walk) leaves(level, candidate int, explained, slope float64) {
 	own, square := w.columns[level][candidate], w.squares[level][candidate]
 	for j := candidate + 1; j < len(w.at); j++ {

@@ -19,8 +19,8 @@ const (
 	Autoregression Kind = iota
 	// Polynomial is a polynomial in time.
 	Polynomial
-	// Spline is a polynomial spline in time; its order is the number of its knots, whose places are
-	// unknown too.
+	// Spline is a polynomial spline in time; its order is the number of its knots, whose places
+	// are unknown too.
 	Spline
 )
 

@@ -80,8 +80,8 @@ func (p *Problem) ofLevels(d draw) draw {
 // unitTime is a time scaled to [−1, 1].
 func (p *Problem) unitTime(t float64) float64 { return 2*(t-p.first)/(p.last-p.first) - 1 }
 
-// legendre are the Legendre polynomials of degree 1 to len(into) at u. They span the same models as
-// powers, and their columns are nearly orthogonal.
+// legendre are the Legendre polynomials of degree 1 to len(into) at u. They span the same models
+// as powers, and their columns are nearly orthogonal.
 func legendre(u float64, into []float64) {
 	before, now := 1.0, u
 	for d := range into {
@@ -112,8 +112,8 @@ func (p *Problem) polynomials(values []float64) error {
 	return nil
 }
 
-// basis is the row of the columns at a time, not centred: polynomials, then truncated powers at the
-// candidate places of knots.
+// basis is the row of the columns at a time, not centred: polynomials, then truncated powers at
+// the candidate places of knots.
 func (p *Problem) basis(t float64) []float64 {
 	u := p.unitTime(t)
 	if p.Options.Kind == Polynomial {

@@ -21,8 +21,8 @@ type Result struct {
 	Orders []Order `json:"orders"`
 	// UnitRoot is the probability of a unit root, where the prior has one.
 	UnitRoot *Number `json:"unit_root,omitempty"`
-	// Coefficients are averaged over orders, a larger order's being 0, and given the most probable.
-	// Of a spline they are the level and σ.
+	// Coefficients are averaged over orders, a larger order's being 0, and given the most
+	// probable. Of a spline they are the level and σ.
 	Coefficients []Coefficient `json:"coefficients"`
 	// Knots are the candidate places of the knots of a spline.
 	Knots []Knot `json:"knots,omitempty"`

@@ -11,10 +11,10 @@ import (
 // ChainsFile is the name of the checkpoint of Markov chains in a run directory.
 const ChainsFile = rundir.ChainsFile
 
-// StartChains returns the configuration of chains with the checkpoint of the run in dir, which must
-// exist, and removes what a process killed in the middle of writing has left there. With cfg.Resume
-// a run that was stopped before its first checkpoint starts again. A run without a directory ("")
-// keeps no checkpoint.
+// StartChains returns the configuration of chains with the checkpoint of the run in dir, which
+// must exist, and removes what a process killed in the middle of writing has left there. With
+// cfg.Resume a run that was stopped before its first checkpoint starts again. A run without a
+// directory ("") keeps no checkpoint.
 func StartChains(dir string, cfg rjmcmc.Config) (rjmcmc.Config, error) {
 	if dir == "" {
 		cfg.Checkpoint, cfg.Resume = "", false

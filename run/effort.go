@@ -48,7 +48,8 @@ func (e *Effort) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Budget is how good an answer a run is asked for, and how much work it may be, as records have it.
+// Budget is how good an answer a run is asked for, and how much work it may be, as records have
+// it.
 type Budget struct {
 	// Effort is how the run decides how much work to do. Where the record has a number of steps
 	// these are taken, as with FixedEffort.

@@ -25,8 +25,8 @@ type Header struct {
 	Seconds *Seconds `json:"seconds,omitempty"`
 }
 
-// Table reads the table. A header with a fingerprint insists on it: the table must not have changed
-// since the run began. One without gets it.
+// Table reads the table. A header with a fingerprint insists on it: the table must not have
+// changed since the run began. One without gets it.
 func (h *Header) Table() (*table.Table, error) { return ReadTable(h.Data, &h.Fingerprint) }
 
 // ReadTable reads a table whose fingerprint is recorded, or is to be.

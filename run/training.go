@@ -11,8 +11,8 @@ import (
 	"github.com/transdim/vti/internal/rundir"
 )
 
-// Training is the part of a run that trains, as its directory keeps it: a checkpoint to go on from,
-// and a trace with a row for every report.
+// Training is the part of a run that trains, as its directory keeps it: a checkpoint to go on
+// from, and a trace with a row for every report.
 type Training struct {
 	// Checkpoint is the file that holds the state of training.
 	Checkpoint string

@@ -28,7 +28,8 @@ func (f *outputFlags) register(cmd *cobra.Command, computes bool) {
 	flagGroup(cmd, outputGroup, func() { f.define(cmd, computes) })
 }
 
-// registerSampler registers the flags of a command that needs no device, with a seed of what is said.
+// registerSampler registers the flags of a command that needs no device, with a seed of what is
+// said.
 func (f *outputFlags) registerSampler(cmd *cobra.Command, of string) {
 	f.register(cmd, false)
 	flagGroup(cmd, outputGroup, func() {
