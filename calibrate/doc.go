@@ -43,4 +43,8 @@
 //	dag_hard.go         nasty tables for it
 //	hbm.go              replicates of vti hbm, and the exact posterior of each
 //	hbm_linked.go       that posterior where the response has no noise scale
+//	classics.go         commands that answer without training: the table, and the comparison
+//	mixture.go          mixtures drawn from the priors of vti mixture
+//	changes.go          series drawn from those of vti changepoints
+//	orders.go           curves drawn from those of vti order
 package calibrate

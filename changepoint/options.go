@@ -33,6 +33,9 @@ type Options struct {
 	// for each event.
 	RateShape    float64 `json:"rate_shape,omitempty"`
 	RateExposure float64 `json:"rate_exposure,omitempty"`
+	// Centre and Spread, where Spread is not 0, stand for mean and sd of the values in the priors.
+	Centre float64 `json:"centre,omitempty"`
+	Spread float64 `json:"spread,omitempty"`
 	// Uneven takes a series whose times are not evenly spaced. Places of changes are between rows
 	// all the same.
 	Uneven bool `json:"uneven,omitempty"`

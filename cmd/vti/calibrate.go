@@ -69,7 +69,8 @@ that see the directory; the same command without it then puts them together.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand())
+	cmd.AddCommand(a.calibrateVarselCommand(), a.calibrateDagCommand(), a.calibrateHbmCommand(),
+		a.calibrateMixtureCommand(), a.calibrateChangepointsCommand(), a.calibrateOrderCommand())
 	return cmd
 }
 

@@ -1,0 +1,49 @@
+package calibrate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/order"
+)
+
+// A few problems of each classic are drawn, answered and compared; one and the same seed gives the
+// same. The studies in docs/benchmarks/classics.md have fifty.
+func TestClassicsAreDrawnAndCompared(t *testing.T) {
+	for name, test := range map[string]struct {
+		source Source
+		ranks  int
+	}{
+		"mixture":    {Mixture{Options: mixture.Options{MaxComponents: 3}, Sample: mixture.SampleConfig{Sweeps: 4000}, Rows: 30}, 4},
+		"poisson":    {Mixture{Options: mixture.Options{MaxComponents: 3, Family: mixture.Poisson}, Sample: mixture.SampleConfig{Sweeps: 4000}, Rows: 30}, 3},
+		"mean":       {Changes{Rows: 40}, 3},
+		"both":       {Changes{Options: changepoint.Options{Kind: changepoint.Both}, Rows: 40}, 2},
+		"polynomial": {Orders{Options: order.Options{Kind: order.Polynomial, MaxOrder: 4}, Rows: 40}, 3},
+		"spline":     {Orders{Options: order.Options{Kind: order.Spline, Candidates: 10, MaxOrder: 3}, Rows: 60}, 3},
+	} {
+		cfg := Config{Replicates: 3, Seed: 1, Dir: t.TempDir()}
+		list, err := Run(context.Background(), test.source, cfg)
+		require.NoError(t, err, name)
+		compared := 0
+		for _, r := range list {
+			require.NotEqual(t, broken, r.Verdict, "%s: %s", name, r.Error)
+			if len(r.Ranks) > 0 {
+				compared++
+				require.Len(t, r.Ranks, test.ranks, name)
+				for _, rank := range r.Ranks {
+					require.True(t, rank.Value >= 0 && rank.Value <= 1, "%s: %v", name, rank)
+				}
+			}
+		}
+		require.Positive(t, compared, name)
+		again, err := One(context.Background(), test.source, cfg, 1)
+		require.NoError(t, err)
+		require.Equal(t, list[1].Ranks, again.Ranks, name)
+	}
+	_, err := Run(context.Background(), Orders{Rows: 40}, Config{Replicates: 1, Dir: t.TempDir()})
+	require.ErrorContains(t, err, "Zellner's prior refers to the series itself")
+}

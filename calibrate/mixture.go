@@ -1,0 +1,131 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/table"
+)
+
+// Mixture draws mixtures of one column from the priors of vti mixture, and runs it. Midrange and
+// range of the column, to which priors refer, are 0 and 1; the mean count is 5.
+type Mixture struct {
+	Options mixture.Options
+	Sample  mixture.SampleConfig
+	Rows    int
+}
+
+// Name identifies what is drawn.
+func (s Mixture) Name() string { return studyName("mixture", s.Rows, s.Options) }
+
+// Priors of vti mixture that its options leave open, written down again so that an error in the
+// program is not repeated here.
+func (s Mixture) withDefaults() mixture.Options {
+	o := s.Options
+	o.Columns, o.Range = []string{"y"}, 1
+	set := func(value *float64, otherwise float64) {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+	set(&o.Concentration, 1)
+	if o.Family == mixture.Poisson {
+		set(&o.RateShape, 1)
+		set(&o.RateExposure, o.RateShape/5)
+	} else {
+		set(&o.MeanSD, 1)
+		set(&o.PrecisionShape, 2)
+		set(&o.ScaleShape, 0.2)
+		set(&o.ScaleRate, 10)
+	}
+	if o.Family == mixture.Student {
+		set(&o.DF, 4)
+	}
+	if o.MaxComponents == 0 {
+		o.MaxComponents = 30
+	}
+	return o
+}
+
+// Replicate draws a mixture and a table from a seed, answers it and compares.
+func (s Mixture) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	o := s.withDefaults()
+	if o.Family == mixture.Multivariate {
+		return nil, fmt.Errorf("mixtures of several columns are not drawn")
+	}
+	random := stream.Rand(seed, "truth")
+	k := 1 + random.IntN(o.MaxComponents)
+	weights, means, sds := make([]float64, k), make([]float64, k), make([]float64, k)
+	beta := 0.0
+	if o.Family != mixture.Poisson {
+		beta = gamma(o.ScaleShape, o.ScaleRate, random)
+	}
+	for j := range k {
+		weights[j] = gamma(o.Concentration, 1, random)
+		if o.Family == mixture.Poisson {
+			means[j] = gamma(o.RateShape, o.RateExposure, random)
+			continue
+		}
+		means[j] = o.MeanSD * random.NormFloat64()
+		sds[j] = math.Sqrt(beta / gamma(o.PrecisionShape, 1, random))
+	}
+	floats.Scale(1/floats.Sum(weights), weights)
+	y := make([]float64, s.Rows)
+	for i := range y {
+		u, j := random.Float64(), 0
+		for u -= weights[0]; u > 0 && j+1 < k; u -= weights[j] {
+			j++
+		}
+		switch o.Family {
+		case mixture.Poisson:
+			y[i] = distuv.Poisson{Lambda: means[j], Src: random}.Rand()
+		case mixture.Student:
+			y[i] = means[j] + sds[j]*random.NormFloat64()/math.Sqrt(gamma(o.DF/2, o.DF/2, random))
+		default:
+			y[i] = means[j] + sds[j]*random.NormFloat64()
+		}
+	}
+	c := &classic{about: fmt.Sprintf("%d %s components, %d rows, β %.2g", k, o.Family, s.Rows, beta), names: []string{"y"}, columns: [][]float64{y}, number: k}
+	c.functions = []functional{
+		{"mean of a new row", floats.Dot(weights, means), func(d *draws.Draws, i int) (total float64) {
+			row, weight, mean := d.Values(i), coordinate(d, "weight 1"), coordinate(d, "mean 1")
+			for j := range int(d.Code(i)[0]) {
+				total += row[weight+j] * row[mean+j]
+			}
+			return total
+		}},
+		{"largest mean", floats.Max(means), func(d *draws.Draws, i int) float64 {
+			return d.Values(i)[coordinate(d, "mean 1")+int(d.Code(i)[0])-1]
+		}},
+	}
+	if o.Family != mixture.Poisson {
+		c.functions = append(c.functions, functional{"largest sd", floats.Max(sds), func(d *draws.Draws, i int) float64 {
+			first := coordinate(d, "sd 1")
+			return floats.Max(d.Values(i)[first : first+int(d.Code(i)[0])])
+		}})
+	}
+	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
+		problem, err := mixture.NewProblem(t, o)
+		if err != nil {
+			return nil, err
+		}
+		config := mixture.RunConfig{Dir: dir, Sample: s.Sample}
+		config.Sample.Seed = seed
+		result, err := mixture.Run(ctx, problem, config)
+		if err != nil {
+			return &stated{}, err
+		}
+		out := &stated{head: result.Head, verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons, first: 1}
+		for _, count := range result.Counts {
+			out.probabilities = append(out.probabilities, float64(count.Probability))
+		}
+		return out, nil
+	})
+}

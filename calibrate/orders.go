@@ -1,0 +1,138 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/internal/draws"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/order"
+	"github.com/transdim/vti/table"
+)
+
+// Orders draws polynomials and splines from the priors of vti order, and runs it. The improper
+// priors of level and noise are not drawn from: level 0 and noise 1 are as good as any others, as
+// answers move with them. Zellner's prior of an autoregression refers to the series itself, and so
+// cannot be drawn from.
+type Orders struct {
+	Options order.Options
+	Rows    int
+}
+
+// Name identifies what is drawn.
+func (s Orders) Name() string { return studyName("order", s.Rows, s.Options) }
+
+// Defaults of vti order, written down again.
+const (
+	orderMost, orderKnots, orderMeanKnots = 8, 6, 3.0
+	orderDegree, orderCandidates          = 3, 40
+)
+
+// Replicate draws a curve and a table from a seed, answers it and compares.
+func (s Orders) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate, error) {
+	o, n := s.Options, s.Rows
+	o.Value, o.Time = "y", "t"
+	or := func(value *int, otherwise int) {
+		if *value == 0 {
+			*value = otherwise
+		}
+	}
+	random := stream.Rand(seed, "truth")
+	t := make([]float64, n)
+	for i := range t {
+		t[i] = float64(i)
+	}
+	powers, number := 0, 0
+	var places []float64
+	switch o.Kind {
+	case order.Polynomial:
+		or(&o.MaxOrder, orderMost)
+		number = random.IntN(o.MaxOrder + 1)
+		powers = number
+	case order.Spline:
+		or(&o.MaxOrder, orderKnots)
+		or(&o.Degree, orderDegree)
+		or(&o.Candidates, orderCandidates)
+		if o.MeanKnots == 0 {
+			o.MeanKnots = orderMeanKnots
+		}
+		number, powers = poissonNumber(o.MeanKnots, o.MaxOrder, random), o.Degree
+		inner := t[o.Degree : n-1]
+		count := min(o.Candidates, len(inner))
+		for _, c := range random.Perm(count)[:number] {
+			places = append(places, inner[(2*c+1)*len(inner)/(2*count)])
+		}
+	default:
+		return nil, fmt.Errorf("autoregressions are not drawn: Zellner's prior refers to the series itself; want a polynomial or a spline")
+	}
+	// columns that span the curve, centred
+	columns := mat.NewDense(n, max(1, powers+len(places)), nil)
+	for i := range n {
+		u := 2*t[i]/float64(n-1) - 1
+		for d := range powers {
+			columns.Set(i, d, math.Pow(u, float64(d+1)))
+		}
+		for k, place := range places {
+			if beyond := u - (2*place/float64(n-1) - 1); beyond > 0 {
+				columns.Set(i, powers+k, math.Pow(beyond, float64(o.Degree)))
+			}
+		}
+	}
+	y := drawZellner(columns, powers+len(places), random)
+	c := &classic{about: fmt.Sprintf("%s of order %d, %d rows", o.Kind, number, n), names: []string{"t", "y"}, columns: [][]float64{t, y}, number: number}
+	c.functions = []functional{
+		{"level", 0, func(d *draws.Draws, i int) float64 { return d.Values(i)[0] }},
+		{"sigma", 1, func(d *draws.Draws, i int) float64 { return d.Values(i)[coordinate(d, "sigma")] }},
+	}
+	return answerClassic(ctx, c, dir, seed, random, func(t *table.Table, dir string) (*stated, error) {
+		problem, err := order.NewProblem(t, o)
+		if err != nil {
+			return nil, err
+		}
+		result, err := order.Run(ctx, problem, order.RunConfig{Seed: seed, Dir: dir})
+		if err != nil {
+			return &stated{}, err
+		}
+		out := &stated{head: result.Head, verdict: result.Certificate.Verdict, reasons: result.Certificate.Reasons}
+		for _, one := range result.Orders {
+			out.probabilities = append(out.probabilities, float64(one.Probability))
+		}
+		return out, nil
+	})
+}
+
+// drawZellner draws values with noise 1 about a curve in the space of the first p columns, whose
+// coordinates in an orthonormal basis are N(0, n).
+func drawZellner(columns *mat.Dense, p int, random *rand.Rand) []float64 {
+	n, _ := columns.Dims()
+	y := make([]float64, n)
+	if p > 0 {
+		for j := range p {
+			mean := 0.0
+			for i := range n {
+				mean += columns.At(i, j) / float64(n)
+			}
+			for i := range n {
+				columns.Set(i, j, columns.At(i, j)-mean)
+			}
+		}
+		var qr mat.QR
+		qr.Factorize(columns)
+		var q mat.Dense
+		qr.QTo(&q)
+		for j := range p {
+			z := math.Sqrt(float64(n)) * random.NormFloat64()
+			for i := range n {
+				y[i] += z * q.At(i, j)
+			}
+		}
+	}
+	for i := range y {
+		y[i] += random.NormFloat64()
+	}
+	return y
+}

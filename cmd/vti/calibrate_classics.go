@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/calibrate"
+	"github.com/transdim/vti/changepoint"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/order"
+)
+
+// classicStudy registers the flags of a study of a command that needs no device, and runs it.
+func (a *app) classicStudy(cmd *cobra.Command, source func(rows int) (calibrate.Source, error)) *cobra.Command {
+	study := &studyFlags{}
+	cmd.Args = cobra.NoArgs
+	study.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if study.hard {
+			return errors.New("--hard: there are no nasty tables for " + cmd.Name())
+		}
+		if err := refuseFlags(cmd.Flags(), "the table has the columns that it needs", "predictors"); err != nil {
+			return err
+		}
+		made, err := source(study.rows)
+		if err != nil {
+			return err
+		}
+		return a.study(cmd, study, func(*gpu.Device) calibrate.Source { return made })
+	}
+	return cmd
+}
+
+func (a *app) calibrateMixtureCommand() *cobra.Command {
+	options, sample := mixture.Options{}, mixture.SampleConfig{}
+	var standardError positive
+	cmd := a.classicStudy(&cobra.Command{
+		Use:   "mixture --out DIRECTORY",
+		Short: "Measure vti mixture",
+		Long: `Draws mixtures of one column and tables of values from the priors of vti mixture, where midrange and
+range of the column are 0 and 1 (the mean count 5), and runs it on each.`,
+		Example: "  vti calibrate mixture --replicates 50 --max-components 6 --out studies/mixture",
+	}, func(rows int) (calibrate.Source, error) {
+		if options.Family == mixture.Multivariate {
+			return nil, errors.New("--family: mixtures of several columns are not drawn")
+		}
+		sample.Error = float64(standardError)
+		return calibrate.Mixture{Options: options, Sample: sample, Rows: rows}, nil
+	})
+	flags := cmd.Flags()
+	flags.Var(parsed[mixture.Family]{&options.Family, mixture.ParseFamily}, "family", "normal, student, or poisson")
+	flags.Var(count{&options.MaxComponents, 1}, "max-components", "most components; their number is uniform (default 30)")
+	flags.Var(count{&sample.Sweeps, 1}, "sweeps", "most sweeps of each of the eight samplers (default 400000)")
+	flags.Var(&standardError, "error", "standard error of a probability that ends sampling (default 0.002)")
+	return cmd
+}
+
+func (a *app) calibrateChangepointsCommand() *cobra.Command {
+	options := changepoint.Options{}
+	cmd := a.classicStudy(&cobra.Command{
+		Use:   "changepoints --out DIRECTORY",
+		Short: "Measure vti changepoints",
+		Long: `Draws changes and series from the priors of vti changepoints, where mean and sd of the column are 0
+and 1 (the mean count 5), and runs it on each.`,
+		Example: "  vti calibrate changepoints --replicates 50 --model variance --out studies/variance",
+	}, func(rows int) (calibrate.Source, error) {
+		if options.Kind == changepoint.Events {
+			return nil, errors.New("--model: events are not drawn")
+		}
+		return calibrate.Changes{Options: options, Rows: rows}, nil
+	})
+	cmd.Flags().Var(parsed[changepoint.Kind]{&options.Kind, changepoint.ParseKind}, "model", "mean, variance, both, slope, or rate (default mean)")
+	cmd.Flags().Var(count{&options.MaxChanges, 1}, "max-changes", "most changes (default 30)")
+	return cmd
+}
+
+func (a *app) calibrateOrderCommand() *cobra.Command {
+	options := order.Options{Kind: order.Polynomial}
+	cmd := a.classicStudy(&cobra.Command{
+		Use:   "order --out DIRECTORY",
+		Short: "Measure vti order",
+		Long: `Draws polynomials or splines and values about them from the priors of vti order, and runs it on each.
+Autoregressions cannot be drawn: Zellner's prior refers to the series itself.`,
+		Example: "  vti calibrate order --replicates 50 --model spline --out studies/spline",
+	}, func(rows int) (calibrate.Source, error) {
+		if options.Kind == order.Autoregression {
+			return nil, errors.New("--model: autoregressions are not drawn, as Zellner's prior refers to the series itself")
+		}
+		return calibrate.Orders{Options: options, Rows: rows}, nil
+	})
+	cmd.Flags().Var(parsed[order.Kind]{&options.Kind, order.ParseKind}, "model", "polynomial or spline")
+	cmd.Flags().Var(count{&options.MaxOrder, 1}, "max-order", "largest degree, or number of knots (default 8; spline 6)")
+	cmd.Flags().Var(count{&options.Candidates, 1}, "candidates", "spline: places at which knots may be (default 40)")
+	return cmd
+}
