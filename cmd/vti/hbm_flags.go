@@ -32,6 +32,7 @@ type hbmFlags struct {
 	output                                    outputFlags
 	models                                    modelList
 	resume                                    string
+	priors                                    []string // of single terms
 }
 
 func (f *hbmFlags) register(cmd *cobra.Command) {
@@ -60,6 +61,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(parsed[regression.SDPrior]{&f.model.SDPrior, regression.ParseSDPrior}, "sd-prior", "prior of standard deviations of varying effects: half-normal, half-cauchy or exponential")
 		flags.Var(&f.sdScale, "sd-scale", "scale of that prior, in the same units (default 1)")
 		flags.Var(&f.lkj, "lkj", "η of the LKJ prior of the correlations of varying effects (default 2)")
+		flags.StringArrayVar(&f.priors, "prior", nil, "`prior` of one term in units of the table, such as b:age=normal(0,1), sd:Subject=exponential(2) (the rate) or sd:Days|Subject=half-normal(10); may be repeated")
 		flags.Var(parsed[space.Prior]{&f.model.Models, space.ParsePrior}, "model-prior", "with --select, over terms that are in and that vary: betabinomial:a,b (common probability), bernoulli:π, or uniform (over models)")
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 	})
@@ -119,6 +121,13 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 		record.Steps = cmp.Or(record.Steps, amortizedSteps)
 	}
 	record.Frame.DropMissing, record.AllModels = f.na == "drop", bool(f.models)
+	for _, text := range f.priors {
+		prior, err := regression.ParseTermPrior(text)
+		if err != nil {
+			return nil, fmt.Errorf("--prior: %w", err)
+		}
+		record.Model.Terms = append(record.Model.Terms, prior)
+	}
 	record.Model.CoefficientScale, record.Model.InterceptScale, record.Model.SDScale = float64(f.coefficients), float64(f.intercept), float64(f.sdScale)
 	record.Model.Correlation, record.Model.Degrees = float64(f.lkj), float64(f.df)
 	asked := f.fit

@@ -102,7 +102,7 @@ func (r *Regression) fitUnits(ctx gocontext.Context, device *gpu.Device) error {
 			if c := &r.coordinates[j]; c.kind == sdCoordinate {
 				logRatio, logSlope := scaleRatio(mode.AtVec(j))
 				width := c.unit * math.Exp(logRatio+logSlope) * math.Sqrt(covariance.At(j, j))
-				c.unit = r.Options.SDScale * math.Min(math.Max(unitShare*width/r.Options.SDScale, narrowestUnit), 1)
+				c.unit = c.scale * math.Min(math.Max(unitShare*width/c.scale, narrowestUnit), 1)
 			}
 		}
 	}

@@ -63,12 +63,13 @@ func (r *Regression) describe(result *Result) {
 		result.Data.Columns = append(result.Data.Columns, ColumnSummary{c.Name, Figure(stat.Mean(values, nil)), Figure(slices.Min(values)), Figure(slices.Max(values))})
 		// the intercept of the table depends on the other effects
 		if c.Name != formula.InterceptName {
-			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", 0, Figure(r.Options.CoefficientScale * unit / r.xSD[j])})
+			result.Priors = append(result.Priors, PriorSummary{c.Name, "normal", Figure(r.coordinates[j].mean * unit / r.xSD[j]), Figure(r.coordinates[j].sd * unit / r.xSD[j])})
 		}
 	}
 	for _, g := range r.groups {
 		for c, column := range g.Columns {
-			result.Priors = append(result.Priors, PriorSummary{sdName(column.Name, g.Name), r.Options.SDPrior.String(), 0, Figure(r.Options.SDScale * unit / g.zSD[c])})
+			own := r.coordinates[g.sd[c]]
+			result.Priors = append(result.Priors, PriorSummary{sdName(column.Name, g.Name), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
 		}
 	}
 	if r.noise >= 0 {

@@ -20,7 +20,7 @@
 //
 //	frame.go, design.go       table and formula to response, columns and groupings
 //	trials.go                 counts of successes as rows of trials
-//	options.go                priors
+//	options.go, term_priors.go   priors, and those of single terms
 //	regression.go             the working scale, and the coordinates of θ
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior

@@ -82,8 +82,8 @@ func (r *Regression) logPriorOfHyperparameters(mask []bool, theta []float64) (su
 		switch c := r.coordinates[j]; c.kind {
 		case sdCoordinate:
 			logRatio, logSlope := scaleRatio(theta[j])
-			relative := c.unit / r.Options.SDScale
-			sum += logPriorOfSD(r.Options.SDPrior, relative*math.Exp(logRatio)) + math.Log(relative) + logRatio + logSlope
+			relative := c.unit / c.scale
+			sum += logPriorOfSD(c.prior, relative*math.Exp(logRatio)) + math.Log(relative) + logRatio + logSlope
 		case partialCoordinate:
 			w, logSlope := partialAt(theta[j], c.beta)
 			logOne := 2 * (math.Ln2 - math.Abs(w) - math.Log1p(math.Exp(-2*math.Abs(w))))

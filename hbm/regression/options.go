@@ -71,6 +71,8 @@ type Options struct {
 	// priors needs them to be fixed before.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
+	// Terms are the priors of single effects and standard deviations, which replace those above.
+	Terms []TermPrior `json:"terms,omitempty"`
 	// Select makes every term of the formula optional.
 	Select bool `json:"select"`
 	// Models is the prior over models of Select. That a term is in, and that a term that is in

@@ -209,7 +209,7 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		var link hbm.Link = hbm.IdentityLink{}
 		switch c.kind {
 		case sdCoordinate:
-			density, link = r.Options.SDPrior.density(r.Options.SDScale), scaleLink{c.unit}
+			density, link = c.prior.density(c.scale), scaleLink{c.unit}
 		case partialCoordinate:
 			density = partialCorrelation(c.beta)
 		case noiseCoordinate:

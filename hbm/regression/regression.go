@@ -84,6 +84,9 @@ type coordinate struct {
 	// correlation in the model that has everything, and unit is c of the scaleMap of a standard
 	// deviation.
 	mean, sd, beta, unit float64
+	// of a standard deviation: its prior, and the scale of that on the working scale
+	prior SDPrior
+	scale float64
 	// later are the coordinates of the standard deviations of those columns that are correlated
 	// with the two of a partial correlation and that it is not given: each that a model lacks
 	// takes ½ from b, so that the model has the LKJ prior that it would have alone.
@@ -111,6 +114,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 		return nil, err
 	}
 	r.layOut()
+	if err := r.setTermPriors(); err != nil {
+		return nil, err
+	}
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
@@ -267,7 +273,7 @@ func (r *Regression) layOut() {
 	for _, g := range r.groups {
 		q := len(g.Columns)
 		for _, c := range g.Columns {
-			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: "sd(" + c.Name + " | " + g.Name + ")", unit: r.Options.SDScale}))
+			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: "sd(" + c.Name + " | " + g.Name + ")", unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
 		}
 		for a := range q {
 			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
@@ -329,13 +335,14 @@ func (r *Regression) Priors() []string {
 			prior := r.coordinates[j]
 			lines = append(lines, fmt.Sprintf("intercept, at the mean of the columns: ~ N(%.4g, %.4g²)", prior.mean*unit+r.yMean, prior.sd*unit))
 		} else {
-			lines = append(lines, fmt.Sprintf("effect of %s: ~ N(0, %.4g²)", c.Name, r.Options.CoefficientScale*unit/r.xSD[j]))
+			prior := r.coordinates[j]
+			lines = append(lines, fmt.Sprintf("effect of %s: ~ N(%.4g, %.4g²)", c.Name, prior.mean*unit/r.xSD[j], prior.sd*unit/r.xSD[j]))
 		}
 	}
 	correlated := false
 	for _, g := range r.groups {
 		for c, column := range g.Columns {
-			lines = append(lines, fmt.Sprintf("sd of %s by %s: ~ %s(%.4g)", column.Name, g.Name, r.Options.SDPrior, r.Options.SDScale*unit/g.zSD[c]))
+			lines = append(lines, fmt.Sprintf("sd of %s by %s: ~ %s(%.4g)", column.Name, g.Name, r.coordinates[g.sd[c]].prior, r.coordinates[g.sd[c]].scale*unit/g.zSD[c]))
 			correlated = correlated || slices.Max(g.partial[c]) >= 0
 		}
 	}

@@ -183,8 +183,8 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 	var places []int
 	for i, j := range m.free {
-		kind := r.coordinates[j].kind
-		if kind == noiseCoordinate || kind == sdCoordinate && r.Options.SDPrior != HalfCauchySD {
+		c := r.coordinates[j]
+		if c.kind == noiseCoordinate || c.kind == sdCoordinate && c.prior != HalfCauchySD {
 			places = append(places, i)
 		}
 	}

@@ -54,7 +54,7 @@ func TestSubmodelsHaveTheirOwnLKJPrior(t *testing.T) {
 
 // Graphs and host have the same prior density of hyperparameters in every model.
 func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
-	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + z + (1 + x + z | g)"}), Options{Select: true, Correlation: 1.3})
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + z + (1 + x + z | g)"}), Options{Select: true, Correlation: 1.3, Terms: termPriors(t, "b:x=normal(1,2)", "sd:z|g=exponential(4)")})
 	random := stream.Rand(2, "lkj")
 	var masks [][]bool
 	var thetas [][]float64

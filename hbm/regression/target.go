@@ -95,7 +95,7 @@ func (r *Regression) columns(active, used *Node) *parts {
 	}
 	for i, g := range r.groups {
 		for _, at := range g.sd {
-			p.scales[at] = newScaleMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].unit, r.Options.SDScale)
+			p.scales[at] = newScaleMap(block(active, at, 1), block(used, at, 1), r.coordinates[at].unit, r.coordinates[at].scale)
 		}
 		for a := range g.Columns {
 			for _, at := range g.partial[a] {
@@ -148,7 +148,7 @@ func (r *Regression) logPriorDensity(mask, active, used *Node, p *parts) *Node {
 		case c.sd > 0:
 			means[j], inverses[j], constants[j] = c.mean, 1/c.sd, -math.Log(c.sd)-halfLog2Pi
 		case c.kind == sdCoordinate:
-			rest = addTo(rest, p.scales[j].logPrior(r.Options.SDPrior))
+			rest = addTo(rest, p.scales[j].logPrior(c.prior))
 		case c.kind == partialCoordinate:
 			rest = addTo(rest, p.partials[j].logPrior)
 		}
