@@ -33,6 +33,7 @@
 //	record.go      what a task leaves: its answer, and what it cost
 //	attempt.go     one task in a child process, tried again after a crash
 //	process*.go    child processes that end with their parent, and what they used
+//	peak.go        the largest memory of a task, as it reports it
 //	run.go         many tasks at once
 //	estimate.go    pilot tasks, and what the rest will cost
 //	status.go      how many are done, failed and missing

@@ -25,7 +25,9 @@ const workerVariable = "VTI_TEST_WORKER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(fakeVariable) != "" {
-		os.Exit(fake(os.Args[1:]))
+		status := fake(os.Args[1:])
+		ReportPeak()
+		os.Exit(status)
 	}
 	if job := strings.Fields(os.Getenv(workerVariable)); len(job) == 3 {
 		os.Exit(work(job[0], job[1], job[2]))

@@ -57,8 +57,16 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 	var stdout bytes.Buffer
 	var stderr tail
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	reported, report, err := os.Pipe()
+	if err != nil {
+		return ending{}, fault{err}
+	}
+	defer reported.Close()
+	cmd.ExtraFiles = []*os.File{report} // descriptor 3
+	cmd.Env = append(cmd.Env, peakVariable+"=3")
 	started := time.Now()
-	err := cmd.Run()
+	err = cmd.Run()
+	_ = report.Close() // the copy of this process
 	if ctx.Err() != nil {
 		return ending{}, ctx.Err()
 	}
@@ -74,6 +82,9 @@ func (l Launcher) launch(ctx context.Context, cores int, args ...string) (ending
 		CPUSeconds: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
 		PeakBytes:  peakBytes(cmd.ProcessState),
 		Cores:      cores,
+	}
+	if peak := reportedPeak(reported); peak > 0 {
+		e.cost.PeakBytes = peak
 	}
 	e.cost.Machine, _ = os.Hostname() // only to be looked at
 	return e, nil

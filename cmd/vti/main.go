@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/study"
 )
 
 func main() {
@@ -15,5 +16,6 @@ func main() {
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	stopWatch()
+	study.ReportPeak()
 	os.Exit(status)
 }
