@@ -10,8 +10,8 @@ import (
 	"github.com/transdim/vti/shard"
 )
 
-// What several processes share in the search for graphs: the scores of sets of parents by node, the
-// rounds of chains by chain, and the islands of particles by family.
+// What several processes share in the search for graphs: the scores of sets of parents by node,
+// the rounds of chains by chain, and the islands of particles by family.
 
 // upTo lists 0 to n-1.
 func upTo(n int) []int {
@@ -96,8 +96,8 @@ type islandPiece struct {
 	Thetas      [][]float64
 }
 
-// shareIslands makes an island for every entry of a batch of families by work, or has others do it.
-// places, if not nil, are the numbers of the islands among those of their families.
+// shareIslands makes an island for every entry of a batch of families by work, or has others do
+// it. places, if not nil, are the numbers of the islands among those of their families.
 func (s *particleScores) shareIslands(ctx gocontext.Context, stage string, batch, places []int, work func(k int) island) ([]island, error) {
 	pieces, err := shard.Map(ctx, s.shard, shard.Stage[int, islandPiece]{
 		Name: stage, Workers: runtime.GOMAXPROCS(0),

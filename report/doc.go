@@ -22,6 +22,7 @@
 //	hierarchy_pictures.go   and drawn
 //	changes.go              changes of a series or of the rate of events
 //	orders.go               orders of autoregressions, degrees of polynomials, knots of splines
+//	study.go                the page of a study
 //	counts.go               what these draw alike: whole numbers, and functions with bands
 //	mixtures.go             numbers of components of a mixture
 //	comparison.go           several runs side by side

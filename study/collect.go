@@ -19,6 +19,8 @@ type CollectConfig struct {
 	Tables []string
 	// Report, if not nil, is called now and then with the number of tasks that were read.
 	Report func(read int)
+
+	each func(t Task, g *gathered) // if not nil, is called with every task instead of writing tables
 }
 
 // LongTables are those that are made unless others are asked for.
@@ -91,6 +93,7 @@ func (c *collector) close() {
 
 // gathered is what there is of one task.
 type gathered struct {
+	task    Task
 	state   State
 	damaged bool
 	row     []cell
@@ -153,7 +156,7 @@ func (c *collector) gather(t Task) (g gathered) {
 			break
 		}
 	}
-	g.damaged = err != nil
+	g.task, g.damaged = t, err != nil
 	g.key = []cell{{"task", int64(t.Index)}}
 	names := map[string]bool{"task": true, "task_name": true, "state": true, "seed": true, "error": true, "crashes": true, "verdict": true}
 	for _, s := range t.Settings {
@@ -168,7 +171,7 @@ func (c *collector) gather(t Task) (g gathered) {
 		return g
 	}
 	if err := errors.Join(g.flat.flatten("", record.Answer), g.flat.flatten("truth", record.Truth)); err != nil {
-		return gathered{damaged: true, key: g.key, row: append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", Missing.String()}, cell{"error", err.Error()})}
+		return gathered{task: t, damaged: true, key: g.key, row: append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", Missing.String()}, cell{"error", err.Error()})}
 	}
 	g.complete(record, names)
 	if cost, err := c.store.cost(t.Name, g.state); err == nil {
@@ -228,6 +231,10 @@ func settingValue(s Setting) any {
 // add writes one task.
 func (c *collector) add(g gathered) error {
 	c.count(g)
+	if c.cfg.each != nil {
+		c.cfg.each(g.task, &g)
+		return nil
+	}
 	if err := c.write("", g.row); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@
 //	estimate.go    pilot tasks, and what the rest will cost
 //	status.go      how many are done, failed and missing
 //	collect.go     all answers into tables
+//	survey.go      a study from afar: endings, times, distributions
 //	flatten.go     an answer as scalars and rows
 //	spool.go       rows whose columns are not known yet
 //	parquet.go     rows into Parquet

@@ -10,9 +10,9 @@ import (
 // peakVariable tells a task the file descriptor to which it reports its largest memory.
 const peakVariable = "VTI_PEAK_FD"
 
-// ReportPeak lets a process that runs a task report its largest resident memory, when it ends. What
-// the system counts for a child begins with that of its parent, which it shares until it begins to
-// run a program of its own; only the process itself can see what came after.
+// ReportPeak lets a process that runs a task report its largest resident memory, when it ends.
+// What the system counts for a child begins with that of its parent, which it shares until it
+// begins to run a program of its own; only the process itself can see what came after.
 func ReportPeak() {
 	descriptor, err := strconv.Atoi(os.Getenv(peakVariable))
 	if err != nil || descriptor < 3 {

@@ -45,9 +45,9 @@ func (r *Record) Done() bool { return len(r.Answer) > 0 }
 type Cost struct {
 	Seconds    float64 `json:"seconds"`     // of the last attempt, from start to end
 	CPUSeconds float64 `json:"cpu_seconds"` // of all its threads
-	// PeakBytes is the largest resident memory, as the process itself reports when it ends; of one that
-	// was killed what the system says, which on Linux is at least that of the process which started
-	// it, and 0 where it is unknown.
+	// PeakBytes is the largest resident memory, as the process itself reports when it ends; of one
+	// that was killed what the system says, which on Linux is at least that of the process which
+	// started it, and 0 where it is unknown.
 	PeakBytes float64 `json:"peak_bytes"`
 	Cores     int     `json:"cores"` // that it could use
 	Machine   string  `json:"machine"`

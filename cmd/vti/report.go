@@ -25,8 +25,10 @@ of it and what to do next, then pictures and tables, and how the answer was earn
 nothing else: no network, and no JavaScript but for sorting and filtering.
 
 Every run writes it as report.html when it ends, with the pictures as SVG and PNG in figures/. Of
-several runs about the same table it sets the answers side by side.`,
+several runs about the same table it sets the answers side by side. Of a study, named by its plan, it
+shows how tasks ended, what they took, and how probabilities are spread.`,
 		Example: `  vti report runs/varsel-20260131-120000 --open
+  vti report eqtl.toml
   vti report runs/exact-20260131-120000 runs/varsel-20260131-120500 --out both.html`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,6 +42,9 @@ several runs about the same table it sets the answers side by side.`,
 
 // report writes the page of runs.
 func (a *app) report(ctx context.Context, dirs []string, out string, open bool) error {
+	if len(dirs) == 1 && filepath.Ext(dirs[0]) == ".toml" {
+		return a.reportStudy(ctx, dirs[0], out, open)
+	}
 	for _, dir := range dirs {
 		if !rundir.Exists(filepath.Join(dir, rundir.RecordFile)) {
 			return fmt.Errorf("%s is not a run directory: it holds no %s", dir, rundir.RecordFile)

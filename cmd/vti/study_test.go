@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,6 +46,14 @@ func TestStudy(t *testing.T) {
 	require.Equal(t, 4, summary.Done)
 	require.Equal(t, map[string]int{"exact": 4}, summary.Verdicts)
 	require.Equal(t, 12, summary.Files["results.inclusion.parquet"])
+	got = vtiCommand(t, "report", "plan.toml")
+	require.Equal(t, statusOK, got.status, got.stderr)
+	page, err := os.ReadFile(filepath.Join("plan.study", "report.html"))
+	require.NoError(t, err)
+	for _, want := range []string{"4 of 4 tasks are done", "prior-sd", "Probabilities of all answers", "Memory of tasks"} {
+		require.Contains(t, string(page), want)
+	}
+	require.NotContains(t, string(page), "data_seed")
 	got = vtiCommand(t, "study", "status", "plan.toml", "--json")
 	require.JSONEq(t, `{"schema": "vti/study-status/1", "tasks": 4, "done": 4, "failed": 0, "missing": 0, "working": 0}`, got.stdout)
 }
@@ -58,6 +67,11 @@ func TestStudyReportsFailures(t *testing.T) {
 	got := vtiCommand(t, "study", "run", "plan.toml")
 	require.Equal(t, statusFailure, got.status)
 	require.Contains(t, got.stderr, "vti: 1 tasks failed")
+	require.Equal(t, statusOK, vtiCommand(t, "report", "plan.toml").status)
+	page, err := os.ReadFile(filepath.Join("plan.study", "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(page), "Tasks without an answer")
+	require.Contains(t, string(page), "b.csv")
 	got = vtiCommand(t, "study", "status", "plan.toml")
 	require.Contains(t, got.stdout, "2 tasks: 1 done, 1 failed, 0 missing")
 	require.Contains(t, got.stdout, "failed: b.csv: line 3")

@@ -1,0 +1,123 @@
+package study
+
+import (
+	"context"
+	"math"
+	"slices"
+)
+
+// Survey is what a study looks like from afar: how its tasks ended, what they took, and how the
+// probabilities of its answers are spread. It takes the memory of its bins, however many tasks.
+type Survey struct {
+	*Summary
+	// Seconds and Bytes are those of processor time and memory, by powers of the tenth root of
+	// ten.
+	Seconds, Bytes Histogram
+	// Probabilities are the inclusion probabilities of all answers, in twentieths.
+	Probabilities Histogram
+	// Verdicts by setting: how many tasks with each value of each varied setting ended in each
+	// way.
+	BySetting []SettingCount
+	// Failures are the first tasks that failed, at most [MostFailures].
+	Failures []Failure
+}
+
+// MostFailures is the number of failed tasks that a survey lists.
+const MostFailures = 100
+
+// Histogram counts values by the number of their bin.
+type Histogram map[int]int
+
+// SettingCount counts the tasks with one value of a setting by verdict, or by state where there is
+// none.
+type SettingCount struct {
+	Setting, Value string
+	Counts         map[string]int
+}
+
+// LogBin is the bin of a positive value by powers of the tenth root of ten: bin k holds 10^(k/10)
+// to 10^((k+1)/10).
+func LogBin(x float64) int { return int(math.Floor(10 * math.Log10(x))) }
+
+// repeating are the settings that tell repetitions apart, which nobody compares.
+var repeating = []string{"data_seed", "replicate"}
+
+// mostValues is the number of values beyond which a setting is one of tables or seeds rather than
+// one to compare by. Chosen by hand.
+const mostValues = 20
+
+// Survey reads all tasks, as Collect does, and writes nothing.
+func (p *Plan) Survey(ctx context.Context, report func(read int)) (*Survey, error) {
+	s := &Survey{Seconds: Histogram{}, Bytes: Histogram{}, Probabilities: Histogram{}}
+	counts := map[[2]string]map[string]int{}
+	values := map[string]int{}
+	var order [][2]string
+	var err error
+	s.Summary, err = p.Collect(ctx, CollectConfig{Report: report, each: func(t Task, g *gathered) {
+		if g.cost != nil && g.cost.CPUSeconds > 0 {
+			s.Seconds[LogBin(g.cost.CPUSeconds)]++
+		}
+		if g.cost != nil && g.cost.PeakBytes > 0 {
+			s.Bytes[LogBin(g.cost.PeakBytes)]++
+		}
+		for _, probability := range g.probabilities() {
+			s.Probabilities[min(int(20*probability), 19)]++
+		}
+		ending := g.verdict
+		if ending == "" {
+			ending = g.state.String()
+		}
+		if g.state == Failed && len(s.Failures) < MostFailures {
+			s.Failures = append(s.Failures, Failure{t.Index, t.Name, g.text("error")})
+		}
+		for _, setting := range t.Settings {
+			if slices.Contains(repeating, setting.Name) {
+				continue
+			}
+			key := [2]string{setting.Name, setting.Text()}
+			if counts[key] == nil {
+				if values[setting.Name]++; values[setting.Name] > mostValues {
+					continue
+				}
+				counts[key] = map[string]int{}
+				order = append(order, key)
+			}
+			counts[key][ending]++
+		}
+	}})
+	for _, key := range order {
+		if n := values[key[0]]; n > 1 && n <= mostValues {
+			s.BySetting = append(s.BySetting, SettingCount{key[0], key[1], counts[key]})
+		}
+	}
+	slices.SortStableFunc(s.BySetting, func(a, b SettingCount) int {
+		return slices.IndexFunc(order, func(k [2]string) bool { return k[0] == a.Setting }) - slices.IndexFunc(order, func(k [2]string) bool { return k[0] == b.Setting })
+	})
+	return s, err
+}
+
+// probabilities are those of the inclusion of predictors, or of edges, where the answer has them.
+func (g *gathered) probabilities() (list []float64) {
+	for _, table := range []string{"inclusion", "edges"} {
+		for _, row := range g.flat.tables[table] {
+			for _, c := range row {
+				p, number := c.value.(float64)
+				if number && p >= 0 && p <= 1 && (c.column == "certified" || c.column == "probability" || c.column == "inclusion") {
+					list = append(list, p)
+					break
+				}
+			}
+		}
+	}
+	return list
+}
+
+// text is a column of the row, if it has that.
+func (g *gathered) text(column string) string {
+	for _, c := range g.row {
+		if text, is := c.value.(string); is && c.column == column {
+			return text
+		}
+	}
+	return ""
+}
