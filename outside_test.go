@@ -32,8 +32,8 @@ func runOutside(t *testing.T, arguments ...string) []string {
 }
 
 // standardErrors is the number of standard errors that an estimate may be off. Beyond 5, and half
-// of the last digit that is printed, one of the dozen comparisons below falls by chance once in 10⁵
-// runs.
+// of the last digit that is printed, one of the dozen comparisons below falls by chance once in
+// 10⁵ runs.
 const standardErrors = 5
 
 // near checks an estimate, printed to four digits, by its own standard error.
@@ -64,6 +64,16 @@ func TestOutsideVariables(t *testing.T) {
 	}
 }
 
+// Two clusters, a change after row 40 and a knot near 30 are found.
+func TestOutsideClassics(t *testing.T) {
+	lines := runOutside(t, "./classics")
+	require.Len(t, lines, 3)
+	require.True(t, strings.HasPrefix(lines[0], "2 Most probably 2 components"), lines[0])
+	require.True(t, strings.HasPrefix(lines[1], "1 Most probably 1 change"), lines[1])
+	require.Contains(t, lines[1], "at t 40.")
+	require.True(t, strings.HasPrefix(lines[2], "trusted Most probably 1 knot") || strings.HasPrefix(lines[2], "trusted Most probably 2 knots"), lines[2])
+}
+
 // The evidences of the three Poisson models are those of quadrature.
 func TestOutsideCounts(t *testing.T) {
 	lines := runOutside(t, "./counts")
@@ -79,8 +89,8 @@ func TestOutsideCounts(t *testing.T) {
 		}
 		return sum + logNormal(a)
 	}
-	// The trapezoidal rule converges exponentially fast for densities as smooth as these; their sds
-	// are 0.04 in a and 0.3 in the slope.
+	// The trapezoidal rule converges exponentially fast for densities as smooth as these; their
+	// sds are 0.04 in a and 0.3 in the slope.
 	const step = 0.01
 	evidence := map[string]float64{}
 	for a := -2.0; a < 4; a += step {
