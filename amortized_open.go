@@ -8,6 +8,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
@@ -160,14 +161,13 @@ func Open(ctx context.Context, device *gpu.Device, target Target, cfg Config) (*
 	return t.posterior(), nil
 }
 
-// efficiencyDraws is the number of draws of each problem by which Efficiency judges.
+// efficiencyDraws is the number of draws of a problem at a time.
 const efficiencyDraws = 256
 
 // Efficiency is how good q(m, θ | D) is on fresh problems that training has not seen: the mean
 // over so many of the effective share of its draws, (Σw)² / (n Σw²) with w = p(m, θ, y) / q(m, θ |
 // D).
 func (a *Amortized) Efficiency(ctx context.Context, problems int, name string) (float64, error) {
-	sp := a.family.Space()
 	fresh, err := a.simulate("efficiency/"+name, problems, false)
 	if err != nil {
 		return 0, err
@@ -177,20 +177,62 @@ func (a *Amortized) Efficiency(ctx context.Context, problems int, name string) (
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, fmt.Sprintf("efficiency/%s/draws/%d", name, i)), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
-		outputs, err := a.run("weights", func(ctx *Context, inputs []*Node) []*Node {
-			k, rest := a.known(inputs)
-			c := a.conditional(ctx, k).repeated(efficiencyDraws)
-			codes := c.sample(rest[0])
-			_, logQ, logJoint := c.push(codes, rest[1])
-			return []*Node{Add(toFloat64(Sub(logJoint, logQ)), Sub(toFloat64(c.family.LogPrior(c.data, codes)), c.logModel(codes)))}
-		}, inputs...)
+		drawn, err := a.draws(problem, fmt.Sprintf("efficiency/%s/draws/%d", name, i))
 		if err != nil {
 			return 0, err
 		}
-		total += effectiveShare(tensors.MustCopyFlatData[float64](outputs[0]))
+		for k := range drawn.logP {
+			drawn.logP[k] -= drawn.logQ[k]
+		}
+		total += effectiveShare(drawn.logP)
 	}
 	return total / float64(problems), nil
+}
+
+// drawn are draws of q(m, θ | D), with their densities.
+type drawn struct {
+	codes      []int32
+	theta      []float64
+	logQ, logP []float64 // log q(m, θ | D) and log p(m, θ, y)
+}
+
+// draws are efficiencyDraws draws from a stream with a name of its own.
+func (a *Amortized) draws(problem *Problem, name string) (drawn, error) {
+	sp := a.family.Space()
+	inputs := append(a.batchOf([]*Problem{problem}), noise(stream.Rand(a.config.Seed, name), efficiencyDraws, len(sp.Cards()), sp.Dim())...)
+	outputs, err := a.run("draws", func(ctx *Context, inputs []*Node) []*Node {
+		k, rest := a.known(inputs)
+		c := a.conditional(ctx, k).repeated(efficiencyDraws)
+		codes := c.sample(rest[0])
+		theta, logQ, logJoint := c.push(codes, rest[1])
+		mask := sp.Mask(codes)
+		return []*Node{
+			codes, toFloat64(Where(mask, theta, ZerosLike(theta))), Add(toFloat64(logQ), c.logModel(codes)),
+			Add(toFloat64(logJoint), toFloat64(c.family.LogPrior(c.data, codes))),
+		}
+	}, inputs...)
+	if err != nil {
+		return drawn{}, err
+	}
+	return drawn{
+		tensors.MustCopyFlatData[int32](outputs[0]), tensors.MustCopyFlatData[float64](outputs[1]),
+		tensors.MustCopyFlatData[float64](outputs[2]), tensors.MustCopyFlatData[float64](outputs[3]),
+	}, nil
+}
+
+// Sample draws 256 models with their parameters from q(m, θ | D) of a problem, from a stream with
+// a name of its own: rows of codes [S] and theta [D], at the family's sites and coordinates. logQ
+// is log q(m, θ | D), logP log p(m, θ, y).
+func (a *Amortized) Sample(problem *Problem, name string) (codes [][]int32, theta *mat.Dense, logQ, logP []float64, err error) {
+	if err := problem.check(a.like, a.family.Space(), false); err != nil {
+		return nil, nil, nil, nil, fmt.Errorf("data set: %w", err)
+	}
+	d, err := a.draws(problem, "sample/"+name)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	sp := a.family.Space()
+	return rowsOf(d.codes, len(sp.Cards())), mat.NewDense(efficiencyDraws, sp.Dim(), d.theta), d.logQ, d.logP, nil
 }
 
 // effectiveShare is (Σw)² / (n Σw²); weights that are not numbers count as zero.

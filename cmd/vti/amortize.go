@@ -164,6 +164,7 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if err != nil {
 		return err
 	}
+	f.training.Checkpoint = f.out
 	if err := f.training.Validate(); err != nil {
 		return err
 	}
@@ -176,7 +177,6 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if !f.mute {
 		shown = newProgress(a.stderr)
 	}
-	f.training.Checkpoint = f.out
 	f.training.Progress = func(info vti.AmortizedInfo) {
 		shown.line(fmt.Sprintf("step %d of %d  loss %.4f  gradient %.3g  %s", info.Step, info.Steps, info.Loss, info.GradientNorm, timeText(info.Elapsed.Seconds())), info.Step == info.Steps)
 	}

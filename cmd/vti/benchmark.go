@@ -25,7 +25,7 @@ func (a *app) benchmarkCommand() *cobra.Command {
 			return fmt.Errorf("expected vti benchmark dag or vti benchmark time (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkTimeCommand())
+	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkTimeCommand(), a.benchmarkAmortizeCommand())
 	return cmd
 }
 
