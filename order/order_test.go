@@ -186,6 +186,7 @@ func TestRunFindsKnots(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, r.Answer, "Most probably 1 knot (probability 0.")
 	require.InDelta(t, 70, float64(r.Orders[1].Knots[0]), 4)
+	require.Zero(t, float64(r.Orders[0].LogBayesFactor))
 	for _, point := range r.Curve {
 		require.InDelta(t, math.Max(0, float64(point.Time)-70)/10, float64(point.Mean), 0.2)
 	}

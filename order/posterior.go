@@ -83,7 +83,7 @@ func (p *Problem) splinePosterior(ctx gocontext.Context, draws int, random *rand
 	}
 	post := &posterior{problem: p, knots: sum}
 	for k, probability := range sum.count {
-		o := Order{Order: k, Probability: Number(probability), LogBayesFactor: Number(sum.logCount[k])}
+		o := Order{Order: k, Probability: Number(probability), LogBayesFactor: Number(sum.logCount[k] - sum.logCount[0])}
 		for _, j := range sum.best[k] {
 			o.Knots = append(o.Knots, Number(p.knots.at[j]))
 		}

@@ -49,7 +49,7 @@ type CertificateReport struct {
 type Order struct {
 	Order       int    `json:"order"`
 	Probability Number `json:"probability"`
-	// LogBayesFactor is that against a constant level, in nats.
+	// LogBayesFactor is that against order 0, in nats.
 	LogBayesFactor Number `json:"log_bayes_factor"`
 	// UnitRoot is the probability of a unit root given this order.
 	UnitRoot *Number `json:"unit_root,omitempty"`
