@@ -137,7 +137,7 @@ func (c *compared) sentence(name string) string {
 		text = fmt.Sprintf("A and %s answer with numbers, not with probabilities of models", name)
 	}
 	if tv := c.common.TotalVariation; tv != nil {
-		text += fmt.Sprintf("; the total variation between their models is %s", picture.Probability(float64(tv.High)))
+		text += fmt.Sprintf("; the total variation between their models: %s", picture.Probability(float64(tv.High)))
 		if tv.High > tv.Low {
 			text += fmt.Sprintf(" at most, and at least %s", picture.Probability(float64(tv.Low)))
 		}

@@ -199,7 +199,7 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 		result.Share = &number
 	}
 	if f.overJSON {
-		return a.printJSON(result)
+		return a.describe("amortize", result)
 	}
 	cfg := family.Config()
 	fmt.Fprintf(a.text, "%s: a network for %s tables of %g to %g predictors and %g to %g rows, %d steps, %s\n",

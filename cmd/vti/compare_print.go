@@ -188,7 +188,10 @@ func rangeText(i compare.Interval) string {
 
 // signed is a difference of probabilities with four decimals, which are not all zero.
 func signed(difference varsel.Number) string {
-	if difference != 0 && math.Abs(float64(difference)) < 5e-5 {
+	switch size := math.Abs(float64(difference)); {
+	case size == 0:
+		return "0"
+	case size < 5e-5:
 		return "<1e-4"
 	}
 	return fmt.Sprintf("%+.4f", float64(difference))

@@ -59,6 +59,7 @@ var schemaTypes = map[string]reflect.Type{
 	"benchmark-graphs":    reflect.TypeFor[graphsBenchmark](),
 	"benchmark-time":      reflect.TypeFor[timesBenchmark](),
 	"calibrate":           reflect.TypeFor[calibrate.Summary](),
+	"amortize":            reflect.TypeFor[amortizedResult](),
 	"calibrate-one":       reflect.TypeFor[calibrate.Replicate](),
 }
 
@@ -226,6 +227,7 @@ func schemaCommands(t *testing.T) [][]string {
 		{"study", "plan", "plan.toml", "--json"},
 		{"study", "status", "plan.toml", "--json"},
 		{"study", "collect", "plan.toml", "--out", "results.parquet", "--json", "--quiet"},
+		{"amortize", "varsel", "--steps", "2", "--batch", "2", "--held-out", "2", "--predictors", "2:3", "--rows", "20:30", "--json", "--quiet", "--out", "network.vti"},
 		{"benchmark", "dag", "--data-sets", "1", "--sizes", "16", "--nodes", "2", "--sem", "linear", "--json", "--quiet", "--out", "benchmark"},
 		{"benchmark", "time", "--only", "hald", "--repetitions", "1", "--data", filepath.Dir(hald), "--json", "--quiet"},
 		{"calibrate", "varsel", "--predictors", "2", "--rows", "20", "--replicates", "2", "--json", "--quiet", "--out", "calibration"},
@@ -284,7 +286,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		if at := slices.Index(args, "--out"); slices.Contains(runCommands, args[0]) {
 			args = []string{"show", args[at+1]}
 		}
-		if args[0] == "simulate" || args[1] == "plan" || args[1] == "time" || args[0] == "calibrate" && args[1] != "varsel" {
+		if args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[1] == "time" || args[0] == "calibrate" && args[1] != "varsel" {
 			continue // which say little, or take time
 		}
 		if args[0] == "compare" {
