@@ -26,6 +26,11 @@ func certifyModels(ctx context.Context, e *evaluator, source evidences, listed b
 	return certificate, x, err
 }
 
+// sumStream names the random numbers of sums over all models. They are the same whenever one is
+// made: its proposals know nothing of q, so that a sum after training is the one before it. With
+// fresh ones an answer that was there could be lost to a round of training that only q needed.
+const sumStream = "certify/sum"
+
 // sum certifies by going through every model.
 func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate, error) {
 	all := allCodes(x.e.target.Space())
@@ -47,7 +52,7 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 			return nil, err
 		}
 	}
-	drawn, err := x.drawParameters(ctx, c, probability, cfg.stream)
+	drawn, err := x.drawParameters(ctx, c, probability, sumStream)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
@@ -45,9 +46,20 @@ func bdeuEvidence(column []int, levels int, parents [][]int, parentLevels []int,
 }
 
 // drawDiscrete draws a table of categories: rare ones, nearly deterministic tables, few rows, and
-// nodes that are set from outside.
+// nodes that are set from outside. Tables with a column of one category, which the command refuses,
+// are drawn again.
 func (h HardDag) drawDiscrete(random *rand.Rand) *dagProblem {
-	p := &dagProblem{record: h.Record, flags: []string{}}
+	for {
+		p, values := h.drawCategories(random)
+		if !slices.ContainsFunc(values, func(column []int) bool { return slices.Max(column) == slices.Min(column) }) {
+			return p
+		}
+	}
+}
+
+// drawCategories draws such a table, with the categories of each column.
+func (h HardDag) drawCategories(random *rand.Rand) (p *dagProblem, values [][]int) {
+	p = &dagProblem{record: h.Record, flags: []string{}}
 	if p.record.Model.Graphs = []dag.GraphPrior{dag.SparseGraphs, dag.UniformGraphs}[random.IntN(2)]; p.record.Model.Graphs == dag.UniformGraphs {
 		p.flags = append(p.flags, "--graph-prior uniform")
 	}
@@ -56,7 +68,7 @@ func (h HardDag) drawDiscrete(random *rand.Rand) *dagProblem {
 	graphs := acyclic(nodes)
 	parents := graphs[random.IntN(len(graphs))]
 	levels := make([]int, nodes)
-	values := make([][]int, nodes)
+	values = make([][]int, nodes)
 	for j := range levels {
 		levels[j], values[j] = 2+random.IntN(3), make([]int, rows)
 	}
@@ -110,7 +122,7 @@ func (h HardDag) drawDiscrete(random *rand.Rand) *dagProblem {
 	} else {
 		p.csv = []byte(strings.ReplaceAll(strings.Replace(string(p.csv), ",target\n", "\n", 1), ",\n", "\n"))
 	}
-	return p
+	return p, values
 }
 
 // drawDirichlet draws the logarithms of probabilities.
