@@ -246,7 +246,9 @@ func typedColumn(name string, cells []string, lines []int) *Column {
 		if firstText >= 0 && firstInfinite >= 0 {
 			bad = min(firstText, firstInfinite)
 		}
-		return defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
+		mixed := defect(bad, fmt.Sprintf("a finite number or NA, as in the rest of the column (%q in line %d)", cells[firstNumber], lines[firstNumber]))
+		mixed.labels = newFactor(name, cells, missing)
+		return mixed
 	case firstNumber < 0 && firstInfinite >= 0:
 		return defect(firstInfinite, "a finite number or NA")
 	case firstNumber < 0 && decimalComma >= 0:

@@ -31,8 +31,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// Column is one typed column; its slices belong to the table and must not be changed. [Numbers] and
-// [Texts] make one in memory.
+// Column is one typed column; its slices belong to the table and must not be changed. [Numbers]
+// and [Texts] make one in memory.
 type Column struct {
 	// Name is the column's header.
 	Name string
@@ -47,8 +47,10 @@ type Column struct {
 	// Missing counts the missing cells.
 	Missing int
 
-	// defect says why the column cannot be used; Lookup returns it.
+	// defect says why the column cannot be used; Lookup returns it. labels is the column as
+	// labels, where numbers mixed with other texts are the defect.
 	defect error
+	labels *Column
 }
 
 // IsMissing reports whether the cell of a row is missing.
@@ -265,6 +267,19 @@ func pick[T any](values []T, keep []bool) []T {
 		}
 	}
 	return out
+}
+
+// WithLabels returns the table with its cells as labels in those of the named columns that cannot
+// be used because numbers mix with other texts, as 1, 2 and 3+ do.
+func (t *Table) WithLabels(names ...string) *Table {
+	out := *t
+	out.columns = slices.Clone(t.columns)
+	for i, c := range out.columns {
+		if c.labels != nil && slices.Contains(names, c.Name) {
+			out.columns[i] = c.labels
+		}
+	}
+	return &out
 }
 
 // Repeat returns the table with each row as many times as times says, in order.

@@ -164,6 +164,7 @@ func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) 
 // NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
 // contradicts in the options is an error that names the column and, where there is one, the line.
 func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
+	t = t.WithLabels(opt.Factors...)
 	layout, err := newLayout(t, opt)
 	if err != nil {
 		return nil, err

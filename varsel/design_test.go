@@ -244,3 +244,14 @@ func TestLikelihoodKind(t *testing.T) {
 	assert.Equal(t, "likelihood.Kind(9)", likelihood.Kind(9).String())
 	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }
+
+// Labels may mix numbers with other texts where they are said to be labels.
+func TestMixedLabelsAreFactors(t *testing.T) {
+	data, err := table.Parse("mixed.csv", []byte("y,n\n1,1\n2.5,2\n2,3+\n3,1\n4.2,3+\n1.1,2\n"))
+	require.NoError(t, err)
+	_, err = NewDesign(data, DesignOptions{Target: "y"})
+	require.ErrorContains(t, err, `got "3+", want a finite number`)
+	design, err := NewDesign(data, DesignOptions{Target: "y", Factors: []string{"n"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{InterceptName, "n=2", "n=3+"}, design.Names)
+}

@@ -169,6 +169,27 @@ func (f *Formula) ResponseText() string {
 // Counts reports whether the response counts successes among trials.
 func (f *Formula) Counts() bool { return f.Trials.Column != "" || f.Failures.Column != "" }
 
+// Labels lists the columns whose values are labels: those in factor(), and those of groups.
+func (f *Formula) Labels() (columns []string) {
+	lists := [][]Term{f.Terms}
+	for _, v := range f.Varying {
+		lists = append(lists, v.Terms)
+		for _, group := range v.Group {
+			columns = append(columns, group.Column)
+		}
+	}
+	for _, terms := range lists {
+		for _, term := range terms {
+			for _, v := range term {
+				if v.Transform == AsFactor {
+					columns = append(columns, v.Column)
+				}
+			}
+		}
+	}
+	return columns
+}
+
 // everything is the column name that stands for all columns that a formula does not name.
 const everything = "."
 

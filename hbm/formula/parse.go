@@ -11,15 +11,15 @@ import (
 //	log_radon ~ floor + (1 + floor | county)
 //
 // Population terms are joined by "+"; a:b is an interaction, a*b stands for a + b + a:b, a/b for a
-// + a:b, and "- a" takes a term away. The intercept is there unless 0 or -1 takes it away. (terms |
-// group) lets the coefficients of terms vary by group, correlated with each other, or independent
-// of each other with ||; its intercept, too, is there unless taken away. A group is a column, a
-// combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms | a:b). Columns
-// may stand in log, log1p, exp, sqrt, factor, or I(x^2) and I(x^3); (a + b + c)^2 stands for the
-// terms and their products of two, "." for all columns that are not named (see [Formula.Expand]).
-// offset(x) adds a column as it is. The response may be cbind(successes, failures) or successes |
-// trials(n). Names that are no
-// words stand in backticks. Errors are of type *[Error].
+// + a:b, and "- a" takes a term away. The intercept is there unless 0 or -1 takes it away. (terms
+// | group) lets the coefficients of terms vary by group, correlated with each other, or
+// independent of each other with ||; its intercept, too, is there unless taken away. A group is a
+// column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms |
+// a:b). Columns may stand in log, log1p, exp, sqrt, factor, or I(x^2) and I(x^3); (a + b + c)^2
+// stands for the terms and their products of two, "." for all columns that are not named (see
+// [Formula.Expand]). offset(x) adds a column as it is. The response may be cbind(successes,
+// failures) or successes | trials(n). Names that are no words stand in backticks. Errors are of
+// type *[Error].
 func Parse(text string) (*Formula, error) {
 	tokens, err := lex(text)
 	if err != nil {
@@ -359,8 +359,8 @@ func (p *formulaParser) interaction() ([]Term, error) {
 	return left, err
 }
 
-// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a + b +
-// c)^2.
+// power reads a sum in parentheses and the number of its terms that may be multiplied, as in (a +
+// b + c)^2.
 func (p *formulaParser) power() ([]Term, error) {
 	grouped := p.peek().kind == '('
 	terms, err := p.atom()

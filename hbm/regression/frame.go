@@ -129,6 +129,7 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	t = t.WithLabels(parsed.Labels()...)
 	if _, err := parsed.Expand(opt.Formula, slices.DeleteFunc(slices.Clone(t.Names()), func(name string) bool { return name == opt.SE })); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,8 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
 	frame, first := own, 0
 	if fresh != nil {
+		labels := own.Formula.Labels()
+		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
 		if own.Formula.Counts() {
 			return nil, fmt.Errorf("%s: the response %s counts successes, each trial of which is a row: rows of other tables are not predicted", r.Dir, own.Formula.ResponseText())
 		}

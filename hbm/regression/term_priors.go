@@ -10,23 +10,24 @@ import (
 	"github.com/transdim/vti/hbm/formula"
 )
 
-// TermPrior is the prior of one population effect, normal, or of the standard deviations of effects
-// that vary by a grouping, in the units of the table.
+// TermPrior is the prior of one population effect, normal, or of the standard deviations of
+// effects that vary by a grouping, in the units of the table.
 type TermPrior struct {
-	// Effect is the column of the population effect, or of one varying effect; "" for all that vary
-	// by Group.
+	// Effect is the column of the population effect, or of one varying effect; "" for all that
+	// vary by Group.
 	Effect string
 	// Group is the grouping of varying effects; "" for a population effect.
 	Group string
-	// Mean is that of a population effect; Scale is its standard deviation, or the scale of SDPrior.
+	// Mean is that of a population effect; Scale is its standard deviation, or the scale of
+	// SDPrior.
 	Mean, Scale float64
 	SDPrior     SDPrior
 }
 
 const termPriorForms = `want "b:COLUMN=normal(MEAN,SD)", or "sd:GROUP=" or "sd:COLUMN|GROUP=" and half-normal(SCALE), half-cauchy(SCALE) or exponential(RATE)`
 
-// ParseTermPrior reads what String writes: b:age=normal(0,1), sd:Subject=exponential(2), where 2 is
-// the rate, or sd:Days|Subject=half-normal(10).
+// ParseTermPrior reads what String writes: b:age=normal(0,1), sd:Subject=exponential(2), where 2
+// is the rate, or sd:Days|Subject=half-normal(10).
 func ParseTermPrior(s string) (TermPrior, error) {
 	fail := func(why string) (TermPrior, error) {
 		return TermPrior{}, fmt.Errorf("prior %q: %s; %s", s, why, termPriorForms)

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/hbm/formula"
 )
 
 const counted = `k,n,f,x,g
@@ -42,15 +45,15 @@ const oneByOne = `k,x,g
 // even that its group exists.
 func TestCountsAreTheirTrials(t *testing.T) {
 	alone := newRegression(t, frameOf(t, oneByOne, FrameOptions{Formula: "k ~ x + (1 | g)", Response: LogisticResponse}), Options{})
-	for _, formula := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
-		r := newRegression(t, frameOf(t, counted, FrameOptions{Formula: formula, Response: LogisticResponse}), Options{})
+	for _, text := range []string{"cbind(k, f) ~ x + (1 | g)", "k | trials(n) ~ x + (1 | g)"} {
+		r := newRegression(t, frameOf(t, counted, FrameOptions{Formula: text, Response: LogisticResponse}), Options{})
 		require.Equal(t, alone.y, r.y)
 		require.Equal(t, alone.x, r.x)
 		require.Equal(t, alone.Frame.Groupings[0].Index, r.Frame.Groupings[0].Index)
 		require.Equal(t, []string{"a", "b"}, r.Frame.Groupings[0].Levels)
 		require.Equal(t, alone.coordinates, r.coordinates)
 		require.InDelta(t, math.Log(140), r.LogJacobian()-alone.LogJacobian(), 1e-12)
-		require.True(t, strings.HasPrefix(formula, r.Frame.Formula.ResponseText()+" ~"))
+		require.True(t, strings.HasPrefix(text, r.Frame.Formula.ResponseText()+" ~"))
 	}
 }
 
@@ -100,4 +103,15 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 		require.InDelta(t, x*x, f.X.At(i, 2), 1e-12)
 		require.InDelta(t, x*x*x, f.X.At(i, 3), 1e-12)
 	}
+}
+
+// Numbers and other texts may mix in labels: in factor(), and in groups.
+func TestMixedLabels(t *testing.T) {
+	const mixed = "y,n,g\n1,1,7\n2.5,2,7\n2,3+,a\n3,1,a\n4.2,3+,7\n1.1,2,a\n"
+	f := frameOf(t, mixed, FrameOptions{Formula: "y ~ factor(n) + (1 | g)"})
+	require.Equal(t, []string{formula.InterceptName, "n=2", "n=3+"}, []string{f.Columns[0].Name, f.Columns[1].Name, f.Columns[2].Name})
+	require.Equal(t, []float64{0, 0, 1, 0, 1, 0}, mat.Col(nil, 2, f.X))
+	require.Equal(t, []string{"7", "a"}, f.Groupings[0].Levels)
+	_, err := NewFrame(tableOf(t, mixed), FrameOptions{Formula: "y ~ n"})
+	require.ErrorContains(t, err, `got "3+", want a finite number`)
 }
