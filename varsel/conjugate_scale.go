@@ -30,8 +30,8 @@ const (
 	scaleCoarse = 0.25
 )
 
-// newScalePosterior integrates the evidence of a model over log σ ~ N(mean, sd²), in steps as those
-// of logSigmaGrid.
+// newScalePosterior integrates the evidence of a model over log σ ~ N(mean, sd²), in steps as
+// those of logSigmaGrid.
 func newScalePosterior(m *conjugate, mean, sd float64) (*scalePosterior, error) {
 	p := &scalePosterior{step: logSigmaStep(m.rows, sd)}
 	p.logDensity = func(x float64) float64 {
@@ -40,8 +40,8 @@ func newScalePosterior(m *conjugate, mean, sd float64) (*scalePosterior, error) 
 	}
 	// No peak lies beyond these. Three below the logarithm of the residuals' scale the log density
 	// rises by e⁶ − 1 for each row, more than the prior can take back within scaleReach. Above the
-	// scale of the response its terms change by less than e⁻⁶ for each row, and above the prior mean
-	// the prior falls.
+	// scale of the response its terms change by less than e⁻⁶ for each row, and above the prior
+	// mean the prior falls.
 	low := max(math.Log(m.residual/float64(m.rows))/2, mean-scaleReach) - 3
 	high := max(min(math.Log(m.size/float64(m.rows))/2, mean+scaleReach)+3, mean) + 3
 	coarse := p.coarse(low, high)

@@ -71,6 +71,7 @@
 //	                          sums over models, and quantiles of mixtures
 //	exact_check.go            whether rounding has made them wrong
 //	exact_target.go           evidences and draws for the engine
+//	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
 //	conjugate.go, conjugate_scale.go
 //	                          one model given σ, and its posterior of σ
