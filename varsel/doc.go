@@ -70,6 +70,7 @@
 //	exact_sums.go, exact_quantiles.go
 //	                          sums over models, and quantiles of mixtures
 //	exact_check.go            whether rounding has made them wrong
+//	exact_anchors.go          an approximation of each model, found from what evidences need anyway
 //	exact_target.go           evidences and draws for the engine
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
