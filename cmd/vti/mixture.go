@@ -159,7 +159,6 @@ func printMixture(w io.Writer, r *mixture.Result) {
 	}
 	fmt.Fprintf(w, "\nGiven %d: medians, %s; %.2f components without rows expected\n", r.Given.Components, order, float64(r.Given.Empty))
 	printComponents(w, r)
-	fmt.Fprintf(w, "\n%s in all\n", timeText(r.Seconds.Total))
 }
 
 // printComponents prints the components given the most probable number of them.
