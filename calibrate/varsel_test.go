@@ -112,9 +112,9 @@ func TestDrawModel(t *testing.T) {
 	}
 }
 
-// A sum over all models that is trusted is not lost to the training of q that follows: of this table
-// another sum, of other random numbers, was less precise than asked for, and the weights of q that
-// were tried instead remained doubtful after 3,150 steps.
+// A sum over all models that is trusted is not lost to the training of q that follows: of this
+// table another sum, of other random numbers, was less precise than asked for, and the weights of
+// q that were tried instead remained doubtful after 3,150 steps.
 func TestTrainingKeepsTheSum(t *testing.T) {
 	device, err := gpu.OpenWith(gpu.Options{})
 	require.NoError(t, err)

@@ -1,7 +1,8 @@
 // Package varsel answers which predictors of a data table matter, and by how much.
 //
 // A model is a subset of the selectable predictors. Every coefficient in the model has a normal
-// prior (the slab), every coefficient outside it is zero, and the models have a prior of their own.
+// prior (the slab), every coefficient outside it is zero, and the models have a prior of their
+// own.
 //
 // # Notation
 //
@@ -15,13 +16,13 @@
 // # Conventions
 //
 // A predictor is a column, a factor (one indicator column per level but the first) or a named
-// group of columns; the columns of one predictor enter and leave together. Coordinates are ordered:
-// intercept, columns of the always-in predictors, columns of the selectable predictors, each in
-// table order.
+// group of columns; the columns of one predictor enter and leave together. Coordinates are
+// ordered: intercept, columns of the always-in predictors, columns of the selectable predictors,
+// each in table order.
 //
 // The working scale ([NewDesign]): with standardisation on (the default) every column is centred
-// and divided by its standard deviation, indicator columns too, and a continuous response likewise;
-// [Scaling] is the exact way back.
+// and divided by its standard deviation, indicator columns too, and a continuous response
+// likewise; [Scaling] is the exact way back.
 //
 //	t, err := table.ReadFile("diabetes.csv")
 //	// handle err
@@ -70,7 +71,6 @@
 //	exact_sums.go, exact_quantiles.go
 //	                          sums over models, and quantiles of mixtures
 //	exact_check.go            whether rounding has made them wrong
-//	exact_anchors.go          an approximation of each model, found from what evidences need anyway
 //	exact_target.go           evidences and draws for the engine
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
