@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -203,6 +202,3 @@ func (p *Problem) Priors() []string {
 	}
 	return lines
 }
-
-// subject is what the components are of.
-func (p *Problem) subject() string { return strings.Join(p.Options.Columns, ", ") }

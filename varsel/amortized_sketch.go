@@ -60,17 +60,15 @@ func (s *sketch) logMass(members []int) float64 {
 		return value
 	}
 	logScale := s.fit.logScale
-	var value float64
 	for range scaleRounds {
-		var left float64
-		value, left = s.given(members, logScale)
+		_, left := s.given(members, logScale)
 		// the mode of σ given the residual sum of squares, and its normal prior
 		d := s.rows - float64(len(members))
 		z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
 		slope := left*math.Exp(-2*logScale) - d - z/t.sd[t.scale]
 		logScale += math.Max(-1, math.Min(1, slope/(2*math.Max(d, 1))))
 	}
-	value, _ = s.given(members, logScale)
+	value, _ := s.given(members, logScale)
 	z := (logScale - t.mean[t.scale]) / t.sd[t.scale]
 	return value - s.rows*logScale - s.square/2*math.Exp(-2*logScale) - z*z/2
 }
