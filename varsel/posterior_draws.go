@@ -89,11 +89,11 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 }
 
 // summarizeDraws returns the posterior of every column of the design and of sigma, with the given
-// weights of the draws, which may be independent or not. Where models are lists, columns that are
-// in no draw are left out.
-func (p *Problem) summarizeDraws(draws *Draws, weights []float64, independent bool) []Coefficient {
+// weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
+// independent. Where models are lists, columns that are in no draw are left out.
+func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) []Coefficient {
 	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
-	included := make([][]weighted.Value, len(names))
+	included, chains := make([][]weighted.Value, len(names)), make([][]int, len(names))
 	always := make([]bool, len(names))
 	for _, j := range p.Design.Always {
 		always[j] = true
@@ -107,12 +107,15 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, independent bo
 		mass += weights[i]
 		p.visit(code, draws.Values.RawRowView(i), func(column int, value float64) {
 			included[column] = append(included[column], weighted.Value{Value: value, Weight: weights[i]})
+			if chain != nil {
+				chains[column] = append(chains[column], chain[i])
+			}
 		})
 	}
 	var coefficients []Coefficient
 	for j, name := range names {
 		if always[j] || len(included[j]) > 0 || j < p.Design.Dim() && p.Slots == nil {
-			coefficients = append(coefficients, summarize(name, included[j], mass, independent))
+			coefficients = append(coefficients, summarize(name, included[j], mass, chains[j]))
 		}
 	}
 	return coefficients

@@ -23,7 +23,7 @@ func TestNoDraws(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, read.Codes)
 	}
-	for _, c := range problem.summarizeDraws(empty, nil, true) {
+	for _, c := range problem.summarizeDraws(empty, nil, nil) {
 		assert.True(t, math.IsNaN(float64(c.Mean)))
 	}
 }

@@ -84,7 +84,11 @@ func RunChains(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg 
 		theta.SetRow(i, chains.Theta(i))
 	}
 	sample := problem.toOriginal(codes, theta)
-	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n), false)
+	chain := make([]int, n)
+	for i := range chain {
+		chain[i] = i % chains.Chains
+	}
+	result.Coefficients = problem.summarizeDraws(sample, slices.Repeat([]float64{1}, n), chain)
 	if result.Diagnostics.Verdict != verdict.Failed {
 		if result.ModelCheck, err = problem.checkModel(ctx, sample, cfg.Seed); err != nil {
 			return nil, err

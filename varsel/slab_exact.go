@@ -77,6 +77,6 @@ func (p *Problem) runSlab(ctx gocontext.Context, clock *run.Clock, progress func
 	if sample == nil {
 		return nil, errors.New("the coefficients of a model cannot be drawn")
 	}
-	result.Coefficients = bits.summarizeDraws(sample, slices.Repeat([]float64{1}, len(sample.Codes)), true)
+	result.Coefficients = bits.summarizeDraws(sample, slices.Repeat([]float64{1}, len(sample.Codes)), nil)
 	return result, bits.finishExact(ctx, clock, result, answer, sample, dir)
 }

@@ -17,7 +17,7 @@ func TestSummarize(t *testing.T) {
 	for range 200 {
 		draws = append(draws, weighted.Value{Value: 2, Weight: 2}, weighted.Value{Value: -1, Weight: 1}, weighted.Value{Value: 3, Weight: 3})
 	}
-	c := summarize("x", draws, 2000, true)
+	c := summarize("x", draws, 2000, nil)
 	require.Equal(t, "x", c.Name)
 	require.InDelta(t, 1.2, float64(c.Mean), 1e-12)
 	require.InDelta(t, 2, float64(c.MeanGivenIn), 1e-12)
@@ -26,20 +26,24 @@ func TestSummarize(t *testing.T) {
 	require.Greater(t, c.SD, c.SDGivenIn)
 	require.Equal(t, []Number{-1, 3, -1, 3}, []Number{c.Q025, c.Q975, c.Q025GivenIn, c.Q975GivenIn})
 
-	c = summarize("x", nil, 2, true)
+	c = summarize("x", nil, 2, nil)
 	require.EqualValues(t, 0, c.Q975)
 	encoded, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.Contains(t, string(encoded), `"mean_given_in":null`)
 
-	// A tail without a variance has no sd, and draws of a chain have no standard errors of this
-	// kind.
+	// A tail without a variance has no sd.
 	random := stream.Rand(1, "summarize")
 	draws = nil
 	for range 2000 {
 		draws = append(draws, weighted.Value{Value: math.Pow(random.Float64(), -1/1.6), Weight: 1})
 	}
-	c = summarize("x", draws, 2000, false)
-	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)) && math.IsNaN(float64(c.MeanGivenInSE)))
+	chain := make([]int, len(draws))
+	for i := range chain {
+		chain[i] = i % 20
+	}
+	c = summarize("x", draws, 2000, chain)
+	require.True(t, math.IsNaN(float64(c.SD)) && math.IsNaN(float64(c.SDGivenIn)))
+	require.Positive(t, float64(c.MeanGivenInSE))
 	require.InDelta(t, 1.6/0.6, float64(c.MeanGivenIn), 1)
 }

@@ -1,7 +1,9 @@
 package weighted
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/transdim/vti/internal/psis"
 )
@@ -28,20 +30,20 @@ const (
 // are reliable, and then its standard error is too small too. Each moment is therefore judged by
 // Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
 func MomentsOf(weight, value, within []float64) Moments {
-	return momentsOf(weight, value, within, psis.ReliableFor(len(weight)))
+	return momentsOf(weight, value, within, nil, psis.ReliableFor(len(weight)))
 }
 
-// MomentsOfChain estimates moments from draws of a chain, which R̂ and effective draws judge: k̂
-// takes their repetitions, and a small mode far out, for a heavy tail. There are no standard
-// errors.
-func MomentsOfChain(weight, value []float64) Moments {
-	m := momentsOf(weight, value, nil, math.Inf(1))
-	m.MeanSE, m.SDSE = math.NaN(), math.NaN()
-	return m
+// MomentsOfChains estimates moments from draws of several chains; chain numbers that of each draw
+// from 0. Standard errors come from the differences between chains, and are NaN for a single one. R̂
+// and effective draws judge chains: k̂ would take their repetitions, and a small mode far out, for a
+// heavy tail.
+func MomentsOfChains(weight, value []float64, chain []int) Moments {
+	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
 
-// momentsOf estimates moments, which are resolved up to a k̂.
-func momentsOf(weight, value, within []float64, most float64) Moments {
+// momentsOf estimates moments, which are resolved up to a k̂. Draws of different groups are
+// independent; without groups all are.
+func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
 	var mass, mean float64
 	for i, w := range weight {
 		mass += w
@@ -49,25 +51,25 @@ func momentsOf(weight, value, within []float64, most float64) Moments {
 	}
 	mean /= mass
 	square := make([]float64, len(weight)) // of the distance from the mean, in each draw
-	var variance, ofMean float64
+	deviation := newGroupedSum(group)
+	var variance float64
 	for i, w := range weight {
 		distance := value[i] - mean
 		square[i] = distance * distance
-		ofMean += w * w * square[i]
+		deviation.add(i, w*distance)
 		if within != nil {
 			square[i] += within[i]
 		}
 		variance += w * square[i]
 	}
 	variance /= mass
-	var ofVariance float64
+	excess := newGroupedSum(group)
 	for i, w := range weight {
-		excess := w * (square[i] - variance)
-		ofVariance += excess * excess
+		excess.add(i, w*(square[i]-variance))
 	}
-	m := Moments{Mean: mean, MeanSE: math.Sqrt(ofMean) / mass, SD: math.Sqrt(variance)}
+	m := Moments{Mean: mean, MeanSE: deviation.se() / mass, SD: math.Sqrt(variance)}
 	if m.SD > 0 {
-		m.SDSE = math.Sqrt(ofVariance) / mass / (2 * m.SD)
+		m.SDSE = excess.se() / mass / (2 * m.SD)
 	}
 	// shape is k̂ of the weights times a power of the squared distance
 	shape := func(power float64) float64 {
@@ -90,8 +92,44 @@ func momentsOf(weight, value, within []float64, most float64) Moments {
 		if !resolved(0.5) {
 			m.Mean, m.MeanSE = math.NaN(), math.NaN()
 		}
-	case !(m.SDSE <= mostRelativeError*m.SD):
+	case m.SDSE > mostRelativeError*m.SD:
 		m.SD, m.SDSE = math.NaN(), math.NaN()
 	}
 	return m
+}
+
+// groupedSum is a sum of terms of mean zero, of which those of different groups are independent.
+type groupedSum struct {
+	group   []int // of each term, from 0; nil where all are independent
+	sums    map[int]float64
+	squares float64 // of all terms, without groups
+}
+
+func newGroupedSum(group []int) *groupedSum {
+	return &groupedSum{group: group, sums: map[int]float64{}}
+}
+
+// add adds the term of draw i.
+func (s *groupedSum) add(i int, term float64) {
+	if s.group == nil {
+		s.squares += term * term
+		return
+	}
+	s.sums[s.group[i]] += term
+}
+
+// se is the standard error of the sum; NaN for a single group, whose terms sum to zero.
+func (s *groupedSum) se() float64 {
+	if s.group == nil {
+		return math.Sqrt(s.squares)
+	}
+	groups := float64(len(s.sums))
+	if groups < 2 {
+		return math.NaN()
+	}
+	var squares float64
+	for _, g := range slices.Sorted(maps.Keys(s.sums)) {
+		squares += s.sums[g] * s.sums[g]
+	}
+	return math.Sqrt(squares * groups / (groups - 1))
 }
