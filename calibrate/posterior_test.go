@@ -56,7 +56,7 @@ func TestGaussianIsThatOfEnumeration(t *testing.T) {
 			}
 			want, err := varsel.Exact(t.Context(), varsel.ExactProblem{
 				X: p.x, Y: y, Always: p.always, Groups: p.groups, PriorMean: p.priorMean, PriorSD: p.priorSD,
-				Sigma: noise, LogSigmaMean: p.logSigmaMean, LogSigmaSD: p.logSigmaSD,
+				Sigma: noise, LogSigmaMean: p.logSigmaMean, LogSigmaSD: p.logSigmaSD, Prior: varsel.Prior{Kind: varsel.UniformPrior},
 			})
 			require.NoError(t, err)
 			require.InDelta(t, want.LogEvidence, got.logEvidence, 1e-6)

@@ -10,9 +10,9 @@ import (
 var levels = []float64{0.025, 0.975}
 
 // summarize returns the posterior of one coefficient from the weighted draws that include it; it is
-// zero in the others. mass is the weight of all draws together, which need not be one. chain numbers
-// the chain of each draw from 0; nil where draws are independent. Means and standard deviations that
-// the draws do not resolve are NaN. The draws are sorted.
+// zero in the others. mass is the weight of all draws together, which need not be one. chain
+// numbers the chain of each draw from 0; nil where draws are independent. Means and standard
+// deviations that the draws do not resolve are NaN. The draws are sorted.
 func summarize(name string, draws []weighted.Value, mass float64, chain []int) Coefficient {
 	weight, value := make([]float64, len(draws)), make([]float64, len(draws))
 	for i, d := range draws {

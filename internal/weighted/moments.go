@@ -34,9 +34,9 @@ func MomentsOf(weight, value, within []float64) Moments {
 }
 
 // MomentsOfChains estimates moments from draws of several chains; chain numbers that of each draw
-// from 0. Standard errors come from the differences between chains, and are NaN for a single one. R̂
-// and effective draws judge chains: k̂ would take their repetitions, and a small mode far out, for a
-// heavy tail.
+// from 0. Standard errors come from the differences between chains, and are NaN for a single one.
+// R̂ and effective draws judge chains: k̂ would take their repetitions, and a small mode far out,
+// for a heavy tail.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
 	return momentsOf(weight, value, nil, chain, math.Inf(1))
 }
