@@ -48,7 +48,7 @@ the divergence from it, and beside the figures of the paper. More --steps are be
 	flags.Var(count{&f.training.Batch, 1}, "batch", "data sets of a step")
 	flags.Uint64Var(&f.training.Seed, "seed", 1, "root of all randomness")
 	flags.Var(parsed[gpu.Kind]{&f.device, gpu.ParseKind}, "device", "where to compute")
-	flags.BoolVar(&f.json, "json", false, "print one JSON array on standard output and nothing else there")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }
@@ -90,7 +90,7 @@ func (a *app) benchmarkAmortize(cmd *cobra.Command, f amortizeBenchFlags) error 
 	}
 	shown.end()
 	if f.json {
-		return a.printJSON(results)
+		return a.describe("benchmark-amortize", amortizedBenchmark{results})
 	}
 	table := &grid{}
 	table.add("task", "prior", "network", "exact", "KL", "share", "steps", "paper: prior", "optimum", "best")
@@ -106,4 +106,9 @@ func (a *app) benchmarkAmortize(cmd *cobra.Command, f amortizeBenchFlags) error 
 	}
 	table.print(a.text)
 	return nil
+}
+
+// amortizedBenchmark is what vti benchmark amortize prints with --json.
+type amortizedBenchmark struct {
+	Tasks []*amortizecheck.Result `json:"tasks"`
 }
