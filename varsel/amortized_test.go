@@ -272,7 +272,7 @@ func TestWrongNetworksAreNotTrustedAndWrong(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	defer device.Close()
-	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind}, Predictors: Range{2, 2}, Rows: Range{8, 9}, Noise: Range{0.001, 5}})
+	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 2}, Rows: Range{8, 9}, Noise: Range{0.001, 5}})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "network")
 	_, err = vti.FitAmortized(t.Context(), device, f, vti.AmortizedConfig{Steps: 8, Batch: 4, LearningRate: 0.3, Checkpoint: path, Seed: 1})
