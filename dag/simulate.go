@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
+
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/stream"
 )
@@ -32,6 +34,9 @@ type Simulation struct {
 	// Nodes, EdgeProbability and ExpectedDegree are then zero.
 	Graph *dgraph.Graph `json:"-"`
 	Names []string      `json:"-"`
+	// Network, if not nil, is a network over categories to simulate from, for Mechanism
+	// Categorical: all but Rows and Seed are then zero.
+	Network *dgraph.Network `json:"-"`
 	// Seed is the root of all randomness. Fewer rows with the same seed are the first rows of more.
 	Seed uint64
 }
@@ -66,6 +71,9 @@ func (s Simulation) withDefaults() Simulation {
 
 // Validate reports the first field that is out of its range.
 func (s Simulation) Validate() error {
+	if err := s.validateNetwork(); err != nil {
+		return err
+	}
 	if s.EdgeProbability != 0 && s.ExpectedDegree != 0 {
 		return fmt.Errorf("edge-probability and expected-degree both set the number of edges: give one")
 	}
@@ -98,10 +106,25 @@ func (s Simulation) Validate() error {
 	return nil
 }
 
+// validateNetwork checks what categories need.
+func (s Simulation) validateNetwork() error {
+	switch {
+	case s.Network == nil && s.Mechanism == Categorical:
+		return fmt.Errorf("categories are simulated from a network with tables of probabilities: got none")
+	case s.Network == nil:
+		return nil
+	case s.Mechanism != Categorical || s.Graph != nil || s.Nodes != 0 || s.EdgeProbability != 0 || s.ExpectedDegree != 0 || s.Noise != 0 || s.Hidden != 0 || s.Bias:
+		return fmt.Errorf("a network over categories has its own nodes, edges and probabilities: give only the number of rows and a seed")
+	}
+	return s.Network.Validate()
+}
+
 // Simulated are made-up data with their truth.
 type Simulated struct {
-	Names  []string    // x0, x1, …, or those that were given
-	Values [][]float64 // by row
+	Names []string // x0, x1, …, or those that were given
+	// Values are by row; of categories the places among the Levels of their node.
+	Values [][]float64
+	Levels [][]string // nil of numbers
 	Truth  *dgraph.Graph
 
 	thetas [][]float64 // parameters, by node
@@ -111,6 +134,10 @@ type Simulated struct {
 func Simulate(s Simulation) (*Simulated, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
+	}
+	if s.Network != nil {
+		s.Rows = s.withDefaults().Rows
+		return s.categories(), nil
 	}
 	s = s.withDefaults()
 	out, order := s.graph()
@@ -141,6 +168,39 @@ func Simulate(s Simulation) (*Simulated, error) {
 	return out, nil
 }
 
+// categories draws rows from the network.
+func (s Simulation) categories() *Simulated {
+	n := s.Network
+	order, _ := n.Graph.Order()
+	out := &Simulated{Names: n.Names, Levels: n.Levels, Truth: n.Graph}
+	random := stream.Rand(s.Seed, "categories")
+	codes := make([]int, len(n.Names))
+	for range s.Rows {
+		row := make([]float64, len(codes))
+		for _, j := range order {
+			codes[j] = pickLevel(n.Tables[j][n.Row(j, codes)], random.Float64())
+			row[j] = float64(codes[j])
+		}
+		out.Values = append(out.Values, row)
+	}
+	return out
+}
+
+// pickLevel is the level at which the sum of probabilities, which add up to one but for rounding,
+// reaches the share u of them.
+func pickLevel(probabilities []float64, u float64) (level int) {
+	u *= floats.Sum(probabilities)
+	for k, p := range probabilities {
+		if p > 0 {
+			level = k
+		}
+		if u -= p; u < 0 {
+			break
+		}
+	}
+	return level
+}
+
 // graph is the graph to simulate from, with an order of its nodes.
 func (s Simulation) graph() (out *Simulated, order []int) {
 	if s.Graph != nil {
@@ -164,7 +224,11 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	rows := [][]string{s.Names}
 	for _, values := range s.Values {
 		var cells []string
-		for _, x := range values {
+		for j, x := range values {
+			if s.Levels != nil {
+				cells = append(cells, s.Levels[j][int(x)])
+				continue
+			}
 			cells = append(cells, strconv.FormatFloat(x, 'g', -1, 64))
 		}
 		rows = append(rows, cells)

@@ -37,15 +37,22 @@ The design is that of Davies et al. (2025), appendix F.1: a uniformly random ord
 along it with a given probability, mechanisms whose weights are uniform on ±[0.3, 0.7], and normal noise.`,
 		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
   vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1
-  vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv`,
+  vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv
+  vti simulate dag --graph child.bif --sem categorical --rows 1000 --out codes.csv --truth codes-truth.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)
-			if known != "" {
-				var err error
-				if s.Names, s.Graph, err = graph.ReadGraph(known); err != nil {
-					return fmt.Errorf("--graph: %w", err)
-				}
+			var err error
+			switch {
+			case s.Mechanism == dag.Categorical && known == "":
+				return fmt.Errorf("--sem categorical needs the tables of a network: give --graph FILE.bif")
+			case s.Mechanism == dag.Categorical:
+				s.Network, err = graph.ReadBIF(known)
+			case known != "":
+				s.Names, s.Graph, err = graph.ReadGraph(known)
+			}
+			if err != nil {
+				return fmt.Errorf("--graph: %w", err)
 			}
 			return a.simulateDag(s, out, truth, asJSON)
 		},
@@ -56,8 +63,8 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(count{&s.Rows, 1}, "rows", "rows of the table (default 1024)")
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
-	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used")
-	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, or linear")
+	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
+	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, or categorical, the tables of --graph FILE.bif")
 	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
@@ -65,7 +72,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	completeWith(cmd, "sem", "linear", "mlp")
+	completeWith(cmd, "sem", "linear", "mlp", "categorical")
 	return cmd
 }
 

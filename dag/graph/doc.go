@@ -28,4 +28,5 @@
 //	equivalence.go         skeletons and equivalence classes
 //	metrics.go             distances between graphs and a truth
 //	known_graph.go         graphs read from files: adjacency matrices, BIF
+//	network.go             graphs over categories with their probabilities; bif.go their files
 package graph

@@ -1,11 +1,8 @@
 package graph
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +13,11 @@ import (
 // of which only nodes and arcs are used, or an adjacency matrix as [ReadAdjacency] describes it.
 func ReadGraph(path string) (names []string, g *Graph, err error) {
 	if strings.EqualFold(filepath.Ext(path), ".bif") {
-		return readBIF(path)
+		n, err := ReadBIF(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		return n.Names, n.Graph, nil
 	}
 	t, err := table.ReadFile(path)
 	if err != nil {
@@ -70,62 +71,4 @@ func ReadAdjacency(t *table.Table, nodes []string) (*Graph, error) {
 		}
 	}
 	return g, nil
-}
-
-// Blocks of a BIF file: "variable NAME {" and "probability ( NAME | PARENT, … ) {".
-var (
-	bifVariable    = regexp.MustCompile(`(?m)^\s*variable\s+"?([^\s"{]+)"?\s*\{`)
-	bifProbability = regexp.MustCompile(`(?m)^\s*probability\s*\(([^)]*)\)`)
-)
-
-// readBIF reads nodes and arcs.
-func readBIF(path string) (names []string, g *Graph, err error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	place := map[string]int{}
-	for _, match := range bifVariable.FindAllSubmatch(content, -1) {
-		name := string(match[1])
-		if _, twice := place[name]; twice {
-			return nil, nil, fmt.Errorf("%s: variable %q is there twice", path, name)
-		}
-		place[name] = len(names)
-		names = append(names, name)
-	}
-	if len(names) == 0 {
-		return nil, nil, fmt.Errorf("%s: got no blocks \"variable NAME { … }\", want those of a network in BIF", path)
-	}
-	g = NewGraph(len(names))
-	for _, match := range bifProbability.FindAllSubmatchIndex(content, -1) {
-		text := string(content[match[2]:match[3]])
-		line := bytes.Count(content[:match[2]], []byte("\n")) + 1
-		node := func(name string) (int, error) {
-			name = strings.Trim(strings.TrimSpace(name), `"`)
-			at, known := place[name]
-			if !known {
-				return 0, fmt.Errorf("%s: line %d: no variable %q", path, line, name)
-			}
-			return at, nil
-		}
-		child, parents, _ := strings.Cut(text, "|")
-		to, err := node(child)
-		if err != nil {
-			return nil, nil, err
-		}
-		for name := range strings.SplitSeq(parents, ",") {
-			if strings.TrimSpace(name) == "" {
-				continue
-			}
-			from, err := node(name)
-			if err != nil {
-				return nil, nil, err
-			}
-			if from == to {
-				return nil, nil, fmt.Errorf("%s: line %d: %q is its own parent", path, line, names[to])
-			}
-			g.Set(from, to, true)
-		}
-	}
-	return names, g, nil
 }

@@ -17,7 +17,7 @@ func TestReadGraph(t *testing.T) {
 		return path
 	}
 	bif := write("net.bif", "network unknown {\n}\nvariable a {\n  type discrete [ 2 ] { yes, no };\n}\nvariable b { }\nvariable c { }\n"+
-		"probability ( b ) {\n  table 0.5, 0.5;\n}\nprobability ( a | b, c ) {\n  (yes, no) 0.1, 0.9;\n}\nprobability ( c | b ) { }\n")
+		"probability ( b ) { }\nprobability ( a | b, c ) { }\nprobability ( c | b ) { }\n")
 	matrix := write("matrix.csv", "node,a,b,c\na,0,0,0\nb,1,0,1\nc,1,0,0\n")
 	want := FromParents([]Set{SetOf(1, 2), {}, SetOf(1)})
 	for _, path := range []string{bif, matrix} {
@@ -27,8 +27,9 @@ func TestReadGraph(t *testing.T) {
 		require.True(t, want.Equal(g))
 	}
 	for text, message := range map[string]string{
-		"nothing":                        "got no blocks",
-		"variable a { }\nvariable a { }": `variable "a" is there twice`,
+		"":                               "got no blocks",
+		"nothing":                        "line 1: got \"nothing\", want network, variable or probability",
+		"variable a { }\nvariable a { }": `line 2: variable "a" is there twice`,
 		"variable a { }\nprobability ( a | x ) { }":   `line 2: no variable "x"`,
 		"variable a { }\n\nprobability ( a | a ) { }": `line 3: "a" is its own parent`,
 	} {

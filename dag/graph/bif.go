@@ -1,0 +1,375 @@
+package graph
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ReadBIF reads a network over categories in the interchange format BIF. Nodes without a list of
+// values or without a table are left without: [Network.Validate] reports them. Lines of properties
+// and comments are skipped.
+func ReadBIF(path string) (*Network, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &bifReader{place: map[string]int{}, network: &Network{}}
+	if r.words, err = bifWords(string(content)); err == nil {
+		err = r.read()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r.network, nil
+}
+
+// bifWord is a word or a mark of a file.
+type bifWord struct {
+	text string
+	line int
+}
+
+// bifWords splits a file: marks stand alone, quoted words lose their quotes.
+func bifWords(text string) (words []bifWord, err error) {
+	const marks = "{}()[],;|"
+	line := 1
+	for len(text) > 0 {
+		skip := 1
+		switch {
+		case text[0] == '\n':
+			line++
+		case text[0] == ' ' || text[0] == '\t' || text[0] == '\r':
+		case strings.HasPrefix(text, "//"):
+			if skip = strings.IndexByte(text, '\n'); skip < 0 {
+				skip = len(text)
+			}
+		case strings.HasPrefix(text, "/*"):
+			end := strings.Index(text, "*/")
+			if end < 0 {
+				return nil, fmt.Errorf("line %d: a comment has no end", line)
+			}
+			skip = end + 2
+			line += strings.Count(text[:skip], "\n")
+		case strings.IndexByte(marks, text[0]) >= 0:
+			words = append(words, bifWord{text[:1], line})
+		case text[0] == '"':
+			end := strings.IndexAny(text[1:], "\"\n")
+			if end < 0 || text[1+end] != '"' {
+				return nil, fmt.Errorf("line %d: a quotation mark has no second", line)
+			}
+			words = append(words, bifWord{text[1 : 1+end], line})
+			skip = end + 2
+		default:
+			if skip = strings.IndexAny(text, " \t\r\n\""+marks); skip < 0 {
+				skip = len(text)
+			}
+			words = append(words, bifWord{text[:skip], line})
+		}
+		text = text[skip:]
+	}
+	return words, nil
+}
+
+// bifReader goes through the words of a file.
+type bifReader struct {
+	words   []bifWord
+	next    int
+	network *Network
+	place   map[string]int
+}
+
+// word takes the next word; "" at the end of the file.
+func (r *bifReader) word() bifWord {
+	if r.next >= len(r.words) {
+		last := 1
+		if len(r.words) > 0 {
+			last = r.words[len(r.words)-1].line
+		}
+		return bifWord{"", last}
+	}
+	r.next++
+	return r.words[r.next-1]
+}
+
+// until takes the words up to one, which is taken too, and leaves commas and lines out.
+func (r *bifReader) until(mark string) (words []bifWord, err error) {
+	for {
+		switch w := r.word(); w.text {
+		case mark:
+			return words, nil
+		case "":
+			return nil, fmt.Errorf("line %d: got the end of the file, want %q", w.line, mark)
+		case ",", "|":
+		default:
+			words = append(words, w)
+		}
+	}
+}
+
+// read reads all blocks: variables first, wherever they are, as files name them in any order.
+func (r *bifReader) read() error {
+	n := r.network
+	var probabilities []int // places of the words after "probability"
+	for r.next < len(r.words) {
+		switch w := r.word(); w.text {
+		case "variable":
+			if err := r.variable(); err != nil {
+				return err
+			}
+		case "probability":
+			probabilities = append(probabilities, r.next)
+			if err := r.skipBlock(); err != nil {
+				return err
+			}
+		case "network":
+			if err := r.skipBlock(); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("line %d: got %q, want network, variable or probability", w.line, w.text)
+		}
+	}
+	if len(n.Names) == 0 {
+		return fmt.Errorf("got no blocks \"variable NAME { … }\", want those of a network in BIF")
+	}
+	n.Graph, n.Tables = NewGraph(len(n.Names)), make([][][]float64, len(n.Names))
+	for _, at := range probabilities {
+		r.next = at
+		if err := r.probability(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipBlock goes on after the next block in braces.
+func (r *bifReader) skipBlock() error {
+	if _, err := r.until("{"); err != nil {
+		return err
+	}
+	_, err := r.until("}")
+	return err
+}
+
+// variable reads NAME { type discrete [ 2 ] { yes, no }; property …; }.
+func (r *bifReader) variable() error {
+	name := r.word()
+	if _, twice := r.place[name.text]; twice {
+		return fmt.Errorf("line %d: variable %q is there twice", name.line, name.text)
+	}
+	var levels []string
+	if _, err := r.until("{"); err != nil {
+		return err
+	}
+	for {
+		switch w := r.word(); w.text {
+		case "":
+			return fmt.Errorf("line %d: variable %q: got the end of the file, want \"}\"", w.line, name.text)
+		case "property":
+			if _, err := r.until(";"); err != nil {
+				return err
+			}
+		case "{":
+			words, err := r.until("}")
+			if err != nil {
+				return err
+			}
+			for _, level := range words {
+				if slices.Contains(levels, level.text) {
+					return fmt.Errorf("line %d: variable %q: value %q is there twice", level.line, name.text, level.text)
+				}
+				levels = append(levels, level.text)
+			}
+		case "}":
+			r.place[name.text] = len(r.network.Names)
+			r.network.Names, r.network.Levels = append(r.network.Names, name.text), append(r.network.Levels, levels)
+			return nil
+		}
+	}
+}
+
+// probability reads ( NAME | PARENT, … ) { table …; } or { (value, …) …; default …; }.
+func (r *bifReader) probability() error {
+	n := r.network
+	if _, err := r.until("("); err != nil {
+		return err
+	}
+	heads, err := r.until(")")
+	if err != nil {
+		return err
+	}
+	var nodes []int
+	for _, w := range heads {
+		at, known := r.place[w.text]
+		if !known {
+			return fmt.Errorf("line %d: no variable %q", w.line, w.text)
+		}
+		nodes = append(nodes, at)
+	}
+	if len(nodes) == 0 {
+		return fmt.Errorf("line %d: got no variable, want probability ( NAME | PARENT, … )", r.words[r.next-1].line)
+	}
+	j, parents := nodes[0], nodes[1:]
+	for _, i := range parents {
+		if i == j {
+			return fmt.Errorf("line %d: %q is its own parent", heads[0].line, n.Names[j])
+		}
+		n.Graph.Set(i, j, true)
+	}
+	if _, err := r.until("{"); err != nil {
+		return err
+	}
+	n.Tables[j] = nil
+	codes, rows := make([]int, len(n.Names)), make([][]float64, n.combinations(j))
+	var other []float64
+	for {
+		switch w := r.word(); w.text {
+		case "}":
+			return r.complete(j, rows, other)
+		case "":
+			return fmt.Errorf("line %d: got the end of the file, want \"}\"", w.line)
+		case "property":
+			if _, err := r.until(";"); err != nil {
+				return err
+			}
+		case "default":
+			if other, err = r.numbers(); err != nil {
+				return err
+			}
+		case "table":
+			// The first parent changes slowest, and the levels of the node slower than all.
+			all, err := r.numbers()
+			if err != nil {
+				return err
+			}
+			levels := len(n.Levels[j])
+			if want := levels * len(rows); len(all) != want || levels == 0 {
+				return fmt.Errorf("line %d: %q: got %d probabilities, want %d", w.line, n.Names[j], len(all), want)
+			}
+			for k := range rows {
+				left := k
+				for _, i := range slices.Backward(parents) {
+					codes[i], left = left%len(n.Levels[i]), left/len(n.Levels[i])
+				}
+				row := make([]float64, levels)
+				for level := range row {
+					row[level] = all[level*len(rows)+k]
+				}
+				rows[n.Row(j, codes)] = row
+			}
+		case "(":
+			values, err := r.until(")")
+			if err != nil {
+				return err
+			}
+			if len(values) != len(parents) {
+				return fmt.Errorf("line %d: %q: got %d values of parents, want %d", w.line, n.Names[j], len(values), len(parents))
+			}
+			for k, i := range parents {
+				if codes[i] = slices.Index(n.Levels[i], values[k].text); codes[i] < 0 {
+					return fmt.Errorf("line %d: %q has no value %q", w.line, n.Names[i], values[k].text)
+				}
+			}
+			if rows[n.Row(j, codes)], err = r.numbers(); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("line %d: got %q, want table, default, property or values of parents", w.line, w.text)
+		}
+	}
+}
+
+// complete keeps the table of a node, if the file has one; rows that it does not name have the
+// default.
+func (r *bifReader) complete(j int, rows [][]float64, other []float64) error {
+	named := 0
+	for k, row := range rows {
+		if row != nil {
+			named++
+		} else if other != nil {
+			rows[k] = other
+		}
+	}
+	if named > 0 || other != nil {
+		r.network.Tables[j] = rows
+	}
+	return nil
+}
+
+// numbers reads numbers up to a semicolon.
+func (r *bifReader) numbers() (numbers []float64, err error) {
+	words, err := r.until(";")
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range words {
+		x, err := strconv.ParseFloat(w.text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: got %q, want a number", w.line, w.text)
+		}
+		numbers = append(numbers, x)
+	}
+	return numbers, nil
+}
+
+// BIF writes a network in the interchange format. Programs that read it take no spaces and marks in
+// words: these become underscores.
+func (n *Network) BIF() string {
+	var text strings.Builder
+	names := bifNames(n.Names)
+	levels := make([][]string, len(n.Levels))
+	text.WriteString("network unknown {\n}\n")
+	for j, name := range names {
+		levels[j] = bifNames(n.Levels[j])
+		fmt.Fprintf(&text, "variable %s {\n  type discrete [ %d ] { %s };\n}\n", name, len(levels[j]), strings.Join(levels[j], ", "))
+	}
+	for j, name := range names {
+		var parents []string
+		for _, i := range n.Graph.Parents(j) {
+			parents = append(parents, names[i])
+		}
+		if len(parents) == 0 {
+			fmt.Fprintf(&text, "probability ( %s ) {\n  table %s;\n}\n", name, bifNumbers(n.Tables[j][0]))
+			continue
+		}
+		fmt.Fprintf(&text, "probability ( %s | %s ) {\n", name, strings.Join(parents, ", "))
+		written := &Network{Names: names, Levels: levels, Graph: n.Graph}
+		for k, row := range n.Tables[j] {
+			fmt.Fprintf(&text, "  (%s) %s;\n", strings.Join(written.values(j, k), ", "), bifNumbers(row))
+		}
+		text.WriteString("}\n")
+	}
+	return text.String()
+}
+
+// bifNames are words that a file can have, all different.
+func bifNames(names []string) []string {
+	clean := make([]string, len(names))
+	for k, name := range names {
+		word := strings.Map(func(c rune) rune {
+			if c <= ' ' || strings.ContainsRune(`{}()[],;|"/`, c) {
+				return '_'
+			}
+			return c
+		}, name)
+		if word == "" {
+			word = "_"
+		}
+		for slices.Contains(clean[:k], word) {
+			word += "_"
+		}
+		clean[k] = word
+	}
+	return clean
+}
+
+func bifNumbers(row []float64) string {
+	parts := make([]string, len(row))
+	for k, p := range row {
+		parts[k] = strconv.FormatFloat(p, 'g', -1, 64)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,92 @@
+package graph
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Network is a Bayesian network over categories: a graph with a table of probabilities for each
+// node.
+type Network struct {
+	Names []string
+	// Levels are the values of each node.
+	Levels [][]string
+	Graph  *Graph
+	// Tables are the probabilities of the levels of each node, by combination of the levels of its
+	// parents in the order of [Graph.Parents], the last of which changes fastest
+	// [N][combinations][levels]. nil where a file has none.
+	Tables [][][]float64
+}
+
+// leastTotal is how near to one the probabilities of a row must add up: files round them.
+const leastTotal = 0.005
+
+// Validate reports what is missing or wrong of a network: it wants levels and a table of every
+// node, probabilities that add up to one but for rounding, and no cycle.
+func (n *Network) Validate() error {
+	if cycle := n.Graph.Cycle(); cycle != nil {
+		return fmt.Errorf("the network has a cycle through %s", n.Names[cycle[0]])
+	}
+	for j, name := range n.Names {
+		if len(n.Levels[j]) == 0 {
+			return fmt.Errorf("variable %q: got no list of values", name)
+		}
+		want := n.combinations(j)
+		if len(n.Tables[j]) != want {
+			return fmt.Errorf("variable %q: got a table for %d combinations of values of its parents, want %d", name, len(n.Tables[j]), want)
+		}
+		for k, row := range n.Tables[j] {
+			if len(row) != len(n.Levels[j]) {
+				return fmt.Errorf("variable %q, %s: got %d probabilities, want %d", name, n.combination(j, k), len(row), len(n.Levels[j]))
+			}
+			total := 0.0
+			for _, p := range row {
+				if !(p >= 0) {
+					return fmt.Errorf("variable %q, %s: got %g, want a probability", name, n.combination(j, k), p)
+				}
+				total += p
+			}
+			if math.Abs(total-1) > leastTotal {
+				return fmt.Errorf("variable %q, %s: probabilities add up to %g, want 1", name, n.combination(j, k), total)
+			}
+		}
+	}
+	return nil
+}
+
+// combinations is how many there are of levels of the parents of a node.
+func (n *Network) combinations(j int) int {
+	count := 1
+	for _, i := range n.Graph.Parents(j) {
+		count *= len(n.Levels[i])
+	}
+	return count
+}
+
+// Row is the number of the combination of levels that the parents of a node have in a row of codes
+// [N].
+func (n *Network) Row(j int, codes []int) (row int) {
+	for _, i := range n.Graph.Parents(j) {
+		row = row*len(n.Levels[i]) + codes[i]
+	}
+	return row
+}
+
+// values are the levels of the parents of a node in a combination.
+func (n *Network) values(j, row int) (values []string) {
+	for _, i := range slices.Backward(n.Graph.Parents(j)) {
+		values = append(values, n.Levels[i][row%len(n.Levels[i])])
+		row /= len(n.Levels[i])
+	}
+	slices.Reverse(values)
+	return values
+}
+
+// combination names a combination for an error.
+func (n *Network) combination(j, row int) string {
+	if values := n.values(j, row); len(values) > 0 {
+		return fmt.Sprintf("parents %q", values)
+	}
+	return "no parents"
+}
