@@ -14,7 +14,7 @@ import (
 // Training takes the memory of its variables, however many steps: 20,000 more of them leave the
 // heap within 40 kB, where one number kept for each would take 160 kB. TestMemoryOverAMillionSteps
 // goes all the way.
-func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 30_000) }
+func TestMemoryOfTrainingIsFlat(t *testing.T) { testFlatMemory(t, 20_000) }
 
 // testFlatMemory compares the heap after 10,000 steps and after so many, with the control variates
 // that remember past steps.

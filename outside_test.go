@@ -22,7 +22,7 @@ func runOutside(t *testing.T, arguments ...string) []string {
 	if testing.Short() {
 		t.Skip("builds and runs a program of another module")
 	}
-	command := exec.Command("go", append([]string{"run"}, arguments...)...)
+	command := exec.Command("go", append([]string{"run", "-ldflags=-s -w"}, arguments...)...) // links sooner
 	command.Dir = outsideFolder
 	var problems strings.Builder
 	command.Stderr = &problems

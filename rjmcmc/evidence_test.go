@@ -95,7 +95,7 @@ func (u unknownNoise) logEvidence() float64 {
 // 0 and standard deviation 1.07, as their errors come from 16 groups. Bounds of 3.5 standard errors
 // on both: a false alarm in 1,000 choices of seeds, were they not fixed.
 func TestEvidenceErrors(t *testing.T) {
-	tables := 48
+	tables := 20
 	if testing.Short() {
 		tables = 12
 	}

@@ -79,7 +79,7 @@ func TestCertifiedProbabilitiesOfThePaperProblem(t *testing.T) {
 			oracle := softmax(readEvidences(t, "../testdata/robust_vs/"+misspecified+"_1000_logz.csv"))
 			problem := paperProblem(t, misspecified)
 			result, err := Run(t.Context(), device, problem, RunConfig{
-				Fit: vti.Config{Steps: 800, Batch: 512, Seed: 1}, Certify: vti.CertifyConfig{Draws: 1 << 16}, Dir: t.TempDir(),
+				Fit: vti.Config{Steps: 400, Batch: 512, Seed: 1}, Certify: vti.CertifyConfig{Draws: 1 << 16}, Dir: t.TempDir(),
 			})
 			require.NoError(t, err)
 			require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
@@ -114,7 +114,7 @@ func TestPublishedEvidencesOfTheBlockProblem(t *testing.T) {
 	require.NoError(t, err)
 	problem, err := NewProblem(design, ModelOptions{Prior: Prior{Kind: UniformPrior}, Likelihood: likelihood.RobustKind, Outlier: 0.5, SlabScale: 10})
 	require.NoError(t, err)
-	result, err := Run(t.Context(), device, problem, RunConfig{Fit: vti.Config{Steps: 1000, Batch: 512, Seed: 1}, Dir: t.TempDir()})
+	result, err := Run(t.Context(), device, problem, RunConfig{Fit: vti.Config{Steps: 400, Batch: 512, Seed: 1}, Dir: t.TempDir()})
 	require.NoError(t, err)
 	published := readEvidences(t, "../testdata/trjp_block/logz.csv")
 	require.Len(t, result.Models, len(published))

@@ -155,7 +155,7 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	r := newRegression(t, f, Options{})
 	exact := quadratureEvidence(t, r, make([]int32, 1), 9)
 	for _, family := range []hbm.Family{hbm.PAVIF, hbm.PAVIE} {
-		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 800}})
+		result := runFamily(t, r, FamilyRun{Fit: hbm.Config{Family: family, Steps: 500}})
 		require.NotEqual(t, vti.Failed, result.Certificate.Verdict, result.Certificate.Reasons)
 		require.Equal(t, family.String(), result.Family)
 		assert.InDelta(t, exact, float64(*result.LogEvidence), 0.2)
