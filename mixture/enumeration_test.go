@@ -1,0 +1,299 @@
+package mixture
+
+import (
+	gocontext "context"
+	"math"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/stream"
+)
+
+// Probabilities of numbers of components by a sum over all assignments of the rows, with which
+// samplers are compared. Given β, an assignment has the product over components of the integral of
+// their rows over mean and variance, and a Dirichlet-multinomial probability: what is left are
+// integrals in one dimension, by the trapezoidal rule. Nothing of it is random, and nothing is
+// shared with the samplers.
+
+// lanes is the number of values of β that are summed at a time.
+const lanes = 8
+
+// byNode has a number for each of some values of β.
+type byNode [lanes]float64
+
+// grid is a rule for integrals over the logarithm of a positive number.
+type grid struct{ from, to, step float64 }
+
+func (g grid) nodes() (list []float64) {
+	for x := g.from; x <= g.to; x += g.step {
+		list = append(list, math.Exp(x))
+	}
+	return list
+}
+
+// Below and above these values the integrands are less than 1e-9 of their largest.
+func betaGrid() grid     { return grid{-14, 2, 0.4} }
+func varianceGrid() grid { return grid{-19, 8, 0.25} }
+
+// enumerate is p(k) for k from 1 to 3.
+func (p *Problem) enumerate(betas, variances grid) (probability [3]float64) {
+	o, n := p.Options, p.Rows()
+	rising := make([]float64, n+1) // Γ(δ+m)/Γ(δ)
+	for m := range rising {
+		rising[m] = math.Exp(logGamma(o.Concentration+float64(m)) - logGamma(o.Concentration))
+	}
+	add := func(of []byNode, weight byNode) {
+		for set := range of {
+			for l := range of[set] {
+				of[set][l] *= rising[bits.OnesCount(uint(set))]
+			}
+		}
+		for k, sum := range [3]byNode{of[len(of)-1], overTwo(of), overThree(of)} {
+			size := float64(k+1) * o.Concentration
+			for l := range sum {
+				probability[k] += weight[l] * sum[l] * math.Exp(logGamma(size)-logGamma(size+float64(n)))
+			}
+		}
+	}
+	if o.Family == Poisson {
+		add(p.countMarginals(), byNode{1})
+	} else {
+		for list := range slices.Chunk(betas.nodes(), lanes) {
+			var weight byNode
+			for l, b := range list {
+				weight[l] = math.Pow(b, o.ScaleShape) * math.Exp(-o.ScaleRate*b)
+			}
+			add(p.marginals(list, variances), weight)
+		}
+	}
+	total := probability[0] + probability[1] + probability[2]
+	for k := range probability {
+		probability[k] /= total
+	}
+	return probability
+}
+
+// overTwo is Σ of[S] of[rest of all rows] over all sets: over those with the first row, twice.
+func overTwo(of []byNode) (sum byNode) {
+	all := len(of) - 1
+	for set := 1; set < len(of); set += 2 {
+		a, b := &of[set], &of[all^set]
+		for l := range sum {
+			sum[l] += 2 * a[l] * b[l]
+		}
+	}
+	return sum
+}
+
+// overThree is Σ of[S] of[T] of[U] over all ways to divide the rows: three times those where S has
+// the first row, and of the rest twice those where T has the first of it.
+func overThree(of []byNode) (sum byNode) {
+	all := len(of) - 1
+	for left := 0; left < len(of); left += 2 { // the rows that S has not
+		var pairs byNode
+		if left == 0 {
+			for l, x := range of[0] {
+				pairs[l] = x * x
+			}
+		} else {
+			first := left & -left
+			rest := left ^ first
+			for t := rest; ; t = (t - 1) & rest {
+				a, b := &of[t|first], &of[rest^t]
+				for l := range pairs {
+					pairs[l] += 2 * a[l] * b[l]
+				}
+				if t == 0 {
+					break
+				}
+			}
+		}
+		for l, x := range of[all^left] {
+			sum[l] += 3 * x * pairs[l]
+		}
+	}
+	return sum
+}
+
+// countMarginals are the marginal likelihoods of the counts of every set of rows.
+func (p *Problem) countMarginals() []byNode {
+	o, y := p.Options, p.columns[0].y
+	of := make([]byNode, 1<<len(y))
+	for set := range of {
+		total, size, logs := 0.0, 0.0, 0.0
+		for i, v := range y {
+			if set>>i&1 == 1 {
+				total, size, logs = total+v, size+1, logs-logGamma(v+1)
+			}
+		}
+		logs += o.RateShape*math.Log(o.RateExposure) - logGamma(o.RateShape) + logGamma(o.RateShape+total) - (o.RateShape+total)*math.Log(o.RateExposure+size)
+		of[set][0] = math.Exp(logs)
+	}
+	return of
+}
+
+// marginals are the marginal likelihoods of every set of rows in one component, by value of β.
+func (p *Problem) marginals(betas []float64, variances grid) []byNode {
+	of, a := make([]byNode, 1<<p.Rows()), p.Options.PrecisionShape
+	for _, v := range variances.nodes() {
+		var weight byNode
+		for l, b := range betas {
+			weight[l] = variances.step * math.Exp(a*math.Log(b/v)-logGamma(a)-b/v)
+		}
+		likelihood := p.overMeans
+		if p.Options.Family == Normal {
+			likelihood = p.overNormalMeans
+		}
+		for set, x := range likelihood(v) {
+			for l := range weight {
+				of[set][l] += weight[l] * x
+			}
+		}
+	}
+	return of
+}
+
+// overNormalMeans is ∫ Π N(y_i; m, v) N(m; 0, MeanSD²) dm for every set of rows.
+func (p *Problem) overNormalMeans(v float64) []float64 {
+	y, prior := p.columns[0].y, p.Options.MeanSD*p.Options.MeanSD
+	size := 1 << len(y)
+	sum, square, of := make([]float64, size), make([]float64, size), make([]float64, size)
+	of[0] = 1
+	for set := 1; set < size; set++ {
+		i, n := bits.TrailingZeros(uint(set)), float64(bits.OnesCount(uint(set)))
+		sum[set], square[set] = sum[set&(set-1)]+y[i], square[set&(set-1)]+y[i]*y[i]
+		mean := sum[set] / n
+		about := math.Max(0, square[set]-n*mean*mean)
+		of[set] = math.Exp(-0.5 * (n*math.Log(2*math.Pi*v) + math.Log1p(n*prior/v) + about/v + mean*mean/(prior+v/n)))
+	}
+	return of
+}
+
+// overMeans is the same integral for any density, by Gauss's rule of three points between places
+// that are dense where the density of a row is: it takes few rows.
+func (p *Problem) overMeans(v float64) []float64 {
+	y, sd := p.columns[0].y, p.Options.MeanSD
+	var places []float64
+	for x := -6.0; x <= 6; x += 0.1 {
+		places = append(places, x*sd)
+	}
+	for t := -8.0; t <= 8; t += 0.25 {
+		for _, centre := range y {
+			places = append(places, centre+0.5*math.Sqrt(v)*math.Sinh(t))
+		}
+	}
+	slices.Sort(places)
+	of, product := make([]float64, 1<<len(y)), make([]float64, 1<<len(y))
+	for at := 1; at < len(places); at++ {
+		low, high := places[at-1], places[at]
+		if low < -6*sd || high > 6*sd {
+			continue
+		}
+		for q, root := range []float64{-math.Sqrt(0.6), 0, math.Sqrt(0.6)} {
+			m := (low+high)/2 + root*(high-low)/2
+			product[0] = []float64{5. / 9, 8. / 9, 5. / 9}[q] * (high - low) / 2 * math.Exp(-0.5*m*m/(sd*sd)) / (sd * math.Sqrt(2*math.Pi))
+			of[0] += product[0]
+			for i := range y {
+				density := math.Exp(p.family.logDensity(i, component{mean: m, variance: v}))
+				for set := range 1 << i {
+					product[set|1<<i] = product[set] * density
+					of[set|1<<i] += product[set|1<<i]
+				}
+			}
+		}
+	}
+	return of
+}
+
+// The sums over pairs and triples of sets are those over all assignments of rows.
+func TestSumsOverSets(t *testing.T) {
+	of := make([]byNode, 1<<5)
+	random := stream.Rand(1, "sets")
+	for set := range of {
+		of[set][2] = random.Float64()
+	}
+	for k, got := range map[int]byNode{2: overTwo(of), 3: overThree(of)} {
+		want := 0.0
+		for code := range int(math.Pow(float64(k), 5)) {
+			var sets [3]int
+			for i, rest := 0, code; i < 5; i, rest = i+1, rest/k {
+				sets[rest%k] |= 1 << i
+			}
+			product := 1.0
+			for _, set := range sets[:k] {
+				product *= of[set][2]
+			}
+			want += product
+		}
+		require.InEpsilon(t, want, got[2], 1e-12)
+	}
+}
+
+// Integrals over means by quadrature are the closed form where there is one, from narrow to wide
+// components, and p(k) does not depend on the steps of the rules.
+func TestIntegralsAreExact(t *testing.T) {
+	p := problemOf(t, Options{MaxComponents: 3}, small(3, 8))
+	for _, v := range []float64{1e-7, 1e-3, 0.05, 3} {
+		want, got := p.overNormalMeans(v), p.overMeans(v)
+		for set := range want {
+			require.InDelta(t, want[set], got[set], 1e-4*want[set]+1e-12, "variance %g, set %b", v, set)
+		}
+	}
+	got := p.enumerate(betaGrid(), varianceGrid())
+	fine := p.enumerate(grid{-17, 3, 0.25}, grid{-23, 10, 0.15})
+	require.InDeltaSlice(t, fine[:], got[:], 1e-6)
+}
+
+// small is a table of n values from a mixture of up to three components.
+func small(seed uint64, n int) []float64 {
+	random := stream.Rand(seed, "small")
+	k := 1 + random.IntN(3)
+	means, sds := make([]float64, k), make([]float64, k)
+	for j := range means {
+		means[j], sds[j] = 4*random.NormFloat64(), 0.3+random.Float64()
+	}
+	y := make([]float64, n)
+	for i := range y {
+		j := random.IntN(k)
+		y[i] = means[j] + sds[j]*random.NormFloat64()
+	}
+	return y
+}
+
+// checkSums compares p(k) of small tables by both samplers with sums over all assignments, to 4.5
+// standard errors and 0.01: one comparison in 10⁵ fails by chance.
+func checkSums(t *testing.T, family Family, tables, n int, config SampleConfig) {
+	worst, sigmas := 0.0, 0.0
+	for seed := range tables {
+		y := small(uint64(seed), n)
+		if family == Poisson {
+			for i := range y {
+				y[i] = math.Round(3 * math.Exp(y[i]/4))
+			}
+		}
+		p := problemOf(t, Options{MaxComponents: 3, Family: family}, y)
+		s, err := p.Sample(gocontext.Background(), config)
+		require.NoError(t, err)
+		want := p.enumerate(betaGrid(), varianceGrid())
+		t.Logf("%s, table %d: sums %.4f; jumps %.4f ± %.4f; partitions %.4f ± %.4f", family, seed, want, s.jumping.probability, s.jumping.se, s.cluster.probability, s.cluster.se)
+		for k := range want {
+			for _, e := range []*estimate{&s.jumping, &s.cluster} {
+				off := math.Abs(want[k] - e.probability[k])
+				worst, sigmas = math.Max(worst, off), math.Max(sigmas, off/e.se[k])
+				require.Less(t, off, math.Min(0.01, 4.5*e.se[k]), "table %d, k = %d", seed, k+1)
+			}
+		}
+	}
+	t.Logf("%s: largest difference %.4f, in standard errors %.1f", family, worst, sigmas)
+}
+
+// p(k) of small mixtures is that of the sum over all assignments. The quality test has ten tables
+// of each family, of 20 rows.
+func TestSmallMixturesAgreeWithSums(t *testing.T) {
+	for _, family := range []Family{Normal, Student, Poisson} {
+		checkSums(t, family, 1, 10, SampleConfig{Sweeps: 8000})
+	}
+}
