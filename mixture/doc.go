@@ -28,6 +28,7 @@
 //	student.go         Student components
 //	poisson.go         components of counts
 //	vector.go          normal components of several columns
+//	split_vector.go    and how they split and merge
 //	coordinates.go     unbounded, nested coordinates of mixtures
 //	target.go          the posterior as a graph over these coordinates
 //	jump.go            split, merge, birth and death of components, and steps within a number

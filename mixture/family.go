@@ -55,6 +55,7 @@ func (f *Family) UnmarshalText(text []byte) (err error) {
 
 // family is the distribution of the rows of a component, and the prior of its parameters.
 type family interface {
+	splitting
 	// logHyper is the log prior density of β, and logPrior that of a component given β.
 	logHyper(beta []float64) float64
 	logPrior(c component, beta []float64) float64
@@ -81,33 +82,56 @@ type family interface {
 	summary(column int, c component) (location, scale float64)
 }
 
-// splitting divides a component into two and joins two, one to one, with numbers u in (0, 1). The
-// first of u is the share of the left component in the weight; the mean of the left is smaller.
+// splitting divides a component into two and joins two, one to one, with numbers u. The first of u
+// is the share of the left component in the weight; the mean of the left is smaller, of several
+// columns that of the first.
 type splitting interface {
-	split(one component, u [3]float64) (left, right component)
-	merge(left, right component) (one component, u [3]float64)
+	split(one component, u []float64) (left, right component)
+	merge(left, right component) (one component, u []float64)
 	// logJacobian is the log absolute determinant of the derivative of (left, right) with respect
 	// to (one, u), weights included.
-	logJacobian(one, left, right component, u [3]float64) float64
+	logJacobian(one, left, right component, u []float64) float64
+	proposal() proposal
 }
 
-// proposeSplit draws u: Beta(2, 2), Beta(2, 2) and uniform, of which a family may not use the
-// last.
-func proposeSplit(random *rand.Rand) [3]float64 {
-	return [3]float64{beta(2, 2, random), beta(2, 2, random), random.Float64()}
+// proposal is the distribution of the numbers of a split.
+type proposal interface {
+	draw(random *rand.Rand) []float64
+	// log is the log density, −Inf for numbers that are never drawn: rounding can make such.
+	log(u []float64) float64
 }
 
-// logProposal is the log density of what proposeSplit draws.
-func logProposal(u [3]float64) float64 { return logBeta2(u[0]) + logBeta2(u[1]) }
+// unitNumbers are three in (0, 1): Beta(2, 2), Beta(2, 2) and uniform, of which a family may not
+// use the last.
+type unitNumbers struct{}
 
-// inside reports whether all numbers are such as proposeSplit draws: rounding can make others.
-func inside(u [3]float64) bool {
+func (unitNumbers) draw(random *rand.Rand) []float64 {
+	return []float64{beta(2, 2, random), beta(2, 2, random), random.Float64()}
+}
+
+func (unitNumbers) log(u []float64) float64 {
 	for _, x := range u {
 		if !(x > 0 && x < 1) {
-			return false
+			return math.Inf(-1)
 		}
 	}
-	return true
+	return logBeta2(u[0]) + logBeta2(u[1])
+}
+
+// neighbours reports whether only components that are neighbours by their means merge. Of several
+// columns any two do: the first column says little of how near they are.
+func (p *Problem) neighbours() bool { return p.Options.Family != Multivariate }
+
+// pair draws two of several components, or clusters, with means; without neighbours.
+func pair(count int, mean func(j int) float64, random *rand.Rand) (left, right int) {
+	left, right = random.IntN(count), random.IntN(count-1)
+	if right >= left {
+		right++
+	}
+	if mean(right) < mean(left) {
+		left, right = right, left
+	}
+	return left, right
 }
 
 // logPrior is log p(k, weights, components, β), in the coordinates of the state, the Dirichlet

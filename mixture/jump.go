@@ -93,9 +93,7 @@ func (c *chain) sweep() {
 	c.gibbs()
 	c.refresh()
 	for range jumps {
-		if c.p.splitting != nil {
-			c.splitOrMerge()
-		}
+		c.splitOrMerge()
 		c.birthOrDeath()
 	}
 }
@@ -163,13 +161,17 @@ func drawLog(logs []float64, random *rand.Rand) int {
 
 // logSplitRatio is the log acceptance ratio of a split of one of k components, without the
 // likelihood. Choosing one of k components to split, and one of k neighbouring pairs of k+1 to
-// merge, have the same probability.
-func (c *chain) logSplitRatio(one, left, right component, u [3]float64, k int) float64 {
+// merge, have the same probability; of any two of k+1 it is 2/(k+1) of that.
+func (c *chain) logSplitRatio(one, left, right component, u []float64, k int) float64 {
 	p, d, b := c.p, c.p.Options.Concentration, c.state.beta
 	size := float64(k)
 	dirichlet := logGamma((size+1)*d) - logGamma(size*d) - logGamma(d) + (d-1)*(math.Log(left.weight)+math.Log(right.weight)-math.Log(one.weight))
 	prior := p.family.logPrior(left, b) + p.family.logPrior(right, b) - p.family.logPrior(one, b)
-	return math.Log(size+1) + dirichlet + prior - logProposal(u) + p.splitting.logJacobian(one, left, right, u)
+	choice := math.Log(size + 1) // orders of the larger mixture
+	if !p.neighbours() {
+		choice = math.Ln2
+	}
+	return choice + dirichlet + prior - p.family.proposal().log(u) + p.family.logJacobian(one, left, right, u)
 }
 
 // splitOrMerge proposes either with probability one half.
@@ -186,12 +188,14 @@ func (c *chain) splitOrMerge() {
 
 func (c *chain) trySplit(k int) {
 	j, s := c.random.IntN(k), &c.state
-	u := proposeSplit(c.random)
+	u := c.p.family.proposal().draw(c.random)
 	one := s.components[j]
-	left, right := c.p.splitting.split(one, u)
-	// the two must be neighbours, or no merge leads back
-	if !inside(u) || !(left.mean < right.mean) || j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean {
-		return
+	left, right := c.p.family.split(one, u)
+	if !(left.mean < right.mean) || math.IsInf(c.p.family.proposal().log(u), -1) {
+		return // rounding
+	}
+	if c.p.neighbours() && (j > 0 && left.mean <= s.components[j-1].mean || j+1 < k && right.mean >= s.components[j+1].mean) {
+		return // the two must be neighbours, or no merge leads back
 	}
 	first, second := make([]float64, len(c.density)), make([]float64, len(c.density))
 	c.p.family.fill(first, left)
@@ -211,25 +215,28 @@ func (c *chain) trySplit(k int) {
 }
 
 func (c *chain) tryMerge(k int) {
-	j, s := c.random.IntN(k-1), &c.state
-	left, right := s.components[j], s.components[j+1]
-	one, u := c.p.splitting.merge(left, right)
-	if !inside(u) {
-		return // rounding: no split leads back
+	s := &c.state
+	var j, other int
+	if c.p.neighbours() {
+		j = c.random.IntN(k - 1)
+		other = j + 1
+	} else {
+		j, other = pair(k, func(j int) float64 { return s.components[j].mean }, c.random)
 	}
+	left, right := s.components[j], s.components[other]
+	one, u := c.p.family.merge(left, right)
 	part := make([]float64, len(c.density))
 	c.p.family.fill(part, one)
 	for i := range c.proposed {
-		c.proposed[i] = math.Max(c.density[i]-c.part[j][i]-c.part[j+1][i], 0) + part[i]
+		c.proposed[i] = math.Max(c.density[i]-c.part[j][i]-c.part[other][i], 0) + part[i]
 	}
 	logLik := logSum(c.proposed)
 	if !c.accept(logLik - c.logLik - c.logSplitRatio(one, left, right, u, k-1)) {
 		return
 	}
-	s.components = slices.Delete(s.components, j, j+1)
-	s.components[j] = one
-	c.part = slices.Delete(c.part, j, j+1)
-	c.part[j] = part
+	s.components[j], c.part[j] = one, part
+	s.components = slices.Delete(s.components, other, other+1)
+	c.part = slices.Delete(c.part, other, other+1)
 	c.take(logLik)
 }
 

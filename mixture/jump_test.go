@@ -80,7 +80,7 @@ func TestSplit(t *testing.T) {
 	random := stream.Rand(1, "splits")
 	for range 5 {
 		one := component{weight: 0.1 + 0.8*random.Float64(), mean: 0.1 + random.Float64(), variance: 0.01 + random.Float64()}
-		u := proposeSplit(random)
+		u := unitNumbers{}.draw(random)
 		for name, family := range map[string]splitting{"normal": normals{}, "poisson": counts{}} {
 			left, right := family.split(one, u)
 			require.Less(t, left.mean, right.mean)
@@ -108,13 +108,13 @@ func TestSplit(t *testing.T) {
 			left, right = family.split(alone, u)
 			x := []float64{one.mean, one.variance, u[1], u[2]}
 			rest := func(x []float64) []float64 {
-				l, r := family.split(component{weight: 1, mean: x[0], variance: x[1]}, [3]float64{u[0], x[2], x[3]})
+				l, r := family.split(component{weight: 1, mean: x[0], variance: x[1]}, []float64{u[0], x[2], x[3]})
 				return []float64{l.mean, r.mean, l.variance, r.variance}
 			}
 			if name == "poisson" {
 				x = []float64{one.mean, u[1]}
 				rest = func(x []float64) []float64 {
-					l, r := family.split(component{weight: 1, mean: x[0]}, [3]float64{u[0], x[1], 0.5})
+					l, r := family.split(component{weight: 1, mean: x[0]}, []float64{u[0], x[1], 0.5})
 					return []float64{l.mean, r.mean}
 				}
 			}
@@ -155,12 +155,12 @@ func TestSplitRatioIsThatOfDensities(t *testing.T) {
 		options.MaxComponents, options.Concentration = 5, 1.7
 		p := problemOf(t, options, values[name])
 		before := state{[]component{{0.4, 0.05, 0.02, nil}, {0.6, 0.3, 0.05, nil}}, []float64{0.4}}
-		one, u := before.components[1], [3]float64{0.4, 0.5, 0.6}
-		left, right := p.splitting.split(one, u)
+		one, u := before.components[1], []float64{0.4, 0.5, 0.6}
+		left, right := p.family.split(one, u)
 		after := state{[]component{before.components[0], left, right}, before.beta}
 		require.True(t, after.ordered())
 		c := p.newChain(before, nil)
-		want := p.logPrior(&after) - p.logPrior(&before) - logProposal(u) + p.splitting.logJacobian(one, left, right, u)
+		want := p.logPrior(&after) - p.logPrior(&before) - unitNumbers{}.log(u) + p.family.logJacobian(one, left, right, u)
 		require.InDelta(t, want, c.logSplitRatio(one, left, right, u, 2), 1e-10, name)
 		require.InDelta(t, p.logLikelihood(&before), c.logLik, 1e-10, name)
 	}

@@ -101,9 +101,11 @@ func (f normals) summary(_ int, c component) (location, scale float64) {
 	return c.mean, math.Sqrt(c.variance)
 }
 
+func (normals) proposal() proposal { return unitNumbers{} }
+
 // split divides a component into two of the same weight, mean and variance together (Richardson
 // and Green 1997, section 3.2).
-func (normals) split(one component, u [3]float64) (left, right component) {
+func (normals) split(one component, u []float64) (left, right component) {
 	sd, u1, u2, u3 := math.Sqrt(one.variance), u[0], u[1], u[2]
 	left.weight, right.weight = one.weight*u1, one.weight*(1-u1)
 	left.mean = one.mean - u2*sd*math.Sqrt((1-u1)/u1)
@@ -113,17 +115,17 @@ func (normals) split(one component, u [3]float64) (left, right component) {
 	return left, right
 }
 
-func (normals) merge(left, right component) (one component, u [3]float64) {
+func (normals) merge(left, right component) (one component, u []float64) {
 	w := left.weight + right.weight
 	u1, apart := left.weight/w, right.mean-left.mean
 	one = component{weight: w, mean: u1*left.mean + (1-u1)*right.mean}
 	one.variance = u1*left.variance + (1-u1)*right.variance + u1*(1-u1)*apart*apart
 	u2 := apart * math.Sqrt(u1*(1-u1)/one.variance)
-	return one, [3]float64{u1, u2, u1 * left.variance / (u1*left.variance + (1-u1)*right.variance)}
+	return one, []float64{u1, u2, u1 * left.variance / (u1*left.variance + (1-u1)*right.variance)}
 }
 
 // logJacobian is that of equation 11 of Richardson and Green (1997).
-func (normals) logJacobian(one, left, right component, u [3]float64) float64 {
+func (normals) logJacobian(one, left, right component, u []float64) float64 {
 	return math.Log(one.weight) + math.Log(right.mean-left.mean) + math.Log(left.variance) + math.Log(right.variance) -
 		math.Log(u[1]*(1-u[1]*u[1])*u[2]*(1-u[2])) - math.Log(one.variance)
 }

@@ -153,10 +153,8 @@ func (s *partition) sweep() {
 		s.counts[at]++
 	}
 	s.parameters()
-	if s.p.splitting != nil {
-		for range jumps {
-			s.splitOrMerge()
-		}
+	for range jumps {
+		s.splitOrMerge()
 	}
 }
 

@@ -12,8 +12,13 @@ func (s *partition) splitOrMerge() {
 		if t < s.p.Options.MaxComponents {
 			s.trySplit(s.random.IntN(t))
 		}
+	} else if t > 1 && s.p.neighbours() {
+		c := s.random.IntN(t)
+		if other := s.next(c); other >= 0 {
+			s.tryMerge(c, other)
+		}
 	} else if t > 1 {
-		s.tryMerge(s.random.IntN(t))
+		s.tryMerge(pair(t, func(c int) float64 { return s.clusters[c].mean }, s.random))
 	}
 }
 
@@ -37,7 +42,7 @@ func (s *partition) share(u1 float64, row int, left, right component) float64 {
 
 // logRatio is the log acceptance ratio of a split of one of t clusters. inLeft reports, for rows
 // of the cluster, on which side they are.
-func (s *partition) logRatio(one, left, right component, u [3]float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
+func (s *partition) logRatio(one, left, right component, u []float64, t int, member func(i int) bool, inLeft func(i int) bool) float64 {
 	o, f, log := s.p.Options, s.p.family, 0.0
 	n1, n2 := 0.0, 0.0
 	for i := range s.of {
@@ -65,23 +70,26 @@ func (s *partition) logRatio(one, left, right component, u [3]float64, t int, me
 	// A split chooses one of t clusters and a merge one of t+1, of which the last has no
 	// neighbour; clusters have no order, so that t of t+1 choices are pairs.
 	choice := math.Log(float64(t) / float64(t+1))
-	return log + choice + logMerge - logProposal(u) + s.p.splitting.logJacobian(one, left, right, u)
+	if !s.p.neighbours() { // any two of t+1
+		choice = math.Log(2 / float64(t+1))
+	}
+	return log + choice + logMerge - f.proposal().log(u) + f.logJacobian(one, left, right, u)
 }
 
 func (s *partition) accept(log float64) bool { return math.Log(1-s.random.Float64()) < log }
 
 func (s *partition) trySplit(c int) {
-	u := proposeSplit(s.random)
+	u := s.p.family.proposal().draw(s.random)
 	one := s.clusters[c]
 	one.weight = 1
-	left, right := s.p.splitting.split(one, u)
+	left, right := s.p.family.split(one, u)
+	if !(left.mean < right.mean) || math.IsInf(s.p.family.proposal().log(u), -1) {
+		return // rounding
+	}
 	for k, other := range s.clusters {
-		if k != c && other.mean >= left.mean && other.mean <= right.mean {
+		if k != c && s.p.neighbours() && other.mean >= left.mean && other.mean <= right.mean {
 			return // no merge leads back
 		}
-	}
-	if !inside(u) || !(left.mean < right.mean) {
-		return
 	}
 	toLeft := make([]bool, len(s.of))
 	for i, at := range s.of {
@@ -105,18 +113,11 @@ func (s *partition) trySplit(c int) {
 	}
 }
 
-func (s *partition) tryMerge(c int) {
-	other := s.next(c)
-	if other < 0 {
-		return
-	}
+func (s *partition) tryMerge(c, other int) {
 	left, right := s.clusters[c], s.clusters[other]
 	left.weight = beta(1+float64(s.counts[c]), 1+float64(s.counts[other]), s.random)
 	right.weight = 1 - left.weight
-	one, u := s.p.splitting.merge(left, right)
-	if !inside(u) {
-		return
-	}
+	one, u := s.p.family.merge(left, right)
 	log := s.logRatio(one, left, right, u, len(s.counts)-1, func(i int) bool { return s.of[i] == c || s.of[i] == other }, func(i int) bool { return s.of[i] == c })
 	if !s.accept(-log) {
 		return

@@ -90,21 +90,23 @@ func (f counts) simulate(c component, row []float64, random *rand.Rand) {
 
 func (f counts) summary(_ int, c component) (location, scale float64) { return c.mean, math.NaN() }
 
+func (counts) proposal() proposal { return unitNumbers{} }
+
 // split divides a component into two of the same weight and rate together: the left has the rate
 // u₂ of the whole (Viallefont, Richardson and Green 2002).
-func (counts) split(one component, u [3]float64) (left, right component) {
+func (counts) split(one component, u []float64) (left, right component) {
 	left = component{weight: one.weight * u[0], mean: one.mean * u[1]}
 	right = component{weight: one.weight * (1 - u[0]), mean: one.mean * (1 - u[0]*u[1]) / (1 - u[0])}
 	return left, right
 }
 
-func (counts) merge(left, right component) (one component, u [3]float64) {
+func (counts) merge(left, right component) (one component, u []float64) {
 	w := left.weight + right.weight
 	u1 := left.weight / w
 	one = component{weight: w, mean: u1*left.mean + (1-u1)*right.mean}
-	return one, [3]float64{u1, left.mean / one.mean, 0.5}
+	return one, []float64{u1, left.mean / one.mean, 0.5}
 }
 
-func (counts) logJacobian(one, _, _ component, u [3]float64) float64 {
+func (counts) logJacobian(one, _, _ component, u []float64) float64 {
 	return math.Log(one.weight) + math.Log(one.mean) - math.Log1p(-u[0])
 }

@@ -20,11 +20,10 @@ type Problem struct {
 	// Notes are what a reader should know of the table, in sentences.
 	Notes []string
 
-	family    family
-	splitting splitting // nil where components neither split nor merge
-	columns   []column
-	numbers   []int // of the rows in the file
-	unit      string
+	family  family
+	columns []column
+	numbers []int // of the rows in the file
+	unit    string
 }
 
 // column is a column on the working scale.
@@ -68,11 +67,9 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 	y := p.columns[0].y
 	switch options.Family {
 	case Student:
-		f := newStudents(y, options)
-		p.family, p.splitting = f, f
+		p.family = newStudents(y, options)
 	case Poisson:
-		f := newCounts(y, p.Options)
-		p.family, p.splitting = f, f
+		p.family = newCounts(y, p.Options)
 	case Multivariate:
 		if err := p.checkRank(); err != nil {
 			return nil, err
@@ -87,8 +84,7 @@ func NewProblem(t *table.Table, options Options) (*Problem, error) {
 		}
 		p.family = f
 	default:
-		f := newNormals(y, options)
-		p.family, p.splitting = f, f
+		p.family = newNormals(y, options)
 	}
 	return p, nil
 }

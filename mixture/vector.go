@@ -82,17 +82,9 @@ func (f vectors) logPrior(c component, beta []float64) float64 {
 // inverseWishart draws L of a covariance from the distribution with the scale matrix C Cᵀ.
 func inverseWishart(scale *mat.TriDense, degrees float64, random *rand.Rand) *mat.TriDense {
 	d, _ := scale.Dims()
-	// With A from Bartlett's decomposition of a standard Wishart matrix, the covariance is M Mᵀ
-	// for M = C A⁻ᵀ.
-	a := mat.NewTriDense(d, mat.Lower, nil)
-	for i := range d {
-		a.SetTri(i, i, math.Sqrt(2*stream.Gamma((degrees-float64(i))/2, random)))
-		for j := range i {
-			a.SetTri(i, j, random.NormFloat64())
-		}
-	}
+	// With A Aᵀ a standard Wishart matrix, the covariance is M Mᵀ for M = C A⁻ᵀ.
 	var inverse mat.TriDense
-	_ = inverse.InverseTri(a)
+	_ = inverse.InverseTri(bartlett(d, degrees, random))
 	var root mat.Dense
 	root.Mul(scale, inverse.T())
 	return factor(&root)
