@@ -2,12 +2,12 @@ package calibrate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -143,13 +143,20 @@ func coordinate(sample *draws.Draws, name string) int {
 	return -1
 }
 
-// studyName identifies a study by its options.
+// studyName identifies a study by its command, its rows, and the options that are not at their
+// defaults, by the names that JSON gives them.
 func studyName(command string, rows int, options any) string {
-	text, err := json.Marshal(options)
-	if err != nil {
-		text = []byte(err.Error())
+	words := []string{fmt.Sprintf("%s: %d rows", command, rows)}
+	set := reflect.ValueOf(options)
+	for f := range set.NumField() {
+		value := reflect.Indirect(set.Field(f))
+		if !value.IsValid() || value.IsZero() { // left at its default
+			continue
+		}
+		name, _, _ := strings.Cut(set.Type().Field(f).Tag.Get("json"), ",")
+		words = append(words, fmt.Sprintf("%s %v", strings.ReplaceAll(name, "_", " "), value.Interface()))
 	}
-	return fmt.Sprintf("%s, %d rows, %s", command, rows, text)
+	return strings.Join(words, ", ")
 }
 
 // poissonNumber draws a number up to most from a Poisson distribution cut there.

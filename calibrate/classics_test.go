@@ -47,3 +47,11 @@ func TestClassicsAreDrawnAndCompared(t *testing.T) {
 	_, err := Run(context.Background(), Orders{Rows: 40}, Config{Replicates: 1, Dir: t.TempDir()})
 	require.ErrorContains(t, err, "Zellner's prior refers to the series itself")
 }
+
+// Names of studies are words, and tell apart what is drawn.
+func TestStudiesHaveNames(t *testing.T) {
+	require.Equal(t, "mixture: 40 rows, family poisson, max components 5", Mixture{Options: mixture.Options{Family: mixture.Poisson, MaxComponents: 5}, Rows: 40}.Name())
+	require.Equal(t, "changepoints: 60 rows", Changes{Rows: 60}.Name())
+	require.Equal(t, "changepoints: 60 rows, model rate, mean changes 2.5", Changes{Options: changepoint.Options{Kind: changepoint.Rate, MeanChanges: 2.5}, Rows: 60}.Name())
+	require.Equal(t, "order: 60 rows, model spline, candidates 20", Orders{Options: order.Options{Kind: order.Spline, Candidates: 20}, Rows: 60}.Name())
+}

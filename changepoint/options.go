@@ -102,6 +102,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("model events takes moments and no values: got the column %q (counts take model rate)", o.Value)
 	case o.Kind != Events && o.Value == "":
 		return o, fmt.Errorf("model %s wants a column of values: --value", o.Kind)
+	case o.Kind != Events && o.Time == o.Value:
+		return o, fmt.Errorf("column %q is both time and value: want another column of values", o.Value)
 	case o.Kind != Events && (o.From != nil || o.To != nil):
 		return o, errors.New("a window (from, to) belongs to events, not to a series")
 	case o.Kind == Events && (o.Shortest > 0 || o.Uneven):

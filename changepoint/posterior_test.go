@@ -202,6 +202,7 @@ func TestBadInput(t *testing.T) {
 		"few rows":        {"t,y\n1,2\n2,3\n", Options{Time: "t", Value: "y"}, "got 2 rows, want 4 to"},
 		"too many":        {"t,y\n1,2\n2,3\n3,4\n4,5\n", Options{Time: "t", Value: "y", MaxChanges: 9}, "4 rows can hold at most 3 changes"},
 		"no value":        {"t,y\n1,2\n2,3\n3,4\n4,5\n", Options{Time: "t", Kind: Mean}, "model mean wants a column of values"},
+		"time is value":   {"t,y\n1,2\n2,3\n3,4\n4,5\n", Options{Time: "t", Value: "t"}, `column "t" is both time and value`},
 		"before window":   {"t\n1\n2\n3\n4\n", Options{Time: "t", From: pointer(1.5)}, "line 2, column \"t\": the event at 1 lies before the window"},
 		"after window":    {"t\n1\n2\n3\n4\n", Options{Time: "t", To: pointer(3.5)}, "line 5, column \"t\": the event at 4 lies after the window"},
 		"rounded events":  {"t\n1\n1\n1\n4\n4\n", Options{Time: "t"}, "3 of 5 events have the moment of another"},

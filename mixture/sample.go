@@ -65,8 +65,10 @@ func (e *estimate) summarize() {
 	}
 	s := rjmcmc.Summarise(e.trace)
 	e.rHat, e.ess = s.RHat, s.ESS
+	count := float64(len(e.trace) * len(e.trace[0]))
+	e.ess = math.Min(e.ess, count)
 	if math.IsNaN(s.RHat) { // the number never changed in any sampler
-		e.rHat, e.ess = 1, float64(len(e.trace)*len(e.trace[0]))
+		e.rHat, e.ess = 1, count
 	}
 }
 

@@ -86,6 +86,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("want the column of values: --value")
 	case o.Kind != Autoregression && o.Time == "":
 		return o, fmt.Errorf("a %s wants the column of times: --time", o.Kind)
+	case o.Time == o.Value:
+		return o, fmt.Errorf("column %q is both time and value: want another column of values", o.Value)
 	case o.Kind != Autoregression && o.UnitRoot != 0:
 		return o, fmt.Errorf("unit roots belong to autoregressions, not to a %s", o.Kind)
 	case !spline && (o.Degree != 0 || o.Candidates != 0 || o.MeanKnots != 0):
