@@ -9,11 +9,9 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/columnar"
 )
 
 // WriteCSV writes a row for each prediction.
@@ -47,9 +45,7 @@ var drawsSchema = arrow.NewSchema([]arrow.Field{
 // summarises with this seed.
 func WriteDraws(ctx context.Context, path string, rows *Rows, seed uint64) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
-		properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))
-		// The wrapper hides the file's Close, which belongs to atomicfile.
-		out, err := pqarrow.NewFileWriter(drawsSchema, struct{ io.Writer }{w}, properties, pqarrow.DefaultWriterProps())
+		out, err := columnar.NewWriter(w, drawsSchema)
 		if err != nil {
 			return err
 		}

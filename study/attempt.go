@@ -122,9 +122,11 @@ func (w *worker) take(run, out string, r *Record) error {
 	if err != nil {
 		return err
 	}
-	if r.Answer, err = strip(result); err != nil {
+	answer, err := strip(result)
+	if err != nil {
 		return fmt.Errorf("%s: %w", rundir.ResultFile, err)
 	}
+	r.Answer = answer
 	var header struct {
 		Fingerprint string `json:"fingerprint"`
 	}

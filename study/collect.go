@@ -2,12 +2,14 @@ package study
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/transdim/vti/internal/parallel"
 )
 
 // CollectConfig says where answers go.
@@ -64,17 +66,12 @@ func (p *Plan) Collect(ctx context.Context, cfg CollectConfig) (*Summary, error)
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	for _, name := range append([]string{"", "costs"}, cfg.Tables...) {
-		w := c.writers[name]
-		if w == nil {
-			continue
-		}
-		if err := w.commit(); err != nil {
-			return nil, err
-		}
+	writers := slices.Collect(maps.Values(c.writers))
+	err := parallel.Do(len(writers), func(i int) error { return writers[i].commit() })
+	for _, w := range writers {
 		c.summary.Files[w.path] = w.rows
 	}
-	return c.summary, nil
+	return c.summary, err
 }
 
 type collector struct {
@@ -170,9 +167,8 @@ func (c *collector) gather(t Task) (g gathered) {
 		}
 		return g
 	}
-	if err := errors.Join(g.flat.flatten("", record.Answer), g.flat.flatten("truth", record.Truth)); err != nil {
-		return gathered{task: t, damaged: true, key: g.key, row: append(slices.Clone(g.key), cell{"task_name", t.Name}, cell{"state", Missing.String()}, cell{"error", err.Error()})}
-	}
+	g.flat.walk("", record.Answer)
+	g.flat.walk("truth", record.Truth)
 	g.complete(record, names)
 	if cost, err := c.store.cost(t.Name, g.state); err == nil {
 		g.cost = &cost

@@ -19,6 +19,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
+	"github.com/transdim/vti/internal/columnar"
 	"github.com/transdim/vti/internal/picture"
 )
 
@@ -118,7 +119,7 @@ func readInclusion(ctx context.Context, path string, each func(response, predict
 		return err
 	}
 	defer source.Close()
-	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: groupRows}, memory.DefaultAllocator)
+	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: columnar.GroupRows}, memory.DefaultAllocator)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -16,22 +15,8 @@ type flat struct {
 	tables  map[string][][]cell
 }
 
-// flatten adds an object, all of whose names begin with prefix.
-func (f *flat) flatten(prefix string, object json.RawMessage) error {
-	if len(object) == 0 {
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return err
-	}
-	f.walk(prefix, value)
-	return nil
-}
-
-// walk adds a value. Null is a cell that is not there.
+// walk adds a value that was decoded from JSON, its numbers as json.Number. Null is a cell that is
+// not there.
 func (f *flat) walk(name string, value any) {
 	switch v := value.(type) {
 	case map[string]any:

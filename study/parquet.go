@@ -8,18 +8,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/internal/columnar"
 )
 
-// Rows of a record batch and of a row group, chosen by hand: a group bounds the memory.
-const (
-	batchRows = 1 << 12
-	groupRows = 1 << 16
-)
+// batchRows are the rows of a record batch. Chosen by hand.
+const batchRows = 1 << 12
 
 // rowWriter collects rows for one Parquet file.
 type rowWriter struct {
@@ -50,9 +45,7 @@ func writeRows(path string, write func(w *rowWriter) error) error {
 func (w *rowWriter) commit() error {
 	return atomicfile.Write(w.path, func(out io.Writer) error {
 		schema := w.schema()
-		properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithMaxRowGroupLength(groupRows))
-		// The wrapper hides Close, which belongs to atomicfile.
-		file, err := pqarrow.NewFileWriter(schema, struct{ io.Writer }{out}, properties, pqarrow.DefaultWriterProps())
+		file, err := columnar.NewWriter(out, schema)
 		if err != nil {
 			return err
 		}

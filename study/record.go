@@ -1,7 +1,9 @@
 package study
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,14 +34,14 @@ type Record struct {
 	Error string `json:"error,omitempty"`
 	// Fingerprint is the SHA-256 of the table.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Truth is what is known about a simulated table.
-	Truth json.RawMessage `json:"truth,omitempty"`
-	// Answer is the result of the run, without its times and its directory.
-	Answer json.RawMessage `json:"answer,omitempty"`
+	// Truth is what is known about a simulated table, a JSON object.
+	Truth any `json:"truth,omitempty"`
+	// Answer is the result of the run, without its times and its directory, a JSON object.
+	Answer any `json:"answer,omitempty"`
 }
 
 // Done reports whether the task has an answer, whatever the verdict.
-func (r *Record) Done() bool { return len(r.Answer) > 0 }
+func (r *Record) Done() bool { return r.Answer != nil }
 
 // Cost is what a task used. It differs from run to run.
 type Cost struct {
@@ -62,16 +64,22 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// readJSON reads a file of the directory of a task.
+// readJSON reads a file of the directory of a task. Numbers in places of any type keep their
+// digits.
 func readJSON(dir, name string, value any) error {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(content, value); err != nil {
-		return fmt.Errorf("%s: damaged: %w", filepath.Join(dir, name), err)
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	if err = decoder.Decode(value); err == nil {
+		if _, err = decoder.Token(); err == io.EOF {
+			return nil
+		}
+		err = errors.Join(errors.New("more follows the value"), err)
 	}
-	return nil
+	return fmt.Errorf("%s: damaged: %w", filepath.Join(dir, name), err)
 }
 
 // strip removes the times and the directory of a run from its result.

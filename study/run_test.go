@@ -2,6 +2,7 @@ package study
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -183,12 +184,15 @@ func TestPublishOnce(t *testing.T) {
 		require.NoError(t, writeJSON(filepath.Join(dir, recordFile), r))
 		return dir
 	}
-	answer := func(text string) Record { return Record{Name: name, Answer: []byte(text)} }
+	answer := func(text string) Record { return Record{Name: name, Answer: json.RawMessage(text)} }
 	failed := Record{Name: name, Error: "no"}
 	read := func() string {
 		r, _, err := s.record(name)
 		require.NoError(t, err)
-		return string(r.Answer) + r.Error
+		if r.Answer == nil {
+			return r.Error
+		}
+		return fmt.Sprint(r.Answer)
 	}
 	require.NoError(t, s.publish(finished(failed), name, Failed))
 	require.Equal(t, "no", read())

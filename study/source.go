@@ -32,7 +32,7 @@ type prepared struct {
 	path  string
 	flags []string // of the command, for this table
 	// truth is what vti simulate says about a simulated table.
-	truth json.RawMessage
+	truth any
 }
 
 // newTables finds the tables of files; dir is the folder of the plan.
@@ -157,8 +157,8 @@ func (s *simulated) prepare(ctx context.Context, i int, dir string, run launch) 
 	}
 	delete(said, "data") // paths in the directory of the task
 	delete(said, "truth")
-	made.truth, err = json.Marshal(said)
-	return made, err
+	made.truth = said
+	return made, nil
 }
 
 // seedOf is the seed of a task. Each further attempt after a crash has a stream of its own.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ computed; only the costs differ.`,
 			if !quiet {
 				shown = newProgress(a.stderr)
 			}
+			// Little lives long here: with four times as much garbage between collections it takes
+			// a fifth less processor time.
+			defer debug.SetGCPercent(debug.SetGCPercent(400))
 			pace := newPace()
 			cfg.Report = func(read int) {
 				shown.line(fmt.Sprintf("%d/%d tasks  %s", read, plan.Tasks(), pace.text(read, plan.Tasks())), read == plan.Tasks())

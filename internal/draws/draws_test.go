@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/transdim/vti/internal/columnar"
 )
 
 var formats = []Format{Parquet, CmdStanCSV}
@@ -69,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 func TestManyBatchesAndRowGroups(t *testing.T) {
 	for _, format := range formats {
 		path := filepath.Join(t.TempDir(), "draws")
-		d := sample(IID, []int{2, 3}, 2, rowGroup+1000, 1)
+		d := sample(IID, []int{2, 3}, 2, columnar.GroupRows+1000, 1)
 		w, err := NewWriter(path, format, d.Header)
 		require.NoError(t, err)
 		const step = 777

@@ -10,16 +10,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/transdim/vti/internal/columnar"
 )
 
 const (
 	parquetMagic = "PAR1"
 	headerKey    = "vti_draws"
-	rowGroup     = 1 << 16 // rows
 )
 
 // schema gives chain__ and the sites 32-bit integers, the spelled model texts, and everything else
@@ -50,9 +49,7 @@ func newParquetEncoder(w io.Writer, h Header) (*parquetEncoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithMaxRowGroupLength(rowGroup))
-	// The wrapper hides the file's Close, which the encoder must leave to Writer.
-	out, err := pqarrow.NewFileWriter(h.schema(), struct{ io.Writer }{w}, properties, pqarrow.DefaultWriterProps())
+	out, err := columnar.NewWriter(w, h.schema())
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +115,7 @@ func readParquet(f *os.File) (d *Draws, err error) {
 	if err != nil {
 		return nil, err
 	}
-	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: rowGroup}, memory.DefaultAllocator)
+	reader, err := pqarrow.NewFileReader(source, pqarrow.ArrowReadProperties{BatchSize: columnar.GroupRows}, memory.DefaultAllocator)
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
