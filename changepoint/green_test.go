@@ -156,7 +156,7 @@ func TestCoalAgreesWithReversibleJump(t *testing.T) {
 		t.Skip("the sampler takes ten seconds")
 	}
 
-	const chains, rungs, rounds, within = 4, 3, 50_000, 10
+	const chains, rungs, rounds, within = 4, 3, 25_000, 10
 	moments := []float64{1860.5, 1885.5, 1900.5, 1935.5, 1955.5}
 	shares := make([][]float64, chains)
 	rates := make([][]float64, chains)
