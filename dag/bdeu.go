@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -66,6 +67,26 @@ func (b *bdeuForm) count(parents dgraph.Set) (counts [][]int, possible float64) 
 		counts[of[row]][code]++
 	}
 	return counts, possible
+}
+
+// table is how often every possible combination of values of the parents, in their order with the
+// last changing fastest, has each level of the node [q·r].
+func (b *bdeuForm) table(parents dgraph.Set) ([]float64, error) {
+	cells, of := b.levels[b.node], parents.List()
+	for _, i := range of {
+		if cells *= b.levels[i]; cells > mostCells {
+			return nil, fmt.Errorf("a node with %d parents has more than %d combinations of values", len(of), mostCells)
+		}
+	}
+	counts := make([]float64, cells)
+	for row, code := range b.codes[b.node] {
+		at := 0
+		for _, i := range of {
+			at = at*b.levels[i] + int(b.codes[i][row])
+		}
+		counts[at*b.levels[b.node]+int(code)]++
+	}
+	return counts, nil
 }
 
 // logEvidence is the BDeu score. Combinations that no row has contribute nothing.

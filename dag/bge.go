@@ -29,6 +29,8 @@ type bgeForm struct {
 	data *mat.Dense
 	// gram is RᵀR [N·N]
 	gram []float64
+	// means are those of all columns over the rows [N]
+	means []float64
 }
 
 // Parameters of the prior.
@@ -59,7 +61,7 @@ func newBGeForm(p *Problem, node int) *bgeForm {
 		prior[j] = math.Sqrt(bgeScale)
 		stacked[j] = append(stacked[j], prior...)
 	}
-	b := &bgeForm{node: node, rows: len(rows), layout: p.layout()}
+	b := &bgeForm{node: node, rows: len(rows), layout: p.layout(), means: means}
 	b.data = rootOf(stacked, len(rows)+1)
 	b.root = rootOf(stacked, len(rows)+1+nodes)
 	var gram mat.Dense

@@ -85,6 +85,9 @@
 //	effects.go                  slopes of mechanisms, residuals of nodes
 //	model_check.go              whether the mechanisms fit the table
 //	parameter_draws.go          draws of graphs with parameters
+//	query.go, query_answer.go   questions about nodes where others are observed or set
+//	query_levels.go             answers about categories, query_numbers.go those about numbers
+//	network.go                  graphs of categories with their tables of probabilities
 //	graph_exports.go            graphs as other programs read them
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side
 //	simulate.go, benchmark.go, benchmark_figure.go  made-up data, and the paper's simulation

@@ -9,12 +9,104 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
+// GraphFormat is a format in which other programs read graphs.
+type GraphFormat int
+
+const (
+	// DOT is that of Graphviz, and GraphML that of many: all edges of at least some probability,
+	// with it.
+	DOT GraphFormat = iota
+	GraphML
+	// ModelString is that of R's bnlearn, Dagitty that of dagitty: one acyclic graph.
+	ModelString
+	Dagitty
+	// BIF is the interchange format of networks over categories: one acyclic graph, with the
+	// posterior means of its tables of probabilities.
+	BIF
+)
+
+var graphFormatNames = [...]string{"dot", "graphml", "bnlearn", "dagitty", "bif"}
+
+// Names of the files of a run, by format.
+var graphFiles = [...]string{GraphFile, GraphMLFile, ModelStringFile, DagittyFile, BIFFile}
+
 // Names of the files in which other programs read the graphs of an answer.
 const (
 	ModelStringFile = "graph.bnlearn"
 	DagittyFile     = "graph.dagitty"
 	GraphMLFile     = "graph.graphml"
+	BIFFile         = "graph.bif"
 )
+
+// String returns the name that [ParseGraphFormat] reads.
+func (f GraphFormat) String() string {
+	if f < 0 || int(f) >= len(graphFormatNames) {
+		return fmt.Sprintf("GraphFormat(%d)", int(f))
+	}
+	return graphFormatNames[f]
+}
+
+// ParseGraphFormat reads dot, graphml, bnlearn, dagitty or bif.
+func ParseGraphFormat(s string) (GraphFormat, error) {
+	if at := slices.Index(graphFormatNames[:], s); at >= 0 {
+		return GraphFormat(at), nil
+	}
+	return 0, fmt.Errorf("unknown format of graphs %q; want one of %s", s, strings.Join(graphFormatNames[:], ", "))
+}
+
+// Export writes the graph of a finished run for other programs: all edges of at least a
+// probability, which must have no cycle but in DOT and GraphML. With least 0 these have the edges
+// that pictures show, and the others the most probable graph. The table of the run is read again,
+// for BIF.
+func (s *StoredRun) Export(format GraphFormat, least float64) (string, error) {
+	if !(least >= 0 && least <= 1) {
+		return "", fmt.Errorf("got %g as the least probability of an edge, want a number from 0 to 1", least)
+	}
+	if format != BIF { // names are enough
+		return (&Problem{}).export(s.Result, format, least)
+	}
+	p, _, err := s.Record.Problem()
+	if err != nil {
+		return "", err
+	}
+	return p.export(s.Result, format, least)
+}
+
+// export is Export of an answer.
+func (p *Problem) export(r *Result, format GraphFormat, least float64) (string, error) {
+	names, probabilities := r.Data.Nodes, r.matrix()
+	pictured := least
+	if least == 0 {
+		pictured = drawnEdge
+	}
+	switch format {
+	case DOT:
+		return dot(names, probabilities, pictured), nil
+	case GraphML:
+		return graphML(names, probabilities, pictured), nil
+	}
+	g := r.best()
+	if least > 0 {
+		g = dgraph.NewGraph(len(names))
+		for _, e := range dgraph.OrderedPairs(len(names)) {
+			g.Set(e.From, e.To, probabilities[e.From][e.To] >= least)
+		}
+		if cycle := g.Cycle(); cycle != nil {
+			return "", fmt.Errorf("edges of probability %g and more make a cycle through %q: a format of acyclic graphs needs a larger least probability", least, names[cycle[0]])
+		}
+	}
+	switch format {
+	case ModelString:
+		return modelString(names, g), nil
+	case Dagitty:
+		return dagitty(names, g), nil
+	}
+	n, err := p.Network(g)
+	if err != nil {
+		return "", err
+	}
+	return n.BIF(), nil
+}
 
 // modelString writes a graph as R's bnlearn reads it: [a][b|a:c]. Nodes come after their parents.
 // Characters that end a name there become underscores.
@@ -48,8 +140,8 @@ func dagitty(names []string, g *dgraph.Graph) string {
 	return text.String() + "}\n"
 }
 
-// graphML writes all edges of some probability, which is an attribute of them.
-func graphML(names []string, probabilities [][]float64) string {
+// graphML writes all edges of at least some probability, which is an attribute of them.
+func graphML(names []string, probabilities [][]float64, least float64) string {
 	escape := func(text string) string {
 		var out strings.Builder
 		_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything
@@ -65,7 +157,7 @@ func graphML(names []string, probabilities [][]float64) string {
 		fmt.Fprintf(&text, "<node id=\"n%d\"><data key=\"label\">%s</data></node>\n", j, escape(name))
 	}
 	for _, e := range dgraph.OrderedPairs(len(names)) {
-		if p := probabilities[e.From][e.To]; p >= drawnEdge {
+		if p := probabilities[e.From][e.To]; p >= least {
 			fmt.Fprintf(&text, "<edge source=\"n%d\" target=\"n%d\"><data key=\"probability\">%.6g</data></edge>\n", e.From, e.To, p)
 		}
 	}

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"encoding/xml"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,7 @@ func TestGraphExports(t *testing.T) {
 			} `xml:"edge"`
 		} `xml:"graph"`
 	}
-	require.NoError(t, xml.Unmarshal([]byte(graphML(names, [][]float64{{0, 0.05, 0}, {0.25, 0, 0.1}, {0, 0, 0}})), &read))
+	require.NoError(t, xml.Unmarshal([]byte(graphML(names, [][]float64{{0, 0.05, 0}, {0.25, 0, 0.1}, {0, 0, 0}}, 0.1)), &read))
 	require.Len(t, read.Graph.Nodes, 3)
 	require.Equal(t, "e<f", read.Graph.Nodes[2].Label)
 	require.Len(t, read.Graph.Edges, 2)
@@ -37,4 +38,45 @@ func TestGraphExports(t *testing.T) {
 	r := &Result{Data: DataSummary{Nodes: names}, Graphs: []GraphReport{{Edges: [][2]string{{`c"d`, "a:b"}}}}}
 	require.True(t, r.best().Has(1, 0))
 	require.Equal(t, 1, r.best().Edges())
+}
+
+// Edges of at least a probability are written, where they have no cycle; tables of probabilities
+// are posterior means, counted by hand here, and come back from the file.
+func TestExportsOfARun(t *testing.T) {
+	p, err := NewProblem(categoriesOf(t, randomOf(9), 60, true), ModelOptions{}, Constraints{})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	r, err := RunExact(t.Context(), p, ExactConfig{Dir: dir})
+	require.NoError(t, err)
+	n, err := dgraph.ReadBIF(filepath.Join(dir, BIFFile))
+	require.NoError(t, err)
+	require.NoError(t, n.Validate())
+	require.True(t, n.Graph.Equal(r.best()))
+	probabilities, codes := jointOf(p.Data, r.best().ParentSets(), nil)
+	for k, want := range probabilities {
+		got := 1.0
+		for j, level := range codes[k] {
+			got *= n.Tables[j][n.Row(j, codes[k])][level]
+		}
+		require.InDelta(t, want, got, 1e-12)
+	}
+	text, err := p.export(r, ModelString, 1)
+	require.NoError(t, err)
+	require.Equal(t, "[a][b][c][d]\n", text)
+	for _, format := range []GraphFormat{DOT, GraphML} {
+		text, err = p.export(r, format, 1e-9)
+		require.NoError(t, err)
+		few, err := p.export(r, format, 0.5)
+		require.NoError(t, err)
+		require.Greater(t, len(text), len(few))
+		parsed, err := ParseGraphFormat(format.String())
+		require.NoError(t, err)
+		require.Equal(t, format, parsed)
+	}
+	_, err = p.export(r, Dagitty, 1e-9)
+	require.ErrorContains(t, err, "make a cycle")
+	_, err = (&StoredRun{Result: r}).Export(DOT, 2)
+	require.ErrorContains(t, err, "got 2 as the least probability")
+	_, err = ParseGraphFormat("gml")
+	require.ErrorContains(t, err, `unknown format of graphs "gml"`)
 }

@@ -189,6 +189,48 @@ func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 	return draws.Write(filepath.Join(dir, DrawsFile), draws.Parquet, file)
 }
 
+// readDraws reads what writeDraws wrote.
+func (p *Problem) readDraws(dir string) (d drawn, err error) {
+	path := filepath.Join(dir, DrawsFile)
+	file, err := draws.Read(path)
+	if err != nil {
+		return d, err
+	}
+	byName := map[string]dgraph.Edge{}
+	for _, e := range dgraph.OrderedPairs(p.Data.Nodes()) {
+		byName[p.Data.Names[e.From]+"->"+p.Data.Names[e.To]] = e
+	}
+	edges := make([]dgraph.Edge, len(file.Sites))
+	for k, name := range file.Sites {
+		var known bool
+		if edges[k], known = byName[name]; !known {
+			return d, fmt.Errorf("%s: edge %q is none between the nodes of the run", path, name)
+		}
+	}
+	columns := p.drawColumns(edges)
+	if len(columns) != len(file.Coordinates) {
+		return d, fmt.Errorf("%s: got %d coordinates, want %d of these mechanisms", path, len(file.Coordinates), len(columns))
+	}
+	dim := p.layout().dim()
+	for k := range file.Len() {
+		parents, thetas := make([]dgraph.Set, p.Data.Nodes()), make([][]float64, p.Data.Nodes())
+		for s, e := range edges {
+			if file.Codes[k*len(edges)+s] != 0 {
+				parents[e.To] = parents[e.To].With(e.From)
+			}
+		}
+		for j := range thetas {
+			thetas[j] = make([]float64, dim)
+		}
+		for c, column := range columns {
+			column.set(thetas[column.node], file.Theta[k*len(columns)+c])
+		}
+		d.parents, d.thetas = append(d.parents, parents), append(d.thetas, thetas)
+	}
+	d.chain = file.Chain
+	return d, nil
+}
+
 // drawColumn is a coordinate in a file of draws.
 type drawColumn struct {
 	name     string
@@ -203,6 +245,14 @@ func (c drawColumn) value(theta []float64) float64 {
 		return math.Exp(theta[c.at]) * c.unit
 	}
 	return theta[c.at] * c.unit
+}
+
+// set is the reverse of value.
+func (c drawColumn) set(theta []float64, value float64) {
+	theta[c.at] = value / c.unit
+	if c.scale {
+		theta[c.at] = math.Log(value / c.unit)
+	}
 }
 
 func (p *Problem) drawColumns(edges []dgraph.Edge) (columns []drawColumn) {

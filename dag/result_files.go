@@ -24,7 +24,7 @@ const (
 func Files() []string {
 	return []string{
 		EdgesFile, MatrixFile, "graphs.csv", "classes.csv", "parameters.csv", EffectsFile, "checks.csv",
-		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, DrawsFile, AnchorsFile,
+		GraphFile, ModelStringFile, DagittyFile, GraphMLFile, BIFFile, DrawsFile, AnchorsFile,
 	}
 }
 
@@ -90,15 +90,16 @@ func (p *Problem) write(r *Result, dir string) error {
 			return err
 		}
 	}
-	best := r.best()
-	for _, file := range []struct{ name, text string }{
-		{GraphFile, dot(r.Data.Nodes, probabilities)},
-		{ModelStringFile, modelString(r.Data.Nodes, best)},
-		{DagittyFile, dagitty(r.Data.Nodes, best)},
-		{GraphMLFile, graphML(r.Data.Nodes, probabilities)},
-	} {
-		if err := atomicfile.Write(filepath.Join(dir, file.name), func(w io.Writer) error {
-			_, err := io.WriteString(w, file.text)
+	for format, name := range graphFiles {
+		if GraphFormat(format) == BIF && !p.Data.Discrete() {
+			continue
+		}
+		text, err := p.export(r, GraphFormat(format), 0)
+		if err != nil {
+			return err
+		}
+		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
 			return err
 		}); err != nil {
 			return err
@@ -130,12 +131,12 @@ func (r *Result) matrix() [][]float64 {
 	return probabilities
 }
 
-// drawnEdge is the least probability of an edge in a DOT file.
+// drawnEdge is the least probability of an edge in a picture, where nothing is said.
 const drawnEdge = 0.1
 
-// dot writes the graph of all edges of some probability in the language of Graphviz, their widths
-// by probability.
-func dot(names []string, probabilities [][]float64) string {
+// dot writes the graph of all edges of at least some probability in the language of Graphviz, their
+// widths by probability.
+func dot(names []string, probabilities [][]float64, least float64) string {
 	quote := func(name string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 	}
@@ -145,7 +146,7 @@ func dot(names []string, probabilities [][]float64) string {
 		fmt.Fprintf(&text, "  %s;\n", quote(name))
 	}
 	for _, e := range dgraph.OrderedPairs(len(names)) {
-		if probability := probabilities[e.From][e.To]; probability >= drawnEdge {
+		if probability := probabilities[e.From][e.To]; probability >= least {
 			style := ""
 			if probability < 0.5 {
 				style = ", style=dashed, constraint=false"

@@ -7,7 +7,7 @@ import (
 )
 
 func TestDot(t *testing.T) {
-	text := dot([]string{"a", `b "x"`, "c"}, [][]float64{{0, 0.9, 0.2}, {0, 0, 0.05}, {0, 0, 0}})
+	text := dot([]string{"a", `b "x"`, "c"}, [][]float64{{0, 0.9, 0.2}, {0, 0, 0.05}, {0, 0, 0}}, drawnEdge)
 	require.Equal(t, `digraph {
   "a";
   "b \"x\"";

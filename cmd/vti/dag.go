@@ -77,14 +77,15 @@ is known of the equivalence class. Directions that only noise variances
 identify depend on the scale of the columns, which --scale chooses.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json, CSV tables),
-the graph (graph.dot, .graphml, .dagitty, .bnlearn), a page with pictures (report.html, figures), and of a run that trains a flow
+the graph (graph.dot, .graphml, .dagitty, .bnlearn, .bif), a page with pictures (report.html, figures), and of a run that trains a flow
 the state of training (posterior.vti), or of chains over graphs that at the start of a round
 (chains.vti), from which it goes on with --resume when it was stopped or killed. Sums keep no state:
 give their command again.`,
 		Example: `  vti dag data.csv
   vti dag sachs.csv --log --scale global --sem mlp --truth adjacency.csv    # takes minutes
   vti dag data.csv --forbid "income->age" --require "dose->response" --max-parents 3
-  vti dag --resume runs/dag-20260131-120000`,
+  vti dag --resume runs/dag-20260131-120000
+  vti dag query runs/dag-20260131-120000 "P(sick | do(region=1))"`,
 		Args:              tableArgument,
 		ValidArgsFunction: completeTable,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,6 +93,7 @@ give their command again.`,
 		},
 	}
 	f.register(cmd)
+	cmd.AddCommand(a.dagQueryCommand())
 	return cmd
 }
 

@@ -35,6 +35,7 @@ type exported struct {
 func (a *app) exportCommand() *cobra.Command {
 	var out, format string
 	var most int
+	var least float64
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export RUN",
@@ -42,21 +43,33 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Writes the draws of a finished run as ArviZ InferenceData, a Zarr store that xarray opens: posterior
 (beta, gamma, sigma, … with the names of predictors as coordinates), sample_stats (log densities, the number of the
 model) and, where the run predicts a response, log_likelihood, posterior_predictive and observed_data, so that
-plot_forest, loo, compare and plot_ppc work at once. Independent draws are written as four chains.`,
+plot_forest, loo, compare and plot_ppc work at once. Independent draws are written as four chains.
+
+A run about graphs is also written as graph: dot and graphml have all edges of at least the probability --least
+(default 0.1), bnlearn (a model string), dagitty and bif (a network over categories with its tables of probabilities)
+one acyclic graph, of the edges of that probability, or the most probable graph.`,
 		Example: `  vti export runs/varsel-20260131-120000 --format arviz --out diabetes.zarr
   python -c "import arviz as az, xarray as xr
-  print(az.loo(az.from_datatree(xr.open_datatree('diabetes.zarr', engine='zarr'))))"`,
+  print(az.loo(az.from_datatree(xr.open_datatree('diabetes.zarr', engine='zarr'))))"
+  vti export runs/dag-20260131-120000 --format bif --least 0.5 --out net.bif`,
 		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "arviz" {
-				return fmt.Errorf("--format: got %q, want arviz", format)
+				if cmd.Flags().Changed("draws") {
+					return fmt.Errorf("--draws is for --format arviz; this one is %s", format)
+				}
+				return a.exportGraph(args[0], format, out, least, asJSON)
+			}
+			if cmd.Flags().Changed("least") {
+				return fmt.Errorf("--least is for formats of graphs; this one is arviz")
 			}
 			return a.export(cmd.Context(), args[0], out, most, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "arviz", "what to write: arviz")
-	completeWith(cmd, "format", "arviz")
-	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory)")
+	cmd.Flags().StringVar(&format, "format", "arviz", "what to write: arviz, or of graphs dot, graphml, bnlearn, dagitty, bif")
+	completeWith(cmd, "format", "arviz", "dot", "graphml", "bnlearn", "dagitty", "bif")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`folder` of the store (default arviz.zarr in the run directory), or file of the graph (default standard output)")
+	cmd.Flags().Float64Var(&least, "least", 0, "graphs: the least `probability` of an edge")
 	cmd.Flags().IntVar(&most, "draws", 0, "the most draws to write, evenly spaced (default all)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
 	return cmd

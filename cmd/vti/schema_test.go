@@ -47,6 +47,7 @@ var schemaTypes = map[string]reflect.Type{
 	"check":               reflect.TypeFor[checked](),
 	"loo":                 reflect.TypeFor[ranking](),
 	"export":              reflect.TypeFor[exported](),
+	"query":               reflect.TypeFor[dag.Answer](),
 	"runs":                reflect.TypeFor[listing](),
 	"order":               reflect.TypeFor[order.Result](),
 	"mixture":             reflect.TypeFor[mixture.Result](),
@@ -216,6 +217,7 @@ func schemaCommands(t *testing.T) [][]string {
 		{"check", "graph", "--json"},
 		{"loo", "exact", "varsel", "--json"},
 		{"export", "exact", "--draws", "400", "--json"},
+		{"dag", "query", "graph", "E(y | do(x1=5))", "--json"},
 		{"show", "exact", "--json"},
 		{"show", "graph", "--json"},
 		{"show", "hbm-2", "--json"},
@@ -279,7 +281,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 		got := mustRun(t, args...)
 		seen[validate(t, got.stdout)] = true
 		at := slices.Index(args, "--out")
-		if !slices.Contains(runCommands, args[0]) {
+		if at < 0 || !slices.Contains(runCommands, args[0]) {
 			continue
 		}
 		stored, err := os.ReadFile(filepath.Join(args[at+1], "result.json"))
@@ -288,7 +290,7 @@ func TestOutputsMatchTheirSchemas(t *testing.T) {
 	}
 	assert.Len(t, seen, len(schemaTypes), "every schema has a command")
 	for _, args := range commands {
-		if at := slices.Index(args, "--out"); slices.Contains(runCommands, args[0]) {
+		if at := slices.Index(args, "--out"); at >= 0 && slices.Contains(runCommands, args[0]) {
 			args = []string{"show", args[at+1]}
 		}
 		if args[0] == "simulate" || args[0] == "amortize" || args[1] == "plan" || args[1] == "time" || args[0] == "calibrate" && args[1] != "varsel" {

@@ -38,7 +38,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 		Example: `  vti simulate dag --seed 1 --out sim.csv --truth sim-truth.csv
   vti dag sim.csv --truth sim-truth.csv --sem mlp --no-bias --scale none --sigma 1
   vti simulate dag --graph child.bif --sem linear --out child.csv --truth child-truth.csv
-  vti simulate dag --graph child.bif --sem categorical --rows 1000 --out codes.csv --truth codes-truth.csv`,
+  vti simulate dag --graph child.bif --sem categorical --out codes.csv --truth truth.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			s.EdgeProbability, s.ExpectedDegree, s.Noise = float64(probability), float64(degree), float64(noise)

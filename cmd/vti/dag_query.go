@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/dag"
+)
+
+func (a *app) dagQueryCommand() *cobra.Command {
+	var seed uint64
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "query RUN QUERY",
+		Short: "Ask a finished run about a node, where others are observed or set",
+		Long: `Answers a question from the graphs and parameters that a finished run of vti dag or vti exact dag has drawn:
+
+  P(sick | region=1)              the probabilities of all values of sick in a row with region 1
+  P(sick=yes | do(region=1))      of one value, where region is set to 1 from outside
+  E(income | age=40, do(job=2))   the mean of a number, and where its value is
+  P(income > 2.5 | age=40)        the probability that it is above, or with < below
+
+Conditions are observed, NODE=VALUE, or set from outside, do(NODE=VALUE); several are separated by commas. Names
+and values that hold marks go in quotes. Numbers are in units of the table.
+
+The answer is averaged over graphs and parameters. What is observed counts for these too: graphs and parameters under
+which it is probable weigh more in the answer for that row. Beside it stands how well the number is known: its
+posterior given the table, with a standard deviation, an interval of 90%, and the part that is between graphs. For
+categories each graph is summed exactly, for numbers with linear mechanisms there is a closed form. The table of the
+run must still be there.`,
+		Example: `  vti dag query runs/dag-20260131-120000 "P(sick | region=1)"
+  vti dag query runs/dag-20260131-120000 "E(y | do(dose=2))" --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("expected a run directory and a query in quotes, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.dagQuery(cmd.Context(), args[0], args[1], seed, asJSON)
+		},
+	}
+	cmd.Flags().Uint64Var(&seed, "seed", 0, "root of the randomness of parameters that the run has not kept")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object on standard output and nothing else there")
+	return cmd
+}
+
+func (a *app) dagQuery(ctx context.Context, dir, query string, seed uint64, asJSON bool) error {
+	header, about, err := readHeader(dir)
+	if err != nil {
+		return err
+	}
+	if about != aboutGraphs {
+		return fmt.Errorf("%s is a run of vti %s, about %s: expected one about graphs", dir, header.Command, about)
+	}
+	run, err := dag.OpenRun(dir)
+	if err != nil {
+		return err
+	}
+	answer, err := run.Ask(ctx, query, seed)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(answer)
+	}
+	printQuery(a.text, answer)
+	return nil
+}
+
+func printQuery(w io.Writer, answer *dag.Answer) {
+	fmt.Fprintf(w, "%s, averaged over %d draws of graphs and parameters (%d graphs)\n\n", answer.Query, answer.Draws, answer.Graphs)
+	table := &grid{}
+	if len(answer.Probabilities) > 0 {
+		table.add(answer.Target, "probability", "posterior mean", "sd", "<90% interval", "sd between graphs")
+		for _, p := range answer.Probabilities {
+			table.add(p.Value, probability(p.Prob, p.SE), short(p.PosteriorMean), short(p.SD), interval(p.Q05, p.Q95), short(p.SDGraphs))
+		}
+	}
+	if e := answer.Expectation; e != nil {
+		table.add("", "mean", "sd", "<90% interval", "sd between graphs")
+		table.add("expected "+answer.Target, short(e.PosteriorMean), short(e.SD), interval(e.Q05, e.Q95), short(e.SDGraphs))
+		table.add("value of a row", fmt.Sprintf("%s ± %s", short(e.Mean), short(e.SE)), short(e.PredictiveSD), interval(e.PredictiveQ05, e.PredictiveQ95), "")
+	}
+	table.print(w)
+	fmt.Fprintln(w)
+	for _, note := range answer.Notes {
+		fmt.Fprintf(w, "note: %s\n", note)
+	}
+	if answer.Verdict != "" && answer.Verdict != "trusted" {
+		fmt.Fprintf(w, "The run is %s, and so is this answer.\n", answer.Verdict)
+	}
+}

@@ -1,0 +1,36 @@
+package dag
+
+import (
+	"fmt"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// Network is a graph over categories with the posterior means of its tables of probabilities.
+func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
+	if !p.Data.Discrete() {
+		return nil, fmt.Errorf("tables of probabilities are those of categories: these nodes are numbers")
+	}
+	n := &dgraph.Network{Names: p.Data.Names, Levels: p.Data.Levels, Graph: g}
+	for j, parents := range g.ParentSets() {
+		form := newBDeuForm(p.Data, j, p.Model.ImaginarySampleSize)
+		counts, err := form.table(parents)
+		if err != nil {
+			return nil, fmt.Errorf("node %q: %w", p.Data.Names[j], err)
+		}
+		levels, cell := len(p.Data.Levels[j]), form.size/float64(len(counts))
+		rows := make([][]float64, len(counts)/levels)
+		for k := range rows {
+			rows[k] = counts[k*levels : (k+1)*levels]
+			total := cell * float64(levels)
+			for _, count := range rows[k] {
+				total += count
+			}
+			for level, count := range rows[k] {
+				rows[k][level] = (count + cell) / total
+			}
+		}
+		n.Tables = append(n.Tables, rows)
+	}
+	return n, nil
+}

@@ -1,0 +1,251 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/stream"
+)
+
+// answerSchema names the schema of Answer.
+const answerSchema = "vti/query/1"
+
+// Answer is what a run says of a [Query], averaged over graphs and parameters.
+type Answer struct {
+	Schema string `json:"schema"`
+	RunDir string `json:"run_dir"`
+	Query  string `json:"query"`
+	Target string `json:"target"`
+	// Verdict is that of the run.
+	Verdict string `json:"verdict"`
+	// Draws of graphs with parameters were used, Graphs of them different. What is observed makes
+	// some more probable than others: they are worth Effective independent draws.
+	Draws     int    `json:"draws"`
+	Graphs    int    `json:"graphs"`
+	Effective Number `json:"effective_draws"`
+	// Probabilities are those of the values that were asked about.
+	Probabilities []ProbabilityAnswer `json:"probabilities,omitempty"`
+	// Expectation is there of numbers.
+	Expectation *ExpectationAnswer `json:"expectation,omitempty"`
+	Notes       []string           `json:"notes,omitempty"`
+}
+
+// ProbabilityAnswer is the probability that the node has a value, or is above or below one.
+type ProbabilityAnswer struct {
+	Value string `json:"value"`
+	// Prob is the probability for a new row, which what is observed of it has a say in: graphs and
+	// parameters count by their posterior probability given the table and this row. SE is its Monte
+	// Carlo standard error.
+	Prob Number `json:"prob"`
+	SE   Number `json:"prob_se"`
+	Spread
+}
+
+// ExpectationAnswer is the mean of a node.
+type ExpectationAnswer struct {
+	// Mean is that of a new row, as for probabilities, with its Monte Carlo standard error;
+	// PredictiveSD and the interval of 90% are those of its value.
+	Mean          Number `json:"expected"`
+	SE            Number `json:"expected_se"`
+	PredictiveSD  Number `json:"predictive_sd"`
+	PredictiveQ05 Number `json:"predictive_q05"`
+	PredictiveQ95 Number `json:"predictive_q95"`
+	Spread
+}
+
+// Spread is how well a probability or a mean is known: its posterior over graphs and parameters
+// given the table. SDGraphs is the part of the standard deviation that is between graphs; null
+// where no graph was drawn twice.
+type Spread struct {
+	PosteriorMean Number `json:"posterior_mean"`
+	SD            Number `json:"posterior_sd"`
+	SDGraphs      Number `json:"posterior_sd_between_graphs"`
+	Q05           Number `json:"posterior_q05"`
+	Q95           Number `json:"posterior_q95"`
+}
+
+// rareEvidence is the number of effective draws below which an answer is noted to be uncertain.
+// Chosen by hand.
+const rareEvidence = 100
+
+// Ask answers a query by the draws that a finished run left, whose table must be there and
+// unchanged. seed is the root of the randomness of what draws do not hold. Categories are summed
+// exactly for each graph, numbers have closed forms given graph and parameters; networks are
+// refused.
+func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
+	q, err := ParseQuery(text)
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := s.Record.Problem()
+	if err != nil {
+		return nil, err
+	}
+	if p.Model.Mechanism == MLP {
+		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories and linear mechanisms", s.Dir)
+	}
+	r, err := p.resolve(q)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.readDraws(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	independent := float64(len(d.parents))
+	a := &Answer{Schema: answerSchema, RunDir: s.Dir, Query: text, Target: p.Data.Names[r.target], Draws: len(d.parents), Graphs: len(d.count())}
+	if c := s.Result.Certificate; c != nil {
+		a.Verdict = c.Verdict.String()
+		if c.ESS > 0 {
+			independent = math.Min(independent, float64(c.ESS))
+		}
+	}
+	if s.Record.Columns.Log {
+		a.Notes = append(a.Notes, "numbers are logarithms of those of the table")
+	}
+	if err := p.answer(ctx, a, r, d, independent, stream.Rand(seed, "query")); err != nil {
+		return nil, err
+	}
+	if a.Effective < rareEvidence {
+		a.Notes = append(a.Notes, fmt.Sprintf("what is observed is improbable under most graphs and parameters: the answer rests on %.0f effective draws", float64(a.Effective)))
+	}
+	return a, nil
+}
+
+// answer fills an answer from draws of graphs with parameters that are worth so many independent
+// ones.
+func (p *Problem) answer(ctx gocontext.Context, a *Answer, r resolvedQuery, d drawn, independent float64, random *rand.Rand) error {
+	given := p.newGiven(r)
+	answers := make([]conditional, len(d.parents))
+	for k := range d.parents {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
+		var err error
+		if answers[k], err = given.under(d.parents[k], d.thetas[k], random); err != nil {
+			return err
+		}
+	}
+	top := math.Inf(-1)
+	for _, one := range answers {
+		top = math.Max(top, one.logEvidence)
+	}
+	if math.IsInf(top, -1) {
+		return fmt.Errorf("what is observed has no probability under any graph")
+	}
+	total, squares, weights := 0.0, 0.0, make([]float64, len(answers))
+	for k, one := range answers {
+		weights[k] = math.Exp(one.logEvidence - top)
+		total += weights[k]
+		squares += square(weights[k])
+	}
+	a.Effective = Number(square(total) / squares * independent / float64(len(answers)))
+	for k := range weights {
+		weights[k] /= total
+	}
+	graphs := p.graphNumbers(d)
+	if p.Data.Discrete() {
+		for level, name := range p.Data.Levels[r.target] {
+			if r.sign != "" && level != int(r.value) {
+				continue
+			}
+			own, spread := make([]float64, len(answers)), make([]float64, len(answers))
+			for k, one := range answers {
+				own[k], spread[k] = one.mean[level], one.drawn[level]
+			}
+			mean, se := weightedMean(own, weights, independent)
+			a.Probabilities = append(a.Probabilities, ProbabilityAnswer{name, mean, se, spreadOf(spread, graphs)})
+		}
+		return nil
+	}
+	p.answerNumbers(a, r, answers, weights, graphs, independent)
+	return nil
+}
+
+// conditional is what one graph says of the target given what is observed and set.
+type conditional struct {
+	logEvidence float64 // of what is observed
+	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
+	// their posterior. Of numbers: the mean.
+	mean, drawn []float64
+	sd          float64 // of numbers
+}
+
+// given answers a query for one graph with its parameters.
+type given interface {
+	under(parents []dgraph.Set, theta [][]float64, random *rand.Rand) (conditional, error)
+}
+
+func (p *Problem) newGiven(r resolvedQuery) given {
+	if p.Data.Discrete() {
+		return newGivenLevels(p, r)
+	}
+	return newGivenNumbers(p, r)
+}
+
+// graphNumbers numbers the different graphs of draws [draws].
+func (p *Problem) graphNumbers(d drawn) (numbers []int) {
+	place := map[string]int{}
+	for _, parents := range d.parents {
+		key := fmt.Sprint(parents)
+		at, seen := place[key]
+		if !seen {
+			at = len(place)
+			place[key] = at
+		}
+		numbers = append(numbers, at)
+	}
+	return numbers
+}
+
+// weightedMean is Σ w x with w that add up to one, and its standard error if the draws are worth so
+// many independent ones.
+func weightedMean(x, weights []float64, independent float64) (mean, se Number) {
+	sum, squares := 0.0, 0.0
+	for k, w := range weights {
+		sum += w * x[k]
+	}
+	for k, w := range weights {
+		squares += square(w * (x[k] - sum))
+	}
+	return Number(sum), Number(math.Sqrt(squares * float64(len(x)) / independent))
+}
+
+// spreadOf summarises values by draw; graphs are the numbers of their graphs.
+func spreadOf(values []float64, graphs []int) (s Spread) {
+	sums, counts := make([]float64, len(values)), make([]float64, len(values))
+	for k, g := range graphs {
+		sums[g] += values[k]
+		counts[g]++
+	}
+	mean, variance := stat.PopMeanVariance(values, nil)
+	between := 0.0
+	for g, count := range counts {
+		if count > 0 {
+			between += count * square(sums[g]/count-mean) / float64(len(values))
+		}
+	}
+	// Means of few draws differ by chance, by the variance within graphs.
+	within, degrees, different := 0.0, 0.0, 0.0
+	for k, g := range graphs {
+		within += square(values[k] - sums[g]/counts[g])
+	}
+	for _, count := range counts {
+		if count > 0 {
+			degrees += count - 1
+			different++
+		}
+	}
+	between -= within / degrees * different / float64(len(values)) // NaN where no graph was drawn twice
+	sorted := slices.Sorted(slices.Values(values))
+	return Spread{
+		PosteriorMean: Number(mean), SD: Number(math.Sqrt(variance)), SDGraphs: Number(math.Sqrt(math.Max(between, 0))),
+		Q05: Number(stat.Quantile(0.05, stat.Empirical, sorted, nil)), Q95: Number(stat.Quantile(0.95, stat.Empirical, sorted, nil)),
+	}
+}
