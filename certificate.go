@@ -98,6 +98,12 @@ type Certificate struct {
 
 	// space is that of the models; nil unless Posterior.Certify made the certificate.
 	space space.Space
+	// missed is the share of the posterior that may lie where weights are larger than any that was
+	// drawn. witnesses are what this certificate found, for later ones; shares weighs those of
+	// others as what their draws would add to the log evidence, as long as its sampler is kept.
+	missed    float64
+	witnesses witnesses
+	shares    func(witnesses) ([]float64, error)
 	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
 	// resampled from them; nil where Sample itself has the weights.
 	byModel *WeightedSample
@@ -319,6 +325,7 @@ func (c *Certificate) judge() {
 		j.Chains(c.RHat)
 	} else {
 		j.Weights(c.KHat)
+		j.Missed(c.missed, c.KHat, c.Draws)
 	}
 	j.Size(c.ESS, c.Draws)
 	var worstSE float64

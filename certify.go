@@ -9,10 +9,17 @@ import (
 // certify is what Posterior.Certify says it is.
 func certify(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certificate, error) {
 	certificate, masses, err := weigh(ctx, e, cfg)
-	if err != nil || masses != nil || certificate.Verdict == Trusted && !cfg.Confirm {
-		return certificate, err
+	if err == nil && masses == nil && (certificate.Verdict != Trusted || cfg.Confirm) {
+		certificate, err = check(ctx, e, certificate, cfg, func(cfg CertifyConfig) (*Certificate, error) {
+			certificate, _, err := weigh(ctx, e, cfg)
+			return certificate, err
+		})
 	}
-	return check(ctx, e, certificate, cfg)
+	if err != nil {
+		return nil, err
+	}
+	certificate.shares = nil // frees the sampler
+	return certificate, nil
 }
 
 // weigh certifies without chains. Where it goes over models alone it returns their masses too:

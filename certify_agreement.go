@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
 )
 
@@ -25,11 +27,13 @@ const (
 	favoured = 0.02
 )
 
-// check compares a certificate by weights with tempered chains, which know nothing of q, and
-// returns the one to believe. Two methods that agree earn trust for the more precise of them.
-// Chains alone never do: that they mix shows only that they mix among the models that they have
-// found.
-func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
+// check compares a certificate by weights, which again makes once more, with tempered chains, which
+// know nothing of q, and returns the one to believe. Two methods that agree earn trust for the more
+// precise of them. Chains alone never do: that they mix shows only that they mix among the models
+// that they have found. Agreement of probabilities and moments leaves room for a small mode that
+// weights have missed; draws of the chains themselves do not. Where there is one, weights are made
+// once more with proposals there.
+func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, again func(CertifyConfig) (*Certificate, error)) (*Certificate, error) {
 	chains, err := certifyByChains(ctx, e, weights, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -38,7 +42,26 @@ func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyC
 		weights.lower(Doubtful, "chains could not check it: %v", err)
 		return weights, nil
 	}
-	return conclusion(e.target.Space(), weights, chains), nil
+	unseen, share, err := weights.unseenOf(chains)
+	if err != nil {
+		return nil, err
+	}
+	if share > verdict.DoubtfulMissed {
+		cfg.stream, cfg.witnesses = cfg.stream+"/again", append(slices.Clone(cfg.witnesses), unseen)
+		if weights, err = again(cfg); err != nil {
+			return nil, err
+		}
+		if _, share, err = weights.unseenOf(chains); err != nil {
+			return nil, err
+		}
+		if share > verdict.DoubtfulMissed {
+			weights.lower(Doubtful, "tempered chains found %.2g of the posterior where hardly any draw falls", share)
+		}
+		weights.witnesses.add(unseen)
+	}
+	answer := conclusion(e.target.Space(), weights, chains)
+	answer.witnesses = weights.witnesses
+	return answer, nil
 }
 
 // conclusion is what weights and chains together show.

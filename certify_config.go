@@ -35,6 +35,8 @@ type CertifyConfig struct {
 	glance bool
 	// byDraws asks for weights of q even where evidences are known or estimated without it.
 	byDraws bool
+	// witnesses are what earlier certificates of the same target have found.
+	witnesses witnesses
 }
 
 func (c CertifyConfig) withDefaults() CertifyConfig {

@@ -45,10 +45,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		return nil, err
 	}
 	certificate.update(s.tallies, logPrior)
-	if allocation, err = s.propose(ctx, certificate.Models, logPrior); err != nil {
-		return nil, err
-	}
-	if err := s.draw(ctx, allocation, false); err != nil {
+	if err := s.proposeModes(ctx, certificate, logPrior, cfg); err != nil {
 		return nil, err
 	}
 	spread := certificate.update(s.tallies, logPrior)
@@ -80,11 +77,53 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 	if err != nil {
 		return nil, err
 	}
+	drawn, modes := s.testify(logPrior)
+	certificate.witnesses.add(drawn, modes)
+	counts := make([]float64, len(codes))
+	for i, model := range certificate.Models {
+		counts[i] = float64(model.Draws)
+	}
+	certificate.shares = func(w witnesses) ([]float64, error) { return s.shares(s.place(w, logPrior), counts, logPrior) }
 	certificate.Sample = certificate.collect(s.tallies, e.target.Space().Dim(), logPrior, logModel)
 	certificate.setQ(logModel)
 	certificate.sortModels()
 	certificate.judge()
-	return certificate, nil
+	return certificate, certificate.judgeUnseen(cfg.witnesses)
+}
+
+// modeRounds is the number of times that modes are looked for, each from the draws of the proposals
+// before. Chosen by hand.
+const modeRounds = 3
+
+// proposeModes gives models proposals at their modes where they need them, and draws from these.
+func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, logPrior []float64, cfg CertifyConfig) error {
+	earlier := s.place(cfg.witnesses, logPrior)
+	for range modeRounds {
+		expected := make([]float64, len(c.Models))
+		for i, model := range c.Models {
+			expected[i] = math.Max(float64(model.Draws), model.Certified*float64(cfg.Draws))
+		}
+		seen, err := s.shares(earlier, expected, logPrior)
+		if err != nil {
+			return err
+		}
+		thin := make([]bool, len(c.Models))
+		for k, i := range earlier.models {
+			thin[i] = thin[i] || !(seen[k]-c.LogEvidence <= math.Log(thinShare))
+		}
+		allocation, err := s.propose(ctx, c.Models, logPrior, earlier.byModel, thin)
+		if err != nil {
+			return err
+		}
+		if slices.Max(allocation) == 0 {
+			return nil
+		}
+		if err := s.draw(ctx, allocation, false); err != nil {
+			return err
+		}
+		c.update(s.tallies, logPrior)
+	}
+	return nil
 }
 
 // update recomputes evidences and probabilities from all weights so far and returns the relative
@@ -188,6 +227,14 @@ func (c *Certificate) pool(tallies []tally, logPrior []float64) {
 		}
 	}
 	c.ESS = psis.Smooth(joint).ESS
+	// What the tails of models leave out are errors of their probabilities, which do not depend on
+	// each other.
+	c.missed = 0
+	for _, model := range c.Models {
+		if model.Certified > 0 {
+			c.missed = math.Hypot(c.missed, model.Certified*psis.TailShare(model.KHat, model.Draws))
+		}
+	}
 	order := make([]int, len(c.Models))
 	for i := range order {
 		order[i] = i

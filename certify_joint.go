@@ -115,12 +115,47 @@ func certifyJointly(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Cert
 	smoothed := psis.Smooth(logWeights)
 	certificate.KHat, certificate.ESS, certificate.Draws = smoothed.K, smoothed.ESS, len(logWeights)
 	certificate.LogEvidence, certificate.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
+	certificate.missed = psis.TailShare(smoothed.K, len(logWeights))
 	norm := logsum.Of(smoothed.LogWeights)
 	for _, logWeight := range smoothed.LogWeights {
 		sample.Weight = append(sample.Weight, math.Exp(logWeight-norm))
 	}
 	certificate.gather()
-	return certificate, certificate.conclude(e)
+	heavy := make([]witness, len(logWeights))
+	for i, weight := range logWeights {
+		heavy[i] = witness{sample.Codes[i], sample.Theta.RawRowView(i), sample.LogP[i], weight - math.Log(float64(len(logWeights)))}
+	}
+	certificate.witnesses.add(heaviestOf(heavy))
+	if err := certificate.conclude(e); err != nil {
+		return nil, err
+	}
+	certificate.shares = func(w witnesses) ([]float64, error) { return jointShares(e, w, reference, len(logWeights)) }
+	return certificate, certificate.judgeUnseen(cfg.witnesses)
+}
+
+// jointShares are the log weights that draws at witnesses would add to the evidence among so many
+// draws.
+func jointShares(e *evaluator, w witnesses, reference ModelDistribution, draws int) ([]float64, error) {
+	var codes [][]int32
+	var theta [][]float64
+	var models []int
+	all := w.flat()
+	for i, one := range all {
+		codes, theta, models = append(codes, one.Code), append(theta, one.Theta), append(models, i)
+	}
+	logReference, err := e.logModelOf("wide models", reference, codes)
+	if err != nil {
+		return nil, err
+	}
+	logPrior, err := e.logPrior(codes)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := newImportanceSampler(e, codes, "").weightsAt(models, theta)
+	for i := range weights {
+		weights[i] += logPrior[i] - logReference[i] - math.Log(float64(draws))
+	}
+	return weights, err
 }
 
 // gather sums the weights of draws by model.

@@ -25,10 +25,11 @@ const (
 	negligible = 1e-6
 )
 
-// propose gives the models whose weights are not reliable a Laplace proposal beside the flow and an
-// upper bound of their evidence, where a mode is found. Their weights so far are dropped: they come
-// from the flow alone. It returns how many draws each is to have at first.
-func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, logPrior []float64) (allocation []int, err error) {
+// propose gives the models whose weights are not reliable, and those that earlier ones show to be
+// covered thinly, Laplace proposals beside the flow and an upper bound of their evidence, where
+// modes are found. Their weights so far are dropped: they come from other proposals. It returns how
+// many draws each is to have at first, none where nothing new was found.
+func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, logPrior []float64, earlier map[int][]climbStart, thin []bool) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.target.Space().(space.RowMasker)
 	_, _, dim := s.evaluator.sizes()
@@ -41,7 +42,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if model.Certified > proposalMass {
 			limit = psis.ReliableFor(model.Draws)
 		}
-		if model.KHat > limit && !math.IsInf(logPrior[i], -1) {
+		if (model.KHat > limit || thin[i]) && !math.IsInf(logPrior[i], -1) {
 			unreliable = append(unreliable, i)
 		}
 	}
@@ -55,11 +56,15 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	if len(unreliable) == 0 {
 		return allocation, nil
 	}
-	evaluate, err := newGradientEvaluator(s.evaluator.device, s.evaluator.target, 2*dim+1)
-	if err != nil {
-		return nil, err
+	if s.gradients == nil {
+		if s.gradients, err = newGradientEvaluator(s.evaluator.device, s.evaluator.target, 2*dim+1); err != nil {
+			return nil, err
+		}
 	}
-	proposals := map[int]*laplaceProposal{}
+	if s.proposals == nil {
+		s.proposals, s.modes = make([]*laplaceModes, len(models)), make([]laplaceModes, len(models))
+	}
+	var found []int
 	for _, i := range unreliable[:min(len(unreliable), mostProposals)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -68,19 +73,18 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if len(active) == 0 {
 			continue
 		}
-		starts := [][]float64{make([]float64, dim)}
-		if s.tallies[i].one.theta != nil {
-			starts = append([][]float64{slices.Clone(s.tallies[i].one.theta)}, starts...)
+		own := &s.modes[i]
+		added, err := own.find(ctx, s.gradients, s.codes[i], active, s.tallies[i].modeStarts(earlier[i]))
+		if err != nil {
+			return nil, err
 		}
-		for _, start := range starts {
-			proposal, err := newLaplaceProposal(ctx, evaluate, s.codes[i], active, start)
-			if err != nil {
+		if len(own.modes) == 0 {
+			if added, err = own.find(ctx, s.gradients, s.codes[i], active, []climbStart{{make([]float64, dim), math.Inf(-1)}}); err != nil {
 				return nil, err
 			}
-			if proposal != nil {
-				proposals[i] = proposal
-				break
-			}
+		}
+		if added {
+			found = append(found, i)
 		}
 	}
 	// What all together come to at most: only what may hold a part of it needs draws.
@@ -90,21 +94,36 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 		if !math.IsNaN(model.LogEvidence) {
 			mass = logPrior[i] + model.LogEvidence
 		}
-		if proposal := proposals[i]; proposal != nil {
-			s.tallies[i].logBound = proposal.logEvidence() + laplaceError
+		if own := &s.modes[i]; len(own.modes) > 0 {
+			s.tallies[i].logBound = own.logEvidence() + laplaceError
 			mass = math.Max(mass, logPrior[i]+s.tallies[i].logBound)
 		}
 		masses = append(masses, mass)
 	}
 	total := logsum.Of(masses)
-	s.proposals = make([]*laplaceProposal, len(models))
-	for i, proposal := range proposals {
+	for _, i := range found {
 		if masses[i]-total < math.Log(negligible) {
 			continue
 		}
-		s.proposals[i] = proposal
-		s.tallies[i] = tally{logTotal: math.Inf(-1), logBound: s.tallies[i].logBound}
+		s.proposals[i] = &s.modes[i]
+		bound := s.tallies[i].logBound
+		s.tallies[i] = newTally()
+		s.tallies[i].logBound = bound
 		allocation[i] = mostDraws
 	}
 	return allocation, nil
+}
+
+// modeStarts are draws of a model to look for modes from: the one that stands for it, then the
+// heaviest of this certificate and of earlier ones.
+func (t *tally) modeStarts(earlier []climbStart) (starts []climbStart) {
+	if t.one.theta != nil {
+		starts = append(starts, climbStart{t.one.theta, t.one.logJoint})
+	}
+	heavy := slices.Clone(earlier)
+	for _, draw := range t.heaviest {
+		heavy = append(heavy, climbStart{draw.theta, draw.logJoint})
+	}
+	slices.SortStableFunc(heavy, func(a, b climbStart) int { return cmp.Compare(b.logJoint, a.logJoint) })
+	return append(starts, heavy...)
 }

@@ -3,6 +3,7 @@ package vti
 import (
 	"math"
 
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/space"
 )
 
@@ -28,7 +29,16 @@ func (c *Certificate) shortage(sp space.Space, precision float64) float64 {
 		worst = math.Max(worst, se)
 	}
 	needed := worst / precision
-	return math.Max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS)
+	return max(needed*needed, 1/(meansPrecision*precision*meansPrecision*precision)/c.ESS, c.tailShortage())
+}
+
+// tailShortage is the factor by which draws would have to be more for their largest weights not to
+// miss too much.
+func (c *Certificate) tailShortage() float64 {
+	if c.missed == 0 || !(c.KHat < 1) {
+		return 0
+	}
+	return math.Pow(c.missed/verdict.DoubtfulMissed, 1/(1-math.Max(c.KHat, 0)))
 }
 
 // divergence is KL(p ‖ q) in nats: the mean of log p(m, θ | y) − log q(m, θ) over the weighted

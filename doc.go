@@ -89,7 +89,10 @@
 //	certify_each.go      weights of each model by itself
 //	certify_joint.go     weights of models and parameters together
 //	certify_laplace.go   models whose weights are not reliable
-//	laplace_proposal.go  and the proposal that they get
+//	laplace_proposal.go  the proposal at a mode
+//	laplace_modes.go     and at all modes of a model that were found
+//	witness.go           what earlier certificates and chains have found
+//	certify_witness.go   weights of it under a certificate's proposals
 //	certify_chains.go    tempered chains that check weights
 //	certify_agreement.go when weights and chains agree
 //	chains.go            what all chains have in common

@@ -103,3 +103,9 @@ func (p *Posterior) CertifyModelsByChains(ctx context.Context, cfg CertifyConfig
 	of, _ := itemsOf(e.target.Space())
 	return newModelMasses(e, evidencesOf(e)).weighFitted(ctx, of, cfg.withDefaults())
 }
+
+// WithWitness adds a witness of a mass to what is certified.
+func (c CertifyConfig) WithWitness(code []int32, theta []float64, logMass float64) CertifyConfig {
+	c.witnesses = append(slices.Clone(c.witnesses), []witness{{Code: code, Theta: theta, LogMass: logMass}})
+	return c
+}

@@ -47,6 +47,8 @@ type tally struct {
 	// were kept.
 	one      storedDraw
 	logTotal float64
+	// heaviest are the draws of the largest weights, in no order.
+	heaviest []storedDraw
 	// logBound is an upper bound of the log evidence that does not come from weights; −Inf for
 	// none.
 	logBound float64
@@ -70,11 +72,35 @@ func (t *tally) add(draw storedDraw, u float64, store bool) {
 	if math.IsInf(draw.logWeight, -1) {
 		return
 	}
+	t.keepHeavy(draw)
 	t.logTotal = logsum.Of([]float64{t.logTotal, draw.logWeight})
 	if u < math.Exp(draw.logWeight-t.logTotal) {
 		t.one = draw
 		t.one.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
 	}
+}
+
+// mostHeavy is the number of draws of each model that are kept for their weights. Chosen by hand.
+const mostHeavy = 8
+
+// keepHeavy keeps a draw if it is one of the heaviest.
+func (t *tally) keepHeavy(draw storedDraw) {
+	at := len(t.heaviest)
+	if at == mostHeavy {
+		at = 0
+		for i, other := range t.heaviest {
+			if other.logWeight < t.heaviest[at].logWeight {
+				at = i
+			}
+		}
+		if draw.logWeight <= t.heaviest[at].logWeight {
+			return
+		}
+	} else {
+		t.heaviest = append(t.heaviest, storedDraw{})
+	}
+	draw.theta = slices.Clone(draw.theta) // not to hold on to the whole batch
+	t.heaviest[at] = draw
 }
 
 // estimate sets the evidence of a model, its error, k̂ and the number of draws from the weights so
@@ -112,9 +138,11 @@ type importanceSampler struct {
 	random      *rand.Rand
 	choices     *rand.Rand // of the models' one draw
 	reference   reference
-	proposals   []*laplaceProposal // by model, beside the flow; nil: none
-	annealed    bool               // move the draws by annealing
-	pending     []pendingBatch     // that are not evaluated yet
+	proposals   []*laplaceModes // by model, beside the flow; nil: none
+	modes       []laplaceModes  // by model, that were found; nil: none were looked for
+	gradients   gradients       // that modes are found by; nil: not compiled yet
+	annealed    bool            // move the draws by annealing
+	pending     []pendingBatch  // that are not evaluated yet
 	nonFinite   int
 	done, total int
 	progress    func(done, total int)
@@ -210,7 +238,7 @@ func (s *importanceSampler) draw(ctx context.Context, allocation []int, store bo
 }
 
 // proposal is that of a model beside the flow, or nil.
-func (s *importanceSampler) proposal(model int) *laplaceProposal {
+func (s *importanceSampler) proposal(model int) *laplaceModes {
 	if s.proposals == nil {
 		return nil
 	}

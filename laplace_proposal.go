@@ -89,13 +89,18 @@ func (p *laplaceProposal) draw(random *rand.Rand, theta []float64) {
 
 // logDensity is that of the proposal at theta [D].
 func (p *laplaceProposal) logDensity(theta []float64) float64 {
+	return p.density - float64(proposalDegrees+len(p.active))/2*math.Log1p(p.square(theta)/proposalDegrees)
+}
+
+// square is the squared distance of theta [D] from the mode, by the curvature there.
+func (p *laplaceProposal) square(theta []float64) float64 {
 	k := len(p.active)
 	d, u := mat.NewVecDense(k, nil), mat.NewVecDense(k, nil)
 	for a, j := range p.active {
 		d.SetVec(a, theta[j]-p.mode[j])
 	}
 	u.MulVec(p.factor.T(), d)
-	return p.density - float64(proposalDegrees+k)/2*math.Log1p(mat.Dot(u, u)/proposalDegrees)
+	return mat.Dot(u, u)
 }
 
 // mixtureWeight is the log weight of a draw with log η, log r under the flow's reference and log t

@@ -31,7 +31,7 @@ func Recertify(ctx context.Context, device *gpu.Device, target Target, cfg Solve
 		return nil, nil, err
 	}
 	posterior := s.t.posterior()
-	s.cfg.Certify.byDraws = s.plan.ByDraws
+	s.cfg.Certify.byDraws, s.cfg.Certify.witnesses = s.plan.ByDraws, s.plan.Witnesses
 	certificate, err := posterior.Certify(ctx, s.cfg.Certify)
 	return posterior, certificate, err
 }

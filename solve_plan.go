@@ -35,6 +35,8 @@ type plan struct {
 	ByDraws bool
 	// Last reports whether the next full certificate is the last: there is nothing left to try.
 	Last bool
+	// Witnesses are what earlier certificates found.
+	Witnesses witnesses `json:",omitempty"`
 	// Rounds are those that are done.
 	Rounds []SolveRound
 }

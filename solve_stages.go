@@ -32,6 +32,7 @@ const (
 func (s *solver) glance(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
+	cfg.witnesses = s.plan.Witnesses
 	cfg.Draws = min(max(cfg.Draws/4, 1), glanceBudget)
 	if s.needsPilot() {
 		if err := fitToChains(ctx, s.t.evaluator); err != nil {
@@ -98,8 +99,8 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 	case masses != nil && !masses.exact():
 		s.plan.ByDraws, s.plan.Unhelpful = true, 0
 		return s.begin(glancing, Starting, why, "weights of q")
-	case s.cfg.Certify.Confirm && s.plan.Full == 0 && now.KHat <= verdict.FailedKHat && s.affordable(now):
-		return s.begin(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is")
+	case s.cfg.Certify.Confirm && s.plan.Full == 0 && (s.last.Complete || now.KHat <= verdict.FailedKHat && s.affordable(now)):
+		return s.begin(certifying, Weighing, why, "chains, which are needed anyway, may confirm it as it is, or find the modes that it lacks")
 	case s.plan.Unhelpful == patience:
 		return s.begin(certifying, Weighing, why+", and training does not help", "certificate with chains")
 	}
@@ -169,7 +170,7 @@ func (s *solver) train(ctx context.Context) error {
 // certify makes a certificate of fresh draws, with chains where weights do not earn trust.
 func (s *solver) certify(ctx context.Context) error {
 	cfg := s.cfg.Certify
-	cfg.stream, cfg.byDraws = "certify", s.plan.ByDraws
+	cfg.stream, cfg.byDraws, cfg.witnesses = "certify", s.plan.ByDraws, s.plan.Witnesses
 	if s.plan.Full > 0 {
 		cfg.stream = fmt.Sprintf("certify/%d", s.plan.Full)
 	}
@@ -213,8 +214,12 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, er
 		return c, err
 	case c.Verdict == Trusted && !cfg.Confirm:
 		return c, nil
-	case cfg.Confirm && c.Verdict >= Doubtful || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
-		return check(ctx, s.t.evaluator, c, cfg)
+	case cfg.Confirm && (c.Verdict >= Doubtful || s.plan.Full == 0) || s.plan.Last || s.exhausted() || s.plan.Unhelpful >= patience:
+		return check(ctx, s.t.evaluator, c, cfg, func(cfg CertifyConfig) (*Certificate, error) {
+			cfg.Draws = few.Draws
+			c, _, err := weigh(ctx, s.t.evaluator, cfg)
+			return c, err
+		})
 	}
 	return c, nil
 }

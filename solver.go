@@ -72,6 +72,8 @@ func (s *solver) report(c *Certificate, full bool) SolveRound {
 		s.plan.Unhelpful++
 	}
 	s.plan.Rounds = append(s.plan.Rounds, round)
+	s.plan.Witnesses.add(c.witnesses...)
+	c.shares = nil // frees the sampler
 	if s.cfg.Round != nil {
 		s.cfg.Round(round)
 	}

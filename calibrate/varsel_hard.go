@@ -97,7 +97,7 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 	}
 	var kinds []string
 	for j := range columns {
-		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind && !lists, random)
+		columns[j] = drawColumn(n, columns[:j], model.Likelihood == likelihood.GaussianKind && !lists, lists, random)
 		kinds = append(kinds, columns[j].kind)
 	}
 	eta := make([]float64, n)
@@ -213,14 +213,17 @@ func uniform(random *rand.Rand, low, high float64) float64 {
 }
 
 // drawColumn draws a predictor, which may depend on earlier ones.
-func drawColumn(n int, before []*hardColumn, factors bool, random *rand.Rand) *hardColumn {
+func drawColumn(n int, before []*hardColumn, factors, lists bool, random *rand.Rand) *hardColumn {
 	c := &hardColumn{values: make([]float64, n), effect: make([]float64, n)}
 	for i := range c.values {
 		c.values[i] = random.NormFloat64()
 	}
 	switch u := random.Float64(); {
 	case u < 0.25 && len(before) > 0 && before[len(before)-1].levels == nil:
-		distance := math.Pow(10, uniform(random, -9, -0.3))
+		distance := math.Pow(10, uniform(random, -4.5, -0.3)) // a correlation of 1 − 1e−9, and less
+		if !lists && random.Float64() < 0.1 {
+			distance = math.Pow(10, uniform(random, -9, -4.5)) // most of them refused
+		}
 		c.kind = fmt.Sprintf("copy±%.0e", distance)
 		for i, v := range before[len(before)-1].effect {
 			c.values[i] = v + distance*c.values[i]

@@ -19,6 +19,17 @@ func ReliableFor(draws int) float64 {
 	return min(Reliable, 1-1/math.Log10(float64(max(draws, 2))))
 }
 
+// TailShare is about the share of a mean of weights that lies beyond the largest of so many draws,
+// where their tail has the shape k: n^−(1−k), since of n draws from a Pareto tail the largest is
+// about n^k times its scale, and w^(1−1/k) of the mean lies beyond w. Smoothing cannot restore it.
+// At the limit of [ReliableFor] it is a tenth. It is 1 for a k from 1 on, where there is no mean.
+func TailShare(k float64, draws int) float64 {
+	if !(k < 1) {
+		return 1
+	}
+	return math.Pow(float64(max(draws, 1)), max(k, 0)-1)
+}
+
 // minTail is the smallest tail a shape is fitted to.
 const minTail = 5
 

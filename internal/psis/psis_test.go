@@ -253,3 +253,27 @@ func TestLargestOfASort(t *testing.T) {
 		}
 	}
 }
+
+// The share of the mean of a Pareto distribution that lies beyond the largest of n draws, in the
+// mean over tables, is that of TailShare but for a factor Γ(2−k) of 0.89 to 1.
+func TestTailShare(t *testing.T) {
+	const n, repeats = 2000, 400
+	random := rand.New(rand.NewPCG(3, 9))
+	for _, k := range []float64{0.2, 0.5, 0.65} {
+		var sum, squares float64
+		for range repeats {
+			least := 1.0 // of uniforms: the largest draw is least^−k
+			for range n {
+				least = min(least, random.Float64())
+			}
+			beyond := math.Pow(least, 1-k)
+			sum, squares = sum+beyond, squares+beyond*beyond
+		}
+		mean := sum / repeats
+		se := math.Sqrt((squares/repeats - mean*mean) / repeats)
+		assert.InDelta(t, math.Gamma(2-k)*TailShare(k, n), mean, sigmas*se, "k = %g", k)
+	}
+	assert.InDelta(t, 0.1, TailShare(ReliableFor(1000), 1000), 1e-12)
+	assert.InDelta(t, 1.0/n, TailShare(-0.4, n), 1e-12)
+	assert.Equal(t, []float64{1, 1, 1}, []float64{TailShare(1, n), TailShare(math.Inf(1), n), TailShare(math.NaN(), n)})
+}

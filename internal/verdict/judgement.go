@@ -34,6 +34,10 @@ const (
 	DoubtfulEvidenceSE = 0.2
 	FailedEvidenceSE   = 0.5
 
+	// DoubtfulMissed is the share of the posterior above which what draws have missed makes the
+	// answer doubtful; chosen by hand, half of what a probability may be off by before it is wrong.
+	DoubtfulMissed = 0.005
+
 	// FailedNonFinite is the share of draws without a finite log density above which an answer
 	// fails; chosen by hand.
 	FailedNonFinite = 0.01
@@ -89,6 +93,14 @@ func (j *Judgement) Weights(kHat float64) {
 		j.Lower(Failed, "Pareto k̂ is %.2f, above %.1f: the mean of the weights may not exist", kHat, FailedKHat)
 	case kHat > DoubtfulKHat:
 		j.Lower(Doubtful, "Pareto k̂ is %.2f, above %.1f", kHat, DoubtfulKHat)
+	}
+}
+
+// Missed judges by the share of the posterior that may lie where weights are larger than any of
+// those drawn (psis.TailShare).
+func (j *Judgement) Missed(share, kHat float64, draws int) {
+	if share > DoubtfulMissed {
+		j.Lower(Doubtful, "%.2g of the posterior may lie where none of %d draws fell (Pareto k̂ %.2f)", share, draws, kHat)
 	}
 }
 

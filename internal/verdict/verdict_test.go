@@ -50,6 +50,8 @@ func TestLimits(t *testing.T) {
 		{"chains nearly agree", func(j *Judgement) { j.Chains(1.011) }, Doubtful, "R-hat of the chains is 1.011, above 1.01"},
 		{"chains apart", func(j *Judgement) { j.Chains(1.11) }, Failed, "R-hat of the chains is 1.11, above 1.1"},
 		{"chains without R-hat", func(j *Judgement) { j.Chains(nan) }, Failed, "R-hat of the chains is NaN, above 1.1"},
+		{"little missed", func(j *Judgement) { j.Missed(0.005, 0.5, 40_000) }, Trusted, ""},
+		{"more missed", func(j *Judgement) { j.Missed(0.0051, 0.5, 38_000) }, Doubtful, "0.0051 of the posterior may lie where none of 38000 draws fell (Pareto k̂ 0.50)"},
 		{"enough draws", func(j *Judgement) { j.Size(400, 1000) }, Trusted, ""},
 		{"few draws", func(j *Judgement) { j.Size(399, 1000) }, Doubtful, "only 399 effective draws of 1000"},
 		{"very few draws", func(j *Judgement) { j.Size(49, 1000) }, Failed, "only 49 effective draws of 1000"},

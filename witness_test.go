@@ -1,0 +1,103 @@
+package vti_test
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/logsum"
+)
+
+// copied is a conjugate model whose posterior has a copy, of a tenth, where the intercept is
+// apart: the evidences are the same. No draw of a flow at the larger mode falls on it.
+type copied struct {
+	*conjugate
+	apart float64
+}
+
+const copyShare = 0.1
+
+func (m copied) LogJoint(codes, mask, theta *Node) *Node {
+	dim := theta.Shape().Dim(1)
+	intercept := AddScalar(SliceAxis(theta, 1, AxisElem(0)), -m.apart)
+	moved := Concatenate([]*Node{intercept, SliceAxis(theta, 1, AxisRange(1, dim))}, 1)
+	return LogAddExp(AddScalar(m.conjugate.LogJoint(codes, mask, theta), math.Log1p(-copyShare)),
+		AddScalar(m.conjugate.LogJoint(codes, mask, moved), math.Log(copyShare)))
+}
+
+// logEvidence is that of all models together.
+func (c *conjugate) logEvidence() float64 {
+	evidences, _ := c.posterior()
+	return logsum.Of(evidences) - math.Log(float64(len(evidences)))
+}
+
+// Weights alone trust an answer that has missed a mode, and nothing in them shows it. Chains do:
+// they lead to proposals there.
+func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
+	target := copied{newConjugate(30, 2), 6}
+	cfg := vti.SolveConfig{Fit: vti.Config{Seed: 3}}
+	alone, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, alone.Certificate.Verdict, "the trap is one")
+	require.InDelta(t, target.logEvidence()+math.Log1p(-copyShare), alone.Certificate.LogEvidence, 0.01)
+
+	cfg.Certify.Confirm = true
+	both, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+	require.NoError(t, err)
+	c := both.Certificate
+	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
+	require.Equal(t, vti.Weights, c.Basis)
+	require.True(t, c.Confirmed)
+	// five standard errors: a false alarm in 1.7 million
+	require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
+	require.Less(t, c.LogEvidenceSE, 0.02)
+	inCopy := 0.0
+	for i, weight := range c.Sample.Weight {
+		if c.Sample.Theta.At(i, 0) > target.apart/2 {
+			inCopy += weight
+		}
+	}
+	require.InDelta(t, copyShare, inCopy, 0.01)
+}
+
+// A mode that an earlier certificate has found is not forgotten by a flow that proposes nothing
+// there: weights of every model draw from it too, and joint weights, which have no other proposals,
+// are doubtful.
+func TestWitnessesShowALostMode(t *testing.T) {
+	target := copied{newConjugate(30, 2), 6}
+	posterior, err := vti.Fit(t.Context(), openDevice(t, gpu.CPU), target, vti.Config{Seed: 3, Steps: 1})
+	require.NoError(t, err)
+	code := []int32{1, 0}
+	_, mean, _, _ := target.exact(code)
+	theta := []float64{mean.AtVec(0) + target.apart, mean.AtVec(1), 0}
+	truth := target.logEvidence()
+	none := vti.CertifyConfig{Draws: 1 << 15}
+	told := none.WithWitness(code, theta, truth+math.Log(copyShare))
+
+	blind, err := posterior.CertifyByWeights(t.Context(), none)
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, blind.Verdict, "the trap is one")
+	require.Less(t, blind.LogEvidence, truth-0.09)
+	seeing, err := posterior.CertifyByWeights(t.Context(), told)
+	require.NoError(t, err)
+	for _, model := range seeing.Models {
+		want, _, _, _ := target.exact(model.Code)
+		if model.Code[0] == 1 && model.Code[1] == 0 {
+			require.InDelta(t, want, model.LogEvidence, 5*model.LogEvidenceSE)
+		} else { // of which there is no witness
+			require.InDelta(t, want+math.Log1p(-copyShare), model.LogEvidence, 5*model.LogEvidenceSE+1e-3)
+		}
+	}
+
+	joint, err := posterior.CertifyJointlyByWeights(t.Context(), none)
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, joint.Verdict, joint.Reasons)
+	joint, err = posterior.CertifyJointlyByWeights(t.Context(), told)
+	require.NoError(t, err)
+	require.Equal(t, vti.Doubtful, joint.Verdict)
+	require.Contains(t, joint.Reasons[0], "earlier draws found 0.1")
+}
