@@ -64,16 +64,6 @@ func TestOutsideVariables(t *testing.T) {
 	}
 }
 
-// Two clusters, a change after row 40 and a knot near 30 are found.
-func TestOutsideClassics(t *testing.T) {
-	lines := runOutside(t, "./classics")
-	require.Len(t, lines, 3)
-	require.True(t, strings.HasPrefix(lines[0], "2 Most probably 2 components"), lines[0])
-	require.True(t, strings.HasPrefix(lines[1], "1 Most probably 1 change"), lines[1])
-	require.Contains(t, lines[1], "at t 40.")
-	require.True(t, strings.HasPrefix(lines[2], "trusted Most probably 1 knot") || strings.HasPrefix(lines[2], "trusted Most probably 2 knots"), lines[2])
-}
-
 // The evidences of the three Poisson models are those of quadrature.
 func TestOutsideCounts(t *testing.T) {
 	lines := runOutside(t, "./counts")

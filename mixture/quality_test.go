@@ -10,6 +10,8 @@ import "testing"
 //	go test -tags quality -v -run QualityOfSmallMixtures -timeout 60m ./mixture
 func TestQualityOfSmallMixtures(t *testing.T) {
 	for family, rows := range map[Family]int{Normal: 20, Student: 12, Poisson: 20} {
-		checkSums(t, family, 10, rows, SampleConfig{Sweeps: 60_000, Error: 0.0015})
+		t.Run(family.String(), func(t *testing.T) {
+			checkSums(t, family, 10, rows, SampleConfig{Sweeps: 60_000, Error: 0.0015})
+		})
 	}
 }
