@@ -22,7 +22,7 @@ func TestSolveTrustsNoWrongMixture(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)
 	for seed := range uint64(3) {
-		p := problemOf(t, Options{MaxComponents: 3}, small(seed))
+		p := problemOf(t, Options{MaxComponents: 3}, small(seed, 20))
 		target, err := p.Target()
 		require.NoError(t, err)
 		s, err := p.Sample(gocontext.Background(), SampleConfig{Sweeps: 20_000})
