@@ -25,67 +25,88 @@ func (g *Graph) CPDAG() *Graph { return g.Essential(nil) }
 // were set from outside, beside data without interventions (Hauser and Bühlmann 2012): it stands
 // for all graphs that such data cannot tell from g, as [Graph.CPDAG] does without interventions. An
 // edge with exactly one of its nodes in a set of targets is directed besides: the data show whether
-// it is cut off there.
+// it is cut off there. It panics above 128 nodes.
 func (g *Graph) Essential(targets []Set) *Graph {
-	c := g.Skeleton()
-	for to := range g.nodes {
-		parents := g.Parents(to)
-		for _, a := range parents {
-			for _, b := range parents {
-				if a != b && !g.Adjacent(a, b) {
-					c.Set(to, a, false)
-				}
-			}
+	m := newMixedGraph(g)
+	for to, parents := range g.ParentSets() {
+		for a := range parents.Nodes() {
+			apart := !parents.Without(a).Minus(m.adjacent(a)).Empty() // from another parent
 			for _, set := range targets {
-				if set.Has(a) != set.Has(to) {
-					c.Set(to, a, false)
-				}
+				apart = apart || set.Has(a) != set.Has(to)
+			}
+			if apart {
+				m.direct(a, to)
 			}
 		}
 	}
 	for changed := true; changed; {
 		changed = false
 		for a := range g.nodes {
-			for b := range g.nodes {
-				if a != b && c.undirected(a, b) && c.compelled(a, b) {
-					c.Set(b, a, false)
+			for b := range m.open[a].Nodes() {
+				if m.compelled(a, b) {
+					m.direct(a, b)
 					changed = true
 				}
 			}
 		}
 	}
+	c := NewGraph(g.nodes)
+	for a := range g.nodes {
+		for b := range m.out[a].Or(m.open[a]).Nodes() {
+			c.Set(a, b, true)
+		}
+	}
 	return c
 }
 
-// undirected reports whether there are edges in both directions.
-func (g *Graph) undirected(a, b int) bool { return g.Has(a, b) && g.Has(b, a) }
+// mixedGraph has directed edges into and out of each node, and undirected ones.
+type mixedGraph struct{ in, out, open []Set }
+
+// newMixedGraph has all edges of a graph, undirected.
+func newMixedGraph(g *Graph) *mixedGraph {
+	m := &mixedGraph{make([]Set, g.nodes), make([]Set, g.nodes), make([]Set, g.nodes)}
+	for to, parents := range g.ParentSets() {
+		for from := range parents.Nodes() {
+			m.open[from], m.open[to] = m.open[from].With(to), m.open[to].With(from)
+		}
+	}
+	return m
+}
+
+// adjacent are the nodes that share an edge with one.
+func (m *mixedGraph) adjacent(a int) Set { return m.in[a].Or(m.out[a]).Or(m.open[a]) }
+
+// direct makes the edge between two nodes one from a to b.
+func (m *mixedGraph) direct(a, b int) {
+	m.open[a], m.open[b] = m.open[a].Without(b), m.open[b].Without(a)
+	m.out[a], m.in[b] = m.out[a].With(b), m.in[b].With(a)
+}
 
 // compelled reports whether one of Meek's four rules directs the undirected edge a − b from a to b.
 // The fourth is of use only where edges are directed for other reasons than colliders.
-func (g *Graph) compelled(a, b int) bool {
-	for k := range g.nodes {
-		if k == a || k == b {
-			continue
-		}
-		if g.Directed(k, a) && !g.Adjacent(k, b) { // else k → a ← b would be a new collider
+func (m *mixedGraph) compelled(a, b int) bool {
+	nearA, nearB := m.adjacent(a), m.adjacent(b)
+	// k → a with k and b apart, else k → a ← b would be a new collider
+	if !m.in[a].Minus(nearB).Empty() {
+		return true
+	}
+	// a → k → b, else there would be a cycle
+	if !m.out[a].And(m.in[b]).Empty() {
+		return true
+	}
+	// a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
+	between := m.open[a].And(m.in[b])
+	for k := range between.Nodes() {
+		if !between.Without(k).Minus(m.adjacent(k)).Empty() {
 			return true
 		}
-		if g.Directed(a, k) && g.Directed(k, b) { // else there would be a cycle
+	}
+	// a − l → k → b with b and l apart, and a and k not: b → a would make l → a, else l and b
+	// collide there, and then a cycle
+	far := m.open[a].Without(b).Minus(nearB)
+	for k := range m.in[b].And(nearA).Nodes() {
+		if !far.And(m.in[k]).Empty() {
 			return true
-		}
-		for l := range g.nodes {
-			if l == a || l == b || l == k {
-				continue
-			}
-			// a − k → b ← l − a with k and l apart: b → a would make a cycle or a collider at a
-			if g.undirected(a, k) && g.Directed(k, b) && g.undirected(a, l) && g.Directed(l, b) && !g.Adjacent(k, l) {
-				return true
-			}
-			// a − l → k → b with b and l apart: b → a would make l → a, else l and b collide there,
-			// and then a cycle
-			if g.undirected(a, l) && g.Directed(l, k) && g.Directed(k, b) && g.Adjacent(a, k) && !g.Adjacent(l, b) {
-				return true
-			}
 		}
 	}
 	return false
