@@ -111,27 +111,19 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 	t.slope = cmp.Or(options.CoefficientScale, 1.5) * random.NormFloat64() / xSD
 	level := cmp.Or(options.InterceptScale, interceptSD) * random.NormFloat64()
 	t.spread = cmp.Or(options.SDScale, 1) * drawRatio(options.SDPrior, random)
-	t.sd = math.Exp(logScaleSD * random.NormFloat64())
+	t.sd = math.Exp(h.Record.Frame.Response.ScaleSD() * random.NormFloat64())
 	for g := range t.levels {
 		t.levels[g] = t.spread * random.NormFloat64()
 	}
-	kind := kindOf(h.Record.Frame.Response)
+	kind := h.Record.Frame.Response
 	noise := likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})
 	for i := range t.y {
 		t.y[i] = noise.Draw(level+t.slope*(t.x[i]-mean)+t.levels[t.group[i]], t.sd, random)
-		if kind == likelihood.PoissonKind && !(t.y[i] <= mostCounted) {
+		if kind.Link() == likelihood.LogLink && !(t.y[i] <= mostCounted) {
 			return nil
 		}
 	}
 	return t
-}
-
-// kindOf is the likelihood of a response.
-func kindOf(response regression.ResponseKind) likelihood.Kind {
-	return map[regression.ResponseKind]likelihood.Kind{
-		regression.GaussianResponse: likelihood.GaussianKind, regression.StudentResponse: likelihood.StudentKind,
-		regression.LogisticResponse: likelihood.LogisticKind, regression.PoissonResponse: likelihood.PoissonKind,
-	}[response]
 }
 
 // drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log
@@ -183,7 +175,7 @@ func (h Hbm) drawHard(random *rand.Rand) *hbmTable {
 		t.x[i] = centres[g] + within*random.NormFloat64()
 		t.y[i] = t.slope*t.x[i] + t.levels[g] + t.sd*random.NormFloat64()
 	}
-	if kind := kindOf(h.Record.Frame.Response); !kind.Continuous() {
+	if kind := h.Record.Frame.Response; !kind.Continuous() {
 		var how string
 		t.y, how = drawResponse(kind, t.y, random)
 		t.about = fmt.Sprintf("hbm, %v, %d rows, %d groups; spread %.0e, %s", kind, n, groups, t.spread, how)
@@ -266,7 +258,7 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 		}
 	}
 	var exact *exactHbm
-	switch kindOf(options.Response) {
+	switch options.Response {
 	case likelihood.GaussianKind:
 		exact, err = t.exact(model)
 	case likelihood.LogisticKind:

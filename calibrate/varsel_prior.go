@@ -139,7 +139,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	y := make([]float64, len(eta))
 	for i := range y {
 		y[i] = noise.Draw(eta[i], truth.sigma, random)
-		if model.Likelihood == likelihood.PoissonKind && !(y[i] <= mostCounted) {
+		if model.Likelihood.Link() == likelihood.LogLink && !(y[i] <= mostCounted) {
 			return nil, nil, nil
 		}
 	}
@@ -164,7 +164,7 @@ func drawnScale(model varsel.ModelOptions, random *rand.Rand) float64 {
 	case model.Sigma > 0:
 		return model.Sigma
 	}
-	return math.Exp(logScaleSD * random.NormFloat64())
+	return math.Exp(model.Likelihood.ScaleSD() * random.NormFloat64())
 }
 
 // columns are the numeric predictors of the table, or generated ones.
@@ -240,7 +240,7 @@ func judgeVarsel(r *Replicate, truth *drawnTruth, p *varsel.Problem, result *var
 	always := func([]int32) bool { return true }
 	if p.UnknownScale() {
 		value, _ := rank(p.Design.Dim(), truth.sigma, always)
-		r.Ranks = append(r.Ranks, Rank{"sigma", value})
+		r.Ranks = append(r.Ranks, Rank{p.Model.Likelihood.Scale(), value})
 	}
 	// Of all predictors, and not of those in the model: that would prefer small models, and the
 	// posterior given that a predictor is in does not.

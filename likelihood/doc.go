@@ -1,5 +1,6 @@
 // Package likelihood holds the distributions of a response y given its linear predictor η = Xθ +
-// offset and, for a continuous response, a noise scale σ.
+// offset and, for many, one positive parameter more: a noise scale σ, a shape, a precision, or the
+// odds of a zero.
 //
 // Variable selection, hierarchical regressions and model checks take theirs from here. A likelihood
 // is one file with a type that satisfies [Likelihood], and one row of the table in kind.go; the
@@ -19,5 +20,10 @@
 //	kind.go        the table: names, links, valid responses
 //	link.go        links between η and the mean of y
 //	response.go    responses from the column of a table
-//	gaussian.go, robust.go, student.go, logistic.go, poisson.go
+//	trials.go      counts of successes as rows of trials
+//	gaussian.go, robust.go, student.go, logistic.go, poisson.go, negativebinomial.go,
+//	gamma.go, lognormal.go, beta.go
+//	zeros.go       counts with zeros of their own: zero-inflated and hurdle
+//	survival.go    times, of which some are only lower bounds
+//	special.go     log Γ and its derivatives
 package likelihood

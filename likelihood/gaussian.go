@@ -35,6 +35,8 @@ func (l gaussian) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return l.NewtonAt(y, eta, scale)
 }
 
+func (gaussian) Mean(eta, _ float64) float64 { return eta }
+
 func (gaussian) Variance(_, scale float64) float64 { return scale * scale }
 
 func (gaussian) Draw(eta, scale float64, random *rand.Rand) float64 {

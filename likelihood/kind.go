@@ -21,14 +21,41 @@ const (
 	LogisticKind
 	// PoissonKind: y is a count with mean exp(η).
 	PoissonKind
+	// NegativeBinomialKind: y is a count with mean μ = exp(η) and variance μ + μ²/φ.
+	NegativeBinomialKind
+	// ZeroInflatedKind: y is 0 with probability ω/(1+ω), else a Poisson count with mean exp(η).
+	ZeroInflatedKind
+	// HurdleKind: y is 0 with probability ω/(1+ω), else a Poisson count with rate exp(η) that is
+	// not 0.
+	HurdleKind
+	// GammaKind: y has a gamma distribution with mean exp(η) and shape α.
+	GammaKind
+	// LogNormalKind: log y ~ N(η, σ²).
+	LogNormalKind
+	// BetaKind: y is a share between 0 and 1 with mean μ = 1/(1+exp(−η)), y ~ Beta(μφ, (1−μ)φ).
+	BetaKind
+	// ExponentialKind: y is a time with mean exp(η) and constant hazard; −y stands for a time that
+	// is known to be longer than y.
+	ExponentialKind
+	// WeibullKind: y is a time with mean exp(η) and a hazard that goes with the power k−1 of time;
+	// −y stands for a time that is known to be longer than y.
+	WeibullKind
+)
+
+// Names of the parameters that a kind has beside η.
+const (
+	sigma     = "sigma"     // σ
+	shapeName = "shape"     // φ, α and k
+	precision = "precision" // φ of BetaKind
+	zeroOdds  = "zero odds" // ω
 )
 
 // row is what is known of a kind before its shape is.
 type row struct {
 	name string
 	link Link
-	// scaled reports whether the response is continuous, with a noise scale.
-	scaled bool
+	// scale is the name of the positive parameter that the response has beside η; "" for none.
+	scale string
 	// expected describes valid responses, and valid reports whether a finite number is one.
 	expected string
 	valid    func(y float64) bool
@@ -36,16 +63,29 @@ type row struct {
 }
 
 var kinds = [...]row{
-	GaussianKind: {"gaussian", IdentityLink, true, "a number", isFinite, func(Shape) Likelihood { return gaussian{} }},
-	RobustKind:   {"robust", IdentityLink, true, "a number", isFinite, newRobust},
-	StudentKind:  {"student", IdentityLink, true, "a number", isFinite, newStudent},
-	LogisticKind: {"logistic", LogitLink, false, "0 or 1", isBinary, func(Shape) Likelihood { return logistic{} }},
-	PoissonKind:  {"poisson", LogLink, false, "a count (0, 1, 2, …)", isCount, func(Shape) Likelihood { return poisson{} }},
+	GaussianKind:         {"gaussian", IdentityLink, sigma, "a number", isFinite, func(Shape) Likelihood { return gaussian{} }},
+	RobustKind:           {"robust", IdentityLink, sigma, "a number", isFinite, newRobust},
+	StudentKind:          {"student", IdentityLink, sigma, "a number", isFinite, newStudent},
+	LogisticKind:         {"logistic", LogitLink, "", "0 or 1", isBinary, func(Shape) Likelihood { return logistic{} }},
+	PoissonKind:          {"poisson", LogLink, "", counted, isCount, func(Shape) Likelihood { return poisson{} }},
+	NegativeBinomialKind: {"negbinomial", LogLink, shapeName, counted, isCount, func(Shape) Likelihood { return negativeBinomial{} }},
+	ZeroInflatedKind:     {"zero-inflated-poisson", LogLink, zeroOdds, counted, isCount, func(Shape) Likelihood { return zeroInflated{} }},
+	HurdleKind:           {"hurdle-poisson", LogLink, zeroOdds, counted, isCount, func(Shape) Likelihood { return hurdle{} }},
+	GammaKind:            {"gamma", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return gamma{} }},
+	LogNormalKind:        {"lognormal", IdentityLink, sigma, "a positive number", isPositive, func(Shape) Likelihood { return logNormal{} }},
+	BetaKind:             {"beta", LogitLink, precision, "a number between 0 and 1", isShare, func(Shape) Likelihood { return beta{} }},
+	ExponentialKind:      {"exponential", LogLink, "", "a positive number", isPositive, func(Shape) Likelihood { return exponential{} }},
+	WeibullKind:          {"weibull", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return weibull{} }},
 }
+
+const counted = "a count (0, 1, 2, …)"
 
 func isFinite(y float64) bool { return !math.IsNaN(y) && !math.IsInf(y, 0) }
 func isBinary(y float64) bool { return y == 0 || y == 1 }
 func isCount(y float64) bool  { return y >= 0 && y == math.Trunc(y) && isFinite(y) }
+func isShare(y float64) bool  { return y > 0 && y < 1 }
+
+func isPositive(y float64) bool { return y > 0 && isFinite(y) }
 
 // Kinds lists all kinds.
 func Kinds() []Kind {
@@ -89,17 +129,63 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 // Link is between η and the mean of the response.
 func (k Kind) Link() Link { return kinds[k].link }
 
-// Continuous reports whether the response is a real number that may be shifted and scaled, with a
-// noise scale σ.
-func (k Kind) Continuous() bool { return kinds[k].scaled }
+// Continuous reports whether the response, or its logarithm where Logarithmic says so, is a real
+// number that may be shifted and scaled, with a noise scale σ.
+func (k Kind) Continuous() bool { return kinds[k].link == IdentityLink }
 
-// Conjugate reports whether the response is normal given σ, so that coefficients with normal priors
-// can be integrated out in closed form.
-func (k Kind) Conjugate() bool { return k == GaussianKind }
+// Logarithmic reports whether the distribution is that of Working for the logarithm of the
+// response.
+func (k Kind) Logarithmic() bool { return k == LogNormalKind }
+
+// Working is the kind of the response that a model is fitted to: that of the logarithm of a
+// logarithmic one.
+func (k Kind) Working() Kind {
+	if k.Logarithmic() {
+		return GaussianKind
+	}
+	return k
+}
+
+// Scale is the name of the positive parameter that the response has beside η: the noise scale
+// "sigma", a "shape", a "precision" or "zero odds"; "" where there is none.
+func (k Kind) Scale() string { return kinds[k].scale }
+
+// ScaleSD is the standard deviation of the normal prior of the logarithm of that parameter, whose
+// mean is 0, or for a noise scale that of the response. Shapes and precisions range more widely
+// than noise. Chosen by hand, to say little.
+func (k Kind) ScaleSD() float64 {
+	switch kinds[k].scale {
+	case shapeName, precision:
+		return 3
+	}
+	return 2
+}
+
+// Discrete reports whether responses are whole numbers whose densities are probabilities.
+func (k Kind) Discrete() bool {
+	return k == LogisticKind || kinds[k].expected == counted
+}
+
+// Binary reports whether the response is 0 or 1.
+func (k Kind) Binary() bool { return k == LogisticKind }
+
+// Survival reports whether the response is a time, of which only a lower bound may be known: the
+// negative of that stands for it.
+func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
+
+// Conjugate reports whether the response or its logarithm is normal given σ, so that coefficients
+// with normal priors can be integrated out in closed form.
+func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 
 // LogConcave reports whether the log density is a concave function of η, so that with normal priors
-// the posterior of coefficients has a single mode, for a response without a noise scale.
-func (k Kind) LogConcave() bool { return k == LogisticKind || k == PoissonKind }
+// the posterior of coefficients has a single mode given the other parameter of a response.
+func (k Kind) LogConcave() bool {
+	switch k {
+	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind:
+		return true
+	}
+	return false
+}
 
 // Expected describes valid responses when y is none, and is "" when y is one.
 func (k Kind) Expected(y float64) string {

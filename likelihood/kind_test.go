@@ -33,9 +33,9 @@ func TestKindNames(t *testing.T) {
 		require.NoError(t, parsed.UnmarshalText(text))
 	}
 	_, err := Parse("cauchy")
-	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic or poisson`)
-	require.Equal(t, "likelihood.Kind(9)", Kind(9).String())
-	require.Panics(t, func() { New(Kind(9), Shape{}) })
+	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential or weibull`)
+	require.Equal(t, "likelihood.Kind(99)", Kind(99).String())
+	require.Panics(t, func() { New(Kind(99), Shape{}) })
 	require.Equal(t, "Link(9)", Link(9).String())
 }
 
@@ -48,7 +48,10 @@ func TestExpectedResponses(t *testing.T) {
 		{GaussianKind, -1.5, ""}, {RobustKind, 1e300, ""}, {StudentKind, math.NaN(), "a number"}, {GaussianKind, math.Inf(1), "a number"},
 		{LogisticKind, 0, ""}, {LogisticKind, 1, ""}, {LogisticKind, 2, "0 or 1"}, {LogisticKind, 0.5, "0 or 1"},
 		{PoissonKind, 0, ""}, {PoissonKind, 1e9, ""}, {PoissonKind, -1, "a count (0, 1, 2, …)"}, {PoissonKind, 1.5, "a count (0, 1, 2, …)"},
-		{PoissonKind, math.Inf(1), "a count (0, 1, 2, …)"},
+		{PoissonKind, math.Inf(1), "a count (0, 1, 2, …)"}, {NegativeBinomialKind, 0.5, "a count (0, 1, 2, …)"}, {HurdleKind, 0, ""},
+		{GammaKind, 0, "a positive number"}, {GammaKind, 1e-300, ""}, {LogNormalKind, math.Inf(1), "a positive number"},
+		{BetaKind, 0, "a number between 0 and 1"}, {BetaKind, 1, "a number between 0 and 1"}, {BetaKind, 0.3, ""},
+		{WeibullKind, -1, "a positive number"}, {ExponentialKind, 2, ""},
 	} {
 		assert.Equal(t, c.want, c.kind.Expected(c.y), "%v %v", c.kind, c.y)
 	}

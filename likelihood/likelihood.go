@@ -7,8 +7,9 @@ import (
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 )
 
-// Likelihood is the density of one response y given its linear predictor η and noise scale σ; a
-// likelihood without a noise scale is called with any, nil in graphs. Graph methods take y [1, n]
+// Likelihood is the density of one response y given its linear predictor η and noise scale σ, or
+// the other positive parameter that stands in its place (Kind.Scale). A likelihood that has
+// neither is called with any, nil in graphs. Graph methods take y [1, n]
 // or [B, n], eta [B, n] and logScale = log σ [B, 1], and work in their float type. They are finite,
 // with finite gradients, in float32 for |η|, |y| ≤ 10⁴ and |log σ| ≤ 20.
 type Likelihood interface {
@@ -32,6 +33,8 @@ type Row interface {
 	// BoundAt returns the slope, and the curvature of a quadratic that touches log p at η and stays
 	// below up to the mode in η: iterated maximisation with it climbs.
 	BoundAt(y, eta, scale float64) (slope, curvature float64)
+	// Mean is that of y: NaN when there is none.
+	Mean(eta, scale float64) float64
 	// Variance is that of y: +Inf when there is none.
 	Variance(eta, scale float64) float64
 	// Draw draws a response.

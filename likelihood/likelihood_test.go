@@ -27,11 +27,27 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 		RobustKind:  {{}, {Outlier: 0.4, Ratio: 2}, {Outlier: 0.2, Ratio: 0.3}},
 	}
 	for _, kind := range Kinds() {
-		places := []at{{-3, 1}, {0, 1}, {0.7, 1}, {4, 1}}
+		var places []at
+		for _, eta := range []float64{-3, 0, 0.7, 4} {
+			switch {
+			case kind.Scale() == "":
+				places = append(places, at{eta, 1})
+			case !kind.Continuous():
+				if kind == BetaKind && eta < 1 { // else much is too near 0 or 1 for float64
+					places = append(places, at{eta, 7}, at{eta, 300})
+				} else if kind != BetaKind {
+					places = append(places, at{eta, 0.4}, at{eta, 7}, at{eta, 300})
+				}
+			}
+		}
 		switch {
+		case kind == LogNormalKind:
+			places = []at{{-3, 0.01}, {0, 1}, {2, 2}}
 		case kind.Continuous():
 			places = []at{{-3, 0.01}, {0, 1}, {2, 30}}
-		case kind.Link() == LogLink: // rates to a million
+		case kind == NegativeBinomialKind:
+			places = append(places, at{math.Log(5e3), 200}, at{math.Log(1e5), 1e6})
+		case kind.Discrete() && kind.Link() == LogLink: // rates to a million
 			places = append(places, at{math.Log(5e3), 1}, at{math.Log(1e6), 1})
 		}
 		list := shapes[kind]
@@ -46,20 +62,48 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 
 // responses returns valid responses around the mean at a place, with weights that make sums over
 // them integrals over the response.
-func responses(kind Kind, p at) (y, weights []float64) {
-	switch mean := kind.Link().Mean(p.eta); {
-	case kind.Continuous():
+func responses(kind Kind, l Likelihood, p at) (y, weights []float64) {
+	switch {
+	case kind.Binary():
+		return []float64{0, 1}, []float64{1, 1}
+	case kind.Discrete():
+		sd := math.Sqrt(l.Variance(p.eta, p.scale))
+		reach := 40 + 12*sd
+		switch {
+		case kind.Scale() == zeroOdds:
+			reach = 40 + 12*math.Exp(p.eta/2)
+		case kind == NegativeBinomialKind:
+			reach += 40 * math.Exp(p.eta) / p.scale // the tail is exponential
+		}
+		for count := math.Max(0, math.Floor(math.Exp(p.eta)-reach)); count < math.Exp(p.eta)+reach; count++ {
+			y, weights = append(y, count), append(weights, 1)
+		}
+		if first := y[0]; first > 0 && l.LogKernelAt(0, p.eta, p.scale) > -40 { // zeros of their own
+			y, weights = append([]float64{0}, y...), append([]float64{1}, weights...)
+		}
+	case kind == BetaKind: // y = 1/(1 + exp −x), as far as float64 tells y from 1
+		const step = 0.005
+		for x := -600.0; x <= 30; x += step {
+			v := 1 / (1 + math.Exp(-x))
+			y, weights = append(y, v), append(weights, v*(1-v)*step)
+		}
+	default:
 		// y = η + σ sinh x: tails up to e^40 scales, by the trapezoid rule
 		const step = 0.01
 		for x := -40.0; x <= 40; x += step {
-			y, weights = append(y, p.eta+p.scale*math.Sinh(x)), append(weights, p.scale*math.Cosh(x)*step)
-		}
-	case kind.Expected(2) != "":
-		return []float64{0, 1}, []float64{1, 1}
-	default:
-		reach := 40 + 12*math.Sqrt(mean)
-		for count := math.Max(0, math.Floor(mean-reach)); count < mean+reach; count++ {
-			y, weights = append(y, count), append(weights, 1)
+			v, w := p.eta+p.scale*math.Sinh(x), p.scale*math.Cosh(x)*step
+			if !kind.Continuous() || kind.Logarithmic() { // of the logarithm
+				if !kind.Logarithmic() {
+					unit := 1 / math.Max(p.scale, 1)
+					v, w = p.eta+unit*math.Sinh(x), unit*math.Cosh(x)*step
+				}
+				if math.Abs(v) > 700 {
+					continue
+				}
+				v = math.Exp(v)
+				w *= v
+			}
+			y, weights = append(y, v), append(weights, w)
 		}
 	}
 	return y, weights
@@ -78,15 +122,25 @@ func TestDensityIntegratesToOne(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
 			var total, mean, variance float64
-			y, weights := responses(kind, p)
+			y, weights := responses(kind, l, p)
+			centre, unit := l.Mean(p.eta, p.scale), 1.0
+			if kind.Continuous() {
+				centre, unit = p.eta, p.scale
+			}
+			if kind.Logarithmic() {
+				centre, unit = l.Mean(p.eta, p.scale), math.Sqrt(l.Variance(p.eta, p.scale))
+			}
 			for i := range y {
 				require.Empty(t, kind.Expected(y[i]))
 				mass := weights[i] * math.Exp(l.LogKernelAt(y[i], p.eta, p.scale)+l.LogConstant(y[i]))
-				deviation := (y[i] - kind.Link().Mean(p.eta)) / p.scale
+				deviation := (y[i] - centre) / unit
+				if kind.Survival() && mass == 0 {
+					continue // a time whose square overflows
+				}
 				total, mean, variance = total+mass, mean+mass*deviation, variance+mass*deviation*deviation
 			}
 			require.InDelta(t, 1, total, 1e-9, p)
-			want := l.Variance(p.eta, p.scale) / (p.scale * p.scale)
+			want := l.Variance(p.eta, p.scale) / (unit * unit)
 			require.InDelta(t, 0, mean, 1e-8*math.Sqrt(math.Min(want, 1e6)), p)
 			if math.IsInf(want, 1) {
 				require.Greater(t, variance, 1e6, p) // as far as the sum reaches
@@ -108,12 +162,15 @@ func TestDrawsHaveMomentsOfDensity(t *testing.T) {
 				want = math.NaN() // medians below stand for moments
 			}
 			y, squares, below := make([]float64, n), make([]float64, n), 0.0
-			mean := kind.Link().Mean(p.eta)
+			mean := l.Mean(p.eta, p.scale)
+			if math.IsNaN(mean) {
+				mean = p.eta // of a distribution without one the median
+			}
 			for i := range y {
 				y[i] = l.Draw(p.eta, p.scale, random)
 				require.Empty(t, kind.Expected(y[i]))
 				squares[i] = (y[i] - mean) * (y[i] - mean)
-				if y[i] < p.eta {
+				if y[i] < p.eta || kind.Logarithmic() && y[i] < math.Exp(p.eta) {
 					below++
 				}
 			}
@@ -135,10 +192,16 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
 			unit := math.Min(p.scale, 1)
-			mean := kind.Link().Mean(p.eta)
-			all, _ := responses(kind, p)
+			if kind.Scale() == shapeName {
+				unit = math.Min(1/p.scale, 1)
+			}
+			mean, sd := l.Mean(p.eta, p.scale), math.Sqrt(l.Variance(p.eta, p.scale))
+			if kind.Continuous() && !kind.Logarithmic() {
+				mean, sd = p.eta, p.scale+math.Sqrt(math.Abs(p.eta))
+			}
+			all, _ := responses(kind, l, p)
 			for _, y := range few(all) {
-				if math.Abs(y-mean) > 1e3*(p.scale+math.Sqrt(math.Abs(mean))) {
+				if math.Abs(y-mean) > 1e3*sd || !(l.LogKernelAt(y, p.eta, p.scale) > -1e6) {
 					continue // differences lose their digits
 				}
 				density := func(eta float64) float64 { return l.LogKernelAt(y, eta, p.scale) }
@@ -155,7 +218,7 @@ func TestNewtonAgainstDifferences(t *testing.T) {
 				if actual := -(above - below) / (2 * h); actual > leastCurvature*bound {
 					require.InDelta(t, actual, curvature, 1e-5*(curvature+size/unit), "%v, y %v", p, y)
 				}
-				for share := 0.0; share <= 1; share += 0.1 {
+				for share := 0.0; share <= 1 && kind != BetaKind; share += 0.1 {
 					step := share * slope / bound
 					quadratic := density(p.eta) + slope*step - bound*step*step/2
 					tolerance := 1e-12 * (1 + math.Abs(quadratic) + math.Abs(density(p.eta)))
@@ -196,13 +259,27 @@ func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype
 func TestGraphAgainstHost(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, places []at) {
 		for _, p := range places {
-			all, _ := responses(kind, p)
+			all, _ := responses(kind, l, p)
 			var y, eta []float64
 			for i, v := range few(all) {
-				if kind.Continuous() {
+				switch {
+				case kind.Logarithmic():
+					v = math.Exp(p.eta + p.scale*10*math.Sin(float64(i)))
+				case kind.Continuous():
 					v = p.eta + p.scale*10*math.Sin(float64(i))
+				case kind == BetaKind:
+					v = LogitLink.Mean(p.eta + 3*math.Sin(float64(i)))
+				case !kind.Discrete():
+					v = math.Exp(p.eta + 3*math.Sin(float64(i))/math.Sqrt(p.scale))
 				}
-				y, eta = append(y, v), append(eta, p.eta+p.scale*math.Cos(float64(3*i)))
+				at := p.eta + p.scale*math.Cos(float64(3*i))
+				if !kind.Continuous() {
+					at = p.eta + math.Cos(float64(3*i))/math.Sqrt(math.Max(p.scale, 1))
+				}
+				y, eta = append(y, v), append(eta, at)
+				if kind.Survival() {
+					y, eta = append(y, -v), append(eta, at)
+				}
 			}
 			kernel, slope, curvature, gradient, byScale, sum := evaluate(t, l, y, eta, p.scale, dtypes.Float64)
 			for i := range y {
@@ -210,17 +287,17 @@ func TestGraphAgainstHost(t *testing.T) {
 				require.InDelta(t, want, kernel[i], 1e-11*(1+math.Abs(want)))
 				hostSlope, _ := l.NewtonAt(y[i], eta[i], p.scale)
 				_, bound := l.BoundAt(y[i], eta[i], p.scale)
-				size := math.Abs(hostSlope) + math.Abs(y[i]) + bound*p.scale
-				require.InDelta(t, hostSlope, slope[i], 1e-11*size)
-				require.InDelta(t, hostSlope, gradient[i], 1e-11*size)
+				size := math.Abs(hostSlope) + math.Abs(y[i]) + bound*math.Max(p.scale, 1)
+				require.InDelta(t, hostSlope, slope[i], 1e-9*size)
+				require.InDelta(t, hostSlope, gradient[i], 1e-9*size)
 				require.Positive(t, curvature[i])
 			}
 			want := LogDensityAt(l, y, eta, p.scale)
 			require.InDelta(t, want, sum, 1e-11*(1+math.Abs(want)))
-			if kind.Continuous() {
+			if kind.Scale() != "" {
 				h := 1e-5
 				difference := (LogDensityAt(l, y, eta, p.scale*math.Exp(h)) - LogDensityAt(l, y, eta, p.scale*math.Exp(-h))) / (2 * h)
-				require.InDelta(t, difference, byScale, 1e-6*(100+math.Abs(difference)))
+				require.InDelta(t, difference, byScale, 1e-6*(100+math.Abs(difference))+1e-14*math.Abs(want)/h)
 			}
 		}
 	})
@@ -231,7 +308,7 @@ func TestFarOutIsFinite(t *testing.T) {
 	likelihoods(t, func(t *testing.T, kind Kind, l Likelihood, _ []at) {
 		far := []float64{-1e4, -100, -1, 0, 1, 100, 1e4}
 		var y, eta []float64
-		for _, a := range append([]float64{1e9}, far...) {
+		for _, a := range append([]float64{1e9, 1e-3, 0.5, 0.999, 1e-60, 1 - 1e-12}, far...) {
 			for _, b := range far {
 				if kind.Expected(a) == "" && !(kind.Continuous() && a == 1e9) {
 					y, eta = append(y, a), append(eta, b)
@@ -240,7 +317,7 @@ func TestFarOutIsFinite(t *testing.T) {
 		}
 		require.NotEmpty(t, y)
 		scales := []float64{1}
-		if kind.Continuous() {
+		if kind.Scale() != "" {
 			scales = []float64{math.Exp(-20), 1, math.Exp(20)}
 		}
 		for _, scale := range scales {
@@ -323,5 +400,48 @@ func TestLogKernelsSumRows(t *testing.T) {
 			want += l.LogKernelAt(y[i], eta[i], 1.3)
 		}
 		require.InEpsilon(t, want, LogKernels(l, y, eta, 1.3), 1e-12, "%s", kind)
+	}
+}
+
+// A censored time has the probability of a longer one.
+func TestCensoredTimesAreTails(t *testing.T) {
+	for _, kind := range []Kind{ExponentialKind, WeibullKind} {
+		l := New(kind, Shape{})
+		for _, shape := range []float64{0.6, 1, 3} {
+			for _, after := range []float64{0.2, 1, 4} {
+				const step = 1e-4
+				tail := 0.0
+				for x := math.Log(after) + step/2; x < 7; x += step {
+					y := math.Exp(x)
+					tail += step * y * math.Exp(l.LogKernelAt(y, 0.3, shape)+l.LogConstant(y))
+				}
+				require.InEpsilon(t, tail, math.Exp(l.LogKernelAt(-after, 0.3, shape)+l.LogConstant(-after)), 1e-5, "%s, shape %v after %v", kind, shape, after)
+			}
+		}
+	}
+}
+
+// Known values of R: dnbinom(7, size = 3, mu = 5, log = TRUE), dgamma(2, 3, rate = 0.6), dbeta(0.3,
+// 2, 6), dlnorm(2, 0.4, 0.8), and dweibull(2, 1.5, scale = 3) whose mean is 3 Γ(5/3).
+func TestDensitiesOfR(t *testing.T) {
+	at := func(kind Kind, y, eta, scale float64) float64 {
+		l := New(kind, Shape{})
+		return l.LogKernelAt(y, eta, scale) + l.LogConstant(y)
+	}
+	for _, c := range []struct {
+		kind          Kind
+		y, eta, scale float64
+		want          float64
+	}{
+		{NegativeBinomialKind, 7, math.Log(5), 3, -2.6489942252992176},
+		{GammaKind, 2, math.Log(5), 3, -2.0393296907380272},
+		{BetaKind, 0.3, math.Log(2.0 / 6), 8, 0.75032209426377028},
+		{LogNormalKind, 2, 0.4, 0.8, -1.4560790917240374},
+		{WeibullKind, 2, math.Log(3 * math.Gamma(5.0/3)), 1.5, -1.4402107885658451},
+		{ExponentialKind, 2, math.Log(3), 1, -1.7652789553347765},
+		{ZeroInflatedKind, 0, math.Log(2), 0.5, math.Log(1.0/3 + math.Exp(-2)*2/3)},
+		{HurdleKind, 3, math.Log(2), 0.5, math.Log(2.0 / 3 * math.Exp(-2) * 8 / 6 / (1 - math.Exp(-2)))},
+	} {
+		require.InDelta(t, c.want, at(c.kind, c.y, c.eta, c.scale), 1e-12, "%s", c.kind)
 	}
 }

@@ -61,12 +61,18 @@ func (l logistic) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
 // BoundAt is the quadratic of Jaakkola and Jordan (2000), which stays below everywhere.
 func (l logistic) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	slope, _ = l.NewtonAt(y, eta, scale)
-	curvature = 0.25
-	if half := eta / 2; math.Abs(half) > 1e-6 {
-		curvature = math.Tanh(half) / (4 * half)
-	}
-	return slope, curvature
+	return slope, logisticBound(eta)
 }
+
+// logisticBound is the curvature of the bound of one trial.
+func logisticBound(eta float64) float64 {
+	if half := eta / 2; math.Abs(half) > 1e-6 {
+		return math.Tanh(half) / (4 * half)
+	}
+	return 0.25
+}
+
+func (logistic) Mean(eta, _ float64) float64 { return LogitLink.Mean(eta) }
 
 func (logistic) Variance(eta, _ float64) float64 { return LogitLink.Mean(eta) * LogitLink.Mean(-eta) }
 

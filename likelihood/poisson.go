@@ -27,8 +27,7 @@ func (poisson) LogKernel(y, eta, _ *Node) *Node {
 	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
 	base := MaxScalar(y, 1) // of the rate: y, or 1 where y is 0
 	ratio := Sub(eta, Log(base))
-	excess := expm1(MinScalar(ratio, mostLogRatio))
-	excess = Add(excess, MulScalar(MaxScalar(AddScalar(ratio, -mostLogRatio), 0), math.Exp(mostLogRatio)))
+	excess := cappedExpm1(ratio)
 	none := AddScalar(Neg(counted), 1)
 	return Sub(Mul(base, Sub(Mul(counted, ratio), excess)), none)
 }
@@ -41,14 +40,14 @@ func expm1(x *Node) *Node {
 }
 
 func (poisson) Newton(y, eta, _ *Node) (slope, curvature *Node) {
-	rate := Exp(MinScalar(eta, mostLogRatio))
+	rate := cappedExp(eta)
 	return Sub(y, rate), rate
 }
 
 func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 	base := math.Max(y, 1)
 	ratio := eta - math.Log(base)
-	excess := math.Expm1(math.Min(ratio, mostLogRatio)) + math.Max(ratio-mostLogRatio, 0)*math.Exp(mostLogRatio)
+	excess := cappedExpm1At(ratio)
 	if y == 0 {
 		return -excess - 1
 	}
@@ -89,7 +88,7 @@ func (poisson) LogConstant(y float64) float64 {
 }
 
 func (poisson) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
-	rate := math.Exp(math.Min(eta, mostLogRatio))
+	rate := cappedExpAt(eta)
 	return y - rate, math.Max(rate, leastPoissonCurvature)
 }
 
@@ -103,8 +102,10 @@ func (l poisson) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return slope, math.Max(curvature, leastPoissonCurvature)
 }
 
+func (poisson) Mean(eta, _ float64) float64 { return math.Exp(eta) }
+
 func (poisson) Variance(eta, _ float64) float64 { return math.Exp(eta) }
 
 func (poisson) Draw(eta, _ float64, random *rand.Rand) float64 {
-	return distuv.Poisson{Lambda: math.Exp(math.Min(eta, mostLogRatio)), Src: random}.Rand()
+	return distuv.Poisson{Lambda: cappedExpAt(eta), Src: random}.Rand()
 }

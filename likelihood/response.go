@@ -14,7 +14,7 @@ import (
 // "target".
 func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64, levels []string, err error) {
 	what = fmt.Sprintf("%s %q", what, c.Name)
-	binary := kind.Link() == LogitLink
+	binary := kind.Binary()
 	if binary && c.Kind == table.Numeric {
 		odd := slices.ContainsFunc(c.Values, func(v float64) bool { return kind.Expected(v) != "" })
 		if labels := c.AsFactor(); odd && len(labels.Levels) == 2 {
@@ -57,6 +57,37 @@ func Check(t *table.Table, what string, y []float64, kind Kind) error {
 		return nothingToExplain(t, what, y[0])
 	}
 	return nil
+}
+
+// Censor marks the times that are only lower bounds, by a column that is 1 there and 0 where times
+// are ends: their negatives stand for them.
+func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, error) {
+	if !kind.Survival() {
+		return nil, fmt.Errorf("%s: censored times, %q, are for the %s and %s likelihoods; this one is %s", t.Path, column, ExponentialKind, WeibullKind, kind)
+	}
+	c, err := t.Lookup(column)
+	if err != nil {
+		return nil, fmt.Errorf("censored: %w", err)
+	}
+	const want = "want 1 where the time is a lower bound and 0 where it is the end"
+	if c.Kind != table.Numeric {
+		return nil, fmt.Errorf("%s: %s: censored %q: got text %q, %s", t.Path, t.Place(0), column, c.Text(0), want)
+	}
+	marked, ends := slices.Clone(y), 0
+	for row, v := range c.Values {
+		switch v {
+		case 0:
+			ends++
+		case 1:
+			marked[row] = -y[row]
+		default:
+			return nil, fmt.Errorf("%s: %s: censored %q: got %v, %s", t.Path, t.Place(row), column, v, want)
+		}
+	}
+	if ends == 0 {
+		return nil, fmt.Errorf("%s: every time is a lower bound: nothing is known of how long they are", t.Path)
+	}
+	return marked, nil
 }
 
 func nothingToExplain(t *table.Table, what string, value any) error {

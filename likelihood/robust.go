@@ -66,6 +66,8 @@ func (l robust) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return mean * r / scale, mean / scale / scale
 }
 
+func (robust) Mean(eta, _ float64) float64 { return eta }
+
 func (l robust) Variance(_, scale float64) float64 {
 	return scale * scale * (1 - l.outlier + l.outlier*l.ratio*l.ratio)
 }

@@ -53,6 +53,13 @@ func (l student) BoundAt(y, eta, scale float64) (slope, curvature float64) {
 	return mean * r / scale, mean / scale / scale
 }
 
+func (l student) Mean(eta, _ float64) float64 {
+	if l.degrees <= 1 {
+		return math.NaN()
+	}
+	return eta
+}
+
 func (l student) Variance(_, scale float64) float64 {
 	if l.degrees <= 2 {
 		return math.Inf(1)

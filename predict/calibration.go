@@ -106,14 +106,17 @@ func kolmogorov(x float64) float64 {
 }
 
 // Spikes returns the leave-one-out probability of each response itself, e to its ELPD, if the
-// responses are discrete: whole numbers whose densities are probabilities.
-func (l *LOO) Spikes(discrete bool) []float64 {
-	if !discrete {
+// responses are discrete, whole numbers whose densities are probabilities, and where they are only
+// known to be longer than a time.
+func (l *LOO) Spikes(rows *Rows) []float64 {
+	if !rows.Discrete && !rows.anyCensored() {
 		return nil
 	}
 	spikes := make([]float64, len(l.Rows))
 	for i, row := range l.Rows {
-		spikes[i] = math.Exp(float64(row.ELPD))
+		if rows.Discrete || rows.censored(i) {
+			spikes[i] = math.Exp(float64(row.ELPD))
+		}
 	}
 	return spikes
 }

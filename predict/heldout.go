@@ -68,13 +68,8 @@ func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	random := stream.Rand(seed, "refit")
 	var mean, below float64
 	for s := range eta {
-		mean += fresh.Mean(eta[s])
-		switch y := fresh.Response.Draw(eta[s], fresh.NoiseScale(0, s), random); {
-		case y < fresh.Y[0]:
-			below++
-		case y == fresh.Y[0]:
-			below += 0.5
-		}
+		mean += fresh.Response.Mean(eta[s], fresh.NoiseScale(0, s))
+		below += fresh.below(0, fresh.Response.Draw(eta[s], fresh.NoiseScale(0, s), random))
 	}
 	n := float64(len(eta))
 	old := l.Rows[at]

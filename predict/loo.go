@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
@@ -20,7 +21,7 @@ type LOO struct {
 	SE   Number `json:"se"`
 	P    Number `json:"p"`
 	// R2 is the share of the variance of the response that the predictions explain; null for
-	// responses of 0 and 1.
+	// responses of 0 and 1, and where some times are only lower bounds.
 	R2 *Number `json:"r2,omitempty"`
 	// KHat is the largest of the rows, and Unreliable counts the rows whose k̂ is above Limit.
 	KHat       Number `json:"khat"`
@@ -74,13 +75,8 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 			w := math.Exp(l - largest)
 			total += w
 			density += w * math.Exp(logDensity[s]-shift)
-			mean += w * rows.Mean(eta[s])
-			switch y := rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random); {
-			case y < rows.Y[row]:
-				below += w
-			case y == rows.Y[row]:
-				below += w / 2
-			}
+			mean += w * rows.Response.Mean(eta[s], rows.NoiseScale(row, s))
+			below += w * rows.below(row, rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random))
 		}
 		loo.Rows[row] = LOORow{
 			Row: rows.Places[row], ELPD: Number(shift + math.Log(density/total)), KHat: Number(smoothed.K),
@@ -115,12 +111,17 @@ func (l *LOO) Summarise(rows *Rows) {
 	n := float64(rows.Len())
 	_, variance := stat.PopMeanVariance(elpd, nil)
 	l.SE = Number(math.Sqrt(n * variance))
-	if rows.Labels == nil && !binary(rows.Y) {
+	if rows.Labels == nil && !binary(rows.Y) && !rows.anyCensored() {
 		_, unexplained := stat.PopMeanVariance(residuals, nil)
 		_, all := stat.PopMeanVariance(rows.Y, nil)
 		r2 := Number(1 - unexplained/all)
 		l.R2 = &r2
 	}
+}
+
+// anyCensored reports whether some responses are only lower bounds.
+func (r *Rows) anyCensored() bool {
+	return slices.ContainsFunc(r.Y, func(y float64) bool { return r.Survival && y < 0 })
 }
 
 func binary(y []float64) bool {

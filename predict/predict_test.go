@@ -23,7 +23,7 @@ func normalMean(y []float64, draws int) *Rows {
 	random := rand.New(rand.NewPCG(5, 5))
 	mean := stat.Mean(y, nil)
 	n := float64(len(y))
-	r := &Rows{Y: y, Unit: "row", Response: likelihood.New(likelihood.GaussianKind, likelihood.Shape{}), Mean: likelihood.IdentityLink.Mean}
+	r := &Rows{Y: y, Unit: "row", Response: likelihood.New(likelihood.GaussianKind, likelihood.Shape{})}
 	beta := make([]float64, draws)
 	for s := range beta {
 		beta[s] = mean + random.NormFloat64()/math.Sqrt(n)
@@ -99,7 +99,7 @@ func TestCalibrationFindsWrongSpread(t *testing.T) {
 func TestCalibrationOfCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 3))
 	poisson := likelihood.New(likelihood.PoissonKind, likelihood.Shape{})
-	rows := &Rows{Response: poisson, Mean: likelihood.LogLink.Mean, Discrete: true, Unit: "row"}
+	rows := &Rows{Response: poisson, Discrete: true, Unit: "row"}
 	ones, zeros := make([]float64, 300), make([]float64, 500)
 	for i := range ones {
 		ones[i] = 1
@@ -112,7 +112,7 @@ func TestCalibrationOfCounts(t *testing.T) {
 	rows.Terms = []Term{{X: ones, Draws: [][]float64{zeros}}}
 	loo, err := LeaveOneOut(t.Context(), rows, 1)
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, float64(Calibrate(loo, loo.Spikes(true), 1).P), notable)
+	assert.GreaterOrEqual(t, float64(Calibrate(loo, loo.Spikes(rows), 1).P), notable)
 	assert.Less(t, float64(Calibrate(loo, nil, 1).P), notable, "without it they are not")
 }
 

@@ -3,6 +3,7 @@ package predict
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -20,6 +21,8 @@ type Response interface {
 	// LogKernelAt and LogConstant sum to the log density of y.
 	LogKernelAt(y, eta, scale float64) float64
 	LogConstant(y float64) float64
+	// Mean is that of the response; NaN when there is none.
+	Mean(eta, scale float64) float64
 	// Draw draws a response.
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
@@ -39,13 +42,14 @@ type Rows struct {
 	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, the known one of each
 	// row instead.
 	Scale, RowScale []float64
-	// Response is the distribution of a response, and Mean its mean at η.
+	// Response is the distribution of a response.
 	Response Response
-	Mean     func(eta float64) float64
 	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
 	Discrete bool
+	// Survival reports whether responses are times, of which negative ones are lower bounds.
+	Survival bool
 	// Labels are the two texts that the responses 0 and 1 stand for; nil otherwise.
 	Labels []string
 	// Notes say what a reader must know of these rows, such as values out of the range seen.
@@ -149,6 +153,25 @@ func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	for s := range dst {
 		dst[s] = r.Response.LogKernelAt(y, eta[s], r.NoiseScale(row, s)) + constant
 	}
+}
+
+// censored reports whether only a lower bound of the response of a row is known.
+func (r *Rows) censored(row int) bool { return r.Survival && r.Y[row] < 0 }
+
+// below is the share of a drawn response that counts as less than the observed one: half where they
+// are equal, and where all that is known is that the observed one is longer.
+func (r *Rows) below(row int, drawn float64) float64 {
+	observed := math.Abs(r.Y[row])
+	if !r.Survival {
+		observed = r.Y[row]
+	}
+	switch {
+	case drawn < observed:
+		return 1
+	case drawn == observed || r.censored(row):
+		return 0.5
+	}
+	return 0
 }
 
 // each calls f for every row on all cores, with room for the linear predictors of its draws. The

@@ -26,7 +26,7 @@ type Prediction struct {
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
-	// Observed is the response that the table has, if it has one.
+	// Observed is the response that the table has, if it has one that is not only a lower bound.
 	Observed *Number `json:"observed,omitempty"`
 }
 
@@ -95,8 +95,10 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 		if rows.Y != nil {
 			rows.LogDensities(row, eta, eta)
 			scores[row] = logMean(eta)
-			observed := Number(rows.Y[row])
-			p.Observed = &observed
+			if !rows.censored(row) {
+				observed := Number(rows.Y[row])
+				p.Observed = &observed
+			}
 		}
 		p.Mean = Number(stat.Mean(expected, nil))
 		p.ExpectedSD, p.ExpectedLow, p.ExpectedHigh = spread(expected, cfg.Level)
@@ -116,7 +118,7 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	random := stream.Rand(seed, "predict/"+strconv.Itoa(row))
 	for s, v := range eta {
-		expected[s] = r.Mean(v)
+		expected[s] = r.Response.Mean(v, r.NoiseScale(row, s))
 		drawn[s] = r.Response.Draw(v, r.NoiseScale(row, s), random)
 	}
 }
@@ -132,9 +134,12 @@ func spread(draws []float64, level float64) (sd, low, high Number) {
 }
 
 func observe(predictions []Prediction, scores []float64) *Observed {
-	n := float64(len(predictions))
-	squares, covered := 0.0, 0.0
+	n, squares, covered := 0.0, 0.0, 0.0
 	for _, p := range predictions {
+		if p.Observed == nil {
+			continue
+		}
+		n++
 		squares += float64((*p.Observed - p.Mean) * (*p.Observed - p.Mean))
 		if *p.Observed >= p.Low && *p.Observed <= p.High {
 			covered++

@@ -69,7 +69,7 @@ func (s *source) leaveOneOut(ctx context.Context) (*leftOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &leftOut{loo, predict.Calibrate(loo, loo.Spikes(rows.Discrete), 0), all}, nil
+	return &leftOut{loo, predict.Calibrate(loo, loo.Spikes(rows), 0), all}, nil
 }
 
 // storedCheck reads the file of vti check, if there is one that is not older than the result.

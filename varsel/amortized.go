@@ -66,7 +66,7 @@ func (c FamilyConfig) Validate() error {
 		return err
 	}
 	switch kind := c.Model.Likelihood; {
-	case kind == likelihood.GaussianKind && c.Model.Sigma != 0, kind == likelihood.RobustKind && c.Model.UnknownSigma1, kind == likelihood.StudentKind:
+	case kind == likelihood.GaussianKind && c.Model.Sigma != 0, kind == likelihood.RobustKind && c.Model.UnknownSigma1, kind == likelihood.StudentKind, kind > likelihood.PoissonKind:
 		return fmt.Errorf("networks are trained for the gaussian likelihood with unknown σ, the robust one with known scales, logistic and poisson; got %s", kind)
 	case c.Predictors.Low < 1 || c.Predictors.High > mostAmortized || c.Predictors.Low > c.Predictors.High:
 		return fmt.Errorf("predictors: got %g to %g, want 1 to at most %d", c.Predictors.Low, c.Predictors.High, mostAmortized)

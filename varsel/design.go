@@ -3,6 +3,7 @@ package varsel
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,6 +57,12 @@ type DesignOptions struct {
 	Interactions []string `json:"interactions,omitempty"`
 	// Factors names numeric columns whose values are labels.
 	Factors []string `json:"factors,omitempty"`
+	// Censored names a column that is 1 where the time in the response is only a lower bound, and 0
+	// where it is the end; "" for none. It is for survival times.
+	Censored string `json:"censored,omitempty"`
+	// Trials names a column of the number of trials of which the response counts the successes; ""
+	// where each row is one. It is for the logistic likelihood.
+	Trials string `json:"trials,omitempty"`
 	// Offset names a numeric column added to the linear predictor as it is; "" for none.
 	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
@@ -101,7 +108,9 @@ type Design struct {
 	Likelihood likelihood.Kind
 	// Levels are the two texts of a factor response, which stand for 0 and 1; nil otherwise.
 	Levels []string
-	// Y is the response [n]: for continuous likelihoods less the offset, then centred and scaled.
+	// Y is the response [n], or its logarithm where the likelihood is of that: for continuous
+	// likelihoods less the offset, then centred and scaled. Times that are only lower bounds are
+	// negative.
 	Y []float64
 	// Offset [n] is added to the linear predictor; nil when there is none, or when the likelihood
 	// is continuous, where subtracting it from the response is the same.
@@ -128,6 +137,10 @@ type Design struct {
 	DroppedRows int
 	// Dropped lists the columns left out as degenerate.
 	Dropped []Dropped
+
+	// Σ log y of a response whose logarithms are fitted; less the logarithm of the number of orders
+	// of trials that the response counts
+	logSum float64
 }
 
 // InterceptName is the name of the column of ones, unless the table has a column of that name.
@@ -157,9 +170,10 @@ func (d *Design) PredictorNames() []string {
 	return names
 }
 
-// LogJacobian returns −n log sd(y), which turns the log evidence of Y into the log evidence of the
-// response in its own units. It is zero when the response was not scaled.
-func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) }
+// LogJacobian turns the log evidence of Y into the log evidence of the response in its own units:
+// −n log sd(y), and less the sum of the logarithms where these are what is fitted. It is zero when
+// the response is as in the table.
+func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) - d.logSum }
 
 // NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
 // contradicts in the options is an error that names the column and, where there is one, the line.
@@ -182,11 +196,27 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	if err != nil {
 		return nil, fmt.Errorf("target: %w", err)
 	}
-	y, levels, err := likelihood.Read(t, "target", response, opt.Likelihood)
+	var y []float64
+	if opt.Trials != "" {
+		t, y, err = d.expandTrials(t, response, opt)
+		d.Places, d.PlaceUnit = t.Places()
+	} else {
+		y, d.Levels, err = likelihood.Read(t, "target", response, opt.Likelihood)
+	}
 	if err != nil {
 		return nil, err
 	}
-	d.Levels = levels
+	if opt.Censored != "" {
+		if y, err = likelihood.Censor(t, opt.Censored, y, opt.Likelihood); err != nil {
+			return nil, err
+		}
+	}
+	if opt.Likelihood.Logarithmic() {
+		for i, v := range y {
+			y[i] = math.Log(v)
+			d.logSum += y[i]
+		}
+	}
 	offset, err := offsetColumn(t, opt.Offset)
 	if err != nil {
 		return nil, err
@@ -226,6 +256,29 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
 	return d, nil
+}
+
+// expandTrials makes a row of each trial.
+func (d *Design) expandTrials(t *table.Table, successes *table.Column, opt DesignOptions) (*table.Table, []float64, error) {
+	if !opt.Likelihood.Binary() {
+		return t, nil, fmt.Errorf("%s: trials %q are for the %s likelihood; this one is %s", t.Path, opt.Trials, likelihood.LogisticKind, opt.Likelihood)
+	}
+	counts, err := t.Lookup(opt.Trials)
+	if err != nil {
+		return t, nil, fmt.Errorf("trials: %w", err)
+	}
+	for _, c := range []*table.Column{successes, counts} {
+		if c.Kind != table.Numeric {
+			return t, nil, fmt.Errorf("%s: %s: %q: got text %q, want a count (0, 1, 2, …)", t.Path, t.Place(0), c.Name, c.Text(0))
+		}
+	}
+	trials, err := likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), successes.Values, counts.Values, opt.Target, opt.Trials)
+	if err != nil {
+		return t, nil, err
+	}
+	d.logSum -= trials.LogWays
+	t = t.Repeat(trials.Times)
+	return t, trials.Y, likelihood.Check(t, fmt.Sprintf("target %q", opt.Target), trials.Y, opt.Likelihood)
 }
 
 // arrange orders the columns (intercept, always, selectable) and records names and coordinates.

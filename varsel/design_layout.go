@@ -87,6 +87,12 @@ func columnUses(t *table.Table, opt DesignOptions) (map[string]string, error) {
 		return nil
 	}
 	named := [][2]string{{opt.Target, "target"}}
+	if opt.Trials != "" {
+		named = append(named, [2]string{opt.Trials, "trials"})
+	}
+	if opt.Censored != "" {
+		named = append(named, [2]string{opt.Censored, "censored"})
+	}
 	if opt.Offset != "" {
 		named = append(named, [2]string{opt.Offset, "offset"})
 	}
@@ -114,7 +120,7 @@ func columnUses(t *table.Table, opt DesignOptions) (map[string]string, error) {
 			_, err := t.Lookup(name)
 			return nil, fmt.Errorf("factor: %w", err)
 		}
-		if use := uses[name]; use == "target" || use == "offset" || use == "exclude" {
+		if use := uses[name]; use == "target" || use == "censored" || use == "trials" || use == "offset" || use == "exclude" {
 			return nil, fmt.Errorf("%s: column %q is named as factor and as %s", t.Path, name, use)
 		}
 	}
@@ -133,9 +139,20 @@ func checkPredictorNames(t *table.Table, blocks []block) error {
 	return nil
 }
 
+// response are the columns that the response is made of, the target first.
+func (opt DesignOptions) response() []string {
+	names := []string{opt.Target}
+	for _, name := range []string{opt.Censored, opt.Trials} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // used returns the columns whose cells matter.
 func (l *layout) used(opt DesignOptions) []string {
-	names := []string{opt.Target}
+	names := opt.response()
 	if opt.Offset != "" {
 		names = append(names, opt.Offset)
 	}

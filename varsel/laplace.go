@@ -9,10 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/logsum"
 )
 
-// laplaceBits is a Target with a log-concave likelihood: the posterior of every model has one mode,
-// and lighter tails than a t distribution around it.
+// laplaceBits is a Target with a log-concave likelihood: the posterior of every model has one mode
+// given the other parameter of the response, where it has one, and lighter tails than a t
+// distribution around it.
 type laplaceBits struct{ *Target }
 
 // laplaceSlots is such a SlotTarget, and anchoredLaplaceBits such a Target with an approximation of
@@ -35,25 +37,29 @@ var (
 
 // ProposeParameters draws from a t distribution around the mode of a model.
 func (t laplaceBits) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	return t.proposeParameters(t.active(code), n, t.space.Dim(), random)
+	return t.proposeParameters(t.active(code), n, t.space.Dim(), t.scale, random)
 }
 
 // ProposeParameters draws from a t distribution around the mode of a model.
 func (t laplaceSlots) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	return t.bits.proposeParameters(t.active(code), n, t.space.Dim(), random)
+	return t.bits.proposeParameters(t.active(code), n, t.space.Dim(), t.scale(), random)
 }
 
-// proposeParameters draws n times: coordinates of θ [n, dim] at their places.
-func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	f, err := newLaplaceFit(t, a)
+// proposeParameters draws n times: coordinates of θ [n, dim] at their places, the logarithm of the
+// other parameter of the response, if it has one, at scale.
+func (t *Target) proposeParameters(a active, n, dim, scale int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
+	if scale >= 0 {
+		a = a.with(scale, t.mean[t.scale], t.sd[t.scale])
+	}
+	fits, err := laplaceFits(t, a)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	theta, logJoint, logProposal = mat.NewDense(max(n, 1), dim, nil), make([]float64, n), make([]float64, n)
 	values := make([]float64, len(a.coordinates))
 	for i := range n {
-		logProposal[i] = f.draw(random, values)
-		logJoint[i] = f.logJoint(values)
+		logProposal[i] = fits.draw(random, values)
+		logJoint[i] = fits[0].logJoint(values)
 		row := theta.RawRowView(i)
 		for k, j := range a.coordinates {
 			row[j] = values[k]
@@ -62,12 +68,94 @@ func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (the
 	return theta, logJoint, logProposal, nil
 }
 
+// with is a with the coordinate of the other parameter of the response, which has no column.
+func (a active) with(scale int, mean, sd float64) active {
+	a.coordinates = append(a.coordinates[:len(a.coordinates):len(a.coordinates)], scale)
+	a.mean, a.sd = append(a.mean[:len(a.mean):len(a.mean)], mean), append(a.sd[:len(a.sd):len(a.sd)], sd)
+	return a
+}
+
+// laplaceMixture are the Laplace approximations at the modes of a model, by their shares.
+type laplaceMixture []*laplaceFit
+
+// laplaceFits climbs to the modes of a model: one, but with another parameter of the response,
+// given which alone the density is concave, from one standard deviation of its prior below and
+// above: where few rows leave open whether one of them is an outlier or the spread is large there
+// can be two.
+func laplaceFits(t *Target, a active) (laplaceMixture, error) {
+	starts := []float64{0}
+	if len(a.coordinates) > len(a.columns) {
+		sd := a.sd[len(a.sd)-1]
+		starts = []float64{-sd, sd}
+	}
+	var fits laplaceMixture
+	var failed error
+	for _, start := range starts {
+		f, err := newLaplaceFit(t, a, start)
+		if err != nil {
+			failed = err
+			continue
+		}
+		if !fits.have(f) {
+			fits = append(fits, f)
+		}
+	}
+	if len(fits) == 0 {
+		return nil, failed
+	}
+	return fits, nil
+}
+
+// sameMode is the distance in standard deviations within which two modes are one; searches end
+// much nearer.
+const sameMode = 0.5
+
+// have reports whether a mode is there already.
+func (m laplaceMixture) have(f *laplaceFit) bool {
+	for _, other := range m {
+		if other.distance(f.mode) < sameMode*sameMode {
+			return true
+		}
+	}
+	return false
+}
+
+// draw writes a draw of the coefficients to theta [k] and returns its log density.
+func (m laplaceMixture) draw(random *rand.Rand, theta []float64) (logDensity float64) {
+	if len(m) == 1 {
+		return m[0].draw(random, theta)
+	}
+	logShares := make([]float64, len(m))
+	for i, f := range m {
+		logShares[i] = f.height - f.logDet
+	}
+	total := logsum.Of(logShares)
+	u, chosen := random.Float64(), 0
+	for i := range logShares {
+		// a mode that the approximation thinks nothing of may have more
+		logShares[i] = math.Log((math.Exp(logShares[i]-total) + leastModeShare) / (1 + float64(len(m))*leastModeShare))
+	}
+	for chosen < len(m)-1 && u > math.Exp(logShares[chosen]) {
+		u -= math.Exp(logShares[chosen])
+		chosen++
+	}
+	m[chosen].draw(random, theta)
+	for i, f := range m {
+		logShares[i] += f.logDensity(f.distance(theta))
+	}
+	return logsum.Of(logShares)
+}
+
+// leastModeShare is added to the share of each of several modes. Chosen by hand.
+const leastModeShare = 0.1
+
 // laplaceFit is the Laplace approximation of one model with a log-concave likelihood.
 type laplaceFit struct {
 	active
 	target *Target
 
-	mode      []float64 // θ̂ [k]
+	mode      []float64 // θ̂ [k], the other parameter of the response last
+	height    float64   // the log joint density there
 	factor    []float64 // lower L of H = L Lᵀ [k·k]
 	logDet    float64   // log |L|
 	constant  float64   // of the log joint density
@@ -88,20 +176,24 @@ const (
 	laplaceDegrees = 8
 )
 
-// newLaplaceFit climbs to the mode by Newton's method with step halving. It fails where rounding
-// makes the curvature indefinite.
-func newLaplaceFit(t *Target, a active) (*laplaceFit, error) {
+// newLaplaceFit climbs to the mode by Newton's method with step halving, from the prior mean, or so
+// far from that of the other parameter of the response. It fails where rounding makes the curvature
+// indefinite.
+func newLaplaceFit(t *Target, a active, start float64) (*laplaceFit, error) {
 	k := len(a.coordinates)
 	f := &laplaceFit{
 		active: a, target: t, mode: append([]float64(nil), a.mean...), factor: make([]float64, k*k),
 		eta: make([]float64, len(t.responses.y)), step: make([]float64, k),
+	}
+	if f.scaled() {
+		f.mode[k-1] += start
 	}
 	f.constant = t.logConstant
 	for _, sd := range a.sd {
 		f.constant -= math.Log(sd) + halfLog2Pi
 	}
 	trial := make([]float64, k)
-	scratch := newtonScratch{make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta))}
+	scratch := newtonScratch{make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta)), make([]float64, len(f.eta))}
 	value := f.logJoint(f.mode)
 	for round := range newtonSteps {
 		decrement, ok := f.newtonStep(scratch, round < cautiousSteps)
@@ -128,7 +220,7 @@ func newLaplaceFit(t *Target, a active) (*laplaceFit, error) {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil, errors.New("the log density has no mode that rounding leaves")
 	}
-	f.logDet = 0
+	f.logDet, f.height = 0, value
 	for j := range k {
 		f.logDet += math.Log(f.factor[j*k+j])
 	}
@@ -147,10 +239,22 @@ func (f *laplaceFit) predict(theta []float64) {
 	}
 }
 
+// scaled reports whether the response has another parameter, whose logarithm is the last
+// coordinate.
+func (f *laplaceFit) scaled() bool { return len(f.coordinates) > len(f.columns) }
+
+// scale is that parameter of coordinates; 1 where there is none.
+func (f *laplaceFit) scale(theta []float64) float64 {
+	if !f.scaled() {
+		return 1
+	}
+	return math.Exp(theta[len(theta)-1])
+}
+
 // logJoint is log p(y, θ | m), every constant kept. It leaves the linear predictors in eta.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
-	sum := f.constant + f.target.responses.logKernels(f.eta)
+	sum := f.constant + f.target.responses.logKernels(f.eta, f.scale(theta))
 	for j, v := range theta {
 		z := (v - f.mean[j]) / f.sd[j]
 		sum -= z * z / 2
@@ -159,20 +263,20 @@ func (f *laplaceFit) logJoint(theta []float64) float64 {
 }
 
 // newtonScratch are buffers of a number for each row.
-type newtonScratch struct{ slope, curvature, weighted []float64 }
+type newtonScratch struct{ slope, curvature, weighted, change []float64 }
 
 // newtonStep factors the curvature at the mode so far, whose linear predictors eta holds, and sets
 // the step to the mode of the quadratic, which gains half the decrement there. It reports whether
 // the curvature is positive definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
 	k := len(f.mode)
-	r := f.target.responses
+	r, scale := f.target.responses, f.scale(f.mode)
 	newton := r.NewtonAt
 	if cautious {
 		newton = r.BoundAt
 	}
 	for i, y := range r.y {
-		s.slope[i], s.curvature[i] = newton(y, f.eta[i], 1)
+		s.slope[i], s.curvature[i] = newton(y, f.eta[i], scale)
 	}
 	for a, column := range f.columns {
 		prior := 1 / (f.sd[a] * f.sd[a])
@@ -183,6 +287,9 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 		}
 		f.factor[a*k+a] += prior
 	}
+	if f.scaled() {
+		f.scaleRow(s, scale)
+	}
 	if !cholesky(f.factor, k) {
 		return 0, false
 	}
@@ -192,6 +299,39 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 	decrement = floats.Dot(f.step, f.step)
 	backSolve(f.factor, f.step)
 	return decrement, true
+}
+
+// differenceStep is the step of differences in the logarithm of the other parameter of the
+// response: second ones lose digits with its square. Chosen by hand, as the fourth root of the
+// rounding of float64, and a little.
+const differenceStep = 1e-3
+
+// scaleRow sets the last entry of the gradient, and the last row of the curvature, which is that of
+// the logarithm of the other parameter. Where the density is not concave, as on the way to the
+// mode, the row says only how far a step may go.
+func (f *laplaceFit) scaleRow(s newtonScratch, scale float64) {
+	k, r := len(f.mode), f.target.responses
+	last := k - 1
+	above, below := scale*math.Exp(differenceStep), scale*math.Exp(-differenceStep)
+	high, here, low := r.logKernels(f.eta, above), r.logKernels(f.eta, scale), r.logKernels(f.eta, below)
+	prior := 1 / (f.sd[last] * f.sd[last])
+	f.step[last] = (high-low)/(2*differenceStep) - prior*(f.mode[last]-f.mean[last])
+	curvature := -(high-2*here+low)/(differenceStep*differenceStep) + prior
+	for i, y := range r.y {
+		up, _ := r.NewtonAt(y, f.eta[i], above)
+		down, _ := r.NewtonAt(y, f.eta[i], below)
+		s.change[i] = -(up - down) / (2 * differenceStep)
+	}
+	row := f.factor[last*k : last*k+k]
+	for a, column := range f.columns {
+		row[a] = floats.Dot(column, s.change)
+	}
+	row[last] = curvature
+	whole := append([]float64(nil), f.factor...)
+	if !(curvature > 0) || !cholesky(whole, k) {
+		clear(row)
+		row[last] = max(math.Abs(curvature), math.Abs(f.step[last]), prior)
+	}
 }
 
 // cholesky replaces the lower triangle of a [k·k] by its factor, and reports whether a is positive
@@ -222,7 +362,6 @@ func backSolve(factor, x []float64) {
 
 // draw writes a draw of the coefficients to theta [k] and returns its log density.
 func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float64) {
-	k := len(theta)
 	var chi float64 // χ² of so many degrees over their number
 	for range laplaceDegrees {
 		x := random.NormFloat64()
@@ -236,7 +375,26 @@ func (f *laplaceFit) draw(random *rand.Rand, theta []float64) (logDensity float6
 	}
 	backSolve(f.factor, theta)
 	floats.Add(theta, f.mode)
+	return f.logDensity(square)
+}
+
+// logDensity is that of the t distribution at a squared distance in units of the curvature.
+func (f *laplaceFit) logDensity(square float64) float64 {
+	k := len(f.mode)
 	top, _ := math.Lgamma(float64(laplaceDegrees+k) / 2)
 	bottom, _ := math.Lgamma(laplaceDegrees / 2.0)
 	return top - bottom - float64(k)/2*math.Log(laplaceDegrees*math.Pi) + f.logDet - float64(laplaceDegrees+k)/2*math.Log1p(square/laplaceDegrees)
+}
+
+// distance is the squared distance of coefficients from the mode in units of the curvature.
+func (f *laplaceFit) distance(theta []float64) (square float64) {
+	k := len(theta)
+	for a := range k { // Lᵀ (θ − θ̂)
+		sum := 0.0
+		for b := a; b < k; b++ {
+			sum += f.factor[b*k+a] * (theta[b] - f.mode[b])
+		}
+		square += sum * sum
+	}
+	return square
 }

@@ -3,6 +3,7 @@ package varsel
 import (
 	gocontext "context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,13 +15,13 @@ import (
 // checkModel compares the table with responses replicated from equally weighted posterior draws on
 // the scale of the table. It returns nil where there are no draws.
 func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (*modelcheck.Report, error) {
-	if len(draws.Codes) == 0 {
-		return nil, nil
+	if len(draws.Codes) == 0 || p.Design.censored() {
+		return nil, nil // responses drawn anew have no censoring
 	}
 	design := p.Design
 	in := modelcheck.RegressionInput{
 		Kind:     checkedKind(p.Model.Likelihood),
-		Response: modelcheck.Column{Name: design.Target, Values: make([]float64, design.Rows())},
+		Response: modelcheck.Column{Name: design.responseName(), Values: make([]float64, design.Rows())},
 		Rows:     modelcheck.RowNames{Numbers: design.Places, Unit: design.PlaceUnit},
 		Checked:  modelcheck.CheckedRows(design.Rows(), modelcheck.MostChecked),
 		Draws:    modelcheck.MinDraws,
@@ -45,7 +46,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 			rows = append(rows, i)
 		}
 	}
-	response := likelihood.New(p.Model.Likelihood, p.Model.shape())
+	response := likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 	random := stream.Rand(seed, "model check")
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		// evenly spaced draws; few of them are used several times
@@ -53,7 +54,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 		scale := p.linearPredictor(draws.Codes[at], draws.Values.RawRowView(at), rows, mean)
 		for k, eta := range mean {
 			replicate[k] = response.Draw(eta, scale, random)
-			mean[k], sd[k] = moments(p.Model.Likelihood, eta, scale)
+			mean[k], sd[k] = moments(response, eta, scale)
 		}
 	}
 	report, err := modelcheck.Regression(ctx, in)
@@ -98,34 +99,57 @@ func (p *Problem) knownScale() float64 {
 	return 1
 }
 
-// moments are the mean and the standard deviation, up to a constant factor, of a response.
-func moments(kind likelihood.Kind, eta, scale float64) (mean, sd float64) {
-	switch checkedKind(kind) {
-	case modelcheck.Binary:
-		mean = 1 / (1 + math.Exp(-eta))
-		return mean, math.Exp(-math.Abs(eta)/2) / (1 + math.Exp(-math.Abs(eta)))
-	case modelcheck.Count:
-		return math.Exp(eta), math.Exp(eta / 2)
+// moments are the mean and the standard deviation of a response; where it has none, η and its noise
+// scale.
+func moments(response likelihood.Row, eta, scale float64) (mean, sd float64) {
+	mean, sd = response.Mean(eta, scale), math.Sqrt(response.Variance(eta, scale))
+	if math.IsNaN(mean) {
+		mean = eta
 	}
-	return eta, scale
+	if math.IsInf(sd, 1) {
+		sd = scale
+	}
+	return mean, sd
 }
 
 // checkedKind says which values a response takes.
 func checkedKind(kind likelihood.Kind) modelcheck.Kind {
-	switch kind {
-	case likelihood.LogisticKind:
+	switch {
+	case kind.Binary():
 		return modelcheck.Binary
-	case likelihood.PoissonKind:
+	case kind.Discrete():
 		return modelcheck.Count
 	}
 	return modelcheck.Continuous
+}
+
+// responseName is the name of the response that the working scale has.
+func (d *Design) responseName() string {
+	if d.Likelihood.Logarithmic() {
+		return "log(" + d.Target + ")"
+	}
+	return d.Target
+}
+
+// inTable is a response of the working scale in the units of the table.
+func (d *Design) inTable(y float64) float64 {
+	y = inUnits(y, d.Scaling.YMean, d.Scaling.YSD)
+	if d.Likelihood.Logarithmic() {
+		return inUnits(math.Exp(y), 0, 1)
+	}
+	return y
+}
+
+// censored reports whether the end of a time is not known.
+func (d *Design) censored() bool {
+	return d.Likelihood.Survival() && slices.ContainsFunc(d.Y, func(y float64) bool { return y < 0 })
 }
 
 // remedies are the flags that answer what a check finds.
 func (p *Problem) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood robust or student",
-		Overdispersion: "a model for counts with extra variation, which vti does not have yet",
+		Overdispersion: "--likelihood negbinomial, zero-inflated-poisson or hurdle-poisson",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
 		Curvature:      "a transform of the column, its square as another column, or --interactions",

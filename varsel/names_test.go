@@ -16,7 +16,7 @@ import (
 func TestColumnsWithNamesOfOthers(t *testing.T) {
 	source := correlatedColumns(30, 4)
 	data, err := table.New("names",
-		table.Numbers("y", source[0]), table.Numbers(InterceptName, source[1]), table.Numbers(ScaleName, source[2]),
+		table.Numbers("y", source[0]), table.Numbers(InterceptName, source[1]), table.Numbers("sigma", source[2]),
 		table.Texts("g", slices.Repeat([]string{"a", "b", "b"}, 10)), table.Numbers("g=b", source[3]), table.Numbers("coef.1", source[4]))
 	require.NoError(t, err)
 	for _, model := range []ModelOptions{{}, {Prior: Prior{MaxSize: 2}, Codes: ListCodes}} {
@@ -24,7 +24,7 @@ func TestColumnsWithNamesOfOthers(t *testing.T) {
 		require.NoError(t, err)
 		problem, err := NewProblem(design, model)
 		require.NoError(t, err)
-		require.Equal(t, []string{"((Intercept))", "coef.1", InterceptName, ScaleName, "g=b", "(g=b)"}, design.Names)
+		require.Equal(t, []string{"((Intercept))", "coef.1", InterceptName, "sigma", "g=b", "(g=b)"}, design.Names)
 		require.Equal(t, 0, design.Intercept)
 		for j, sd := range problem.Target.sd[:design.Dim()] {
 			require.Equal(t, map[bool]float64{true: interceptSD, false: 1.5}[j == 0], sd, design.Names[j])

@@ -34,11 +34,9 @@ type Draws struct {
 	LogP, LogQ []float64
 }
 
-// ScaleName is the name of the noise scale among coefficients, unless the table has a column of
-// that name: then it has parentheses.
-const ScaleName = "sigma"
-
-func (d *Design) scaleName() string { return freeName(ScaleName, d.Names) }
+// scaleName is the name among coefficients of the noise scale, or of the other parameter of the
+// response; if the table has a column of that name it has parentheses.
+func (d *Design) scaleName() string { return freeName(d.Likelihood.Scale(), d.Names) }
 
 // coordinateNames are the names of the columns of draws.
 func (p *Problem) coordinateNames() []string {

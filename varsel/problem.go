@@ -115,7 +115,7 @@ func (o ModelOptions) Validate() error {
 	if o.Sigma != 0 && o.Likelihood != likelihood.GaussianKind && o.Likelihood != likelihood.StudentKind {
 		return fmt.Errorf("sigma: the %s likelihood has no such scale (gaussian and student do)", o.Likelihood)
 	}
-	if o.Slab != (Slab{}) && (o.Likelihood != likelihood.GaussianKind || o.Sigma != 0) {
+	if o.Slab != (Slab{}) && (!o.Likelihood.Conjugate() || o.Sigma != 0) {
 		return fmt.Errorf("slab %s: want the gaussian likelihood with unknown sigma, on which g-priors are defined", o.Slab)
 	}
 	return o.Prior.Validate()
@@ -197,14 +197,15 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
 		return nil, err
 	}
-	t := &Target{kind: model.Likelihood, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
+	kind := model.Likelihood.Working()
+	t := &Target{kind: kind, x: design.X, offset: design.Offset, scale: -1, prior: model.Prior, heredity: newHeredity(design, model.Heredity, model.Prior)}
 	t.mean, t.sd = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's
-	t.responses = responses{y: design.Y, Likelihood: likelihood.New(model.Likelihood, model.shape())}
+	t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
 	t.logConstant = likelihood.LogConstants(t.responses, design.Y)
-	unknown := false
-	switch model.Likelihood {
+	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
+	switch kind {
 	case likelihood.GaussianKind:
 		t.x, t.responses = compressGaussian(design.X, design.Y)
 		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
@@ -212,12 +213,14 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.RobustKind:
 		unknown, t.logScale = model.UnknownSigma1, math.Log(model.Sigma1/unit)
+	default:
+		scaleSD = kind.ScaleSD()
 	}
 	always := design.Always
 	if unknown {
 		t.scale = design.Dim()
 		t.x = withZeroColumn(t.x)
-		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, logScaleSD)
+		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, scaleSD)
 		always = append(always[:len(always):len(always)], t.scale)
 	}
 	for j := range t.mean {
@@ -343,6 +346,8 @@ func (p *Problem) likelihoodText() string {
 	unit := p.Design.Scaling.YSD
 	unknown := fmt.Sprintf("log σ ~ N(log %.4g, %g²)", responseSpread(p.Design)*unit, float64(logScaleSD))
 	switch p.Model.Likelihood {
+	case likelihood.LogNormalKind:
+		return "lognormal: the logarithm is gaussian, " + unknown
 	case likelihood.GaussianKind:
 		if p.UnknownScale() {
 			return "gaussian, " + unknown
@@ -359,6 +364,9 @@ func (p *Problem) likelihoodText() string {
 			return fmt.Sprintf("%s, σ2 = %g σ1, %s", shares, p.Model.Sigma2/p.Model.Sigma1, unknown)
 		}
 		return fmt.Sprintf("%s, σ1 = %g, σ2 = %g", shares, p.Model.Sigma1, p.Model.Sigma2)
+	}
+	if name := p.Model.Likelihood.Scale(); name != "" {
+		return fmt.Sprintf("%s, log %s ~ N(0, %g²)", p.Model.Likelihood, name, p.Model.Likelihood.ScaleSD())
 	}
 	return p.Model.Likelihood.String()
 }

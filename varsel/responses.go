@@ -36,14 +36,18 @@ func (r responses) logDensity(eta, logScale *Node) *Node {
 
 // logDensityAt is the same on the host for one eta [n] and noise scale.
 func (r responses) logDensityAt(eta []float64, scale float64) float64 {
-	rest := -0.5*r.residual/scale/scale - float64(r.more)*math.Log(scale)
-	return likelihood.LogDensityAt(r.Likelihood, r.y, eta, scale) + rest + float64(r.more)*r.LogConstant(0)
+	sum := likelihood.LogDensityAt(r.Likelihood, r.y, eta, scale)
+	if r.more > 0 {
+		rest := -0.5*r.residual/scale/scale - float64(r.more)*math.Log(scale)
+		sum += rest + float64(r.more)*r.LogConstant(0)
+	}
+	return sum
 }
 
-// logKernels is the part of the log density that depends on eta [n], for a likelihood without a
-// noise scale.
-func (r responses) logKernels(eta []float64) float64 {
-	return likelihood.LogKernels(r.Likelihood, r.y, eta, 1)
+// logKernels is the part of the log density that depends on eta [n] and scale, where no rows were
+// compressed.
+func (r responses) logKernels(eta []float64, scale float64) float64 {
+	return likelihood.LogKernels(r.Likelihood, r.y, eta, scale)
 }
 
 // working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the

@@ -31,7 +31,7 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	}
 	response := likelihood.New(problem.Model.Likelihood, problem.Model.shape())
 	kind := problem.Model.Likelihood
-	rows := &predict.Rows{Response: response, Mean: kind.Link().Mean, Discrete: !kind.Continuous(), Labels: problem.Design.Levels, Chain: stored.Chain}
+	rows := &predict.Rows{Response: response, Survival: kind.Survival(), Discrete: kind.Discrete(), Labels: problem.Design.Levels, Chain: stored.Chain}
 	if stored.Covered > 0 && stored.Covered < wellCovered {
 		rows.Notes = append(rows.Notes, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
 	}
@@ -87,7 +87,7 @@ func (p *Problem) columnsOf(record *Record, fresh *table.Table, rows *predict.Ro
 		}
 	}
 	for _, y := range design.Y {
-		rows.Y = append(rows.Y, inUnits(y, design.Scaling.YMean, design.Scaling.YSD))
+		rows.Y = append(rows.Y, design.inTable(y))
 	}
 	rows.Offset = design.Offset // that of a continuous response is taken off Y
 	return columns, nil
@@ -96,6 +96,9 @@ func (p *Problem) columnsOf(record *Record, fresh *table.Table, rows *predict.Ro
 // expandFresh expands the predictors of a new table as those of the design were.
 func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.Rows, columns [][]float64) error {
 	options := record.Design
+	if options.Trials != "" {
+		return fmt.Errorf("%s: the response counts successes in %s, each trial of which is a row: rows of other tables are not predicted", filepath.Base(record.Data), options.Trials)
+	}
 	seen, err := record.Table()
 	if err != nil {
 		return err
@@ -108,9 +111,10 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 	if seen, _, err = handleMissing(seen, used, options.NA); err != nil {
 		return err
 	}
-	needed := used[1:] // without the response
-	observed := slices.Contains(fresh.Names(), options.Target)
-	if missing, err := fresh.Missing(used[:1]); observed && (err != nil || len(missing) > 0) {
+	response := options.response()
+	needed := used[len(response):]
+	observed := !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
 		observed = false
 		rows.Notes = append(rows.Notes, fmt.Sprintf("%s is not known in every row: it is not compared", options.Target))
 	}
@@ -135,6 +139,11 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 		y, _, err := likelihood.Read(both, "target", column, p.Model.Likelihood)
 		if err != nil {
 			return err
+		}
+		if options.Censored != "" {
+			if y, err = likelihood.Censor(both, options.Censored, y, p.Model.Likelihood); err != nil {
+				return err
+			}
 		}
 		rows.Y = y[first:]
 	}

@@ -11,14 +11,13 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/draws"
 	"github.com/transdim/vti/internal/stream"
-	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/run"
 )
 
 // ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
 func (p *Problem) ExactProblem() (ExactProblem, error) {
-	if p.Model.Likelihood != likelihood.GaussianKind {
-		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
+	if !p.Model.Likelihood.Conjugate() {
+		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian and the lognormal likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
 	}
 	if p.Model.Slab != (Slab{}) {
 		return ExactProblem{}, fmt.Errorf("the enumeration in closed form is that of the normal slab, not of %s", p.Model.Slab)

@@ -75,7 +75,7 @@ func TestCertifiedAgreesWithUnknownNoise(t *testing.T) {
 	require.NoError(t, err)
 	certified, err := Run(t.Context(), openDevice(t), problem, RunConfig{Fit: smallFit(), Certify: vti.CertifyConfig{Draws: 1 << 14}, Dir: t.TempDir()})
 	require.NoError(t, err)
-	require.Equal(t, ScaleName, certified.Coefficients[len(certified.Coefficients)-1].Name)
+	require.Equal(t, "sigma", certified.Coefficients[len(certified.Coefficients)-1].Name)
 	requireCertified(t, exact, certified)
 	require.Equal(t, exact.Coefficients, certified.Coefficients, "closed forms, not moments of draws")
 }
@@ -170,7 +170,7 @@ func TestFilesOfARun(t *testing.T) {
 	}
 	coefficients := rows("coefficients.csv")
 	require.Len(t, coefficients, 1+len(result.Coefficients))
-	require.Equal(t, ScaleName, coefficients[len(coefficients)-1][0])
+	require.Equal(t, "sigma", coefficients[len(coefficients)-1][0])
 
 	trace := rows(rundir.TraceFile)
 	require.Equal(t, "200", trace[len(trace)-1][0])

@@ -47,7 +47,7 @@ func TestPackedDrawsAreThoseOfBits(t *testing.T) {
 	problem := packedProblem(t)
 	codes, theta := packedDraws(problem)
 	packed := problem.toOriginal(codes, theta)
-	require.Equal(t, []string{InterceptName, "x4", ScaleName, "coef.1.1", "coef.1.2", "coef.2.1"}, packed.Names[:6])
+	require.Equal(t, []string{InterceptName, "x4", "sigma", "coef.1.1", "coef.1.2", "coef.2.1"}, packed.Names[:6])
 
 	bits := *problem
 	bits.Slots = nil

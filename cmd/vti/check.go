@@ -89,7 +89,7 @@ func (a *app) check(cmd *cobra.Command, dir string, seed uint64, asJSON bool) er
 		if result.LOO, err = leaveOneOut(cmd, dir, rows, seed); err != nil {
 			return err
 		}
-		result.Calibration = predict.Calibrate(result.LOO, result.LOO.Spikes(rows.Discrete), seed)
+		result.Calibration = predict.Calibrate(result.LOO, result.LOO.Spikes(rows), seed)
 	}
 	if err := rundir.WriteJSON(filepath.Join(dir, predict.CheckFile), result); err != nil {
 		return failure{err}

@@ -50,7 +50,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	f.na = "refuse"
 	flagGroup(cmd, "Model", func() {
 		flags.StringVarP(&f.frame.Formula, "formula", "f", "", "response ~ terms + (terms | group), as in lme4 and brms")
-		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic or poisson")
+		flags.VarP(parsed[regression.ResponseKind]{&f.frame.Response, regression.ParseResponseKind}, "likelihood", "l", "gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential or weibull")
 		flags.StringVar(&f.frame.SE, "se", "", "gaussian: `column` of known standard deviations of the response, one for each row")
 		flags.BoolVar(&f.model.Select, "select", false, "let models leave out terms: each is absent, pooled, or varies by group")
 		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
@@ -90,7 +90,7 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 	registerCertifyDraws(cmd, &f.certifyDraws,
 		"beyond a pilot run over every model (default 32768; not marginal 2000, and up to 32000 where these do not show enough)")
 	completeColumns(cmd, "se")
-	completeWith(cmd, "likelihood", "gaussian", "student", "logistic", "poisson")
+	completeLikelihoods(cmd, regression.ResponseKinds())
 	completeWith(cmd, "model-prior", "betabinomial:1,1", "bernoulli:0.5", "uniform")
 	completeWith(cmd, "na", "refuse", "drop")
 	completeWith(cmd, "sd-prior", "half-normal", "half-cauchy", "exponential")
@@ -156,6 +156,9 @@ func (f *hbmFlags) checkFamily(flags *pflag.FlagSet) error {
 	flows := slices.Contains([]familyName{regression.MarginalFamily, "pavi-f", "pavi-e", "adavi"}, f.family)
 	if f.amortize && f.frame.SE != "" {
 		return errors.New("--amortize does not go with --se: known standard errors belong to one table")
+	}
+	if !marginal && !regression.HasPlates(f.frame.Response) {
+		return fmt.Errorf("--family %s has no --likelihood %s: want --family %s", f.family, f.frame.Response, regression.MarginalFamily)
 	}
 	for flag, has := range map[string]bool{
 		"encoding": flows && !marginal, "members": !marginal && !f.amortize, "amortize": f.family == "pavi-e" || f.family == "adavi", "steps-per-launch": marginal,

@@ -38,6 +38,8 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.StringSliceVar(&f.design.Interactions, "interactions", nil, "products of two numeric predictors, as --interactions=`a:b,c:d`; without pairs, of all of them")
 		flags.Lookup("interactions").NoOptDefVal = varsel.AllInteractions
 		flags.Var(parsed[varsel.Heredity]{&f.model.Heredity, varsel.ParseHeredity}, "heredity", "parents that an interaction needs in the model: strong (both), weak (one) or none")
+		flags.StringVar(&f.design.Trials, "trials", "", "logistic: `column` of the number of trials of which the response counts the successes")
+		flags.StringVar(&f.design.Censored, "censored", "", "exponential, weibull: `column` that is 1 where the response is only a lower bound of the time, else 0")
 		flags.StringVar(&f.design.Offset, "offset", "", "`column` that is added to the linear predictor as it is, such as log exposure")
 		flags.BoolVar(&f.design.NoIntercept, "no-intercept", false, "leave out the intercept, for tables with a column of ones of their own (--always x0)")
 		flags.BoolVar(&f.design.NoStandardize, "no-standardize", false, "keep predictors and response as they are: the slab is then on the table's own scale")
@@ -45,7 +47,7 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.design.DropDegenerate, "drop-degenerate", false, "leave out constant and duplicated predictors instead of refusing them")
 	})
 	flagGroup(cmd, "Likelihood and priors", func() {
-		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic or poisson")
+		flags.VarP(parsed[likelihood.Kind]{&f.model.Likelihood, likelihood.Parse}, "likelihood", "l", "gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential or weibull")
 		flags.Var(&f.sigma, "sigma", "noise `scale` of gaussian and student, in units of the response, or unknown (default unknown)")
 		flags.Var(&f.sigma1, "sigma1", "robust: `scale` of the bulk, or unknown: then it is inferred and sigma2/sigma1 kept (default 1)")
 		flags.Var(&f.sigma2, "sigma2", "robust: scale of the outliers (default 10)")
@@ -58,11 +60,11 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 		flags.Var(parsed[varsel.CodeKind]{&f.model.Codes, varsel.ParseCodes}, "codes", "how models are written: bits, lists (with a maximum size), or auto")
 	})
 
-	completeColumns(cmd, "target", "always", "exclude", "factor", "offset")
+	completeColumns(cmd, "target", "always", "exclude", "factor", "trials", "censored", "offset")
 	registerModels(cmd, &f.models, "which models results and models.csv list: best, or all that were evaluated")
 	completeWith(cmd, "heredity", "strong", "weak", "none")
 	completeWith(cmd, "na", "refuse", "drop")
-	completeWith(cmd, "likelihood", "gaussian", "robust", "student", "logistic", "poisson")
+	completeLikelihoods(cmd, likelihood.Kinds())
 	completeWith(cmd, "model-prior", "betabinomial:1,1", "uniform", "bernoulli:0.2", "expected:3")
 	completeWith(cmd, "slab", "normal", "g:n", "g:max(n,p^2)", "unit-information", "zellner-siow", "hyper-g", "hyper-g/n")
 	completeWith(cmd, "codes", "auto", "bits", "lists")
@@ -73,6 +75,15 @@ func completeWith(cmd *cobra.Command, flag string, values ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("completeWith: " + err.Error()) // no such flag
 	}
+}
+
+// completeLikelihoods makes the shell suggest names of likelihoods.
+func completeLikelihoods(cmd *cobra.Command, kinds []likelihood.Kind) {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.String())
+	}
+	completeWith(cmd, "likelihood", names...)
 }
 
 // completeColumns makes the shell suggest the columns of the table for flags that take them, one or
@@ -113,6 +124,12 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	}
 	if flags.Changed("sigma") && model.Likelihood != likelihood.GaussianKind && model.Likelihood != likelihood.StudentKind {
 		return design, model, fmt.Errorf("--sigma is for --likelihood gaussian and student; this one is %s", model.Likelihood)
+	}
+	if design.Trials != "" && !model.Likelihood.Binary() {
+		return design, model, fmt.Errorf("--trials is for --likelihood logistic; this one is %s", model.Likelihood)
+	}
+	if design.Censored != "" && !model.Likelihood.Survival() {
+		return design, model, fmt.Errorf("--censored is for --likelihood %s and %s; this one is %s", likelihood.ExponentialKind, likelihood.WeibullKind, model.Likelihood)
 	}
 	if flags.Changed("prior-sd") && model.Slab != (varsel.Slab{}) {
 		return design, model, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)

@@ -15,6 +15,9 @@ type Formula struct {
 	// Trials and Failures are of counts of successes, which the response is then: the column of all
 	// trials, or that of failures. At most one of them has a name.
 	Trials, Failures Variable
+	// Censored is the column that says which times of the response are only lower bounds; without a
+	// name there is none.
+	Censored Variable
 	// Terms are the population terms, each once, main effects before interactions; an empty term is
 	// the intercept.
 	Terms []Term
@@ -162,6 +165,8 @@ func (f *Formula) ResponseText() string {
 		return "cbind(" + f.Response.String() + ", " + f.Failures.String() + ")"
 	case f.Trials.Column != "":
 		return f.Response.String() + " | trials(" + f.Trials.String() + ")"
+	case f.Censored.Column != "":
+		return f.Response.String() + " | cens(" + f.Censored.String() + ")"
 	}
 	return f.Response.String()
 }
@@ -202,7 +207,7 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 			named[v.Column] = true
 		}
 	}
-	add(f.Response, f.Trials, f.Failures)
+	add(f.Response, f.Trials, f.Failures, f.Censored)
 	add(f.Offsets...)
 	lists := [][]Term{f.Terms}
 	for _, v := range f.Varying {

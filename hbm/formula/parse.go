@@ -105,7 +105,7 @@ func (p *formulaParser) parse() error {
 	return nil
 }
 
-// response reads y, cbind(successes, failures), or successes | trials(n).
+// response reads y, cbind(successes, failures), successes | trials(n), or time | cens(bound).
 func (p *formulaParser) response() (err error) {
 	f := p.formula
 	if t := p.peek(); t.text == "cbind" && p.tokens[1].kind == '(' {
@@ -126,11 +126,15 @@ func (p *formulaParser) response() (err error) {
 	} else if f.Response, err = p.variable(); err != nil {
 		return err
 	} else if p.accept('|') {
-		if t := p.next(); t.text != "trials" || p.peek().kind != '(' {
-			return p.fail(t.position, "got %s, want trials(column)", t)
+		t, variable := p.next(), &f.Trials
+		if t.text == "cens" {
+			variable = &f.Censored
+		}
+		if t.text != "trials" && t.text != "cens" || p.peek().kind != '(' {
+			return p.fail(t.position, "got %s, want trials(column) or cens(column)", t)
 		}
 		p.next()
-		if f.Trials, err = p.variable(); err != nil {
+		if *variable, err = p.variable(); err != nil {
 			return err
 		}
 		if err := p.expect(')', `")"`); err != nil {
@@ -141,6 +145,9 @@ func (p *formulaParser) response() (err error) {
 		if f.Counts() && v.Transform != AsIs {
 			return p.fail(v.Position, "successes, failures and trials are columns as they are, without %s", v)
 		}
+	}
+	if v := f.Censored; v.Transform != AsIs || v.Column != "" && f.Response.Transform != AsIs {
+		return p.fail(v.Position, "a time and what says that it is a lower bound are columns as they are")
 	}
 	return nil
 }

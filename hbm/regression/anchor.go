@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 )
 
@@ -117,12 +118,12 @@ func (r *Regression) start() []float64 {
 		if c.Name == formula.InterceptName {
 			mean := 0.0
 			for _, y := range r.y {
-				mean += y / float64(len(r.y))
+				mean += math.Abs(y) / float64(len(r.y))
 			}
-			switch r.Frame.Response {
-			case PoissonResponse:
+			switch r.Frame.Response.Link() {
+			case likelihood.LogLink:
 				start[j] = math.Log(mean)
-			case LogisticResponse:
+			case likelihood.LogitLink:
 				start[j] = math.Log(mean / (1 - mean))
 			}
 			for _, o := range r.offset {

@@ -73,7 +73,7 @@ func (r *Regression) describe(result *Result) {
 		}
 	}
 	if r.noise >= 0 {
-		result.Priors = append(result.Priors, PriorSummary{noiseName, "log-normal", Figure(math.Log(unit)), logNoiseSD})
+		result.Priors = append(result.Priors, PriorSummary{f.Response.Scale(), "log-normal", Figure(math.Log(unit)), Figure(r.coordinates[r.noise].sd)})
 	}
 	r.fillUnpooled(result)
 }
@@ -85,7 +85,7 @@ func (r *Regression) fillUnpooled(result *Result) {
 	if !r.Frame.Response.Continuous() || len(result.Varying) == 0 {
 		return
 	}
-	rest := slices.Clone(r.Frame.Y)
+	rest := r.Frame.shifted()
 	for i := range rest {
 		if r.Frame.Offset != nil {
 			rest[i] -= r.Frame.Offset[i]

@@ -85,7 +85,7 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 			if p.name == "" {
 				p.name = formula.InterceptName
 			}
-			columns = append(columns, Column{Name: ownName(p.name), Term: place})
+			columns = append(columns, Column{Name: f.ownName(p.name), Term: place})
 			values = append(values, p.values)
 		}
 	}
@@ -99,13 +99,11 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 	return columns, design, nil
 }
 
-// noiseName is the name of σ in results.
-const noiseName = "sigma"
-
 // ownName is the name of a column of the design in results: in backticks if it would be taken for
-// that of σ, and on one line. (A column "(Intercept)" has backticks already, as a formula has.)
-func ownName(name string) string {
-	if name == noiseName {
+// that of σ, or of the other parameter of the response, and on one line. (A column "(Intercept)"
+// has backticks already, as a formula has.)
+func (f *Frame) ownName(name string) string {
+	if name == f.Response.Scale() {
 		return "`" + name + "`"
 	}
 	return oneLine(name)

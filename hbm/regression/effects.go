@@ -191,7 +191,7 @@ func (r *Regression) sdNames() (names []string) {
 		}
 	}
 	if r.noise >= 0 {
-		names = append(names, noiseName)
+		names = append(names, r.Frame.Response.Scale())
 	}
 	return names
 }
@@ -342,13 +342,13 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 		largest := 0.0
 		for c := range q {
 			move := step.AtVec(c)
-			if r.Frame.Response != GaussianResponse {
+			if !r.Frame.Response.Conjugate() {
 				move = math.Min(math.Max(move, -longestStep), longestStep)
 			}
 			mode[c] += move
 			largest = math.Max(largest, math.Abs(move))
 		}
-		if largest < 1e-6 || r.Frame.Response == GaussianResponse {
+		if largest < 1e-6 || r.Frame.Response.Conjugate() {
 			break
 		}
 	}
@@ -359,7 +359,7 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 	var lower mat.TriDense
 	cholesky.LTo(&lower)
 	candidates, stretch := effectCandidates, effectStretch
-	if r.Frame.Response == GaussianResponse {
+	if r.Frame.Response.Conjugate() {
 		candidates, stretch = 1, 1 // the distribution itself
 	}
 	best := math.Inf(-1)

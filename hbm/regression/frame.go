@@ -3,6 +3,7 @@ package regression
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,14 +25,23 @@ const (
 	PoissonResponse  = likelihood.PoissonKind  // Poisson(exp η)
 )
 
+// ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
+// are too many.
+func ResponseKinds() []ResponseKind {
+	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool { return kind == likelihood.RobustKind })
+}
+
 // ParseResponseKind reads the name of a kind of response.
 func ParseResponseKind(s string) (ResponseKind, error) {
-	for _, kind := range []ResponseKind{GaussianResponse, StudentResponse, LogisticResponse, PoissonResponse} {
+	var names []string
+	for _, kind := range ResponseKinds() {
 		if s == kind.String() {
 			return kind, nil
 		}
+		names = append(names, kind.String())
 	}
-	return 0, fmt.Errorf("unknown likelihood %q; want gaussian, student, logistic or poisson", s)
+	last := len(names) - 1
+	return 0, fmt.Errorf("unknown likelihood %q; want %s or %s", s, strings.Join(names[:last], ", "), names[last])
 }
 
 // FrameOptions says how a table is used.
@@ -107,6 +117,22 @@ type Grouping struct {
 	// Z is the design [n, Q] of what varies, and Columns say what its columns are.
 	Z       *mat.Dense
 	Columns []Column
+}
+
+// shifted are the responses, or the logarithms of logarithmic ones, which effects shift.
+func (f *Frame) shifted() []float64 {
+	y := slices.Clone(f.Y)
+	if f.Response.Logarithmic() {
+		for i := range y {
+			y[i] = math.Log(y[i])
+		}
+	}
+	return y
+}
+
+// censored reports whether the end of a time is not known.
+func (f *Frame) censored() bool {
+	return f.Response.Survival() && slices.ContainsFunc(f.Y, func(y float64) bool { return y < 0 })
 }
 
 // Rows returns n.
@@ -205,7 +231,7 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 // that says where it stands.
 func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []string, err error) {
 	variables := append([]formula.Variable{f.Response}, f.Offsets...)
-	for _, v := range []formula.Variable{f.Failures, f.Trials} {
+	for _, v := range []formula.Variable{f.Failures, f.Trials, f.Censored} {
 		if v.Column != "" {
 			variables = append(variables, v)
 		}
@@ -267,14 +293,18 @@ func (f *Frame) response(t *table.Table) error {
 	if err != nil {
 		return err
 	}
-	if v.Transform == formula.AsIs && (column.Kind == table.Factor || f.Response == LogisticResponse) {
+	if v.Transform == formula.AsIs && (column.Kind == table.Factor || f.Response.Binary()) {
 		f.Y, f.Labels, err = likelihood.Read(t, "response", column, f.Response)
 		return err
 	}
 	if f.Y, err = numericValues(t, v); err != nil {
 		return err
 	}
-	return likelihood.Check(t, fmt.Sprintf("response %q", v), f.Y, f.Response)
+	if err := likelihood.Check(t, fmt.Sprintf("response %q", v), f.Y, f.Response); err != nil || f.Formula.Censored.Column == "" {
+		return err
+	}
+	f.Y, err = likelihood.Censor(t, f.Formula.Censored.Column, f.Y, f.Response)
+	return err
 }
 
 // standardErrors reads a column of positive numbers.

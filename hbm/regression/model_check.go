@@ -48,12 +48,12 @@ func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
 // are no draws.
 func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed uint64) (*modelcheck.Report, error) {
 	kept := s.predictors
-	if kept == nil || len(kept.eta) == 0 {
+	if kept == nil || len(kept.eta) == 0 || r.Frame.censored() {
 		return nil, nil
 	}
 	in := modelcheck.RegressionInput{
-		Kind:     map[ResponseKind]modelcheck.Kind{LogisticResponse: modelcheck.Binary, PoissonResponse: modelcheck.Count}[r.Frame.Response],
-		Response: modelcheck.Column{Name: r.Frame.Formula.Response.String(), Values: r.Frame.Y},
+		Kind:     checkedKind(r.Frame.Response),
+		Response: modelcheck.Column{Name: r.Frame.shiftedName(), Values: r.Frame.shifted()},
 		Rows:     modelcheck.RowNames{Numbers: r.Frame.Places, Unit: r.Frame.PlaceUnit},
 		Checked:  kept.rows,
 		Draws:    modelcheck.MinDraws,
@@ -70,16 +70,12 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 		sigma := kept.sigma[at]
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
-			replicate[k] = r.inTable(i, row.Draw(eta, sigma, random))
-			switch in.Kind {
-			case modelcheck.Binary:
-				mean[k] = 1 / (1 + math.Exp(-eta))
-				sd[k] = math.Exp(-math.Abs(eta)/2) / (1 + math.Exp(-math.Abs(eta)))
-			case modelcheck.Count:
-				mean[k], sd[k] = math.Exp(eta), math.Exp(eta/2)
-			default:
-				mean[k] = r.inTable(i, eta)
-				sd[k] = r.inTable(i, eta+sigma) - mean[k]
+			replicate[k] = r.unscaled(i, row.Draw(eta, sigma, random))
+			if r.Frame.Response.Continuous() { // up to a constant factor, where there is no variance
+				mean[k] = r.unscaled(i, eta)
+				sd[k] = r.unscaled(i, eta+sigma) - mean[k]
+			} else {
+				mean[k], sd[k] = row.Mean(eta, sigma), math.Sqrt(row.Variance(eta, sigma))
 			}
 		}
 	}
@@ -87,11 +83,30 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 	return &report, err
 }
 
+// checkedKind says which values a response takes.
+func checkedKind(kind ResponseKind) modelcheck.Kind {
+	switch {
+	case kind.Binary():
+		return modelcheck.Binary
+	case kind.Discrete():
+		return modelcheck.Count
+	}
+	return modelcheck.Continuous
+}
+
+// shiftedName names what shifted returns.
+func (f *Frame) shiftedName() string {
+	if f.Response.Logarithmic() {
+		return "log(" + f.Formula.Response.String() + ")"
+	}
+	return f.Formula.Response.String()
+}
+
 // remedies are the flags that answer what a check finds.
 func (r *Regression) remedies() modelcheck.Remedies {
 	remedies := modelcheck.Remedies{
 		HeavyTails:     "--likelihood student",
-		Overdispersion: "an effect that varies by row: (1 | id), with a column id that numbers the rows",
+		Overdispersion: "--likelihood negbinomial, or an effect that varies by row: (1 | id), with a column id that numbers the rows",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
 		Curvature:      "a transform of the column, or its square as another term",

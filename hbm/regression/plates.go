@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -47,6 +48,15 @@ type plateGroup struct {
 	means   *mat.Dense      // its value
 }
 
+// HasPlates reports whether a regression of this response can be written with plates.
+func HasPlates(response ResponseKind) bool {
+	switch response {
+	case GaussianResponse, StudentResponse, LogisticResponse, PoissonResponse:
+		return true
+	}
+	return false
+}
+
 // Plates writes the regression as a model with plates. Inference starts near the modes that
 // [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
 // model of all terms is.
@@ -57,6 +67,9 @@ func (r *Regression) Plates() (*PlateModel, error) {
 // plates is Plates with the nesting of the groupings, where inference starts for each coordinate,
 // and whether there are estimates for encoders to read.
 func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd float64), estimates bool) (*PlateModel, error) {
+	if !HasPlates(r.Frame.Response) {
+		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
+	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
 	for _, g := range r.groups {

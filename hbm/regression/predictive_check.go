@@ -23,12 +23,12 @@ func (r *Regression) newCheck() *predictiveCheck {
 		c.names, c.functions = append(c.names, name), append(c.functions, function)
 	}
 	add("mean", func(y []float64) float64 { return stat.Mean(y, nil) })
-	if r.Frame.Response != LogisticResponse {
+	if !r.Frame.Response.Binary() {
 		add("sd", func(y []float64) float64 { return stat.StdDev(y, nil) })
 		add("smallest", slices.Min[[]float64])
 		add("largest", slices.Max[[]float64])
 	}
-	if r.Frame.Response == PoissonResponse {
+	if r.Frame.Response.Discrete() && !r.Frame.Response.Binary() {
 		add("share of zeros", func(y []float64) float64 {
 			zeros := 0
 			for _, v := range y {
@@ -70,6 +70,14 @@ func (r *Regression) replicate(eta []float64, sigma float64, random *rand.Rand) 
 
 // inTable takes a response of row i from the working scale to the units of the table.
 func (r *Regression) inTable(i int, y float64) float64 {
+	if y = r.unscaled(i, y); r.Frame.Response.Logarithmic() {
+		return math.Exp(y)
+	}
+	return y
+}
+
+// unscaled is inTable but for the logarithm of a logarithmic response, which it leaves.
+func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
 		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
 	}
@@ -94,8 +102,8 @@ type CheckSummary struct {
 
 // checks summarises a sample.
 func (r *Regression) checks(s *posteriorSample) (list []CheckSummary) {
-	if s.replicated == nil {
-		return nil
+	if s.replicated == nil || r.Frame.censored() {
+		return nil // responses drawn anew have no censoring
 	}
 	check := r.newCheck()
 	observed := make([]float64, len(check.names))

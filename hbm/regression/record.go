@@ -92,7 +92,7 @@ func (r *Record) FitConfig(regression *Regression) vti.Config {
 	if !inRounds {
 		r.Steps = fit.Steps
 	}
-	if r.CertifyDraws == 0 && regression.Frame.Response != GaussianResponse {
+	if r.CertifyDraws == 0 && !regression.Frame.Response.Conjugate() {
 		r.CertifyDraws = quadratureDraws
 	}
 	return fit

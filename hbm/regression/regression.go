@@ -13,9 +13,6 @@ import (
 	"github.com/transdim/vti/likelihood"
 )
 
-// logNoiseSD is the prior standard deviation of log σ, whose mean is log sd(y).
-const logNoiseSD = 2
-
 // Regression is a frame with priors: the posterior of population effects β, standard deviations
 // and correlations of varying effects, and noise, for one model or, with Select, for every choice
 // of terms. With y, X, Z on the working scale (centred and scaled) and g the groupings,
@@ -39,7 +36,7 @@ type Regression struct {
 	groups      []*varyingGroup
 	inner       *varyingGroup // whose effects are integrated out; nil if nothing varies
 	coordinates []coordinate
-	noise       int // the coordinate of log σ, or −1
+	noise       int // the coordinate of log σ or of the other parameter of the response, or −1
 	space       *effectSpace
 	questions   []question
 	// from the density of the working response to that of the table's
@@ -120,7 +117,7 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
-	if f.Response != GaussianResponse && r.inner != nil && len(r.inner.Columns) >= len(quadratureNodes) {
+	if !f.Response.Conjugate() && r.inner != nil && len(r.inner.Columns) >= len(quadratureNodes) {
 		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
 	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
@@ -130,15 +127,15 @@ func New(f *Frame, opt Options) (*Regression, error) {
 // newLikelihood is the density of the response with the effects of the inner grouping integrated
 // out: in closed form, or by quadrature.
 func (r *Regression) newLikelihood() groupedLikelihood {
-	if r.Frame.Response == GaussianResponse {
+	if r.Frame.Response.Conjugate() {
 		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
 	}
 	return newQuadratureRows(r.rowLikelihood(), r, quadratureNodes)
 }
 
-// rowLikelihood is the likelihood of a row.
+// rowLikelihood is the likelihood of a row on the working scale.
 func (r *Regression) rowLikelihood() likelihood.Likelihood {
-	return likelihood.New(r.Frame.Response, likelihood.Shape{Degrees: r.Options.Degrees})
+	return likelihood.New(r.Frame.Response.Working(), likelihood.Shape{Degrees: r.Options.Degrees})
 }
 
 // scale brings the data to the working scale.
@@ -146,6 +143,12 @@ func (r *Regression) scale() error {
 	f := r.Frame
 	intercept := f.Formula.HasIntercept()
 	r.y, r.offset = slices.Clone(f.Y), f.Offset
+	if f.Response.Logarithmic() {
+		for i, y := range r.y {
+			r.y[i] = math.Log(y)
+			r.logJacobian -= r.y[i]
+		}
+	}
 	if f.Response.Continuous() {
 		if f.Offset != nil {
 			for i := range r.y {
@@ -162,7 +165,7 @@ func (r *Regression) scale() error {
 		for i := range r.y {
 			r.y[i] = (r.y[i] - r.yMean) / r.ySD
 		}
-		r.logJacobian = -float64(len(r.y)) * math.Log(r.ySD)
+		r.logJacobian -= float64(len(r.y)) * math.Log(r.ySD)
 	}
 	r.xMean, r.xSD = make([]float64, len(f.Columns)), slices.Repeat([]float64{1}, len(f.Columns))
 	if f.X != nil {
@@ -294,8 +297,8 @@ func (r *Regression) layOut() {
 			}
 		}
 	}
-	if r.Frame.Response.Continuous() && r.Frame.SE == nil {
-		r.noise = add(coordinate{kind: noiseCoordinate, name: "log sigma", sd: logNoiseSD})
+	if name := r.Frame.Response.Scale(); name != "" && r.Frame.SE == nil {
+		r.noise = add(coordinate{kind: noiseCoordinate, name: "log " + name, sd: r.Frame.Response.ScaleSD()})
 	}
 	for _, g := range r.groups {
 		if g == r.inner {
@@ -325,9 +328,11 @@ func (r *Regression) Priors() []string {
 	case f.SE != nil:
 		likelihood += " with known standard errors"
 	case f.Response == StudentResponse:
-		likelihood += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %d²)", r.Options.Degrees, unit, logNoiseSD)
-	case f.Response == GaussianResponse:
-		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %d²)", unit, logNoiseSD)
+		likelihood += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %g²)", r.Options.Degrees, unit, f.Response.ScaleSD())
+	case f.Response.Conjugate():
+		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %g²)", unit, f.Response.ScaleSD())
+	case r.noise >= 0:
+		likelihood += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
 	}
 	lines := []string{likelihood}
 	for j, c := range f.Columns {

@@ -40,7 +40,7 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &predict.Rows{Labels: own.Labels, Mean: own.Response.Link().Mean, Discrete: !own.Response.Continuous()}
+	rows := &predict.Rows{Labels: own.Labels, Discrete: own.Response.Discrete(), Survival: own.Response.Survival()}
 	rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
 	frame, first := own, 0
 	if fresh != nil {
@@ -75,19 +75,25 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	}
 	first = seen.Rows()
 	target := f.Formula.Response.Column
-	observed := slices.Contains(fresh.Names(), target)
-	if missing, err := fresh.Missing([]string{target}); observed && (err != nil || len(missing) > 0) {
+	response := []string{target}
+	if f.Formula.Censored.Column != "" {
+		response = append(response, f.Formula.Censored.Column)
+	}
+	observed := !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
+	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
 		observed = false
 		rows.Notes = append(rows.Notes, target+" is not known in every row: it is not compared")
 	}
 	if observed {
 		rows.Y = []float64{}
 	} else { // any response will do
-		column, err := seen.Lookup(target)
-		if err != nil {
-			return nil, 0, err
+		for _, name := range response {
+			column, err := seen.Lookup(name)
+			if err != nil {
+				return nil, 0, err
+			}
+			fresh = fresh.With(column.Repeated(0, fresh.Rows()))
 		}
-		fresh = fresh.With(column.Repeated(0, fresh.Rows()))
 	}
 	both, dropped, err := seen.Below(fresh, used, options.DropMissing)
 	if err != nil {
@@ -168,7 +174,7 @@ func (r *StoredRun) fillTerms(rows *predict.Rows, stored *draws.Draws, own, fram
 		}
 		return values
 	}
-	if rows.Scale = column(noiseName); rows.Scale == nil {
+	if rows.Scale = column(own.Response.Scale()); rows.Scale == nil {
 		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
 	}
 	if frame.SE != nil {

@@ -41,7 +41,7 @@ func (r *Regression) Training(fit vti.Config) vti.Config {
 		}
 	}
 	steps, batch := defaultSteps, defaultBatch
-	if r.Frame.Response != GaussianResponse {
+	if !r.Frame.Response.Conjugate() {
 		batch = quadratureBatch
 	}
 	if r.Frame.Response == StudentResponse {

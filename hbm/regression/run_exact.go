@@ -39,7 +39,7 @@ const (
 // correlations and noise the effects of a gaussian regression are normal, and there are few enough
 // of the former to integrate over.
 func (r *Regression) integrable() bool {
-	if r.Frame.Response != GaussianResponse || len(r.space.masks) > exactModels {
+	if !r.Frame.Response.Conjugate() || len(r.space.masks) > exactModels {
 		return false
 	}
 	for _, mask := range r.space.masks {

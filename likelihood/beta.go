@@ -1,0 +1,118 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// beta is a share with mean μ = 1/(1 + exp −η) and precision φ: Beta(a, b) with a = μφ and b = (1 −
+// μ)φ. With c what Stirling's formula leaves of log Γ its log density is
+//
+//	φ (μ log(y/μ) + (1 − μ) log((1 − y)/(1 − μ))) + ½ log(φ μ (1 − μ)) + c(φ) − c(a) − c(b)
+//	− log y − log(1 − y) − ½ log 2π.
+type beta struct{}
+
+// leastLogCount is the logarithm from which on down c(a) is c at it less half the difference, to
+// all digits of float64, so that nothing underflows.
+const leastLogCount = -40
+
+func logCountRest(logCount *Node) *Node {
+	rest := stirlingRest(Exp(MaxScalar(logCount, leastLogCount)))
+	return Sub(rest, MulScalar(MinScalar(AddScalar(logCount, -leastLogCount), 0), 0.5))
+}
+
+func logCountRestAt(logCount float64) float64 {
+	return stirlingRestAt(math.Exp(math.Max(logCount, leastLogCount))) - math.Min(logCount-leastLogCount, 0)/2
+}
+
+// softplus is log(1 + exp x).
+func softplus(x *Node) *Node { return Add(MaxScalar(x, 0), Log1P(Exp(Neg(Abs(x))))) }
+
+func softplusAt(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// logShares are log y and log(1 − y) of constants, which the float type may have rounded to 0 or 1.
+func logShares(y *Node) (logY, logOne *Node) {
+	rest := Neg(y)
+	if y.DType() == dtypes.Float32 {
+		rest = MaxScalar(rest, -1+0x1p-24)
+	}
+	return logOf(y), Log1P(rest)
+}
+
+func (beta) LogKernel(y, eta, logPrecision *Node) *Node {
+	logMean, logRest := Neg(softplus(Neg(eta))), Neg(softplus(eta))
+	mean, rest := Logistic(eta), Logistic(Neg(eta))
+	logY, logOne := logShares(y)
+	fit := Add(Mul(mean, Sub(logY, logMean)), Mul(rest, Sub(logOne, logRest)))
+	precision := Exp(logPrecision)
+	sum := Add(Mul(precision, fit), MulScalar(Add(Add(logMean, logRest), logPrecision), 0.5))
+	return Add(sum, Sub(stirlingRest(precision), Add(logCountRest(Add(logMean, logPrecision)), logCountRest(Add(logRest, logPrecision)))))
+}
+
+// Newton has the expected curvature.
+func (beta) Newton(y, eta, logPrecision *Node) (slope, curvature *Node) {
+	mean, rest := Logistic(eta), Logistic(Neg(eta))
+	precision := Exp(logPrecision)
+	a, b := Mul(mean, precision), Mul(rest, precision)
+	logY, logOne := logShares(y)
+	logit := Sub(logY, logOne)
+	slope = Add(Mul(Mul(a, rest), logit), Sub(Mul(mean, digammaTimes(b)), Mul(rest, digammaTimes(a))))
+	return slope, Add(Mul(Square(rest), squareTrigamma(a)), Mul(Square(mean), squareTrigamma(b)))
+}
+
+func (beta) LogKernelAt(y, eta, precision float64) float64 {
+	logMean, logRest := -softplusAt(-eta), -softplusAt(eta)
+	mean, rest := LogitLink.Mean(eta), LogitLink.Mean(-eta)
+	logPrecision := math.Log(precision)
+	fit := mean*(math.Log(y)-logMean) + rest*(math.Log1p(-y)-logRest)
+	return precision*fit + (logMean+logRest+logPrecision)/2 + stirlingRestAt(precision) - logCountRestAt(logMean+logPrecision) - logCountRestAt(logRest+logPrecision)
+}
+
+func (beta) LogConstant(y float64) float64 { return -math.Log(y) - math.Log1p(-y) - halfLog2Pi }
+
+// moments returns the slope and the expected curvature.
+func (beta) moments(y, eta, precision float64) (slope, expected float64) {
+	mean, rest := LogitLink.Mean(eta), LogitLink.Mean(-eta)
+	a, b := mean*precision, rest*precision
+	logit := math.Log(y) - math.Log1p(-y)
+	slope = a*rest*logit + mean*digammaTimesAt(b) - rest*digammaTimesAt(a)
+	return slope, rest*rest*squareTrigammaAt(a) + mean*mean*squareTrigammaAt(b)
+}
+
+func (l beta) NewtonAt(y, eta, precision float64) (slope, curvature float64) {
+	slope, expected := l.moments(y, eta, precision)
+	lack := slope * (LogitLink.Mean(-eta) - LogitLink.Mean(eta)) // of the observed curvature
+	return slope, math.Max(expected-lack, leastCurvature*expected)
+}
+
+// BoundAt has twice the larger of the expected curvatures at η and where the mean is y. That is no
+// bound for y that float64 can hardly tell from 0 or 1: steps with it may have to be halved.
+func (l beta) BoundAt(y, eta, precision float64) (slope, curvature float64) {
+	slope, here := l.moments(y, eta, precision)
+	_, there := l.moments(y, math.Log(y)-math.Log1p(-y), precision)
+	return slope, 2 * math.Max(here, there)
+}
+
+func (beta) Mean(eta, _ float64) float64 { return LogitLink.Mean(eta) }
+
+func (beta) Variance(eta, precision float64) float64 {
+	return LogitLink.Mean(eta) * LogitLink.Mean(-eta) / (1 + precision)
+}
+
+// Draw draws a share that float64 can tell from 0 and 1.
+func (beta) Draw(eta, precision float64, random *rand.Rand) float64 {
+	a := distuv.Gamma{Alpha: math.Max(LogitLink.Mean(eta)*precision, 1e-12), Beta: 1, Src: random}.Rand()
+	b := distuv.Gamma{Alpha: math.Max(LogitLink.Mean(-eta)*precision, 1e-12), Beta: 1, Src: random}.Rand()
+	share := a / (a + b)
+	if math.IsNaN(share) { // both underflow: 0 or 1 by their means
+		share = 0
+		if random.Float64() < LogitLink.Mean(eta) {
+			share = 1
+		}
+	}
+	return math.Min(math.Max(share, math.SmallestNonzeroFloat64), 1-0x1p-53)
+}

@@ -1,0 +1,53 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// gamma has mean μ = exp η, shape α and variance μ²/α. With δ = log y − η and c what Stirling's
+// formula leaves of log Γ its log density is
+//
+//	α (δ − (exp δ − 1)) + ½ log α − c(α) − log y − ½ log 2π.
+type gamma struct{}
+
+func (gamma) LogKernel(y, eta, logShape *Node) *Node {
+	shape := Exp(logShape)
+	ratio := Sub(logOf(y), eta)
+	return Add(Mul(shape, Sub(ratio, cappedExpm1(ratio))), Sub(MulScalar(logShape, 0.5), stirlingRest(shape)))
+}
+
+func (gamma) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
+	shape := Exp(logShape)
+	curvature = Mul(shape, cappedExp(Sub(logOf(y), eta)))
+	return Sub(curvature, shape), curvature
+}
+
+func (gamma) LogKernelAt(y, eta, shape float64) float64 {
+	ratio := math.Log(y) - eta
+	return shape*(ratio-cappedExpm1At(ratio)) + math.Log(shape)/2 - stirlingRestAt(shape)
+}
+
+func (gamma) LogConstant(y float64) float64 { return -math.Log(y) - halfLog2Pi }
+
+func (gamma) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
+	share := cappedExpAt(math.Log(y) - eta)
+	return shape * (share - 1), shape * math.Max(share, leastPoissonCurvature)
+}
+
+func (l gamma) BoundAt(y, eta, shape float64) (slope, curvature float64) {
+	slope, _ = l.NewtonAt(y, eta, shape)
+	return slope, shape * climb(math.Log(y)-eta)
+}
+
+func (gamma) Mean(eta, _ float64) float64 { return math.Exp(eta) }
+
+func (gamma) Variance(eta, shape float64) float64 { return math.Exp(2*eta) / shape }
+
+func (gamma) Draw(eta, shape float64, random *rand.Rand) float64 {
+	drawn := distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand() / shape * cappedExpAt(eta)
+	return math.Max(drawn, math.SmallestNonzeroFloat64) // a small shape underflows
+}

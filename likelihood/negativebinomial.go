@@ -1,0 +1,80 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// negativeBinomial is a count with mean μ = exp η and variance μ + μ²/φ: a Poisson count whose rate
+// has a gamma distribution. Its kernel, with δ = η − log y and c what Stirling's formula leaves of
+// log Γ,
+//
+//	y δ − (y + φ) log((φ + μ)/(φ + y)) − ½ log(1 + y/φ) + c(y + φ) − c(φ),
+//
+// goes to that of Poisson, minus half the deviance, as φ grows.
+type negativeBinomial struct{}
+
+func (negativeBinomial) LogKernel(y, eta, logShape *Node) *Node {
+	shape := Exp(logShape)
+	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
+	ratio := Mul(counted, Sub(eta, Log(MaxScalar(y, 1))))
+	total := Add(shape, y) // φ + y
+	change := Div(Sub(cappedExp(eta), y), total)
+	near := LessThan(Abs(change), ConstAs(change, 0.5))
+	log := Where(near, Log1P(Where(near, change, ZerosLike(change))), Sub(logAddExp(Add(logShape, ZerosLike(eta)), eta), Log(total)))
+	rest := Sub(stirlingRest(total), Add(stirlingRest(shape), MulScalar(Log1P(Div(y, shape)), 0.5)))
+	return Add(Sub(Mul(y, ratio), Mul(total, log)), rest)
+}
+
+func (negativeBinomial) Newton(y, eta, logShape *Node) (slope, curvature *Node) {
+	shape := Exp(logShape)
+	p, q := Logistic(Sub(eta, logShape)), Logistic(Sub(logShape, eta)) // μ/(φ + μ), φ/(φ + μ)
+	return Sub(Mul(y, q), Mul(shape, p)), Mul(Mul(Add(y, shape), p), q)
+}
+
+func (negativeBinomial) LogKernelAt(y, eta, shape float64) float64 {
+	total := shape + y
+	change := (cappedExpAt(eta) - y) / total
+	log := logAddExpAt(math.Log(shape), eta) - math.Log(total)
+	if math.Abs(change) < 0.5 {
+		log = math.Log1p(change)
+	}
+	sum := stirlingRestAt(total) - stirlingRestAt(shape) - math.Log1p(y/shape)/2 - total*log
+	if y > 0 {
+		sum += y * (eta - math.Log(y))
+	}
+	return sum
+}
+
+func (negativeBinomial) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
+
+func (negativeBinomial) NewtonAt(y, eta, shape float64) (slope, curvature float64) {
+	shift := eta - math.Log(shape)
+	p, q := LogitLink.Mean(shift), LogitLink.Mean(-shift)
+	return y*q - shape*p, math.Max((y+shape)*p*q, leastPoissonCurvature)
+}
+
+// BoundAt is the quadratic of Jaakkola and Jordan (2000): given φ the kernel is that of y + φ
+// trials.
+func (l negativeBinomial) BoundAt(y, eta, shape float64) (slope, curvature float64) {
+	slope, _ = l.NewtonAt(y, eta, shape)
+	return slope, math.Max((y+shape)*logisticBound(eta-math.Log(shape)), leastPoissonCurvature)
+}
+
+func (negativeBinomial) Mean(eta, _ float64) float64 { return math.Exp(eta) }
+
+func (negativeBinomial) Variance(eta, shape float64) float64 {
+	mean := math.Exp(eta)
+	return mean + mean*mean/shape
+}
+
+func (negativeBinomial) Draw(eta, shape float64, random *rand.Rand) float64 {
+	rate := distuv.Gamma{Alpha: shape, Beta: 1, Src: random}.Rand() / shape * cappedExpAt(eta)
+	if rate == 0 {
+		return 0
+	}
+	return distuv.Poisson{Lambda: rate, Src: random}.Rand()
+}

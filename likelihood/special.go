@@ -1,0 +1,155 @@
+package likelihood
+
+import (
+	"math"
+
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// Stirling's series of log Γ, and those of its derivatives: from seriesFrom on so many terms leave
+// less than 10⁻¹²; smaller arguments are shifted up to it (Abramowitz and Stegun 6.1.41).
+const seriesFrom = 6
+
+// bernoulli are B_2, B_4, …
+var bernoulli = []float64{1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6}
+
+// stirlingRest is what the leading terms of Stirling's formula leave of log Γ(x), x > 0:
+//
+//	log Γ(x) − (x − ½) log x + x − ½ log 2π,
+//
+// which is about 1/12x for large x, and keeps its digits there.
+func stirlingRest(x *Node) *Node {
+	var sum *Node
+	for j := range seriesFrom {
+		at := AddScalar(x, float64(j))
+		step := AddScalar(Mul(AddScalar(at, 0.5), Log1P(Reciprocal(at))), -1)
+		if sum == nil {
+			sum = step
+		} else {
+			sum = Add(sum, step)
+		}
+	}
+	inverse := Reciprocal(AddScalar(x, seriesFrom))
+	return Add(sum, Mul(inverse, polynomial(Square(inverse), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })))
+}
+
+// stirlingRestAt is stirlingRest on the host.
+func stirlingRestAt(x float64) (sum float64) {
+	for x < seriesFrom {
+		sum += (x+0.5)*math.Log1p(1/x) - 1
+		x++
+	}
+	return sum + polynomialAt(1/(x*x), func(k float64) float64 { return 1 / (2 * k * (2*k - 1)) })/x
+}
+
+// digammaTimes is x ψ(x), which is −1 at 0, and squareTrigamma x² ψ′(x), which is 1.
+func digammaTimes(x *Node) *Node {
+	var sum *Node
+	for j := 1; j < seriesFrom; j++ {
+		term := Reciprocal(AddScalar(x, float64(j)))
+		if sum == nil {
+			sum = term
+		} else {
+			sum = Add(sum, term)
+		}
+	}
+	top := AddScalar(x, seriesFrom)
+	inverse := Reciprocal(top)
+	square := Square(inverse)
+	psi := Sub(Log(top), MulScalar(inverse, 0.5))
+	psi = Sub(psi, Mul(square, polynomial(square, func(k float64) float64 { return 1 / (2 * k) })))
+	return AddScalar(Mul(x, Sub(psi, sum)), -1)
+}
+
+func squareTrigamma(x *Node) *Node {
+	var sum *Node
+	for j := 1; j < seriesFrom; j++ {
+		term := Square(Reciprocal(AddScalar(x, float64(j))))
+		if sum == nil {
+			sum = term
+		} else {
+			sum = Add(sum, term)
+		}
+	}
+	inverse := Reciprocal(AddScalar(x, seriesFrom))
+	square := Square(inverse)
+	psi := Add(inverse, MulScalar(square, 0.5))
+	psi = Add(psi, Mul(Mul(square, inverse), polynomial(square, func(float64) float64 { return 1 })))
+	return AddScalar(Mul(Square(x), Add(psi, sum)), 1)
+}
+
+// digammaTimesAt and squareTrigammaAt are those on the host.
+func digammaTimesAt(x float64) float64 {
+	sum := 0.0
+	for j := 1; j < seriesFrom; j++ {
+		sum += 1 / (x + float64(j))
+	}
+	top := x + seriesFrom
+	square := 1 / (top * top)
+	psi := math.Log(top) - 0.5/top - square*polynomialAt(square, func(k float64) float64 { return 1 / (2 * k) })
+	return x*(psi-sum) - 1
+}
+
+func squareTrigammaAt(x float64) float64 {
+	sum := 0.0
+	for j := 1; j < seriesFrom; j++ {
+		sum += 1 / ((x + float64(j)) * (x + float64(j)))
+	}
+	top := x + seriesFrom
+	square := 1 / (top * top)
+	psi := 1/top + square/2 + square/top*polynomialAt(square, func(float64) float64 { return 1 })
+	return x*x*(psi+sum) + 1
+}
+
+// polynomial is Σ_k B_2k c(k) s^(k−1), and polynomialAt on the host.
+func polynomial(s *Node, c func(k float64) float64) *Node {
+	last := len(bernoulli) - 1
+	sum := MulScalar(OnesLike(s), bernoulli[last]*c(float64(last+1)))
+	for k := last - 1; k >= 0; k-- {
+		sum = AddScalar(Mul(sum, s), bernoulli[k]*c(float64(k+1)))
+	}
+	return sum
+}
+
+func polynomialAt(s float64, c func(k float64) float64) (sum float64) {
+	for k := len(bernoulli) - 1; k >= 0; k-- {
+		sum = sum*s + bernoulli[k]*c(float64(k+1))
+	}
+	return sum
+}
+
+// logOf is log y of positive constants, which the float type may have rounded to 0 or infinity.
+func logOf(y *Node) *Node {
+	if y.DType() == dtypes.Float32 {
+		y = MinScalar(MaxScalar(y, math.SmallestNonzeroFloat32*0x1p23), math.MaxFloat32)
+	}
+	return Log(y)
+}
+
+// cappedExpm1 is exp x − 1, which goes on as its tangent from mostLogRatio, so that nothing
+// overflows.
+func cappedExpm1(x *Node) *Node {
+	excess := expm1(MinScalar(x, mostLogRatio))
+	return Add(excess, MulScalar(MaxScalar(AddScalar(x, -mostLogRatio), 0), math.Exp(mostLogRatio)))
+}
+
+func cappedExpm1At(x float64) float64 {
+	return math.Expm1(math.Min(x, mostLogRatio)) + math.Max(x-mostLogRatio, 0)*math.Exp(mostLogRatio)
+}
+
+// cappedExp is exp x up to mostLogRatio.
+func cappedExp(x *Node) *Node { return Exp(MinScalar(x, mostLogRatio)) }
+
+func cappedExpAt(x float64) float64 { return math.Exp(math.Min(x, mostLogRatio)) }
+
+// climb is the curvature of a quadratic that touches u − exp u at u and stays below up to the mode
+// at 0: that at u, which falls on the way down, or on the way up the chord of the slope, which is
+// concave.
+func climb(u float64) float64 {
+	curvature := cappedExpAt(u)
+	if u < 0 {
+		curvature = math.Expm1(u) / u
+	}
+	return curvature
+}

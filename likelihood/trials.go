@@ -1,0 +1,66 @@
+package likelihood
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/table"
+)
+
+// mostTrials bounds the rows that counts of successes become. Chosen by hand.
+const mostTrials = 1 << 20
+
+// Trials makes a row of every trial of a response that counts successes: the likelihood of the
+// successes and failures, one by one, times the number of their orders is that of the counts.
+type Trials struct {
+	// Times [rows] are the numbers of trials, by which the rows of the table are repeated.
+	Times []int
+	// Y are the results of all trials, 1 or 0, the successes of a row before its failures.
+	Y []float64
+	// LogWays is the logarithm of the number of orders, which the log evidence of the counts has
+	// beyond that of the trials.
+	LogWays float64
+}
+
+// NewTrials takes the numbers of successes and of all trials of each row from columns of the names.
+// Errors name the response as what says.
+func NewTrials(t *table.Table, what string, successes, trials []float64, successesName, trialsName string) (*Trials, error) {
+	for _, counts := range []struct {
+		name   string
+		values []float64
+	}{{successesName, successes}, {trialsName, trials}} {
+		for row, x := range counts.values {
+			if !isCount(x) {
+				return nil, fmt.Errorf("%s: %s: %q: got %v, want a count (0, 1, 2, …)", t.Path, t.Place(row), counts.name, x)
+			}
+		}
+	}
+	all, total := &Trials{Times: make([]int, len(successes))}, 0.0
+	for row, k := range successes {
+		n := trials[row]
+		if n < k {
+			return nil, fmt.Errorf("%s: %s: got %v successes in %v trials", t.Path, t.Place(row), k, n)
+		}
+		if total += n; total > mostTrials {
+			return nil, fmt.Errorf("%s: the response %s has more than %d trials", t.Path, what, mostTrials)
+		}
+		all.Times[row] = int(n)
+		all.LogWays += logBinomial(n, k)
+		for trial := range all.Times[row] {
+			if float64(trial) < k {
+				all.Y = append(all.Y, 1)
+			} else {
+				all.Y = append(all.Y, 0)
+			}
+		}
+	}
+	return all, nil
+}
+
+// logBinomial is the logarithm of the number of ways to choose k of n.
+func logBinomial(n, k float64) float64 {
+	all, _ := math.Lgamma(n + 1)
+	one, _ := math.Lgamma(k + 1)
+	other, _ := math.Lgamma(n - k + 1)
+	return all - one - other
+}

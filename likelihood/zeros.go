@@ -1,0 +1,172 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+)
+
+// zeroInflated is 0 with probability ω/(1 + ω), and a Poisson count of mean exp η otherwise, which
+// may be 0 as well.
+type zeroInflated struct{}
+
+func (zeroInflated) LogKernel(y, eta, logOdds *Node) *Node {
+	none := LessOrEqual(y, ZerosLike(y))
+	count := poisson{}.LogKernel(y, eta, nil) // −μ where y is 0
+	return Sub(Where(BroadcastToShape(none, count.Shape()), logAddExp(Add(logOdds, ZerosLike(count)), count), count), softplus(logOdds))
+}
+
+// Newton has the curvature of the Poisson part, weighted by its share of a zero: the bound of
+// expectation maximisation.
+func (zeroInflated) Newton(y, eta, logOdds *Node) (slope, curvature *Node) {
+	rate := cappedExp(eta)
+	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
+	share := Logistic(Sub(Neg(rate), logOdds)) // of the Poisson part in a zero
+	share = Add(counted, Mul(AddScalar(Neg(counted), 1), share))
+	return Mul(share, Sub(y, rate)), MaxScalar(Mul(share, rate), leastPoissonCurvature)
+}
+
+func (zeroInflated) LogKernelAt(y, eta, odds float64) float64 {
+	count := poisson{}.LogKernelAt(y, eta, 1)
+	if y == 0 {
+		count = logAddExpAt(math.Log(odds), count)
+	}
+	return count - math.Log1p(odds)
+}
+
+func (zeroInflated) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
+
+// share is that of the Poisson part in y.
+func (zeroInflated) share(y, eta, odds float64) float64 {
+	if y > 0 {
+		return 1
+	}
+	return LogitLink.Mean(-cappedExpAt(eta) - math.Log(odds))
+}
+
+func (l zeroInflated) NewtonAt(y, eta, odds float64) (slope, curvature float64) {
+	slope, curvature = poisson{}.NewtonAt(y, eta, 1)
+	share := l.share(y, eta, odds)
+	actual := share * (curvature - (1-share)*slope*slope)
+	return share * slope, math.Max(actual, math.Max(leastCurvature*share*curvature, leastPoissonCurvature))
+}
+
+func (l zeroInflated) BoundAt(y, eta, odds float64) (slope, curvature float64) {
+	slope, curvature = poisson{}.BoundAt(y, eta, 1)
+	share := l.share(y, eta, odds)
+	return share * slope, math.Max(share*curvature, leastPoissonCurvature)
+}
+
+func (zeroInflated) Mean(eta, odds float64) float64 { return math.Exp(eta) / (1 + odds) }
+
+func (zeroInflated) Variance(eta, odds float64) float64 {
+	rate := math.Exp(eta)
+	return rate / (1 + odds) * (1 + rate*odds/(1+odds))
+}
+
+func (zeroInflated) Draw(eta, odds float64, random *rand.Rand) float64 {
+	if random.Float64()*(1+odds) < odds {
+		return 0
+	}
+	return poisson{}.Draw(eta, 1, random)
+}
+
+// hurdle is 0 with probability ω/(1 + ω), and otherwise a Poisson count of rate μ = exp η that is
+// not 0.
+type hurdle struct{}
+
+// leastLogRate is the log μ below which 1 − exp(−μ) is μ to all digits of float64.
+const leastLogRate = -40
+
+func (hurdle) LogKernel(y, eta, logOdds *Node) *Node {
+	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
+	rate := Exp(MinScalar(MaxScalar(eta, leastLogRate), mostLogRatio))
+	logSome := Add(Log(Neg(expm1(Neg(rate)))), MinScalar(AddScalar(eta, -leastLogRate), 0)) // log(1 − exp −μ)
+	some := Sub(poisson{}.LogKernel(MaxScalar(y, 1), eta, nil), logSome)
+	none := AddScalar(Neg(counted), 1)
+	return Sub(Add(Mul(counted, some), Mul(none, logOdds)), softplus(logOdds))
+}
+
+func (hurdle) Newton(y, eta, _ *Node) (slope, curvature *Node) {
+	counted := ConvertDType(GreaterThan(y, ZerosLike(y)), eta.DType())
+	rate := Exp(MinScalar(MaxScalar(eta, leastLogRate), mostLogRatio))
+	some := Neg(Expm1(Neg(rate)))
+	mean := Div(rate, some)
+	// 1 − μ e^−μ / (1 − e^−μ), by its series ½ μ near 0
+	small := LessThan(rate, ConstAs(rate, 1e-4))
+	gain := Where(small, MulScalar(rate, 0.5), Sub(OnesLike(rate), Div(Mul(rate, Exp(Neg(rate))), some)))
+	return Mul(counted, Sub(y, mean)), Add(Mul(counted, Mul(mean, gain)), ConstAs(eta, leastPoissonCurvature))
+}
+
+func (hurdle) LogKernelAt(y, eta, odds float64) float64 {
+	if y == 0 {
+		return math.Log(odds) - math.Log1p(odds)
+	}
+	logSome := math.Log(-math.Expm1(-cappedExpAt(math.Max(eta, leastLogRate)))) + math.Min(eta-leastLogRate, 0)
+	return poisson{}.LogKernelAt(y, eta, 1) - logSome - math.Log1p(odds)
+}
+
+func (hurdle) LogConstant(y float64) float64 { return poisson{}.LogConstant(y) }
+
+// truncated is the mean of a count that is not 0, and its slope in η.
+func (hurdle) truncated(eta float64) (mean, slope float64) {
+	rate := cappedExpAt(math.Max(eta, leastLogRate))
+	some := -math.Expm1(-rate)
+	mean = rate / some
+	gain := rate / 2
+	if rate >= 1e-4 {
+		gain = 1 - rate*math.Exp(-rate)/some
+	}
+	return mean, mean * gain
+}
+
+func (l hurdle) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
+	if y == 0 {
+		return 0, leastPoissonCurvature
+	}
+	mean, curvature := l.truncated(eta)
+	return y - mean, math.Max(curvature, leastPoissonCurvature)
+}
+
+// BoundAt has the larger of the curvatures at η and at log y, above which the mode is not.
+func (l hurdle) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	slope, curvature = l.NewtonAt(y, eta, scale)
+	if slope > 0 {
+		_, there := l.truncated(math.Log(y))
+		curvature = math.Max(curvature, there)
+	}
+	return slope, curvature
+}
+
+func (l hurdle) Mean(eta, odds float64) float64 {
+	mean, _ := l.truncated(eta)
+	return mean / (1 + odds)
+}
+
+func (l hurdle) Variance(eta, odds float64) float64 {
+	mean, slope := l.truncated(eta) // of an exponential family: the slope is the variance
+	share := 1 / (1 + odds)
+	return share*slope + share*(1-share)*mean*mean
+}
+
+func (hurdle) Draw(eta, odds float64, random *rand.Rand) float64 {
+	if random.Float64()*(1+odds) < odds {
+		return 0
+	}
+	rate := cappedExpAt(eta)
+	if rate > 1 {
+		for {
+			if y := (poisson{}).Draw(eta, 1, random); y > 0 {
+				return y
+			}
+		}
+	}
+	// by inversion of the distribution function, whose first term is at least half of it
+	u, y := random.Float64(), 1.0
+	for term := rate / math.Expm1(math.Max(rate, math.SmallestNonzeroFloat64)); u > term && y < 100; y++ {
+		u -= term
+		term *= rate / (y + 1)
+	}
+	return y
+}

@@ -1,0 +1,93 @@
+package varsel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/table"
+)
+
+// designOf is a design on columns.
+func designOf(t *testing.T, opt DesignOptions, columns ...*table.Column) *Design {
+	t.Helper()
+	data, err := table.New("t", columns...)
+	require.NoError(t, err)
+	design, err := NewDesign(data, opt)
+	require.NoError(t, err)
+	return design
+}
+
+// Counts of successes have the posterior of their trials one by one, and an evidence larger by the
+// number of orders.
+func TestTrialsAreRows(t *testing.T) {
+	counts := designOf(t, DesignOptions{Target: "k", Trials: "n", Likelihood: likelihood.LogisticKind},
+		table.Numbers("k", []float64{1, 3, 0}), table.Numbers("n", []float64{2, 3, 1}), table.Numbers("x", []float64{0.5, -1, 2}))
+	rows := designOf(t, DesignOptions{Target: "y", Likelihood: likelihood.LogisticKind},
+		table.Numbers("y", []float64{1, 0, 1, 1, 1, 0}), table.Numbers("x", []float64{0.5, 0.5, -1, -1, -1, 2}))
+	require.Equal(t, rows.Y, counts.Y)
+	require.Equal(t, rows.X.RawMatrix().Data, counts.X.RawMatrix().Data)
+	require.InDelta(t, math.Log(2), counts.LogJacobian()-rows.LogJacobian(), 1e-12)
+	require.Equal(t, []int{1, 1, 2, 2, 2, 3}, counts.Places)
+
+	for message, opt := range map[string]DesignOptions{
+		"trials \"n\" are for the logistic likelihood": {Target: "k", Trials: "n", Likelihood: likelihood.PoissonKind},
+		"got 3 successes in 2 trials":                  {Target: "n", Trials: "m", Likelihood: likelihood.LogisticKind},
+		"\"k\": got 0.5, want a count":                 {Target: "n", Trials: "k", Likelihood: likelihood.LogisticKind},
+	} {
+		data, err := table.New("t", table.Numbers("k", []float64{0.5, 1}), table.Numbers("n", []float64{2, 3}), table.Numbers("m", []float64{2, 2}), table.Numbers("x", []float64{1, 2}))
+		require.NoError(t, err)
+		_, err = NewDesign(data, opt)
+		require.ErrorContains(t, err, message)
+	}
+}
+
+// A log-normal response is a gaussian one of the logarithm, in other units.
+func TestLogNormalIsGaussianOfLogarithm(t *testing.T) {
+	y, logs, sum := []float64{0.5, 2, 7, 3, 11}, []float64{}, 0.0
+	for _, v := range y {
+		logs = append(logs, math.Log(v))
+		sum += math.Log(v)
+	}
+	x := table.Numbers("x", []float64{0, 1, 2, 1.5, 4})
+	plain := designOf(t, DesignOptions{Target: "y", Likelihood: likelihood.GaussianKind}, table.Numbers("y", logs), x)
+	design := designOf(t, DesignOptions{Target: "y", Likelihood: likelihood.LogNormalKind}, table.Numbers("y", y), x)
+	require.InDeltaSlice(t, plain.Y, design.Y, 1e-14)
+	require.InDelta(t, plain.LogJacobian()-sum, design.LogJacobian(), 1e-12)
+	for i, v := range y {
+		require.InEpsilon(t, v, design.inTable(design.Y[i]), 1e-10)
+	}
+	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.LogNormalKind})
+	require.NoError(t, err)
+	require.Implements(t, (*vti.ExactTarget)(nil), problem.Posterior())
+}
+
+// A time of which only a lower bound is known counts by the probability of a longer one.
+func TestCensoredTimes(t *testing.T) {
+	columns := []*table.Column{table.Numbers("y", []float64{1, 2, 3, 5}), table.Numbers("c", []float64{0, 1, 0, 1}), table.Numbers("x", []float64{1, 0, 2, 1})}
+	design := designOf(t, DesignOptions{Target: "y", Censored: "c", Likelihood: likelihood.ExponentialKind}, columns...)
+	require.Equal(t, []float64{1, -2, 3, -5}, design.Y)
+	require.True(t, design.censored())
+	problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.ExponentialKind})
+	require.NoError(t, err)
+	theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0}, 1, stream.Rand(1, "times"))
+	require.NoError(t, err)
+	rate := math.Exp(-theta.At(0, 0))
+	want := 2*math.Log(rate) - 11*rate - theta.At(0, 0)*theta.At(0, 0)/200 - math.Log(10) - halfLog2Pi
+	require.InDelta(t, want, logJoint[0], 1e-10)
+
+	data, err := table.New("t", append(columns, table.Numbers("two", []float64{0, 1, 2, 0}))...)
+	require.NoError(t, err)
+	for message, opt := range map[string]DesignOptions{
+		"censored \"two\": got 2, want 1 where": {Target: "y", Censored: "two", Likelihood: likelihood.WeibullKind},
+		"for the exponential and weibull":       {Target: "y", Censored: "c", Likelihood: likelihood.GammaKind},
+		"got 0, want a positive number":         {Target: "x", Censored: "c", Likelihood: likelihood.WeibullKind},
+	} {
+		_, err := NewDesign(data, opt)
+		require.ErrorContains(t, err, message)
+	}
+}
