@@ -30,13 +30,22 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		for c := range result.Data.Columns {
 			part.Pictures = append(part.Pictures, mixturePicture(result, c))
 		}
+		for b := range min(len(result.Data.Columns), columnsOfClusters) {
+			for a := range b {
+				part.Pictures = append(part.Pictures, clustersPicture(result, a, b))
+			}
+		}
 		part.Pictures = append(part.Pictures, countsPicture("counts", "Number of components", "component", "components", numbers))
 		list := componentsTable(result)
 		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
 		for _, k := range result.Counts {
 			counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
 		}
-		part.Tables = []table{list, counts}
+		part.Tables = []table{list}
+		if len(result.Data.Columns) > 1 {
+			part.Tables = append(part.Tables, correlationsTable(result))
+		}
+		part.Tables = append(part.Tables, counts)
 		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
 			{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
 			{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
@@ -49,45 +58,96 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 	return a
 }
 
-// componentsTable describes the components given the most probable number of them.
+// componentsTable describes the components given the most probable number of them, with a row for
+// each column of values.
 func componentsTable(result *mixture.Result) table {
+	several := len(result.Data.Columns) > 1
 	order := "in the order of their means"
-	if len(result.Data.Columns) > 1 {
+	if several {
 		order = "as relabelled draws have them"
 	}
-	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component", "components"), order), Open: true, Columns: []column{
-		{"component", true}, {"weight", true}, {"95% interval", false},
-	}}
 	location, scale := "mean", "sd"
 	if result.Data.Family == mixture.Student.String() {
 		location, scale = "location", "scale"
 	}
-	for _, name := range result.Data.Columns {
-		if len(result.Data.Columns) == 1 {
-			name = ""
-		} else {
-			name = " of " + name
-		}
-		list.Columns = append(list.Columns, column{location + name, true}, column{"95% interval", false})
-		if result.Data.Family != mixture.Poisson.String() {
-			list.Columns = append(list.Columns, column{scale + name, true}, column{"95% interval", false})
-		}
+	list := table{Caption: fmt.Sprintf("Given %s, %s: medians", counted(result.Given.Components, "component", "components"), order), Open: true, Columns: []column{
+		{"component", true}, {"weight", true}, {"95% interval", false},
+	}}
+	if several {
+		list.Columns = append(list.Columns, column{"column", false})
+	}
+	list.Columns = append(list.Columns, column{location, true}, column{"95% interval", false})
+	if result.Data.Family != mixture.Poisson.String() {
+		list.Columns = append(list.Columns, column{scale, true}, column{"95% interval", false})
 	}
 	for j, one := range result.Given.List {
-		row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
-		add := func(q mixture.Summary) {
-			row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
-		}
-		add(one.Weight)
 		for _, c := range one.Columns {
+			row := []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}}
+			add := func(q mixture.Summary) {
+				row = append(row, value(float64(q.Median)), words("["+picture.Number(float64(q.Q025))+", "+picture.Number(float64(q.Q975))+"]"))
+			}
+			add(one.Weight)
+			if several {
+				row = append(row, words(c.Column))
+			}
 			add(c.Mean)
 			if c.SD != nil {
 				add(*c.SD)
 			}
+			list.Rows = append(list.Rows, row)
 		}
-		list.Rows = append(list.Rows, row)
 	}
 	return list
+}
+
+// correlationsTable has the correlations of columns within the components.
+func correlationsTable(result *mixture.Result) table {
+	list := table{Caption: "Correlations of columns within components: medians", Columns: []column{{"component", true}, {"columns", false}, {"correlation", true}, {"95% interval", false}}}
+	for j, one := range result.Given.List {
+		for _, c := range one.Correlations {
+			list.Rows = append(list.Rows, []cell{{Text: fmt.Sprint(j + 1), Sort: fmt.Sprint(j + 1)}, words(c.A + ", " + c.B),
+				value(float64(c.Value.Median)), words("[" + picture.Number(float64(c.Value.Q025)) + ", " + picture.Number(float64(c.Value.Q975)) + "]")})
+		}
+	}
+	return list
+}
+
+// columnsOfClusters is the number of columns, the first, of which each pair has a picture.
+const columnsOfClusters = 3
+
+// clustersPicture has the rows in two columns, and an ellipse for each component at its medians,
+// two standard deviations wide: 1 − exp(−2) of its rows are inside.
+func clustersPicture(result *mixture.Result, a, b int) *picture.Picture {
+	var points []picture.Point
+	for _, row := range result.Rows {
+		points = append(points, picture.Point{X: float64(row.Values[a]), Y: float64(row.Values[b])})
+	}
+	var outline []picture.Reference
+	names := result.Data.Columns
+	for _, one := range result.Given.List {
+		correlation := 0.0
+		for _, c := range one.Correlations {
+			if c.A == names[a] && c.B == names[b] {
+				correlation = float64(c.Value.Median)
+			}
+		}
+		x, y := one.Columns[a], one.Columns[b]
+		at := func(angle float64) (float64, float64) {
+			u, v := math.Cos(angle), math.Sin(angle)
+			return float64(x.Mean.Median) + 2*float64(x.SD.Median)*u,
+				float64(y.Mean.Median) + 2*float64(y.SD.Median)*(correlation*u+math.Sqrt(1-correlation*correlation)*v)
+		}
+		const pieces = 60
+		for k := range pieces {
+			var r picture.Reference
+			r.X0, r.Y0 = at(2 * math.Pi * float64(k) / pieces)
+			r.X1, r.Y1 = at(2 * math.Pi * float64(k+1) / pieces)
+			outline = append(outline, r)
+		}
+	}
+	p := picture.Scatter(fmt.Sprintf("clusters-%d-%d", a+1, b+1), "Components of "+names[a]+" and "+names[b], picture.Column, 170, points, outline, names[a], names[b])
+	p.Text = "Every row, and for each component an ellipse that holds 86% of its rows, at the medians of its parameters."
+	return p
 }
 
 // mixturePicture is the density in a column with its band over a histogram of the values.
