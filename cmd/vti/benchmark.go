@@ -19,13 +19,13 @@ func (a *app) benchmarkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "benchmark",
 		Short:   "Repeat a published study, or measure times",
-		Example: "  vti benchmark dag --out figure3\n  vti benchmark time --only hald,diabetes",
+		Example: "  vti benchmark dag --out figure3\n  vti benchmark cardinality --out figure4\n  vti benchmark time --only hald,diabetes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected vti benchmark dag or vti benchmark time (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected vti benchmark dag, cardinality, time or amortize (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkTimeCommand(), a.benchmarkAmortizeCommand())
+	cmd.AddCommand(a.benchmarkDagCommand(), a.benchmarkCardinalityCommand(), a.benchmarkTimeCommand(), a.benchmarkAmortizeCommand())
 	return cmd
 }
 
@@ -65,7 +65,7 @@ With --shard I/N, or in an array job --shards N, the runs are split among N proc
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(count{&b.DataSets, 1}, "data-sets", "data sets (seeds from --seed on)")
-	flags.Var(parsed[sizeList]{&sizes, parseSizes}, "sizes", "`rows` that are analysed of each data set, separated by commas")
+	flags.Var(parsed[sizeList]{&sizes, parseSizes("rows", 3)}, "sizes", "`rows` that are analysed of each data set, separated by commas")
 	flags.Var(count{&b.Simulation.Nodes, 2}, "nodes", "nodes of the graphs (default 10)")
 	flags.Var(parsed[dag.Mechanism]{&b.Simulation.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp or linear")
 	flags.Var(count{&b.Steps, 1}, "steps", "training steps of a run (default that of vti dag)")
@@ -75,7 +75,7 @@ With --shard I/N, or in an array job --shards N, the runs are split among N proc
 	return cmd
 }
 
-// sizeList are numbers of rows.
+// sizeList are numbers of rows, or of predictors.
 type sizeList []int
 
 func (s sizeList) String() string {
@@ -86,15 +86,18 @@ func (s sizeList) String() string {
 	return strings.Join(parts, ",")
 }
 
-func parseSizes(text string) (list sizeList, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		rows, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || rows < 3 {
-			return nil, fmt.Errorf("expected numbers of rows, at least 3, separated by commas, found %q", part)
+// parseSizes reads numbers of something.
+func parseSizes(of string, least int) func(text string) (sizeList, error) {
+	return func(text string) (list sizeList, err error) {
+		for part := range strings.SplitSeq(text, ",") {
+			size, err := strconv.Atoi(strings.TrimSpace(part))
+			if err != nil || size < least {
+				return nil, fmt.Errorf("expected numbers of %s, at least %d, separated by commas, found %q", of, least, part)
+			}
+			list = append(list, size)
 		}
-		list = append(list, rows)
+		return list, nil
 	}
-	return list, nil
 }
 
 // benchmarkDag runs the study and prints its table.

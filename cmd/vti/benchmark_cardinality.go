@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/cmd/vti/internal/cardinality"
+	"github.com/transdim/vti/internal/atomicfile"
+	"github.com/transdim/vti/varsel"
+)
+
+// cardinalityBenchmark is what vti benchmark cardinality prints with --json.
+type cardinalityBenchmark struct {
+	Rows []cardinality.Row `json:"rows"`
+}
+
+// cardinalityFlags say what vti benchmark cardinality measures.
+type cardinalityFlags struct {
+	sweep       cardinality.Sweep
+	predictors  sizeList
+	levels      levelList
+	shards      shardFlags
+	json, quiet bool
+}
+
+func (a *app) benchmarkCardinalityCommand() *cobra.Command {
+	f := cardinalityFlags{
+		sweep:      cardinality.Sweep{DataSets: 1, Flow: "affine", Iterations: 32000},
+		predictors: sizeList{9, 12, 16, 20, 24}, levels: levelList{varsel.MediumMisspecification, varsel.HighMisspecification},
+	}
+	cmd := &cobra.Command{
+		Use:   "cardinality --out DIRECTORY",
+		Short: "Samplers of models in growing spaces, against reversible jump",
+		Long: `Repeats figure 4 of Davies et al. (2025): tables of the robust design with more and more predictors, each
+answered with every sampler of models that can hold its models, and by long tempered reversible-jump chains.
+A row has the cross-entropy of the draws of the chains under q(m, θ), and the errors of certified inclusion
+probabilities against the chains.
+
+The directory gets the tables, a run for each table and sampler, cardinality.csv, and a figure for each level
+of misspecification. A study that was stopped goes on when the same command is given again, and may grow.
+With --shard I/N, or in an array job --shards N, the runs are split among N processes.`,
+		Example: `  vti benchmark cardinality --out figure4
+  vti benchmark cardinality --predictors 9,12 --misspecification medium --out figure4 --shard 0/4`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchmarkCardinality(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(parsed[sizeList]{&f.predictors, parseSizes("predictors", 2)}, "predictors", "`numbers` of predictors, separated by commas")
+	flags.Var(parsed[levelList]{&f.levels, parseLevels}, "misspecification", "`levels` of misspecification, separated by commas: none, medium, high")
+	flags.Var(count{&f.sweep.DataSets, 1}, "data-sets", "tables of each kind (seeds from 1 on)")
+	flags.StringSliceVar(&f.sweep.Only, "samplers", nil, "`samplers` of models: "+strings.Join(cardinality.Samplers, ", ")+" (default all)")
+	flags.StringVar(&f.sweep.Flow, "flow", f.sweep.Flow, "`flow` of every fit, as vti varsel takes it")
+	flags.Var(count{&f.sweep.Steps, 1}, "steps", "training steps of a fit (default that of vti varsel)")
+	flags.Var(count{&f.sweep.Iterations, 1}, "iterations", "iterations of the chains")
+	f.shards.register(cmd)
+	flags.StringVarP(&f.sweep.Dir, "out", "o", "", "`directory` of the study (required)")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	return cmd
+}
+
+// levelList are levels of misspecification.
+type levelList []varsel.Misspecification
+
+func (l levelList) String() string {
+	var names []string
+	for _, level := range l {
+		names = append(names, level.String())
+	}
+	return strings.Join(names, ",")
+}
+
+func parseLevels(text string) (list levelList, err error) {
+	for name := range strings.SplitSeq(text, ",") {
+		level, err := varsel.ParseMisspecification(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, level)
+	}
+	return list, nil
+}
+
+// benchmarkCardinality runs the study and prints its table.
+func (a *app) benchmarkCardinality(ctx context.Context, f cardinalityFlags) error {
+	s := f.sweep
+	if s.Dir == "" {
+		return errors.New("no directory was given: expected --out DIRECTORY")
+	}
+	if err := a.varselCommand().Flags().Set("flow", s.Flow); err != nil { // before any chain runs
+		return err
+	}
+	for _, sampler := range s.Only {
+		if !slices.Contains(cardinality.Samplers, sampler) {
+			return fmt.Errorf("--samplers: expected some of %s, found %q", strings.Join(cardinality.Samplers, ", "), sampler)
+		}
+	}
+	own, err := f.shards.own()
+	if err != nil {
+		return err
+	}
+	own.Dir = filepath.Join(s.Dir, "pieces")
+	s.Predictors, s.Levels = f.predictors, f.levels
+	shown := &progress{}
+	if !f.quiet {
+		shown = newProgress(a.stderr)
+	}
+	s.Status = func(text string) { shown.line(text, true) }
+	own.Status = s.Status
+	s.Command = repeatable
+	rows, err := s.Run(ctx, own)
+	shown.end()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%w\nto continue: give the same command again", err)
+	}
+	if err != nil {
+		return failure{err}
+	}
+	if f.shards.given() {
+		fmt.Fprintf(a.text, "shard %d of %d: %d runs made, %d of others found; the command without --shard makes the table\n", own.Index, own.Count, own.Computed(), own.Read())
+		return nil
+	}
+	table := cardinalityTable(rows)
+	errs := []error{atomicfile.Write(filepath.Join(s.Dir, "cardinality.csv"), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(table) })}
+	for _, level := range f.levels {
+		errs = append(errs, cardinality.WriteFigure(filepath.Join(s.Dir, "cardinality-"+level.String()), level.String(), rows))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return failure{err}
+	}
+	if f.json {
+		return a.describe("benchmark-cardinality", cardinalityBenchmark{rows})
+	}
+	printed := &grid{}
+	printed.add("table", "<sampler", "cross-entropy", "mean error", "largest", "<verdict", "ESS", "seconds", "chains: R-hat", "seconds")
+	for _, r := range rows {
+		printed.add(r.Table(), r.Sampler, plusMinus(&r.CrossEntropy, &r.CrossEntropySE, 2),
+			plusMinus(&r.MeanError, nil, 4), plusMinus(&r.LargestError, nil, 4), r.Verdict, plusMinus(&r.ESS, nil, 0), plusMinus(&r.Seconds, nil, 0),
+			plusMinus(&r.ChainRHat, nil, 3), plusMinus(&r.ChainSeconds, nil, 0))
+	}
+	printed.print(a.text)
+	fmt.Fprintf(a.text, "\n%s holds cardinality.csv, the figures and the runs\n", s.Dir)
+	return nil
+}
+
+// cardinalityTable are the rows as CSV, with all digits.
+func cardinalityTable(rows []cardinality.Row) [][]string {
+	table := [][]string{{"misspecification", "predictors", "data_set", "sampler", "cross_entropy", "cross_entropy_se", "mean_error", "largest_error",
+		"verdict", "khat", "ess", "seconds", "chain_verdict", "chain_rhat", "chain_seconds"}}
+	for _, r := range rows {
+		table = append(table, []string{r.Level, strconv.Itoa(r.Predictors), strconv.Itoa(r.DataSet), r.Sampler, r.CrossEntropy.Text(), r.CrossEntropySE.Text(),
+			r.MeanError.Text(), r.LargestError.Text(), r.Verdict, r.KHat.Text(), r.ESS.Text(), r.Seconds.Text(), r.ChainVerdict, r.ChainRHat.Text(), r.ChainSeconds.Text()})
+	}
+	return table
+}
+
+// repeatable runs a command line in this process, and returns its standard output. An answer that
+// is not to be used is an answer.
+func repeatable(ctx context.Context, args ...string) ([]byte, error) {
+	var stdout, stderr bytes.Buffer
+	if status := run(ctx, args, &stdout, &stderr); status != statusOK && status != statusUntrusted {
+		return nil, cmp.Or(ctx.Err(), fmt.Errorf("vti %s: %s", strings.Join(args, " "), strings.TrimPrefix(strings.TrimSpace(stderr.String()), "vti: ")))
+	}
+	return stdout.Bytes(), nil
+}
