@@ -118,20 +118,6 @@ func memberships(p []float64) []float64 {
 	return inclusionOf(logs)
 }
 
-// divergence is KL(p ‖ q), both normalised.
-func divergence(p, q []float64) (sum float64) {
-	var total float64
-	for _, v := range q {
-		total += v
-	}
-	for m, v := range p {
-		if v > 0 {
-			sum += v * math.Log(v*total/q[m])
-		}
-	}
-	return sum
-}
-
 func mean(x []float64) (sum float64) {
 	for _, v := range x {
 		sum += v / float64(len(x))

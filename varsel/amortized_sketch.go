@@ -8,18 +8,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sketch approximates the evidences of all models of a table by its sufficient statistics, when
-// each row is read as a normal observation of its linear predictor, with the weight that it has at
-// the mode of the largest model. It is exact for a normal response, up to the integral over σ.
+// sketch approximates the evidences of all models of a table: under the robust likelihood by
+// expectation propagation for each, and else by sufficient statistics, when each row is read as a
+// normal observation of its linear predictor, with the weight that it has at the mode of the
+// largest model. That is exact for a normal response, up to the integral over σ.
 type sketch struct {
-	fit       *modeFit
+	fit       *modeFit  // of the largest model
 	precision []float64 // X'WX of all coefficients, without the prior [k·k]
 	linear    []float64 // X'Wŷ [k]
 	square    float64   // ŷ'Wŷ of all rows, for a noise scale that is inferred
 	rows      float64
 }
 
-// newSketch finds the mode of the largest model.
+// newSketch approximates the largest model.
 func newSketch(p *Problem) *sketch {
 	t := p.Target
 	full := make([]int32, len(t.space.Cards()))
@@ -28,6 +29,9 @@ func newSketch(p *Problem) *sketch {
 	}
 	s := &sketch{fit: newModeFit(t, t.active(full)), rows: float64(p.Design.Rows())}
 	s.fit.find()
+	if t.outliers != nil {
+		return s // each model has an approximation of its own
+	}
 	k := len(s.fit.columns)
 	s.precision, s.linear = make([]float64, k*k), make([]float64, k)
 	for a := range k {
@@ -55,6 +59,13 @@ const scaleRounds = 3
 // constant of the table.
 func (s *sketch) logMass(members []int) float64 {
 	t := s.fit.target
+	if t.outliers != nil {
+		var a active
+		for _, j := range members {
+			a.add(j, s.fit.columns[j], s.fit.mean[j], s.fit.sd[j])
+		}
+		return newPropagation(t.outliers, t.responses.y, t.offset, a).run()
+	}
 	if t.scale < 0 {
 		value, _ := s.given(members, 0)
 		return value
@@ -163,7 +174,7 @@ func (s *sketch) quadratic(dim int) (precision, linear []float64) {
 
 // deviations are the sds of the coefficients under that quadratic.
 func (s *sketch) deviations() []float64 {
-	k := len(s.linear)
+	k := len(s.fit.theta)
 	sds := make([]float64, k)
 	var factor mat.Cholesky
 	var inverse mat.SymDense

@@ -35,9 +35,7 @@ const (
 )
 
 // needsAnchors reports whether models differ in more than which coordinates they have, and are few
-// enough for one each. Outliers under a known scale are left to the engine's single
-// approximation: their posteriors have several modes, of which a second approximation shows no more
-// than the first.
+// enough for one each.
 func (t *Target) needsAnchors() bool {
 	count, ok := space.Count(t.space)
 	rows, dim := t.x.Dims()
@@ -141,8 +139,16 @@ func (f *modeFit) logJoint(theta, eta []float64) float64 {
 	return sum
 }
 
-// find moves to the mode.
+// find moves to the mode, or to mean and precision by expectation propagation where there are
+// outliers: their posteriors have several modes, one of which says little of the others.
 func (f *modeFit) find() {
+	if t := f.target; t.outliers != nil && len(f.columns) > 0 {
+		p := newPropagation(t.outliers, t.responses.y, f.offset, f.active)
+		p.run()
+		copy(f.theta, p.mean())
+		f.precision, f.linear = p.precision(), mat.NewVecDense(len(p.linear), p.linear)
+		return
+	}
 	unknown := f.target.scale >= 0
 	trial, eta := make([]float64, len(f.theta)), make([]float64, len(f.eta))
 	for range modeRounds {

@@ -59,6 +59,7 @@
 //
 //	amortized.go              Family: the tables that a network is trained for
 //	amortized_sketch.go       approximate evidences of all models, where a network starts
+//	propagation.go            expectation propagation: a model with outliers among its rows
 //	amortized_read.go         what a network reads of a table, and the densities of a family
 //	amortized_open.go         the network of a file, for a table
 //

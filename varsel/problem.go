@@ -213,6 +213,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		unknown, t.logScale = model.Sigma == 0, math.Log(model.Sigma/unit)
 	case likelihood.RobustKind:
 		unknown, t.logScale = model.UnknownSigma1, math.Log(model.Sigma1/unit)
+		t.outliers = newOutlierModel(model, t.logScale)
 	default:
 		scaleSD = kind.ScaleSD()
 	}

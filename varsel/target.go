@@ -22,8 +22,9 @@ type Target struct {
 	offset    []float64   // [n] or nil
 	kind      likelihood.Kind
 	responses responses
-	scale     int     // coordinate of log σ, or −1
-	logScale  float64 // log σ when it is known
+	scale     int           // coordinate of log σ, or −1
+	logScale  float64       // log σ when it is known
+	outliers  *outlierModel // of the robust likelihood with known scales; nil for others
 	// logConstant is the part of the log density of the responses that depends on no parameter.
 	logConstant float64
 	mean, sd    []float64

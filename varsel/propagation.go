@@ -1,0 +1,187 @@
+package varsel
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// outlierModel is the density of a response about its linear predictor under the robust likelihood:
+// two normal densities of one mean.
+type outlierModel struct {
+	logShare, variance [2]float64 // of rows that are none, and of outliers
+}
+
+// newOutlierModel is that of the robust likelihood with known scales; nil for others.
+func newOutlierModel(model ModelOptions, logScale float64) *outlierModel {
+	if model.Likelihood != likelihood.RobustKind || model.UnknownSigma1 {
+		return nil
+	}
+	inlier := math.Exp(2 * logScale)
+	ratio := model.Sigma2 / model.Sigma1
+	return &outlierModel{[2]float64{math.Log1p(-model.Outlier), math.Log(model.Outlier)}, [2]float64{inlier, inlier * ratio * ratio}}
+}
+
+// tilted are the log of the integral of the density of y times that of a normal linear predictor,
+// and mean and variance of the predictor given both.
+func (o outlierModel) tilted(y, mean, variance float64) (logIntegral, tiltedMean, tiltedVariance float64) {
+	var logs, means, variances [2]float64
+	for k, noise := range o.variance {
+		total := variance + noise
+		d := y - mean
+		logs[k] = o.logShare[k] - halfLog2Pi - math.Log(total)/2 - d*d/total/2
+		means[k] = mean + variance*d/total
+		variances[k] = variance * noise / total
+	}
+	inlier := 1 / (1 + math.Exp(logs[1]-logs[0]))
+	logIntegral = math.Max(logs[0], logs[1]) + math.Log1p(math.Exp(-math.Abs(logs[0]-logs[1])))
+	apart := means[0] - means[1]
+	return logIntegral, means[1] + inlier*apart, inlier*variances[0] + (1-inlier)*variances[1] + inlier*(1-inlier)*apart*apart
+}
+
+// propagation approximates the posterior of one model of the robust likelihood by expectation
+// propagation (Minka 2001, whose clutter problem this is): in the place of each row's density
+// stands exp(−½ τ s² + ν s) of its linear predictor s, such that the mean and variance of s are
+// those under the row's own density beside the approximations of the other rows. In contrast to a
+// mode it averages over which rows are outliers.
+type propagation struct {
+	active
+	responses *outlierModel
+	y         []float64 // less the offset [n]
+
+	rows       []float64 // x [n·k]
+	tau, nu    []float64 // [n]
+	covariance []float64 // (Λ + Σ τ x xᵀ)⁻¹ [k·k]
+	linear     []float64 // Λμ + Σ ν x [k]
+	along      []float64 // covariance times x [k]
+}
+
+const (
+	// propagationRounds bounds the rounds over all rows, and propagationTolerance is the change of
+	// τ, relative to what it acts on, below which a round is the last. Chosen by hand: where the
+	// approximations settle, the log evidence does not depend on them to first order.
+	propagationRounds    = 40
+	propagationTolerance = 3e-3
+	// propagationDamping is the share of a change that is made: rows that contradict each other
+	// make whole changes swing for ever.
+	propagationDamping = 0.7
+)
+
+// newPropagation starts from the prior. offset is nil or [n].
+func newPropagation(responses *outlierModel, y, offset []float64, a active) *propagation {
+	n, k := len(y), len(a.columns)
+	if offset != nil {
+		y = floats.SubTo(make([]float64, n), y, offset)
+	}
+	p := &propagation{
+		active: a, responses: responses, y: y, rows: make([]float64, n*k), tau: make([]float64, n), nu: make([]float64, n),
+		covariance: make([]float64, k*k), linear: make([]float64, k), along: make([]float64, k),
+	}
+	for j, column := range a.columns {
+		for i, v := range column {
+			p.rows[i*k+j] = v
+		}
+		p.covariance[j*k+j] = a.sd[j] * a.sd[j]
+		p.linear[j] = a.mean[j] / (a.sd[j] * a.sd[j])
+	}
+	return p
+}
+
+// mean is that of the coefficients. [k]
+func (p *propagation) mean() []float64 {
+	theta := make([]float64, len(p.linear))
+	for j := range theta {
+		theta[j] = floats.Dot(p.covariance[j*len(theta):(j+1)*len(theta)], p.linear)
+	}
+	return theta
+}
+
+// precision is Λ + Σ τ x xᵀ.
+func (p *propagation) precision() *mat.SymDense {
+	k := len(p.linear)
+	precision := mat.NewSymDense(k, nil)
+	for j, sd := range p.sd {
+		precision.SetSym(j, j, 1/(sd*sd))
+	}
+	for i, tau := range p.tau {
+		precision.SymRankOne(precision, tau, mat.NewVecDense(k, p.rows[i*k:(i+1)*k]))
+	}
+	return precision
+}
+
+// predictor is x of a row, and mean and variance of its linear predictor. It leaves the covariance
+// times x in along.
+func (p *propagation) predictor(i int) (x []float64, mean, variance float64) {
+	k := len(p.linear)
+	x = p.rows[i*k : (i+1)*k]
+	for j := range k {
+		p.along[j] = floats.Dot(p.covariance[j*k:(j+1)*k], x)
+	}
+	return x, floats.Dot(p.along, p.linear), floats.Dot(p.along, x)
+}
+
+// run goes over the rows until nothing changes much, and returns the log evidence; NaN if rounding
+// destroyed it.
+func (p *propagation) run() float64 {
+	k := len(p.linear)
+	for range propagationRounds {
+		largest := 0.0
+		for i := range p.y {
+			x, mean, variance := p.predictor(i)
+			rest := 1/variance - p.tau[i]
+			if !(rest > 1e-10/variance) {
+				continue // no density without this row: later rounds may have one
+			}
+			restMean := (mean/variance - p.nu[i]) / rest
+			_, tiltedMean, tiltedVariance := p.responses.tilted(p.y[i], restMean, 1/rest)
+			// A row that contradicts the others widens: that of no precision is as near as it gets.
+			tau := math.Max(0, 1/tiltedVariance-rest)
+			change := propagationDamping * (tau - p.tau[i])
+			shift := propagationDamping * (tiltedMean*(rest+tau) - rest*restMean - p.nu[i])
+			if !(1+change*variance > 1e-10) || math.IsNaN(shift) {
+				continue
+			}
+			largest = math.Max(largest, math.Abs(change)*variance)
+			p.tau[i] += change
+			p.nu[i] += shift
+			factor := change / (1 + change*variance)
+			for a := range k {
+				floats.AddScaled(p.covariance[a*k:(a+1)*k], -factor*p.along[a], p.along)
+				p.linear[a] += shift * x[a]
+			}
+		}
+		if largest < propagationTolerance {
+			break
+		}
+	}
+	return p.logEvidence()
+}
+
+// logEvidence is the integral of the prior times all approximations, each scaled so that beside the
+// others it has the integral of the row's own density.
+func (p *propagation) logEvidence() (sum float64) {
+	k := len(p.linear)
+	for i, tau := range p.tau {
+		_, mean, variance := p.predictor(i)
+		rest := 1/variance - tau
+		if !(rest > 0) {
+			return math.NaN()
+		}
+		restLinear := mean/variance - p.nu[i]
+		own, _, _ := p.responses.tilted(p.y[i], restLinear/rest, 1/rest)
+		sum += own - (math.Log(rest*variance)+mean*mean/variance-restLinear*restLinear/rest)/2
+	}
+	// the integral of the prior times exp(−½ Σ τ s² + Σ ν s)
+	factor := append([]float64(nil), p.covariance...)
+	if !cholesky(factor, k) {
+		return math.NaN()
+	}
+	for a := range k {
+		sum += math.Log(factor[a*k+a]) - math.Log(p.sd[a]) - p.active.mean[a]*p.active.mean[a]/(p.sd[a]*p.sd[a])/2
+		sum += p.linear[a] * floats.Dot(p.covariance[a*k:(a+1)*k], p.linear) / 2
+	}
+	return sum
+}
