@@ -136,7 +136,7 @@ func (h HardVarsel) draw(random *rand.Rand) *problem {
 		model.Prior = varsel.Prior{Kind: varsel.BetaBinomialPrior, A: 1, B: 1, MaxSize: most}
 		p.flags = append(p.flags, "--model-prior betabinomial:1,1")
 	default:
-		model.Prior = varsel.Prior{Kind: varsel.UniformPrior}
+		model.Prior = varsel.Prior{Kind: varsel.UniformPrior, MaxSize: most}
 		p.flags = append(p.flags, "--model-prior uniform")
 	}
 	if lists {
