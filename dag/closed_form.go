@@ -25,7 +25,7 @@ type closedForm interface {
 	logJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// closedForm prepares the families of a node. Those of networks are those of linear mechanisms in
+// closedForm prepares the families of a node, without soft interventions. Those of networks are those of linear mechanisms in
 // their place, which are a first guess.
 func (p *Problem) closedForm(node int) closedForm {
 	switch p.Model.Mechanism {
@@ -45,7 +45,7 @@ func (p *Problem) closedForms() []closedForm {
 			forms[j] = first.of(j)
 			continue
 		}
-		forms[j] = p.closedForm(j)
+		forms[j] = p.withRegimes(j, p.closedForm(j))
 	}
 	return forms
 }

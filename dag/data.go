@@ -67,6 +67,9 @@ type DataOptions struct {
 	// Intervened names a column with the node that was set from outside in each row, by its name;
 	// several are separated by semicolons, and empty cells and NA stand for none.
 	Intervened string `json:"intervened,omitempty"`
+	// SoftIntervened names a column with the node whose mechanism was another in each row, with the
+	// same parents, written as Intervened is.
+	SoftIntervened string `json:"soft_intervened,omitempty"`
 	// Discrete names columns of numbers that are categories, as columns of text are anyhow;
 	// Continuous those of few whole numbers that are none. [EveryNode] stands for all.
 	Discrete   []string `json:"discrete,omitempty"`
@@ -100,6 +103,8 @@ type Data struct {
 	// Counted says whether row r counts for node j, which it does not where the node was set from
 	// outside [n][N]; nil when all count.
 	Counted [][]bool
+	// regimes are soft interventions, whose rows do not count for their nodes.
+	regimes []regime
 	// Centers are the means of all columns over the rows that count for a node, on the working
 	// scale [N][N] by node: its mechanism has an intercept for these rows, in the form that its own
 	// column and those of its parents are centred. nil when nothing is left to centre: without
@@ -123,10 +128,13 @@ const leastRows = 3
 
 // NewData prepares a table. Whatever is wrong with it is an error that names column and place.
 func NewData(t *table.Table, options DataOptions) (*Data, error) {
-	if options.Intervened != "" && slices.Contains(options.Exclude, options.Intervened) {
-		return nil, fmt.Errorf("column %q is excluded and also names interventions", options.Intervened)
+	notesOfRows := []string{options.Intervened, options.SoftIntervened}
+	for _, name := range notesOfRows {
+		if name != "" && slices.Contains(options.Exclude, name) {
+			return nil, fmt.Errorf("column %q is excluded and also names interventions", name)
+		}
 	}
-	for _, name := range append(slices.Clone(options.Exclude), options.Intervened) {
+	for _, name := range slices.Concat(options.Exclude, notesOfRows) {
 		if name == "" {
 			continue
 		}
@@ -140,7 +148,7 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	}
 	var names []string
 	for _, name := range t.Names() {
-		if name != options.Intervened && !slices.Contains(options.Exclude, name) && !slices.Contains(notes, name) {
+		if !slices.Contains(notesOfRows, name) && !slices.Contains(options.Exclude, name) && !slices.Contains(notes, name) {
 			names = append(names, name)
 		}
 	}
@@ -171,6 +179,9 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, err
 	}
 	if err := d.applyClamps(t, options.Clamp); err != nil {
+		return nil, err
+	}
+	if err := d.readSoftInterventions(t, options.SoftIntervened); err != nil {
 		return nil, err
 	}
 	if err := d.checkCounted(t); err != nil {

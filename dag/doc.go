@@ -29,6 +29,7 @@
 // What is asked:
 //
 //	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions, scaling
+//	soft_interventions.go       rows in which a mechanism is another
 //	discretize.go, clamp.go     numbers cut into classes, and nodes that were set in some rows
 //	collinear_columns.go        columns that others give without noise
 //	constraints.go              edges that are forbidden or required, tiers

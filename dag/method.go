@@ -99,6 +99,8 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 		return ClosedForm, nil
 	case e == ClosedForm:
 		return e, p.checkClosedForm()
+	case p.checkOneRegime() != nil:
+		return 0, p.checkOneRegime()
 	case e == Flow && p.Model.Mechanism != Linear:
 		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
 	case e == Particles && p.Model.Mechanism != MLP:

@@ -36,6 +36,11 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		kind := map[bool]string{true: "discrete", false: "continuous"}[data.Discrete()]
 		return nil, fmt.Errorf("%s: got %s mechanisms for %s columns: categorical mechanisms go with discrete columns, and the others with continuous ones", data.Path, model.Mechanism, kind)
 	}
+	if model.Mechanism == MLP {
+		if err := (&Problem{Data: data}).checkOneRegime(); err != nil {
+			return nil, err
+		}
+	}
 	structure, err := data.NewStructure(constraints)
 	if err != nil {
 		return nil, err
@@ -116,6 +121,9 @@ func (p *Problem) withGraphPrior(lines []string) []string {
 		graphs += "; over acyclic graphs, each counted once"
 	}
 	lines = append(lines, graphs)
+	if rows := p.Data.regimeRows(); rows > 0 {
+		lines = append(lines, fmt.Sprintf("soft interventions: other mechanisms with the same parents, in %d rows", rows))
+	}
 	if constraints := p.Constraints.String(); constraints != "" {
 		lines = append(lines, "of them only those that keep to: "+constraints)
 	}

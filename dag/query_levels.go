@@ -142,7 +142,7 @@ func (g *givenLevels) factors(f dgraph.Family, random *rand.Rand) (mean, drawn f
 // table is how often each combination of values of the parents has each level of the node, and the
 // weight of the prior in rows.
 func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, err error) {
-	form := g.forms[f.Node].(*bdeuForm)
+	form := usual(g.forms[f.Node]).(*bdeuForm)
 	if counts, known := g.counts[f]; known {
 		return counts, form.size, nil
 	}

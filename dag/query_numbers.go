@@ -107,7 +107,7 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 // independent weights it is that of least squares where columns are centred, and none else.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
-	form, normalWishart := g.forms[j].(*bgeForm)
+	form, normalWishart := usual(g.forms[j]).(*bgeForm)
 	if !normalWishart {
 		if d.Centers == nil {
 			return 0

@@ -38,6 +38,9 @@ type RunConfig struct {
 // RunFlow with Fit.Resume set continues from there.
 func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
+	if err := problem.checkOneRegime(); err != nil {
+		return nil, err
+	}
 	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ func (p *Problem) CheckMade() error {
 	if p.Model.Mechanism != Linear && p.Model.Mechanism != MLP {
 		return fmt.Errorf("a learned q(m) with one flow is for linear mechanisms and networks, not for %s", p.Model.Mechanism)
 	}
+	if err := p.checkOneRegime(); err != nil {
+		return err
+	}
 	if err := p.listable(maxFamilies); err != nil {
 		return err
 	}

@@ -16,6 +16,9 @@ import (
 
 // CheckReversibleJump fails for problems that RunReversibleJump cannot sample.
 func (p *Problem) CheckReversibleJump() error {
+	if err := p.checkOneRegime(); err != nil {
+		return err
+	}
 	switch {
 	case p.listable(maxFamilies) != nil:
 		return p.listable(maxFamilies)

@@ -48,6 +48,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 	flagGroup(cmd, "Table", func() {
 		flags.StringSliceVar(&f.columns.Exclude, "exclude", nil, "columns that are not used, separated by commas; every other column is a node")
 		flags.StringVar(&f.columns.Intervened, "intervened", "", "`column` that names the node that was set from outside in each row (empty or NA: none)")
+		flags.StringVar(&f.columns.SoftIntervened, "soft-intervened", "", "`column` that names the node whose mechanism was another in each row, with the same parents (empty or NA: none)")
 		flags.StringSliceVar(&f.columns.Discrete, "discrete", nil, "columns of numbers that are categories, as columns of text are anyhow, separated by commas; all for every column")
 		flags.StringSliceVar(&f.columns.Continuous, "continuous", nil, "columns of few whole numbers that are measurements and no categories, separated by commas; all for every column")
 		flags.StringArrayVar(&f.columns.Clamp, "clamp", nil, "`drug=PKA:low`: in rows in which column drug is not zero the node PKA was set, to its lowest level (or high, or a level by name; drug=PKA: as measured); may be repeated")
