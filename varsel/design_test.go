@@ -240,8 +240,8 @@ func TestLikelihoodKind(t *testing.T) {
 		assert.Equal(t, k, parsed)
 	}
 	_, err := likelihood.Parse("normal")
-	require.ErrorContains(t, err, "want gaussian, robust, student, logistic or poisson")
-	assert.Equal(t, "likelihood.Kind(9)", likelihood.Kind(9).String())
+	require.ErrorContains(t, err, "want gaussian, robust, student, logistic, poisson, negbinomial")
+	assert.Equal(t, "likelihood.Kind(99)", likelihood.Kind(99).String())
 	assert.Equal(t, []string{"refuse", "drop", "NAPolicy(2)"}, []string{RefuseNA.String(), DropNA.String(), NAPolicy(2).String()})
 }
 

@@ -45,11 +45,15 @@ func correlated(t testing.TB, kind likelihood.Kind, n, p, effects int) *table.Ta
 			}
 		}
 		y := eta + random.NormFloat64()
-		switch kind {
-		case likelihood.LogisticKind:
+		switch {
+		case kind.Binary():
 			y = math.Round(0.5 + 0.5*math.Copysign(1, y))
-		case likelihood.PoissonKind:
+		case kind.Discrete():
 			y = math.Floor(math.Exp(eta + 0.5*random.Float64()))
+		case kind == likelihood.BetaKind:
+			y = 1 / (1 + math.Exp(-y))
+		case !kind.Continuous() || kind.Logarithmic():
+			y = math.Exp(y)
 		}
 		fmt.Fprintf(&text, "\n%v,%v", y, 0.1*random.NormFloat64())
 		for _, v := range x {

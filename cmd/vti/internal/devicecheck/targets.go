@@ -63,11 +63,15 @@ func Selection(kind likelihood.Kind, observations, predictors int, model varsel.
 	}
 	response := data.Columns[len(data.Columns)-1]
 	for i, y := range response {
-		switch kind {
-		case likelihood.LogisticKind:
+		switch {
+		case kind.Binary():
 			response[i] = math.Round(1 / (1 + math.Exp(-y)))
-		case likelihood.PoissonKind:
+		case kind.Discrete():
 			response[i] = math.Round(math.Exp(y / 2))
+		case kind == likelihood.BetaKind:
+			response[i] = 1 / (1 + math.Exp(-y))
+		case !kind.Continuous() || kind.Logarithmic():
+			response[i] = math.Exp(y / 2)
 		}
 	}
 	parsed, err := parse(data.WriteCSV)

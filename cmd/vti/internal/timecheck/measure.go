@@ -128,11 +128,14 @@ func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 // answer runs the command of a case once.
 func (m Measurement) answer(ctx context.Context, c Case, path string, repetition int, more ...string) (seconds float64, a *Answer, err error) {
 	seed := strconv.FormatUint(m.Seed+uint64(repetition), 10)
-	return m.run(ctx, append(append([]string{c.Command, path}, c.Flags...), append(more, "--seed", seed)...))
+	a = &Answer{}
+	seconds, err = m.run(ctx, append(append([]string{c.Command, path}, c.Flags...), append(more, "--seed", seed)...), a)
+	return seconds, a, err
 }
 
-// run runs a command, whose run directory is removed with the scratch folder, and reads its answer.
-func (m Measurement) run(ctx context.Context, args []string) (seconds float64, a *Answer, err error) {
+// run runs a command, whose run directory is removed with the scratch folder, and reads its JSON
+// into answer.
+func (m Measurement) run(ctx context.Context, args []string, answer any) (seconds float64, err error) {
 	dir := filepath.Join(m.Scratch, strconv.FormatInt(time.Now().UnixNano(), 36))
 	args = append(args, "--json", "--quiet", "--out", dir)
 	if m.Progress != nil {
@@ -145,20 +148,19 @@ func (m Measurement) run(ctx context.Context, args []string) (seconds float64, a
 	err = command.Run()
 	seconds = time.Since(start).Seconds()
 	if ctx.Err() != nil {
-		return seconds, nil, ctx.Err()
+		return seconds, ctx.Err()
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == verdict.ExitFailed {
 		err = nil // an answer that is not to be used
 	}
 	if err != nil {
-		return seconds, nil, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return seconds, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
-	a = &Answer{}
-	if err := json.Unmarshal(stdout.Bytes(), a); err != nil {
-		return seconds, nil, fmt.Errorf("vti %s: its answer: %w", strings.Join(args, " "), err)
+	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
+		return seconds, fmt.Errorf("vti %s: its answer: %w", strings.Join(args, " "), err)
 	}
-	return seconds, a, nil
+	return seconds, nil
 }
 
 // inclusion are the inclusion probabilities by name.
@@ -174,8 +176,8 @@ func (a *Answer) inclusion() map[string]float64 {
 func (m Measurement) reference(ctx context.Context, c Case, path string) (map[string]float64, error) {
 	switch c.Reference {
 	case Enumerated:
-		_, answer, err := m.run(ctx, append([]string{"exact", path}, c.Flags...))
-		if err != nil {
+		answer := &Answer{}
+		if _, err := m.run(ctx, append([]string{"exact", path}, c.Flags...), answer); err != nil {
 			return nil, err
 		}
 		return answer.inclusion(), nil

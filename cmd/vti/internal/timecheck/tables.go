@@ -2,6 +2,7 @@
 //
 //	tables.go   the tables, and the command for each
 //	measure.go  one command, several times, and its answer beside a reference
+//	hierarchies.go  tables of hierarchical regressions, and their answers beside stored references
 package timecheck
 
 import (
