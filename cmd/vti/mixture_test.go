@@ -27,6 +27,9 @@ func TestMixture(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &result))
 	require.Len(t, result.Rows, 40)
 	require.Equal(t, 2, result.Given.Components)
+	text := mustRun(t, "compare", "run", "other", "--out", "both").stdout
+	require.Contains(t, text, "Total variation between the model probabilities: 0", "the same seed")
+	require.Contains(t, text, "components of a mixture")
 }
 
 // Bad input leaves nothing behind and exits with status 2.
