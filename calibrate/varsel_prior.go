@@ -93,7 +93,9 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	// The design does not depend on the response: it is made with any that is valid.
 	any := make([]float64, len(columns[0].Values))
 	for i := range any {
-		any[i] = float64(i % 2)
+		if any[i] = float64(i % 2); !p.record.Design.Likelihood.Discrete() {
+			any[i] = any[i]/2 + 0.25 // a share, too
+		}
 	}
 	data, err := table.New("design", append(columns, table.Numbers(target, any))...)
 	if err != nil {

@@ -24,8 +24,11 @@ func (r *Result) WriteCSV(path string) error {
 		line := []string{
 			strconv.Itoa(p.Row), p.Mean.Text(), p.ExpectedSD.Text(), p.ExpectedLow.Text(), p.ExpectedHigh.Text(), p.SD.Text(), p.Low.Text(), p.High.Text(),
 		}
-		if p.Observed != nil {
+		switch {
+		case p.Observed != nil:
 			line = append(line, p.Observed.Text())
+		case r.Observed != nil:
+			line = append(line, "") // a time of which only a lower bound is known
 		}
 		cells = append(cells, line)
 	}

@@ -3,7 +3,9 @@ package predict
 import (
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -171,4 +173,40 @@ func TestFilesHoldPredictions(t *testing.T) {
 	assert.InDelta(t, float64(result.Predictions[2].Mean), sum, 1e-12)
 	assert.InDelta(t, stat.Mean(rows.Y, nil), responses, 0.25)
 	require.NoError(t, result.WriteCSV(filepath.Join(t.TempDir(), "predictions.csv")))
+}
+
+// Of censored times the probability of a longer one counts, and predictions are not compared with
+// them.
+func TestCensoredTimesArePredicted(t *testing.T) {
+	exponential := likelihood.New(likelihood.ExponentialKind, likelihood.Shape{})
+	rows := &Rows{Response: exponential, Survival: true, Unit: "row", Places: []int{1, 2, 3}, Y: []float64{1, -2, 0.5}}
+	zeros := make([]float64, 4000)
+	rows.Scale = append(rows.Scale, zeros...)
+	rows.Terms = []Term{{X: []float64{1, 1, 1}, Draws: [][]float64{zeros}}}
+	loo, err := LeaveOneOut(t.Context(), rows, 1)
+	require.NoError(t, err)
+	assert.Nil(t, loo.R2)
+	assert.InDelta(t, -2, float64(loo.Rows[1].ELPD), 1e-12, "log of the probability of a longer time")
+	assert.InDelta(t, -1, float64(loo.Rows[0].ELPD), 1e-12)
+	// 4,000 draws, 4 standard errors: a false alarm in 16,000
+	assert.InDelta(t, 1-math.Exp(-2)/2, float64(loo.Rows[1].PIT), 4*0.5/math.Sqrt(4000))
+	spikes := loo.Spikes(rows)
+	assert.Zero(t, spikes[0])
+	assert.InDelta(t, math.Exp(-2), spikes[1], 1e-12)
+
+	result, err := Summarise(t.Context(), rows, Config{})
+	require.NoError(t, err)
+	assert.Equal(t, 2, result.Observed.Rows)
+	assert.Nil(t, result.Predictions[1].Observed)
+	path := filepath.Join(t.TempDir(), "predictions.csv")
+	require.NoError(t, result.WriteCSV(path))
+	written, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.SplitSeq(strings.TrimSpace(string(written)), "\n") {
+		assert.Equal(t, 8, strings.Count(line, ","), line)
+	}
+	rows.Y = []float64{-1, -2, -0.5}
+	result, err = Summarise(t.Context(), rows, Config{})
+	require.NoError(t, err)
+	assert.Nil(t, result.Observed)
 }

@@ -133,6 +133,7 @@ func spread(draws []float64, level float64) (sd, low, high Number) {
 	return Number(math.Sqrt(variance)), at((1 - level) / 2), at((1 + level) / 2)
 }
 
+// observe compares predictions with the responses that are known, of which there may be none.
 func observe(predictions []Prediction, scores []float64) *Observed {
 	n, squares, covered := 0.0, 0.0, 0.0
 	for _, p := range predictions {
@@ -145,7 +146,10 @@ func observe(predictions []Prediction, scores []float64) *Observed {
 			covered++
 		}
 	}
-	return &Observed{Rows: len(predictions), RMSE: Number(math.Sqrt(squares / n)), Covered: Number(covered / n), LogScore: Number(stat.Mean(scores, nil))}
+	if n == 0 {
+		return nil
+	}
+	return &Observed{Rows: int(n), RMSE: Number(math.Sqrt(squares / n)), Covered: Number(covered / n), LogScore: Number(stat.Mean(scores, nil))}
 }
 
 // logMean is log mean exp.

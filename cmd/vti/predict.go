@@ -126,8 +126,11 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	table.add(header...)
 	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
 		cells := []string{fmt.Sprint(p.Row), short(p.Mean), interval(p.ExpectedLow, p.ExpectedHigh), interval(p.Low, p.High)}
-		if p.Observed != nil {
+		switch {
+		case p.Observed != nil:
 			cells = append(cells, short(*p.Observed))
+		case r.Observed != nil:
+			cells = append(cells, "") // a time of which only a lower bound is known
 		}
 		table.add(cells...)
 	}
