@@ -102,8 +102,8 @@ func (twoModes) LogJoint(_, mask, theta *Node) *Node {
 	return Mul(used, AddScalar(side, -math.Log(2*sd)-0.5*math.Log(2*math.Pi)))
 }
 
-// Weights that look well but miss a mode, and with it a factor 2 of the evidence, are found out: they
-// are made again with a proposal where draws of the chains lie.
+// Weights that look well but miss a mode, and with it a factor 2 of the evidence, are found out:
+// they are made again with a proposal where draws of the chains lie.
 func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	sp, err := space.NewSubsets(1, nil, [][]int{{0}})
 	require.NoError(t, err)

@@ -110,7 +110,7 @@ const (
 // meanings are what the words mean, in the order of the list.
 var meanings = []struct{ word, meaning string }{
 	{wordQ, "the trained approximation, before importance weights corrected it"},
-	{wordKHat, "how heavy the tail of the importance weights is; averages over them hold up to 0.7"},
+	{wordKHat, "how heavy the tail of the importance weights is; averages over them hold up to 0.5, of very many draws up to 0.7"},
 	{wordRHat, "how far chains differ from each other; 1 is best, 1.01 is good"},
 	{wordDraws, "the number of independent draws that would tell as much"},
 	{wordEvidence, "the log density of the table under a model, over all its parameters; a difference of 3 is strong"},
