@@ -25,8 +25,8 @@ type closedForm interface {
 	logJoint(parents dgraph.Set, theta []float64) float64
 }
 
-// closedForm prepares the families of a node, without soft interventions. Those of networks are those of linear mechanisms in
-// their place, which are a first guess.
+// closedForm prepares the families of a node, without soft interventions. Those of networks are
+// those of linear mechanisms in their place, which are a first guess.
 func (p *Problem) closedForm(node int) closedForm {
 	switch p.Model.Mechanism {
 	case BGe:

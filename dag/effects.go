@@ -200,13 +200,29 @@ func (p *Problem) slope(theta []float64, e dgraph.Edge) (slope float64) {
 // mean is the value that the mechanism of a node gives it in a row, on the working scale. An
 // intercept is at its estimate. scratch is [N].
 func (p *Problem) mean(node, row int, theta, scratch []float64) float64 {
-	copy(scratch, p.Data.X.RawRowView(row))
-	intercept := 0.0
+	intercept, l := 0.0, p.layout()
 	if p.centers != nil {
-		floats.Sub(scratch, p.centers[node])
 		intercept = p.centers[node][node]
 	}
-	return intercept + p.layout().mean(theta, scratch)
+	if l.mechanism == Linear { // of many columns few are parents
+		sum := 0.0
+		for i, weight := range theta[:l.nodes] {
+			if weight == 0 {
+				continue
+			}
+			x := p.Data.X.At(row, i)
+			if p.centers != nil {
+				x -= p.centers[node][i]
+			}
+			sum += weight * x
+		}
+		return intercept + sum
+	}
+	copy(scratch, p.Data.X.RawRowView(row))
+	if p.centers != nil {
+		floats.Sub(scratch, p.centers[node])
+	}
+	return intercept + l.mean(theta, scratch)
 }
 
 // NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them:
