@@ -144,11 +144,11 @@ func (a *app) benchmarkCardinality(ctx context.Context, f cardinalityFlags) erro
 		return a.describe("benchmark-cardinality", cardinalityBenchmark{rows})
 	}
 	printed := &grid{}
-	printed.add("table", "<sampler", "cross-entropy", "mean error", "largest", "<verdict", "ESS", "seconds", "chains: R-hat", "seconds")
+	printed.add("table", "<sampler", "cross-entropy", "mean error", "largest", "<verdict", "ESS", "seconds", "<chains", "seconds")
 	for _, r := range rows {
 		printed.add(r.Table(), r.Sampler, plusMinus(&r.CrossEntropy, &r.CrossEntropySE, 2),
 			plusMinus(&r.MeanError, nil, 4), plusMinus(&r.LargestError, nil, 4), r.Verdict, plusMinus(&r.ESS, nil, 0), plusMinus(&r.Seconds, nil, 0),
-			plusMinus(&r.ChainRHat, nil, 3), plusMinus(&r.ChainSeconds, nil, 0))
+			r.ChainVerdict, plusMinus(&r.ChainSeconds, nil, 0))
 	}
 	printed.print(a.text)
 	fmt.Fprintf(a.text, "\n%s holds cardinality.csv, the figures and the runs\n", s.Dir)
