@@ -41,6 +41,7 @@
 //	model_check.go     values simulated from the posterior beside the table
 //	result.go          the answer in the words of the table
 //	run.go             the run: sampling, verdict, files
+//	run_chains.go      the same by reversible-jump chains on the Target
 //	record.go          what a run was asked for
 //	files.go           what a run directory holds
 //

@@ -139,7 +139,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 	}
 	distinct := len(newTies(one.y).values)
 	if distinct < n && distinct < fewestValues {
-		return fmt.Errorf("%s: column %q has %d different values in %d rows: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with --family poisson", t.Path, c.Name, distinct, n)
+		return fmt.Errorf("%s: column %q has %d different values in %d rows: a mixture of densities would give each a component of its own; want values that are not rounded, or counts with vti mixture --family poisson", t.Path, c.Name, distinct, n)
 	} else if distinct < n {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s: %d of %d values are equal to another", c.Name, n-distinct, n))
 	}
@@ -173,6 +173,15 @@ func (p *Problem) checkRank() error {
 
 // Rows is the number of rows.
 func (p *Problem) Rows() int { return len(p.columns[0].y) }
+
+// LogJacobian takes a log density of the working scale to that of the table.
+func (p *Problem) LogJacobian() float64 {
+	total := 0.0
+	for _, c := range p.columns {
+		total -= float64(p.Rows()) * math.Log(c.scale)
+	}
+	return total
+}
 
 // Priors says the model and the priors in words, a line each.
 func (p *Problem) Priors() []string {

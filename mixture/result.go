@@ -39,7 +39,9 @@ type DataSummary struct {
 }
 
 // CertificateReport is the verdict on the computation. Jumps are reversible-jump chains over
-// mixtures, Partitions samplers of clusters of rows that sum over numbers of components.
+// mixtures, Partitions samplers of clusters of rows that sum over numbers of components. The chains
+// of RunChains are judged by themselves: there are no Partitions, whose Samplers are 0 and whose
+// numbers, as all that compares the two, are missing.
 type CertificateReport struct {
 	Verdict    vti.Verdict  `json:"verdict"`
 	Basis      vti.Basis    `json:"basis"`
@@ -51,10 +53,13 @@ type CertificateReport struct {
 	Reasons    []string `json:"reasons,omitempty"`
 }
 
+// TwoMethods reports whether partitions check the chains.
+func (c *CertificateReport) TwoMethods() bool { return c.Partitions.Samplers > 0 }
+
 // MethodReport is how well one method mixed.
 type MethodReport struct {
 	Samplers int    `json:"samplers"`
-	Sweeps   int    `json:"sweeps"` // of each
+	Sweeps   int    `json:"sweeps"` // of each, or iterations of RunChains
 	RHat     Number `json:"rhat"`
 	ESS      Number `json:"ess"`
 	SE       Number `json:"se"` // the largest of a probability of a number of components

@@ -26,11 +26,15 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 		return nil, err
 	}
 	probability, se := s.combined()
-	result := &Result{
-		Head:        run.NewHead("mixture", cfg.Sample.Seed, cfg.Dir),
-		Data:        DataSummary{problem.Rows(), problem.Options.Columns, problem.Options.Family.String()},
-		Certificate: s.certificate(),
-	}
+	result := &Result{Head: run.NewHead("mixture", cfg.Sample.Seed, cfg.Dir), Certificate: s.certificate()}
+	return s.conclude(result, probability, se, clock)
+}
+
+// conclude completes a result that has its head and verdict: with the probabilities of numbers of
+// components and their standard errors, what the draws say, the model check and the files.
+func (s *Sample) conclude(result *Result, probability, se []float64, clock *run.Clock) (*Result, error) {
+	o := s.problem.Options
+	result.Data = DataSummary{s.problem.Rows(), o.Columns, o.Family.String()}
 	most := 0
 	for k, p := range probability {
 		result.Counts = append(result.Counts, Count{
@@ -46,13 +50,13 @@ func Run(ctx gocontext.Context, problem *Problem, cfg RunConfig) (*Result, error
 	result.Given, result.Rows = s.given(most + 1)
 	result.Answer = result.answer()
 	if result.Certificate.Verdict != vti.Failed {
-		result.ModelCheck = s.checkModel(cfg.Sample.Seed)
+		result.ModelCheck = s.checkModel(*result.Seed)
 	}
-	if err := s.writeDraws(cfg.Dir, cfg.Sample.Seed); err != nil {
+	if err := s.writeDraws(result.RunDir, *result.Seed); err != nil {
 		return nil, err
 	}
 	result.Seconds = clock.Seconds()
-	return result, result.write(cfg.Dir)
+	return result, result.write(result.RunDir)
 }
 
 // farApart is the difference of the two methods, in standard errors, from which on they disagree.
@@ -75,19 +79,27 @@ func (s *Sample) certificate() CertificateReport {
 	if sigmas > farApart {
 		j.Lower(vti.Doubtful, "reversible jump and partitions differ by %.1f standard errors in the probability of %d components", sigmas, at)
 	}
+	s.judgeQuestion(j)
+	return CertificateReport{
+		Verdict: j.Verdict, Basis: vti.Chains, Jumps: s.jumping.report(samplers, s.Sweeps), Partitions: s.cluster.report(samplers, s.Sweeps),
+		Difference: Number(sigmas), LargestSE: Number(largest), Reasons: j.Reasons,
+	}
+}
+
+// judgeQuestion doubts answers, however precise, where the table or the limit on components makes
+// the question a doubtful one.
+func (s *Sample) judgeQuestion(j *verdict.Judgement) {
 	if last := len(s.jumping.probability) - 1; s.jumping.probability[last] > 0.01 {
 		j.Lower(vti.Doubtful, "the largest number of components, %d, has probability %.2g: more are likely, allow them with --max-components", last+1, s.jumping.probability[last])
 	}
 	if share, column := s.spiked(); share > spikeShare {
 		j.Lower(vti.Doubtful, "%s has equal values, and with probability %.2g a component describes nothing else: their density is bounded by the prior alone; give values that are not rounded, or leave out those that stand for something else", column, share)
 	}
-	report := func(e *estimate) MethodReport {
-		return MethodReport{samplers, s.Sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
-	}
-	return CertificateReport{
-		Verdict: j.Verdict, Basis: vti.Chains, Jumps: report(&s.jumping), Partitions: report(&s.cluster),
-		Difference: Number(sigmas), LargestSE: Number(largest), Reasons: j.Reasons,
-	}
+}
+
+// report says how well a method mixed that ran so many samplers for so many sweeps each.
+func (e *estimate) report(samplers, sweeps int) MethodReport {
+	return MethodReport{samplers, sweeps, Number(e.rHat), Number(e.ess), Number(e.largest())}
 }
 
 // answer is the first line: how many components.

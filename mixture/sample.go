@@ -35,6 +35,10 @@ const (
 	burnInRounds = 1
 	fewestRounds = 6
 	traceEvery   = 20 // sweeps
+
+	// rare is the probability of a number of components below which it does not count for the
+	// verdict.
+	rare = 0.001
 )
 
 // estimate is what one method says of p(k).
@@ -245,12 +249,11 @@ func (s *Sample) combined() (probability, se []float64) {
 }
 
 // disagreement is the largest difference between the methods in standard errors, and the number of
-// components where it is. Numbers whose probabilities are below a thousandth for both do not
-// count.
+// components where it is. Numbers that are rare by both do not count.
 func (s *Sample) disagreement() (sigmas float64, components int) {
 	for k, p := range s.jumping.probability {
 		q := s.cluster.probability[k]
-		if math.Max(p, q) < 0.001 {
+		if math.Max(p, q) < rare {
 			continue
 		}
 		if d := math.Abs(p-q) / math.Hypot(s.jumping.se[k], s.cluster.se[k]); d > sigmas {

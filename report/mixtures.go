@@ -14,12 +14,16 @@ import (
 func (s *source) mixtureArticle(result *mixture.Result) *article {
 	c := result.Certificate
 	level, reasons := &c.Verdict, c.Reasons
+	more := "Give the samplers more --sweeps."
+	if !c.TwoMethods() {
+		more = "Give the chains more --iterations, or let vti mixture answer, whose samplers are made for mixtures, and vti compare say whether the two agree."
+	}
 	a := &article{
 		Title:    fmt.Sprintf("How many components has %s?", strings.Join(result.Data.Columns, ", ")),
 		Subtitle: fmt.Sprintf("%s, %s, %s components", s.table(), counted(result.Data.Rows, "row", "rows"), result.Data.Family),
 		Answer:   []string{result.Answer},
 		Marks:    []badge{computation(level, reasons), model(result.ModelCheck)},
-		Next:     next(level, "Give the samplers more --sweeps.", result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
+		Next:     next(level, more, result.ModelCheck, "Report the probabilities of all numbers of components, and the density averaged over them, rather than one mixture."),
 	}
 	a.rest = func(ctx context.Context) ([]section, error) {
 		part := section{ID: "components", Title: "How many, and which", Lead: "The density is averaged over numbers of components; its band holds 95% of the posterior at each place."}
@@ -37,9 +41,17 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		}
 		part.Pictures = append(part.Pictures, countsPicture("counts", "Number of components", "component", "components", numbers))
 		list := componentsTable(result)
-		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}, {"by reversible jump", true}, {"by partitions", true}, {"with rows", true}}}
+		counts := table{Caption: "Numbers of components", Columns: []column{{"components", true}, {"probability", true}}}
+		if c.TwoMethods() {
+			counts.Columns = append(counts.Columns, column{"by reversible jump", true}, column{"by partitions", true})
+		}
+		counts.Columns = append(counts.Columns, column{"with rows", true})
 		for _, k := range result.Counts {
-			counts.Rows = append(counts.Rows, []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability)), share(float64(k.Jumps)), share(float64(k.Partitions)), share(float64(k.Occupied))})
+			row := []cell{{Text: fmt.Sprint(k.Components), Sort: fmt.Sprint(k.Components)}, share(float64(k.Probability))}
+			if c.TwoMethods() {
+				row = append(row, share(float64(k.Jumps)), share(float64(k.Partitions)))
+			}
+			counts.Rows = append(counts.Rows, append(row, share(float64(k.Occupied))))
 		}
 		part.Tables = []table{list}
 		if len(result.Data.Columns) > 1 {
@@ -48,10 +60,15 @@ func (s *source) mixtureArticle(result *mixture.Result) *article {
 		part.Tables = append(part.Tables, counts)
 		facts := table{Caption: "What the verdict rests on", Open: true, Columns: []column{{"what", false}, {"value", false}}, Rows: [][]cell{
 			{words("R-hat of reversible-jump chains"), words(picture.Digits(float64(c.Jumps.RHat), 4))},
-			{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
-			{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))},
-			{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))},
 		}}
+		if c.TwoMethods() {
+			facts.Rows = append(facts.Rows,
+				[]cell{words("R-hat of samplers of partitions"), words(picture.Digits(float64(c.Partitions.RHat), 4))},
+				[]cell{words("largest difference of the two, in standard errors"), words(picture.Number(float64(c.Difference)))})
+		} else {
+			facts.Rows = append(facts.Rows, []cell{words("effective draws"), words(picture.Number(float64(c.Jumps.ESS)))})
+		}
+		facts.Rows = append(facts.Rows, []cell{words("largest standard error of a probability"), words(picture.Number(float64(c.LargestSE)))})
 		check := section{ID: "check", Title: "Does the model describe the table", Notes: []string{"Model: " + a.Marks[1].Word + ". " + a.Marks[1].Text}, Tables: findings(result.ModelCheck)}
 		return []section{part, check, earned(a.Marks[0], facts), s.provenance()}, nil
 	}

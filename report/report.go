@@ -152,7 +152,7 @@ func (s *source) head() (*article, error) {
 		return readAnd(s, (*source).selectionArticle)
 	}
 	switch s.header.Command {
-	case "mixture":
+	case "mixture", "rjmcmc mixture":
 		return readAnd(s, (*source).mixtureArticle)
 	case "order":
 		return readAnd(s, (*source).orderArticle)

@@ -26,7 +26,7 @@ and vti rjmcmc varsel: the probabilities of predictors and models side by side, 
 made by vti varsel, the cross-entropy of A's draws under B's density. Runs of vti dag, vti exact dag and vti
 rjmcmc dag: the probabilities of edges and graphs. Runs of vti hbm, whose formulas may differ: log
 evidences, the posteriors of effects and standard deviations, and with --select the probabilities of terms.
-Runs of vti mixture, changepoints or order: the probabilities of numbers of components and changes, and of orders.
+Runs of vti mixture, rjmcmc mixture, changepoints or order: the probabilities of numbers of components and changes, and of orders.
 
 Everywhere it gives the total variation between the probabilities of models (0: the same, 1: nothing in
 common), and the largest disagreements in units of their standard errors. A figure sets the probabilities of

@@ -14,30 +14,56 @@ import (
 	runs "github.com/transdim/vti/run"
 )
 
-// mixtureFlags are all flags of vti mixture.
-type mixtureFlags struct {
+// mixturePriors is the group of the flags of priors.
+const mixturePriors = "Priors (those of Richardson and Green 1997; R is the range of the column)"
+
+// normalsFlags ask for a mixture of normal components.
+type normalsFlags struct {
 	options                                                      mixture.Options
 	concentration, meanSD, precisionShape, scaleShape, scaleRate positive
-	df, rateShape, rateExposure                                  positive
-	sweeps                                                       int
-	standardError                                                positive
-	output                                                       outputFlags
 }
 
-func (f *mixtureFlags) register(cmd *cobra.Command) {
+func (f *normalsFlags) register(cmd *cobra.Command, column string) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flagGroup(cmd, "Data and model", func() {
-		flags.StringSliceVar(&f.options.Columns, "column", nil, "`column` of values; several for a multivariate mixture (a,b)")
-		flags.Var(parsed[mixture.Family]{&f.options.Family, mixture.ParseFamily}, "family", "normal, student, poisson (counts), or multivariate (default normal; multivariate for several columns)")
+		flags.StringSliceVar(&f.options.Columns, "column", nil, column)
 		flags.Var(count{&f.options.MaxComponents, 1}, "max-components", "most components; their number is uniform (default 30)")
 	})
-	flagGroup(cmd, "Priors (those of Richardson and Green 1997; R is the range of the column)", func() {
+	flagGroup(cmd, mixturePriors, func() {
 		flags.Var(&f.concentration, "concentration", "of the Dirichlet prior of weights (default 1)")
 		flags.Var(&f.meanSD, "mean-sd", "prior sd of a mean, in units of R (default 1)")
 		flags.Var(&f.precisionShape, "precision-shape", "shape α of the Gamma(α, β) prior of precisions 1/σ² (default 2)")
 		flags.Var(&f.scaleShape, "scale-shape", "shape of the Gamma prior of β (default 0.2)")
 		flags.Var(&f.scaleRate, "scale-rate", "rate of the Gamma prior of β, in units of 1/R² (default 10)")
+	})
+	completeColumns(cmd, "column")
+}
+
+// asked are the options that the flags ask for.
+func (f *normalsFlags) asked() mixture.Options {
+	o := f.options
+	o.Concentration, o.MeanSD, o.PrecisionShape = float64(f.concentration), float64(f.meanSD), float64(f.precisionShape)
+	o.ScaleShape, o.ScaleRate = float64(f.scaleShape), float64(f.scaleRate)
+	return o
+}
+
+// mixtureFlags are all flags of vti mixture.
+type mixtureFlags struct {
+	normalsFlags
+	df, rateShape, rateExposure positive
+	sweeps                      int
+	standardError               positive
+	output                      outputFlags
+}
+
+func (f *mixtureFlags) register(cmd *cobra.Command) {
+	f.normalsFlags.register(cmd, "`column` of values; several for a multivariate mixture (a,b)")
+	flags := cmd.Flags()
+	flagGroup(cmd, "Data and model", func() {
+		flags.Var(parsed[mixture.Family]{&f.options.Family, mixture.ParseFamily}, "family", "normal, student, poisson (counts), or multivariate (default normal; multivariate for several columns)")
+	})
+	flagGroup(cmd, mixturePriors, func() {
 		flags.Var(&f.df, "df", "student: degrees of freedom (default 4)")
 		flags.Var(&f.rateShape, "rate-shape", "poisson: shape of the Gamma prior of rates (default 1)")
 		flags.Var(&f.rateExposure, "rate-exposure", "poisson: its rate (default: prior mean the mean count)")
@@ -47,16 +73,14 @@ func (f *mixtureFlags) register(cmd *cobra.Command) {
 		flags.Var(&f.standardError, "error", "standard error of a probability that ends sampling (default 0.002)")
 	})
 	f.output.registerSampler(cmd, "the same seed gives the same numbers")
-	completeColumns(cmd, "column")
 	completeWith(cmd, "family", mixture.FamilyNames()...)
 }
 
 // record describes a run.
 func (f *mixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
-	f.options.DF, f.options.RateShape, f.options.RateExposure = float64(f.df), float64(f.rateShape), float64(f.rateExposure)
-	f.options.Concentration, f.options.MeanSD, f.options.PrecisionShape = float64(f.concentration), float64(f.meanSD), float64(f.precisionShape)
-	f.options.ScaleShape, f.options.ScaleRate = float64(f.scaleShape), float64(f.scaleRate)
-	return &mixture.Record{Asked: *askedOf(cmd, "mixture", path, f.options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
+	options := f.asked()
+	options.DF, options.RateShape, options.RateExposure = float64(f.df), float64(f.rateShape), float64(f.rateExposure)
+	return &mixture.Record{Asked: *askedOf(cmd, "mixture", path, options, f.output), Sweeps: f.sweeps, Error: float64(f.standardError)}
 }
 
 func (a *app) mixtureCommand() *cobra.Command {
@@ -100,17 +124,7 @@ order: there draws are relabelled so that they agree best on the rows (Stephens 
 // mixtureTask is the task of a mixture.
 func (a *app) mixtureTask(problem *mixture.Problem, record *mixture.Record, output outputFlags) task {
 	return task{
-		name: "mixture", files: mixture.Files(),
-		intro: func() {
-			if output.json {
-				return
-			}
-			fmt.Fprintf(a.text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
-			for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
-				fmt.Fprintln(a.text, "  "+line)
-			}
-			fmt.Fprintln(a.text)
-		},
+		name: "mixture", files: mixture.Files(), intro: a.mixtureIntro(problem, output),
 		compute: func(ctx context.Context, at *session) (*conclusion, error) {
 			config := mixture.RunConfig{Dir: at.dir, Sample: mixture.SampleConfig{
 				Seed: record.Seed, Sweeps: record.Sweeps, Error: record.Error,
@@ -127,6 +141,20 @@ func (a *app) mixtureTask(problem *mixture.Problem, record *mixture.Record, outp
 	}
 }
 
+// mixtureIntro says what was read, and the priors in words.
+func (a *app) mixtureIntro(problem *mixture.Problem, output outputFlags) func() {
+	return func() {
+		if output.json {
+			return
+		}
+		fmt.Fprintf(a.text, "%s: %d rows of %s\n", problem.Path, problem.Rows(), strings.Join(problem.Options.Columns, ", "))
+		for _, line := range slices.Concat(problem.Notes, problem.Priors()) {
+			fmt.Fprintln(a.text, "  "+line)
+		}
+		fmt.Fprintln(a.text)
+	}
+}
+
 // Advice that goes with a verdict.
 var mixtureVerdictText = map[vti.Verdict]string{
 	vti.Trusted:  "two methods agree; the probabilities below hold to within their standard errors.",
@@ -134,22 +162,42 @@ var mixtureVerdictText = map[vti.Verdict]string{
 	vti.Failed:   "do not use these numbers. Try more --sweeps, or fewer --max-components.",
 }
 
+// Advice that goes with the verdict on vti rjmcmc mixture.
+var mixtureChainsText = map[vti.Verdict]string{
+	vti.Trusted:  "the chains agree; the probabilities below hold to within their standard errors.",
+	vti.Doubtful: "the answer may be right, but the chains do not show it. Try more --iterations, or vti mixture.",
+	vti.Failed:   "do not use these numbers. Try more --iterations and --burn-in, fewer --max-components, or vti mixture.",
+}
+
 // printMixture prints an answer for a reader.
 func printMixture(w io.Writer, r *mixture.Result) {
 	c := r.Certificate
-	printVerdict(w, c.Verdict, mixtureVerdictText[c.Verdict], c.Reasons)
-	fmt.Fprintf(w, "  reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers\n",
-		float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers)
-	fmt.Fprintf(w, "  they differ by at most %.1f standard errors; the largest standard error is %.4f\n\n", float64(c.Difference), float64(c.LargestSE))
+	if c.TwoMethods() {
+		printVerdict(w, c.Verdict, mixtureVerdictText[c.Verdict], c.Reasons)
+		fmt.Fprintf(w, "  reversible jump: R-hat %.3f, %.0f effective draws; partitions: R-hat %.3f, %.0f effective draws; %d sweeps of each of %d samplers\n",
+			float64(c.Jumps.RHat), float64(c.Jumps.ESS), float64(c.Partitions.RHat), float64(c.Partitions.ESS), c.Jumps.Sweeps, c.Jumps.Samplers+c.Partitions.Samplers)
+		fmt.Fprintf(w, "  they differ by at most %.1f standard errors; the largest standard error is %.4f\n\n", float64(c.Difference), float64(c.LargestSE))
+	} else {
+		printVerdict(w, c.Verdict, mixtureChainsText[c.Verdict], c.Reasons)
+		fmt.Fprintf(w, "  R-hat %.3f, %.0f effective draws, %d chains of %d iterations; the largest standard error is %.4f\n\n",
+			float64(c.Jumps.RHat), float64(c.Jumps.ESS), c.Jumps.Samplers, c.Jumps.Sweeps, float64(c.LargestSE))
+	}
 	printModelCheck(w, r.ModelCheck)
 
 	fmt.Fprintf(w, "Number of components: %.2f expected; occupied are those that have rows\n", float64(r.Expected))
 	counts := &grid{}
-	counts.add("components", "probability", "by jumps", "by partitions", "occupied")
+	head := []string{"components", "probability"}
+	if c.TwoMethods() {
+		head = append(head, "by jumps", "by partitions")
+	}
+	counts.add(append(head, "occupied")...)
 	for _, k := range r.Counts {
 		if k.Probability >= 0.0005 || k.Occupied >= 0.0005 || k.Components == r.Given.Components {
-			counts.add(fmt.Sprint(k.Components), probability(k.Probability, k.SE), probability(k.Jumps, 0),
-				probability(k.Partitions, 0), probability(k.Occupied, 0))
+			cells := []string{fmt.Sprint(k.Components), probability(k.Probability, k.SE)}
+			if c.TwoMethods() {
+				cells = append(cells, probability(k.Jumps, 0), probability(k.Partitions, 0))
+			}
+			counts.add(append(cells, probability(k.Occupied, 0))...)
 		}
 	}
 	counts.print(w)

@@ -15,30 +15,30 @@ func (a *app) rjmcmcCommand() *cobra.Command {
 		Example: "  vti rjmcmc varsel testdata/diabetes.csv --target y",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("expected a problem: vti rjmcmc varsel or vti rjmcmc dag (see %s --help)", cmd.CommandPath())
+			return fmt.Errorf("expected a problem: vti rjmcmc varsel, vti rjmcmc dag or vti rjmcmc mixture (see %s --help)", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.rjmcmcVarselCommand(), a.rjmcmcDagCommand())
+	cmd.AddCommand(a.rjmcmcVarselCommand(), a.rjmcmcDagCommand(), a.rjmcmcMixtureCommand())
 	return cmd
 }
+
+// chainsGroup is the group of the flags of chains.
+const chainsGroup = "Chains"
 
 // chainFlags say how long and how to sample.
 type chainFlags struct {
 	chains, iterations, burnIn, thin, temperatures int
-	start                                          []string
 }
 
 func (f *chainFlags) register(cmd *cobra.Command) {
 	*f = chainFlags{chains: rjmcmc.DefaultChains, iterations: rjmcmc.DefaultIterations, burnIn: rjmcmc.DefaultBurnIn, thin: rjmcmc.DefaultThin, temperatures: 1}
 	flags := cmd.Flags()
-	flagGroup(cmd, "Chains", func() {
+	flagGroup(cmd, chainsGroup, func() {
 		flags.Var(count{&f.chains, 2}, "chains", "chains, which run side by side")
 		flags.Var(count{&f.iterations, 1}, "iterations", "iterations of every chain after burn-in")
 		flags.Var(count{&f.burnIn, 0}, "burn-in", "iterations that adapt the proposals and are thrown away")
 		flags.Var(count{&f.thin, 1}, "thin", "thinning: keep every k-th iteration, with k the `number`")
 		flags.Var(count{&f.temperatures, 1}, "temperatures", "copies of each chain, which sample flatter posteriors and exchange states with it: for posteriors with several modes")
-		flags.StringArrayVar(&f.start, "start", nil,
-			"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 type rjmcmcVarselFlags struct {
 	data   dataFlags
 	chains chainFlags
+	start  []string
 	output outputFlags
 	resume string
 }
@@ -22,6 +23,10 @@ type rjmcmcVarselFlags struct {
 func (f *rjmcmcVarselFlags) register(cmd *cobra.Command) {
 	f.data.register(cmd)
 	f.chains.register(cmd)
+	flagGroup(cmd, chainsGroup, func() {
+		cmd.Flags().StringArrayVar(&f.start, "start", nil,
+			"model in which chains start: null, full or predictors separated by commas; given twice, half of the chains each (default spread over models)")
+	})
 	f.output.register(cmd, true)
 	registerResume(cmd, &f.resume)
 	renamed(cmd, priorSD("slab-scale"))
@@ -35,7 +40,7 @@ func (f *rjmcmcVarselFlags) describe(flags *pflag.FlagSet, path string) (any, er
 	}
 	record := newVarselRecord("rjmcmc varsel", path, &f.data)
 	record.Chains, record.Iterations, record.BurnIn, record.Thin = f.chains.chains, f.chains.iterations, f.chains.burnIn, f.chains.thin
-	record.Start, record.Temperatures, record.Seed = f.chains.start, f.chains.temperatures, f.output.seed
+	record.Start, record.Temperatures, record.Seed = f.start, f.chains.temperatures, f.output.seed
 	return record, nil
 }
 

@@ -37,7 +37,7 @@ func readHeader(dir string) (runs.Header, question, error) {
 		return header, aboutRegressions, nil
 	case "changepoints":
 		return header, aboutChanges, nil
-	case "mixture":
+	case "mixture", "rjmcmc mixture":
 		return header, aboutMixtures, nil
 	case "order":
 		return header, aboutOrders, nil

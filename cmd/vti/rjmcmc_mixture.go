@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/mixture"
+	"github.com/transdim/vti/rjmcmc"
+	runs "github.com/transdim/vti/run"
+)
+
+// rjmcmcMixtureFlags are all flags of vti rjmcmc mixture.
+type rjmcmcMixtureFlags struct {
+	model  normalsFlags
+	chains chainFlags
+	output outputFlags
+}
+
+func (f *rjmcmcMixtureFlags) register(cmd *cobra.Command) {
+	f.model.register(cmd, "`column` of values")
+	f.chains.register(cmd)
+	f.output.register(cmd, true)
+}
+
+// record describes a run.
+func (f *rjmcmcMixtureFlags) record(cmd *cobra.Command, path string) *mixture.Record {
+	return &mixture.Record{
+		Asked:  *askedOf(cmd, "rjmcmc mixture", path, f.model.asked(), f.output),
+		Chains: f.chains.chains, Iterations: f.chains.iterations, BurnIn: f.chains.burnIn, Thin: f.chains.thin, Temperatures: f.chains.temperatures,
+	}
+}
+
+func (a *app) rjmcmcMixtureCommand() *cobra.Command {
+	f := &rjmcmcMixtureFlags{}
+	cmd := &cobra.Command{
+		Use:   "mixture TABLE --column COLUMN",
+		Short: "Count the components of a mixture by general reversible-jump MCMC",
+		Long: `Samples the posterior of vti mixture, of normal components of one column, by the reversible-jump MCMC
+that other problems have: chains over unbounded coordinates that know nothing of mixtures, on the
+density that the engine works with too. They check vti mixture, with which they share no sampler, and
+show what samplers gain that split and merge components: vti compare sets the two side by side.
+
+The verdict is that of R-hat and effective draws of the log density, of the number of components, and
+of whether it is any of those with probability from 0.001:
+
+  trusted    R-hat up to 1.01, 400 effective draws and as many changes of the number of components
+  doubtful   R-hat up to 1.1
+  failed     the chains have not found the same posterior (exit status 3)
+
+As with vti mixture it is at best doubtful where the largest number allowed is probable. Such chains
+need many --iterations; --max-components leaves out numbers that they otherwise spend time on.`,
+		Example: `  vti rjmcmc mixture galaxies.csv --column velocity --max-components 8
+  vti rjmcmc mixture galaxies.csv --column velocity --iterations 20000 --temperatures 4`,
+		Args:              tableArgument,
+		ValidArgsFunction: completeTable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			record := f.record(cmd, args[0])
+			problem, err := runs.Read(&record.Asked, mixture.NewProblem)
+			if err != nil {
+				return err
+			}
+			if _, err := problem.Target(); err != nil {
+				return err
+			}
+			record.Options = problem.Options // with its defaults: what they are may change
+			config := chainConfig(record.Chains, record.Iterations, record.BurnIn, record.Thin, record.Temperatures, record.Seed)
+			if err := config.Validate(); err != nil {
+				return err
+			}
+			j := &job{output: f.output, stored: record, header: &record.Header}
+			return a.execute(cmd.Context(), j, a.mixtureChains(problem, config, f.output))
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// mixtureChains is the task of a mixture by chains on its Target.
+func (a *app) mixtureChains(problem *mixture.Problem, config rjmcmc.Config, output outputFlags) task {
+	return task{
+		name: "rjmcmc-mixture", files: mixture.Files(), computes: true, intro: a.mixtureIntro(problem, output),
+		compute: func(ctx context.Context, at *session) (*conclusion, error) {
+			config.Progress = chainProgress(at.shown, problem.LogJacobian())
+			result, err := mixture.RunChains(ctx, at.device, problem, config, at.dir)
+			if err != nil {
+				return nil, err
+			}
+			return &conclusion{result, result.Seconds, func(w io.Writer) { printMixture(w, result) }}, nil
+		},
+	}
+}
