@@ -17,7 +17,7 @@ import (
 // ExactProblem is the problem for Exact. It fails for likelihoods without a closed form.
 func (p *Problem) ExactProblem() (ExactProblem, error) {
 	if !p.Model.Likelihood.Conjugate() {
-		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian and the lognormal likelihood only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
+		return ExactProblem{}, fmt.Errorf("exact answers exist for the gaussian and lognormal likelihoods only, not for %s: use varsel or rjmcmc", p.Model.Likelihood)
 	}
 	if p.Model.Slab != (Slab{}) {
 		return ExactProblem{}, fmt.Errorf("the enumeration in closed form is that of the normal slab, not of %s", p.Model.Slab)

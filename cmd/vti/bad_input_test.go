@@ -108,7 +108,7 @@ func TestBadInput(t *testing.T) {
 
 func TestBadUsageOfOtherCommands(t *testing.T) {
 	for args, want := range map[string]string{
-		"exact data.csv --target c --likelihood logistic": "exact answers exist for the gaussian likelihood only, not for logistic",
+		"exact data.csv --target c --likelihood logistic": "exact answers exist for the gaussian and lognormal likelihoods only, not for logistic",
 		"exact wide.csv --target y":                       "30 selectable predictors make 2^30 models; at most 2^25",
 		"exact data.csv --target y --steps 5":             "unknown flag: --steps",
 		"exact":                                           "no table was given",

@@ -260,7 +260,7 @@ func TestHbmBadInput(t *testing.T) {
 		"unknown column":      {[]string{"data.csv", "-f", "y ~ x + (1 | gg)"}, `formula, character 14: data.csv: no column "gg"; the nearest is "g"`},
 		"not a count":         {[]string{"data.csv", "-f", "y ~ x", "-l", "poisson"}, "want a count (0, 1, 2, …) for a poisson likelihood"},
 		"not 0 or 1":          {[]string{"data.csv", "-f", "y ~ x", "-l", "logistic"}, "want 0 or 1 for a logistic likelihood"},
-		"bad likelihood":      {[]string{"data.csv", "-f", "y ~ x", "-l", "normal"}, "want gaussian, student, logistic or poisson"},
+		"bad likelihood":      {[]string{"data.csv", "-f", "y ~ x", "-l", "normal"}, "want gaussian, student, logistic, poisson, negbinomial, zero-inflated-poisson"},
 		"rows as groups":      {[]string{"data.csv", "-f", "y ~ (1 | x)"}, "each of the 72 rows is a group of its own by x"},
 		"nothing to select":   {[]string{"data.csv", "-f", "y ~ 1", "--select"}, "no term to select"},
 		"many models":         {[]string{"data.csv", "-f", "y ~ x*z*exp(x)*exp(z) + (x*z | g)", "--select"}, "more than 65536 models"},

@@ -35,7 +35,7 @@ func TestOrder(t *testing.T) {
 		{"--value y --max-order 40", "got 60 rows for orders up to 40"},
 		{"--value y --model polynomial", "wants the column of times"},
 		{"--value y --degree 2", "belong to splines"},
-		{"--value t --time t --model spline", "without any noise"},
+		{"--value t --time t --model spline", "both time and value"},
 		{"--value t", "without any noise"},
 		{"--value y --time t --model spline --candidates 58 --max-order 12", "12 knots at"},
 	} {

@@ -171,7 +171,7 @@ func TestResponseKind(t *testing.T) {
 	}
 	_, err := ParseResponseKind("normal")
 	require.ErrorContains(t, err, "want gaussian, student, logistic, poisson, negbinomial")
-	assert.Equal(t, "likelihood.Kind(9)", ResponseKind(9).String())
+	assert.Equal(t, "likelihood.Kind(99)", ResponseKind(99).String())
 	assert.Equal(t, "Transform(9)", formula.Transform(9).String())
 }
 
