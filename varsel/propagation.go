@@ -2,6 +2,7 @@ package varsel
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -70,19 +71,23 @@ const (
 	propagationDamping = 0.7
 )
 
-// newPropagation starts from the prior. offset is nil or [n].
+// newPropagation starts from the prior. offset is nil or [n]. Rows are taken in the order of their
+// responses, so that the rounding of what is not quite settled does not depend on that of the
+// table.
 func newPropagation(responses *outlierModel, y, offset []float64, a active) *propagation {
 	n, k := len(y), len(a.columns)
-	if offset != nil {
-		y = floats.SubTo(make([]float64, n), y, offset)
+	sorted, order := slices.Clone(y), make([]int, n)
+	for i, o := range offset {
+		sorted[i] -= o
 	}
+	floats.ArgsortStable(sorted, order)
 	p := &propagation{
-		active: a, responses: responses, y: y, rows: make([]float64, n*k), tau: make([]float64, n), nu: make([]float64, n),
+		active: a, responses: responses, y: sorted, rows: make([]float64, n*k), tau: make([]float64, n), nu: make([]float64, n),
 		covariance: make([]float64, k*k), linear: make([]float64, k), along: make([]float64, k),
 	}
 	for j, column := range a.columns {
-		for i, v := range column {
-			p.rows[i*k+j] = v
+		for i, from := range order {
+			p.rows[i*k+j] = column[from]
 		}
 		p.covariance[j*k+j] = a.sd[j] * a.sd[j]
 		p.linear[j] = a.mean[j] / (a.sd[j] * a.sd[j])
