@@ -30,9 +30,13 @@ func (r *Result) write(dir string) error {
 	for _, c := range r.Curve {
 		curve = append(curve, []string{c.From.Text(), c.To.Text(), c.Probability.Text()})
 	}
-	levels := [][]string{{"time", "mean", "q025", "q975"}}
+	levels := [][]string{{"time", "mean", "q025", "q975", "observed"}}
 	for _, l := range r.Levels {
-		levels = append(levels, []string{l.Time.Text(), l.Mean.Text(), l.Q025.Text(), l.Q975.Text()})
+		observed := ""
+		if l.Observed != nil {
+			observed = l.Observed.Text()
+		}
+		levels = append(levels, []string{l.Time.Text(), l.Mean.Text(), l.Q025.Text(), l.Q975.Text(), observed})
 	}
 	return run.WriteAnswer(dir, r, map[string][][]string{CountsFile: counts, CurveFile: curve, LevelsFile: levels})
 }

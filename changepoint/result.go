@@ -115,6 +115,8 @@ type LevelPoint struct {
 	Mean Number `json:"mean"`
 	Q025 Number `json:"q025"`
 	Q975 Number `json:"q975"`
+	// Observed is the value of the row; nil for events, and where the level is an sd.
+	Observed *Number `json:"observed,omitempty"`
 }
 
 // ExitStatus is the status of the process that printed the result: 3 when the answer is not to be

@@ -3,7 +3,6 @@ package changepoint
 import (
 	gocontext "context"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/transdim/vti"
@@ -114,8 +113,11 @@ func (r *Result) answer() string {
 
 // small writes a probability that may be tiny.
 func small(p float64) string {
-	if p < 0.0005 {
-		return fmt.Sprintf("%.1g", math.Max(p, 1e-300))
+	switch {
+	case p < 1e-300:
+		return "below 1e-300"
+	case p < 0.0005:
+		return fmt.Sprintf("%.1g", p)
 	}
 	return fmt.Sprintf("%.3f", p)
 }

@@ -92,7 +92,12 @@ func (post *Posterior) levels(draws []draw) []LevelPoint {
 	points := make([]LevelPoint, n)
 	for t := range points {
 		s := summarize(values[t])
-		points[t] = LevelPoint{Number(times[t]), s.Mean, s.Q025, s.Q975}
+		points[t] = LevelPoint{Time: Number(times[t]), Mean: s.Mean, Q025: s.Q025, Q975: s.Q975}
+		if post.moments == nil && p.Options.Kind != Variance {
+			_, row := post.moment(t, n)
+			observed := Number(p.centre + p.scale*p.y[row])
+			points[t].Observed = &observed
+		}
 	}
 	return points
 }

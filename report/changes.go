@@ -56,11 +56,19 @@ func (s *source) changesArticle(result *changepoint.Result) *article {
 // levelsPicture is the level along time with its band.
 func levelsPicture(what string, result *changepoint.Result) *picture.Picture {
 	var list []banded
+	rows := picture.Curve{Ink: picture.Strong, Dotted: true}
 	for _, l := range result.Levels {
 		list = append(list, banded{float64(l.Time), float64(l.Mean), float64(l.Q025), float64(l.Q975)})
+		if l.Observed != nil {
+			rows.X, rows.Y = append(rows.X, float64(l.Time)), append(rows.Y, float64(*l.Observed))
+		}
 	}
-	p := bandPicture("levels", "Level along time", list, result.Data.Time, what)
-	p.Text = "The posterior mean of the level along time, with a band that holds 95%."
+	p := bandPicture("levels", "Level along time", list, result.Data.Time, what, rows)
+	p.Text = "The posterior mean of the level along time, with a band that holds 95%"
+	if len(rows.X) > 0 {
+		p.Text += ", and rows of the table"
+	}
+	p.Text += "."
 	return p
 }
 

@@ -9,8 +9,9 @@ import (
 type Curve struct {
 	X, Y []float64
 	Ink  Ink
-	// Filled curves have an area under them; Dashed ones do not compete with them.
-	Filled, Dashed bool
+	// Filled curves have an area under them; Dashed ones do not compete with them. Dotted are the
+	// points alone, which Lines draws.
+	Filled, Dashed, Dotted bool
 }
 
 // Curves draws functions over one axis, with a spike at zero as high as it is probable that the
@@ -192,6 +193,10 @@ func Lines(name, title string, width, height float64, curves []Curve, xName, yNa
 		}
 		if c.Filled {
 			f.Area(points, Soft)
+			continue
+		}
+		if c.Dotted {
+			f.Dots(points, 2, c.Ink)
 			continue
 		}
 		if len(points) > 1 {
