@@ -152,7 +152,7 @@ func TestProvenance(t *testing.T) {
 		require.NoError(t, err)
 		files = append(files, more...)
 	}
-	require.Len(t, files, 27)
+	require.Len(t, files, 28)
 	for _, path := range files {
 		table, err := ReadFile(path)
 		require.NoError(t, err)

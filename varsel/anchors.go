@@ -17,9 +17,10 @@ import (
 )
 
 // modelAnchors are the normal approximations of all models of a [Target], each at its own mode and
-// at its own noise scale, from which flow and chains start. One approximation for all, that of the
-// largest model restricted to the coordinates of the others, is hopeless for the others where the
-// largest explains a few rows almost without noise, or counts of millions. [SlotTarget] has such
+// at its own noise scale (under outliers by expectation propagation, which is wide enough for
+// several modes), from which flow and chains start. One approximation for all, that of the largest
+// model restricted to the coordinates of the others, is hopeless for the others where the largest
+// explains a few rows almost without noise, or counts of millions. [SlotTarget] has such
 // approximations by other means.
 type modelAnchors struct {
 	cards             []int
@@ -39,10 +40,14 @@ const (
 func (t *Target) needsAnchors() bool {
 	count, ok := space.Count(t.space)
 	rows, dim := t.x.Dims()
-	if !ok || count > anchoredModels || count*dim*dim > anchorNumbers || float64(count)*float64(rows*dim*dim) > anchorWork || dim > cosmic.MaxCoupledDim {
+	work := float64(count) * float64(rows*dim*dim)
+	if t.outliers != nil {
+		work *= 10 // more rounds, each with exponentials of every row
+	}
+	if !ok || count > anchoredModels || count*dim*dim > anchorNumbers || work > anchorWork || dim > cosmic.MaxCoupledDim {
 		return false
 	}
-	return t.scale >= 0 || t.kind.Link() != likelihood.IdentityLink
+	return t.scale >= 0 || t.kind.Link() != likelihood.IdentityLink || t.outliers != nil
 }
 
 // newModelAnchors finds the approximations of all models, on all cores; nil where they are not

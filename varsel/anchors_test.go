@@ -102,7 +102,8 @@ func TestAnchorsAreTheModesOfCounts(t *testing.T) {
 
 // Targets without need of anchors, or with too many models, have none.
 func TestAnchorsWhereTheyHelp(t *testing.T) {
-	require.Nil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).anchors())
+	require.Nil(t, smallProblem(t, likelihood.GaussianKind, 10, ModelOptions{Sigma: 1}).anchors())
+	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{}).anchors())
 	require.NotNil(t, smallProblem(t, likelihood.RobustKind, 10, ModelOptions{UnknownSigma1: true}).anchors())
 	require.NotNil(t, smallProblem(t, likelihood.StudentKind, 10, ModelOptions{}).anchors())
 }
