@@ -149,10 +149,11 @@ func (f *modeFit) logJoint(theta, eta []float64) float64 {
 func (f *modeFit) find() {
 	if t := f.target; t.outliers != nil && len(f.columns) > 0 {
 		p := newPropagation(t.outliers, t.responses.y, f.offset, f.active)
-		p.run()
-		copy(f.theta, p.mean())
-		f.precision, f.linear = p.precision(), mat.NewVecDense(len(p.linear), p.linear)
-		return
+		if p.run(); p.finite() {
+			copy(f.theta, p.mean())
+			f.precision, f.linear = p.precision(), mat.NewVecDense(len(p.linear), p.linear)
+			return
+		}
 	}
 	unknown := f.target.scale >= 0
 	trial, eta := make([]float64, len(f.theta)), make([]float64, len(f.eta))

@@ -104,6 +104,12 @@ func (p *propagation) mean() []float64 {
 	return theta
 }
 
+// finite reports whether rounding left a mean.
+func (p *propagation) finite() bool {
+	sum := floats.Sum(p.mean()) + floats.Sum(p.tau)
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
+}
+
 // precision is Λ + Σ τ x xᵀ.
 func (p *propagation) precision() *mat.SymDense {
 	k := len(p.linear)
@@ -146,8 +152,8 @@ func (p *propagation) run() float64 {
 			tau := math.Max(0, 1/tiltedVariance-rest)
 			change := propagationDamping * (tau - p.tau[i])
 			shift := propagationDamping * (tiltedMean*(rest+tau) - rest*restMean - p.nu[i])
-			if !(1+change*variance > 1e-10) || math.IsNaN(shift) {
-				continue
+			if !(1+change*variance > 1e-10) || math.IsInf(change, 0) || math.IsNaN(shift) || math.IsInf(shift, 0) {
+				continue // rounding has the better of a noise scale that is nearly zero
 			}
 			largest = math.Max(largest, math.Abs(change)*variance)
 			p.tau[i] += change

@@ -68,3 +68,21 @@ func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 	t.Logf("KL(exact || sketch), nats: %.4f", divergences)
 	require.Less(t, stat.Mean(divergences, nil), 0.05)
 }
+
+// Tables far from their noise scale, with near copies of columns, have approximations that are
+// finite and have a Cholesky factor.
+func TestPropagationOfNastyTablesIsFinite(t *testing.T) {
+	for _, sigma := range []float64{1e-12, 1e-6, 1, 1e6} {
+		p := simulatedProblem(t, Simulation{Rows: 12, Predictors: 4, Effects: 2, Correlation: 0.999999, Likelihood: likelihood.RobustKind, Seed: 2},
+			ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: sigma, Sigma2: 10 * sigma})
+		anchors := p.anchors()
+		require.NotNil(t, anchors)
+		require.False(t, floats.HasNaN(anchors.linear), "sigma %g", sigma)
+		require.False(t, math.IsInf(floats.Norm(anchors.linear, math.Inf(1)), 0), "sigma %g", sigma)
+		dim := anchors.dim
+		for model := range len(anchors.linear) / dim {
+			var factor mat.Cholesky
+			require.True(t, factor.Factorize(mat.NewSymDense(dim, anchors.precision[model*dim*dim:(model+1)*dim*dim])), "sigma %g, model %d", sigma, model)
+		}
+	}
+}
