@@ -69,13 +69,16 @@ func (b *bdeuForm) count(parents dgraph.Set) (counts [][]int, possible float64) 
 	return counts, possible
 }
 
+// errTooManyCells is that of a table of probabilities that is too large to hold.
+var errTooManyCells = fmt.Errorf("with its parents it has more than %d combinations of values", mostCells)
+
 // table is how often every possible combination of values of the parents, in their order with the
 // last changing fastest, has each level of the node [q·r].
 func (b *bdeuForm) table(parents dgraph.Set) ([]float64, error) {
 	cells, of := b.levels[b.node], parents.List()
 	for _, i := range of {
 		if cells *= b.levels[i]; cells > mostCells {
-			return nil, fmt.Errorf("a node with %d parents has more than %d combinations of values", len(of), mostCells)
+			return nil, errTooManyCells
 		}
 	}
 	counts := make([]float64, cells)

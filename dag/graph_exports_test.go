@@ -2,12 +2,15 @@ package dag
 
 import (
 	"encoding/xml"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/table"
 )
 
 // What other programs read: every edge once, parents before children, names that end nothing.
@@ -79,4 +82,38 @@ func TestExportsOfARun(t *testing.T) {
 	require.ErrorContains(t, err, "got 2 as the least probability")
 	_, err = ParseGraphFormat("gml")
 	require.ErrorContains(t, err, `unknown format of graphs "gml"`)
+}
+
+// A table of probabilities that is too large to hold costs a run its file and queries of that node,
+// and nothing else.
+func TestRunWithoutATableOfProbabilities(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,b,c,d\n")
+	for row := range 170 {
+		fmt.Fprintf(&text, "a%d,b%d,c%d,d%d\n", row%170, row*3%170, row*7%170, row%2)
+	}
+	parsed, err := table.Parse("levels.csv", []byte(text.String()))
+	require.NoError(t, err)
+	d, err := NewData(parsed, DataOptions{})
+	require.NoError(t, err)
+	p, err := NewProblem(d, ModelOptions{}, Constraints{Require: []string{"a->d", "b->d", "c->d"}, Exogenous: []string{"a", "b", "c"}})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	r, err := RunExact(t.Context(), p, ExactConfig{Dir: dir})
+	require.NoError(t, err)
+	require.Equal(t, []string{`no graph.bif: in the most probable graph node "d": with its parents it has more than 4194304 combinations of values; fewer parents (--max-parents) or levels leave a table`}, r.Notes)
+	require.NoFileExists(t, filepath.Join(dir, BIFFile))
+	require.FileExists(t, filepath.Join(dir, ModelStringFile))
+	ask := func(query string) error {
+		q, err := ParseQuery(query)
+		require.NoError(t, err)
+		resolved, err := p.resolve(q)
+		require.NoError(t, err)
+		draws, err := p.readDraws(dir)
+		require.NoError(t, err)
+		return p.answer(t.Context(), &Answer{}, resolved, draws.each(100), 20, randomOf(3))
+	}
+	require.ErrorContains(t, ask("P(d)"), `the table of probabilities of node "d", which is missing`)
+	require.ErrorContains(t, ask("P(a | d=d0)"), `node "d"`)
+	require.NoError(t, ask("P(a)"))
 }

@@ -146,11 +146,12 @@ func (g *givenLevels) table(f dgraph.Family) (counts []float64, size float64, er
 	if counts, known := g.counts[f]; known {
 		return counts, form.size, nil
 	}
-	counts, err = form.table(f.Parents)
-	if err == nil {
-		g.counts[f] = counts
+	if counts, err = form.table(f.Parents); err != nil {
+		return nil, 0, fmt.Errorf("the query needs the table of probabilities of node %q, which is missing: %w; ask about nodes that come before it, or set it",
+			g.problem.Data.Names[f.Node], err)
 	}
-	return counts, form.size, err
+	g.counts[f] = counts
+	return counts, form.size, nil
 }
 
 // cells is the number of combinations of values of some nodes.

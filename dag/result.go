@@ -50,7 +50,9 @@ type Result struct {
 	Asked   [][2]string `json:"effects_asked,omitempty"`
 	Checks  []NodeCheck `json:"checks,omitempty"`
 	Metrics *Metrics    `json:"metrics,omitempty"`
-	RunDir  string      `json:"run_dir,omitempty"`
+	// Notes say what the answer could not be given of.
+	Notes  []string `json:"notes,omitempty"`
+	RunDir string   `json:"run_dir,omitempty"`
 }
 
 // DataSummary says what was analysed.

@@ -2,6 +2,7 @@ package dag
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -33,6 +34,21 @@ func Files() []string {
 func (p *Problem) write(r *Result, dir string) error {
 	if dir == "" {
 		return nil
+	}
+	texts := make([]string, len(graphFiles))
+	for format := range graphFiles {
+		if GraphFormat(format) == BIF && !p.Data.Discrete() {
+			continue
+		}
+		text, err := p.export(r, GraphFormat(format), 0)
+		if errors.Is(err, errTooManyCells) {
+			r.Notes = append(r.Notes, fmt.Sprintf("no %s: in the most probable graph %v; fewer parents (--max-parents) or levels leave a table", BIFFile, err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		texts[format] = text
 	}
 	if err := rundir.WriteJSON(filepath.Join(dir, rundir.ResultFile), r); err != nil {
 		return err
@@ -91,15 +107,11 @@ func (p *Problem) write(r *Result, dir string) error {
 		}
 	}
 	for format, name := range graphFiles {
-		if GraphFormat(format) == BIF && !p.Data.Discrete() {
+		if texts[format] == "" {
 			continue
 		}
-		text, err := p.export(r, GraphFormat(format), 0)
-		if err != nil {
-			return err
-		}
 		if err := atomicfile.Write(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
+			_, err := io.WriteString(w, texts[format])
 			return err
 		}); err != nil {
 			return err

@@ -71,6 +71,9 @@ func printDag(w io.Writer, r *dag.Result) {
 	if r.Metrics != nil {
 		printMetrics(w, r.Metrics)
 	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(w, "Note: %s\n", note)
+	}
 	if finite(&r.LogEvidence) {
 		fmt.Fprintf(w, "Log evidence of all graphs together: %s; ", plusMinus(&r.LogEvidence, &r.LogEvidenceSE, 3))
 	}
