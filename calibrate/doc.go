@@ -29,6 +29,7 @@
 //	bge.go              exact posteriors of nodes under the BGe prior
 //	posterior.go        an exact posterior over models, from those of each
 //	gaussian.go         exact posteriors of Gaussian regressions
+//	average.go          means and variances of mixtures, by normalised weights
 //	orthogonal.go       exact posteriors of many orthogonal columns
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode

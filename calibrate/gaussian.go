@@ -91,7 +91,6 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 	if p.sigma == 0 {
 		size++
 	}
-	out.mean, out.variance = make([]float64, size), make([]float64, size)
 	// The share of the prior variance that no row says anything of: none where there are as many
 	// singular values as coordinates, which a difference would show to 1e−16 only.
 	outside := make([]float64, k)
@@ -116,28 +115,15 @@ func (p *regressionProblem) gaussian(coordinates []int) (modelMoments, error) {
 		}
 		return p.priorMean[j] + p.priorSD[j]*mean, p.priorSD[j] * p.priorSD[j] * spread
 	}
-	for pass := range 2 { // means, then variances about them
-		for t, logSigma := range points {
-			w := math.Exp(terms[t] - out.logEvidence)
-			const negligible = 1e-18
-			if w < negligible {
-				continue
-			}
-			add := func(at int, mean, variance float64) {
-				if pass == 0 {
-					out.mean[at] += w * mean
-				} else {
-					out.variance[at] += w * (variance + (mean-out.mean[at])*(mean-out.mean[at]))
-				}
-			}
-			for a := range coordinates {
-				mean, variance := given(a, math.Exp(2*logSigma))
-				add(a, mean, variance)
-			}
-			if p.sigma == 0 {
-				add(k, math.Exp(logSigma), 0)
-			}
+	out.mean, out.variance = averages(terms, size, func(t int, add func(at int, mean, variance float64)) {
+		sigma := math.Exp(points[t])
+		for a := range coordinates {
+			mean, variance := given(a, sigma*sigma)
+			add(a, mean, variance)
 		}
-	}
+		if p.sigma == 0 {
+			add(k, sigma, 0)
+		}
+	})
 	return out, nil
 }

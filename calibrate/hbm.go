@@ -398,24 +398,6 @@ func (t *hbmTable) exact(model regression.Options) (*exactHbm, error) {
 	return out, nil
 }
 
-// average sums means and variances given each of some points, of log weights terms, to a mean and a
-// variance: visit adds those of a point.
-func average(terms []float64, visit func(k int, add func(to *[2]float64, mean, variance float64))) {
-	total := floats.LogSumExp(terms)
-	for pass := range 2 {
-		for k, term := range terms {
-			w := math.Exp(term - total)
-			visit(k, func(to *[2]float64, mean, variance float64) {
-				if pass == 0 {
-					to[0] += w * mean
-				} else {
-					to[1] += w * (variance + (mean-to[0])*(mean-to[0]))
-				}
-			})
-		}
-	}
-}
-
 // compare compares an answer with it.
 func (e *exactHbm) compare(result *regression.Result) (list []Comparison) {
 	add := func(name string, s regression.Summary, exact [2]float64) {

@@ -96,20 +96,12 @@ func (p *regressionProblem) robust(share, ratio float64) func(coordinates []int)
 			}
 			terms[assigned] = term
 		}
-		out := modelMoments{logEvidence: floats.LogSumExp(terms), mean: make([]float64, k), variance: make([]float64, k)}
-		for pass := range 2 {
-			for assigned, term := range terms {
-				w := math.Exp(term - out.logEvidence)
-				for a := range k {
-					mean := means[assigned*k+a]
-					if pass == 0 {
-						out.mean[a] += w * mean
-					} else {
-						out.variance[a] += w * (variances[assigned*k+a] + (mean-out.mean[a])*(mean-out.mean[a]))
-					}
-				}
+		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
+		out.mean, out.variance = averages(terms, k, func(assigned int, add func(at int, mean, variance float64)) {
+			for a := range k {
+				add(a, means[assigned*k+a], variances[assigned*k+a])
 			}
-		}
+		})
 		return out, nil
 	}
 }
@@ -145,28 +137,18 @@ func (p *regressionProblem) overSigma(of func(given *regressionProblem) func(coo
 			return modelMoments{}, errors.New("the posterior cannot be computed at the largest noise scale")
 		}
 		k := len(coordinates)
-		out := modelMoments{logEvidence: floats.LogSumExp(terms), mean: make([]float64, k+1), variance: make([]float64, k+1)}
+		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
 		// E σ² needs more of the upper end than the evidence does
 		const negligible = -25
 		if ends := math.Max(terms[0], terms[len(terms)-1]+2*sigmaAbove); !(ends-out.logEvidence < negligible) {
 			return modelMoments{}, errors.New("the grid over the noise scale does not hold the posterior")
 		}
-		for pass := range 2 {
-			for t, m := range list {
-				w := math.Exp(terms[t] - out.logEvidence)
-				for c := range k + 1 {
-					mean, variance := sigmas[t], 0.0
-					if c < k {
-						mean, variance = m.mean[c], m.variance[c]
-					}
-					if pass == 0 {
-						out.mean[c] += w * mean
-					} else {
-						out.variance[c] += w * (variance + (mean-out.mean[c])*(mean-out.mean[c]))
-					}
-				}
+		out.mean, out.variance = averages(terms, k+1, func(t int, add func(at int, mean, variance float64)) {
+			for a := range k {
+				add(a, list[t].mean[a], list[t].variance[a])
 			}
-		}
+			add(k, sigmas[t], 0)
+		})
 		return out, nil
 	}
 }

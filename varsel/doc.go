@@ -75,8 +75,8 @@
 //	exact_target.go           evidences and draws for the engine
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
-//	conjugate.go, conjugate_scale.go
-//	                          one model given σ, and its posterior of σ
+//	conjugate.go, conjugate_scale.go, conjugate_moments.go
+//	                          one model given σ, its posterior of σ, and moments of all models
 //
 // Log-concave likelihoods:
 //

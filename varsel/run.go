@@ -143,6 +143,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 				return err
 			}
 		}
+		if result.Coefficients = p.decomposedMoments(ctx, c.Models); result.Coefficients != nil {
+			return nil
+		}
 	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight, c.Sample.Group)
 	return nil

@@ -31,6 +31,7 @@ func summarize(name string, draws []weighted.Value, mass float64, chain []int) C
 		}
 		if math.IsNaN(m.Mean) {
 			all.Mean = math.NaN()
+			given.Quantiles[0], given.Quantiles[1] = math.NaN(), math.NaN()
 		}
 	}
 	return Coefficient{

@@ -1,0 +1,204 @@
+package varsel
+
+import (
+	gocontext "context"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/transdim/vti"
+)
+
+// mostDecomposed is the largest number of models whose moments are found one by one. Chosen by
+// hand: a second of work where the evidences took as long.
+const mostDecomposed = 1 << 12
+
+// Components of weights below these shares add nothing: to moments, where the mean of an improbable
+// model may be millions of standard deviations away, and to quantiles.
+const (
+	negligibleMoment   = 1e-22
+	negligibleQuantile = 1e-9
+)
+
+// decomposedMoments are the posteriors of the coefficients on the scale of the table, and of σ last
+// where it is unknown, from the singular values of each model: they keep their digits where the
+// sums of squares of [Exact] lose them. models are all that have a probability; nil says that they
+// are too many, or that one cannot be decomposed.
+//
+// A sum, and not draws: with hardly any noise a model of probability 1e-5, which no draw holds, can
+// be so far away that it adds half of the variance of a coefficient.
+func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEstimate) []Coefficient {
+	if len(models) > mostDecomposed || !p.Model.Likelihood.Conjugate() || p.Model.Slab != (Slab{}) {
+		return nil
+	}
+	parts := make([]map[int][]mixtureComponent, len(models)) // by coordinate
+	var next, failures atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(models)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(models) && ctx.Err() == nil && failures.Load() == 0; i = int(next.Add(1)) - 1 {
+				var err error
+				if models[i].Certified > 0 {
+					if parts[i], err = p.components(models[i].Code, models[i].Certified); err != nil {
+						failures.Add(1)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil || failures.Load() > 0 {
+		return nil
+	}
+	mixtures := make([]normalMixture, len(p.Target.mean))
+	for _, part := range parts {
+		for j := range mixtures {
+			mixtures[j].components = append(mixtures[j].components, part[j]...)
+		}
+	}
+	rows := make([]Coefficient, 0, len(mixtures))
+	for j := range mixtures {
+		name, shift, spacing := p.Design.scaleName(), 0.0, logSigmaStep(p.Design.Rows(), p.Target.sd[j])
+		if j != p.Target.scale {
+			name, spacing = p.Design.Names[j], 0
+			if j == p.Design.Scaling.Level {
+				_, shift = p.Design.Scaling.levelWeights()
+			}
+		}
+		averaged, given := mixtures[j].averagedAndGiven(shift, spacing)
+		rows = append(rows, coefficient(name, averaged, given))
+	}
+	return rows
+}
+
+// components are the normal distributions that the coefficients of one model have given each point
+// of log σ, with weights that sum to its probability.
+func (p *Problem) components(code []int32, probability float64) (map[int][]mixtureComponent, error) {
+	t := p.Target
+	a := t.active(code)
+	m, err := t.conjugate(a)
+	if err != nil {
+		return nil, err
+	}
+	points, shares := []float64{t.logScale}, []float64{1}
+	if t.scale >= 0 {
+		posterior, err := newScalePosterior(m, t.mean[t.scale], t.sd[t.scale])
+		if err != nil {
+			return nil, err
+		}
+		points, shares = posterior.points, make([]float64, len(posterior.points))
+		sum := 0.0
+		for i, value := range posterior.values {
+			shares[i] = math.Exp(value - posterior.logEvidence)
+			sum += shares[i]
+		}
+		for i := range shares {
+			shares[i] /= sum // to their own rounding, and not to that of the evidence
+		}
+	}
+	out := map[int][]mixtureComponent{}
+	scaling := &p.Design.Scaling
+	for k, j := range a.coordinates {
+		weights := make([]float64, len(a.coordinates)) // of θ
+		weights[k] = scaling.slope(j)
+		if j == scaling.Level {
+			all, _ := scaling.levelWeights()
+			for other, c := range a.coordinates {
+				weights[other] = all[c]
+			}
+		}
+		f := m.functional(weights)
+		for i, logSigma := range points {
+			if w := probability * shares[i]; w > negligibleMoment {
+				mean, sd := f.given(logSigma)
+				out[j] = append(out[j], mixtureComponent{w, mean, sd})
+			}
+		}
+	}
+	for i, logSigma := range points {
+		if w := probability * shares[i]; t.scale >= 0 && w > negligibleMoment {
+			out[t.scale] = append(out[t.scale], mixtureComponent{w, math.Exp(logSigma) * scaling.YSD, 0})
+		}
+	}
+	return out, nil
+}
+
+// functional is a linear function of the coefficients of a model: its posterior given σ is normal.
+type functional struct {
+	model   *conjugate
+	centre  float64   // under the prior mean
+	along   []float64 // on the right singular vectors
+	outside float64   // variance that no row says anything of
+}
+
+// functional is Σ_j weights_j θ_j.
+func (m *conjugate) functional(weights []float64) functional {
+	f := functional{model: m, along: make([]float64, len(m.d))}
+	for j, w := range weights {
+		f.centre += w * m.mean[j]
+		f.outside += w * m.sd[j] * w * m.sd[j]
+		for i := range m.d {
+			f.along[i] += w * m.sd[j] * m.v[i][j]
+		}
+	}
+	for _, a := range f.along {
+		f.outside -= a * a
+	}
+	if f.outside = max(f.outside, 0); len(m.d) == len(weights) {
+		f.outside = 0
+	}
+	return f
+}
+
+// given returns mean and standard deviation given σ: sums in which nothing cancels.
+func (f functional) given(logSigma float64) (mean, sd float64) {
+	noise, variance := math.Exp(2*logSigma), f.outside
+	mean = f.centre
+	for i, d := range f.model.d {
+		total := noise + d*d
+		mean += f.along[i] * (d / total) * f.model.c[i]
+		variance += f.along[i] * f.along[i] * (noise / total)
+	}
+	return mean, math.Sqrt(variance)
+}
+
+// averagedAndGiven summarises what is zero without the components, and given them, both plus a
+// shift: variances are sums of squares about the mean. Points of a grid over the logarithm, which
+// have no sd, are as wide as their spacing where quantiles are found.
+func (m *normalMixture) averagedAndGiven(shift, spacing float64) (averaged, given MarginalSummary) {
+	var mass, mean float64
+	for _, c := range m.components {
+		mass += c.weight
+	}
+	if mass == 0 {
+		nan := math.NaN()
+		return MarginalSummary{}, MarginalSummary{nan, nan, nan, nan}
+	}
+	for _, c := range m.components {
+		mean += c.weight / mass * c.mean
+	}
+	variance := 0.0
+	kept := normalMixture{}
+	for _, c := range m.components {
+		variance += c.weight / mass * (c.sd*c.sd + (c.mean-mean)*(c.mean-mean))
+		if c.weight > negligibleQuantile*mass {
+			if c.sd == 0 {
+				c.sd = spacing * c.mean / math.Sqrt(12)
+			}
+			kept.components = append(kept.components, c)
+		}
+	}
+	inside := kept.given(mass)
+	given = MarginalSummary{Mean: shift + mean, SD: math.Sqrt(variance), Q025: shift + inside.quantile(levels[0]), Q975: shift + inside.quantile(levels[1])}
+	const rounding = 1e-12 // of the probabilities of all models
+	if mass > 1-rounding {
+		return given, given
+	}
+	kept.atZero = 1 - mass
+	averaged = MarginalSummary{
+		Mean: shift + mass*mean, SD: math.Sqrt(mass*variance + mass*(1-mass)*mean*mean),
+		Q025: shift + kept.quantile(levels[0]), Q975: shift + kept.quantile(levels[1]),
+	}
+	return averaged, given
+}
