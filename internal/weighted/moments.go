@@ -21,8 +21,8 @@ const (
 	// some thousand draws.
 	heavier = 0.1
 	// fewestEffective is the number of effective draws below which they resolve nothing: their own
-	// spread does not say how far they are from the mean. Chosen by hand: of 10 normal draws the mean
-	// is more than 4 standard errors off once in 300 times, and hardly ever of 20.
+	// spread does not say how far they are from the mean. Chosen by hand: of 10 normal draws the
+	// mean is more than 4 standard errors off once in 300 times, and hardly ever of 20.
 	fewestEffective = 10
 )
 
