@@ -3,6 +3,7 @@ package dag
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -41,13 +42,17 @@ const (
 )
 
 func newBGeForm(p *Problem, node int) *bgeForm {
-	d, nodes := p.Data, p.Data.Nodes()
-	means, rows := make([]float64, nodes), [][]float64(nil)
-	for row := range d.Rows() {
-		if d.counts(row, node) {
-			rows = append(rows, d.X.RawRowView(row))
-			floats.Add(means, d.X.RawRowView(row))
-		}
+	b := bgeFormOf(p.Data.rowsFor(node), node)
+	b.layout = p.layout()
+	return b
+}
+
+// bgeFormOf is the form of a column, given the rows that count for it.
+func bgeFormOf(rows [][]float64, node int) *bgeForm {
+	nodes := len(rows[0])
+	means := make([]float64, nodes)
+	for _, row := range rows {
+		floats.Add(means, row)
 	}
 	n := float64(len(rows))
 	floats.Scale(1/n, means)
@@ -61,7 +66,7 @@ func newBGeForm(p *Problem, node int) *bgeForm {
 		prior[j] = math.Sqrt(bgeScale)
 		stacked[j] = append(stacked[j], prior...)
 	}
-	b := &bgeForm{node: node, rows: len(rows), layout: p.layout(), means: means}
+	b := &bgeForm{node: node, rows: len(rows), means: means}
 	b.data = rootOf(stacked, len(rows)+1)
 	b.root = rootOf(stacked, len(rows)+1+nodes)
 	var gram mat.Dense
@@ -108,6 +113,11 @@ func (b *bgeForm) degrees(parents int) float64 { return bgeExcess + float64(pare
 
 func (b *bgeForm) logEvidence(parents dgraph.Set) float64 {
 	of := parents.List()
+	return b.evidenceOf(of, b.degrees(len(of)))
+}
+
+// evidenceOf is the log evidence given columns, with S.
+func (b *bgeForm) evidenceOf(of []int, s float64) float64 {
 	logRoot, rest, ok := b.fromGram(of)
 	if !ok {
 		var left [][]float64
@@ -117,7 +127,7 @@ func (b *bgeForm) logEvidence(parents dgraph.Set) float64 {
 			logRoot += math.Log(math.Abs(column[a]))
 		}
 	}
-	n, s, k := float64(b.rows), b.degrees(len(of)), float64(len(of))
+	n, k := float64(b.rows), float64(len(of))
 	after, _ := math.Lgamma((n + s) / 2)
 	before, _ := math.Lgamma(s / 2)
 	sum := math.Log(bgeMeanWeight/(n+bgeMeanWeight))/2 + after - before - n/2*math.Log(math.Pi)
@@ -134,7 +144,7 @@ func (b *bgeForm) fromGram(of []int) (logRoot, rest float64, ok bool) {
 	if len(of) >= mostFactored {
 		return 0, 0, false
 	}
-	nodes := b.layout.nodes
+	nodes := len(b.means)
 	var factor [mostFactored][mostFactored]float64 // lower triangular, by rows
 	var list [mostFactored]int
 	copy(list[:], of)
@@ -168,10 +178,11 @@ func (b *bgeForm) fromGram(of []int) (logRoot, rest float64, ok bool) {
 }
 
 // bic is that of a least-squares regression with intercept.
-func (b *bgeForm) bic(parents dgraph.Set) float64 {
-	of := parents.List()
+func (b *bgeForm) bic(parents dgraph.Set) float64 { return b.bicOf(parents.List()) }
+
+func (b *bgeForm) bicOf(of []int) float64 {
 	columns := make([][]float64, 0, len(of)+1)
-	for _, i := range append(of, b.node) {
+	for _, i := range append(slices.Clone(of), b.node) {
 		columns = append(columns, mat.Col(nil, i, b.data))
 	}
 	triangulate(columns)

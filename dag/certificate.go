@@ -93,6 +93,17 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	return c
 }
 
+// certifyScores judges sums over all graphs whose evidences are in part importance weights.
+func (p *Posterior) certifyScores(draws []Draw, edgeErrors [][]float64) *Certificate {
+	c := &Certificate{Families: len(p.Scores.Families), KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors)}
+	v := verdict.New()
+	v.Weights(float64(c.KHat))
+	v.Event(float64(c.WorstSE), anEdge)
+	v.Evidence(p.LogEvidenceSE)
+	c.judged(v)
+	return c
+}
+
 // certifyChains judges chains with so many draws each by the worst of what they were asked for.
 func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	c := &Certificate{
@@ -105,6 +116,14 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	v.Event(worst.MCSE, anEdge)
 	c.judged(v)
 	return c
+}
+
+// weighted adds the k̂ of scores that are importance weights.
+func (c *Certificate) weighted(kHat float64) {
+	c.KHat = Number(kHat)
+	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+	v.Weights(kHat)
+	c.judged(v)
 }
 
 // worstError is the largest of all edges.

@@ -99,13 +99,13 @@ func (d *Data) clampValue(j int, level string) (float64, error) {
 	switch {
 	case level == "":
 		return 0, nil
-	case d.Discrete() && slices.Contains(d.Levels[j], level):
+	case d.category(j) && slices.Contains(d.Levels[j], level):
 		return float64(slices.Index(d.Levels[j], level)), nil
 	case level == "low":
 		return least, nil
 	case level == "high":
 		return largest, nil
-	case d.Discrete():
+	case d.category(j):
 		return 0, fmt.Errorf("got level %q, want low, high, or one of %q", level, d.Levels[j])
 	}
 	return 0, fmt.Errorf("got level %q, want low or high", level)

@@ -33,12 +33,21 @@ func (p *Problem) closedForm(node int) closedForm {
 		return newBGeForm(p, node)
 	case Categorical:
 		return newBDeuForm(p.Data, node, p.Model.ImaginarySampleSize)
+	case Mixed:
+		return newMixedForm(p.Data, node)
 	}
 	return linearForm{newLinearStats(p.Data, node), p.layout(), p.Model.PriorSD}
 }
 
 // closedForms prepares the families of all nodes.
 func (p *Problem) closedForms() []closedForm {
+	if p.mixed != nil {
+		return p.mixed
+	}
+	return p.newForms()
+}
+
+func (p *Problem) newForms() []closedForm {
 	forms := make([]closedForm, p.Data.Nodes())
 	for j := range forms {
 		if first, ok := forms[0].(*bgeForm); ok && p.Data.Counted == nil {
@@ -66,6 +75,9 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		return Scores{}, err
 	}
 	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
+	if p.weighs() {
+		scores.KHat = make([]float64, len(p.Families))
+	}
 	forms := p.closedForms()
 	for i, f := range p.Families {
 		if err := ctx.Err(); err != nil {
@@ -74,6 +86,9 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		scores.LogEvidence[i] = forms[f.Node].logEvidence(f.Parents)
 		if err := p.checkScore(f, scores.LogEvidence[i]); err != nil {
 			return Scores{}, err
+		}
+		if scores.KHat != nil {
+			scores.SE[i], scores.KHat[i] = scoreError(forms[f.Node], f.Parents)
 		}
 		if progress != nil {
 			progress(i+1, len(p.Families))

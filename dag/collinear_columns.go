@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // noiseless is the share of the squares of a column below which what other columns leave of it is
@@ -43,6 +44,51 @@ func (d *Data) checkNoise() error {
 		basis = append(basis, rest)
 	}
 	return nil
+}
+
+// checkNumbers is checkNoise of the numbers of a table. Beside categories, one that is the same in
+// all rows of each level is given without noise too.
+func (d *Data) checkNumbers() error {
+	if d.Levels == nil {
+		return d.checkNoise()
+	}
+	numbers := &Data{Path: d.Path}
+	var columns []int
+	for j, name := range d.Names {
+		if !d.category(j) {
+			numbers.Names, columns = append(numbers.Names, name), append(columns, j)
+		}
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	numbers.X = mat.NewDense(d.Rows(), len(columns), nil)
+	for k, j := range columns {
+		values := mat.Col(nil, j, d.X)
+		numbers.X.SetCol(k, values)
+		all := stat.PopVariance(values, nil)
+		for i := range d.Names {
+			if d.category(i) && d.withinLevels(values, i) <= noiseless*all {
+				return d.dependence(j, []int{i})
+			}
+		}
+	}
+	return numbers.checkNoise()
+}
+
+// withinLevels is the mean square of what the levels of a category leave of some values.
+func (d *Data) withinLevels(values []float64, category int) (variance float64) {
+	of := make([][]float64, len(d.Levels[category]))
+	for row, x := range values {
+		level := int(d.X.At(row, category))
+		of[level] = append(of[level], x)
+	}
+	for _, own := range of {
+		if len(own) > 0 {
+			variance += stat.PopVariance(own, nil) * float64(len(own)) / float64(len(values))
+		}
+	}
+	return variance
 }
 
 // without is x less its part along a direction.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -22,7 +21,11 @@ const mostCodes = 10
 // by accident. Chosen by hand.
 const mostLevels = 256
 
-// fillColumns reads the nodes of a table: numbers, or the codes of categories if all nodes are.
+// mostMixedLevels bounds the levels of a category beside numbers: a logistic regression has a
+// coefficient for each pair of levels of the node and a parent. Chosen by hand.
+const mostMixedLevels = 20
+
+// fillColumns reads the nodes of a table: numbers, and the codes of categories.
 func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	columns := make([]*table.Column, len(d.Names))
 	for j, name := range d.Names {
@@ -63,31 +66,13 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	case len(categories) == 0:
 		d.Unclear = unclear
 		return d.fillNumbers(t, options.Log)
+	case len(numbers) > 0:
+		d.Unclear = unclear
+		return d.fillBoth(columns, categories, t, options.Log)
 	case options.Log:
 		return fmt.Errorf("%s: column %q is discrete: there is no logarithm of it", t.Path, categories[0])
-	case len(numbers) > 0:
-		hint := ""
-		if len(unclear) == len(numbers) {
-			hint = fmt.Sprintf("; %q hold few whole numbers, which may be categories: name them as discrete (%q for all)", unclear, EveryNode)
-		}
-		return fmt.Errorf("%s: column %q is discrete%s and column %q continuous: got both in one table, want one kind%s. Exclude the columns of one kind, or cut the continuous ones into classes",
-			t.Path, categories[0], textIn(t, categories[0]), numbers[0], hint)
 	}
 	return d.fillCategories(columns, t)
-}
-
-// textIn says where a column that holds text has its first cell that is no number.
-func textIn(t *table.Table, name string) string {
-	c, err := t.Lookup(name)
-	if err != nil || c.Kind != table.Factor {
-		return ""
-	}
-	for row := range t.Rows() {
-		if _, err := strconv.ParseFloat(c.Text(row), 64); err != nil {
-			return fmt.Sprintf(" (text: %q in %s)", c.Text(row), t.Place(row))
-		}
-	}
-	return ""
 }
 
 // named marks the nodes that are named [N].
@@ -136,31 +121,80 @@ func (d *Data) fillNumbers(t *table.Table, log bool) error {
 func (d *Data) fillCategories(columns []*table.Column, t *table.Table) error {
 	d.X = mat.NewDense(t.Rows(), len(columns), nil)
 	d.Scaling, d.Shift, d.Scale = Unscaled, make([]float64, len(columns)), slices.Repeat([]float64{1}, len(columns))
-	for j, c := range columns {
-		if c.Kind == table.Numeric {
-			c = c.AsFactor()
-		}
-		used := make([]int, len(c.Levels)) // from 1; levels of rows that were left out have none
-		var levels []string
-		for _, code := range slices.Sorted(slices.Values(c.Codes)) {
-			if used[code] == 0 {
-				levels = append(levels, c.Levels[code])
-				used[code] = len(levels)
-			}
-		}
-		switch {
-		case len(levels) < 2:
-			return fmt.Errorf("%s: column %q is constant (%s): no other node can depend on it; exclude it", t.Path, c.Name, levels[0])
-		case len(levels) > mostLevels:
-			return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category; exclude it", t.Path, c.Name, len(levels), mostLevels)
-		}
-		d.Levels = append(d.Levels, levels)
-		for row, code := range c.Codes {
-			d.X.Set(row, j, float64(used[code]-1))
+	d.Levels = make([][]string, len(columns))
+	for j := range columns {
+		if err := d.fillCategory(j, columns[j], t, mostLevels); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Discrete reports whether the nodes are categories.
-func (d *Data) Discrete() bool { return d.Levels != nil }
+// fillBoth reads numbers and categories, which columns are named.
+func (d *Data) fillBoth(columns []*table.Column, categories []string, t *table.Table, log bool) error {
+	d.X = mat.NewDense(t.Rows(), len(columns), nil)
+	d.Levels = make([][]string, len(columns))
+	for j, c := range columns {
+		if slices.Contains(categories, c.Name) {
+			if err := d.fillCategory(j, c, t, mostMixedLevels); err != nil {
+				return err
+			}
+			continue
+		}
+		values, err := numbers(t, c.Name, log)
+		if err != nil {
+			return err
+		}
+		d.X.SetCol(j, values)
+	}
+	return nil
+}
+
+// fillCategory reads the levels of a column, and the places of its values among them.
+func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) error {
+	if c.Kind == table.Numeric {
+		c = c.AsFactor()
+	}
+	used := make([]int, len(c.Levels)) // from 1; levels of rows that were left out have none
+	var levels []string
+	for _, code := range slices.Sorted(slices.Values(c.Codes)) {
+		if used[code] == 0 {
+			levels = append(levels, c.Levels[code])
+			used[code] = len(levels)
+		}
+	}
+	switch {
+	case len(levels) < 2:
+		return fmt.Errorf("%s: column %q is constant (%s): no other node can depend on it; exclude it", t.Path, c.Name, levels[0])
+	case len(levels) > most:
+		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]
+		if hint == "" {
+			hint = "; exclude it"
+		}
+		return fmt.Errorf("%s: column %q has %d different values, want at most %d of a category%s", t.Path, c.Name, len(levels), most, hint)
+	}
+	d.Levels[j] = levels
+	for row, code := range c.Codes {
+		d.X.Set(row, j, float64(used[code]-1))
+	}
+	return nil
+}
+
+// category reports whether a node is a category.
+func (d *Data) category(j int) bool { return d.Levels != nil && d.Levels[j] != nil }
+
+// categories counts the nodes that are.
+func (d *Data) categories() (count int) {
+	for _, levels := range d.Levels {
+		if levels != nil {
+			count++
+		}
+	}
+	return count
+}
+
+// Discrete reports whether all nodes are categories.
+func (d *Data) Discrete() bool { return d.Levels != nil && d.categories() == len(d.Levels) }
+
+// Mixed reports whether some nodes are categories and the others numbers.
+func (d *Data) Mixed() bool { return d.Levels != nil && !d.Discrete() }

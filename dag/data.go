@@ -95,7 +95,7 @@ type Data struct {
 	Names []string
 	// X are the values on the working scale [n,N]; of categories their places among the levels.
 	X *mat.Dense
-	// Levels are the values of categories, by node; nil of numbers.
+	// Levels are the values of categories, by node; nil of numbers, and where all nodes are.
 	Levels [][]string
 	// Unclear names columns that were taken as numbers and may be codes of categories: few
 	// different whole numbers, of which nobody has said what they are.
@@ -284,6 +284,9 @@ func (d *Data) scale(scaling Scaling) error {
 	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
 	var squares float64
 	for j := range nodes {
+		if d.category(j) {
+			continue
+		}
 		column := mat.Col(nil, j, d.X)
 		mean, sd := stat.MeanStdDev(column, nil)
 		if math.IsNaN(sd) || math.IsInf(sd, 0) || sd == 0 && floats.Max(column) > floats.Min(column) {
@@ -301,7 +304,12 @@ func (d *Data) scale(scaling Scaling) error {
 		}
 	}
 	if scaling == GlobalScale {
-		d.Scale = slices.Repeat([]float64{math.Sqrt(squares / float64(nodes))}, nodes)
+		numbers := nodes - d.categories()
+		for j := range d.Scale {
+			if !d.category(j) {
+				d.Scale[j] = math.Sqrt(squares / float64(numbers))
+			}
+		}
 	}
 	for i := range rows {
 		row := d.X.RawRowView(i)
@@ -342,6 +350,16 @@ func (d *Data) means() [][]float64 {
 		}
 	}
 	return means
+}
+
+// rowsFor are the rows that count for a node.
+func (d *Data) rowsFor(j int) (rows [][]float64) {
+	for row := range d.Rows() {
+		if d.counts(row, j) {
+			rows = append(rows, d.X.RawRowView(row))
+		}
+	}
+	return rows
 }
 
 // ownColumn is the column of a node in the rows that count for it.

@@ -72,7 +72,6 @@ func TestBadData(t *testing.T) {
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
 		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
 		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "got 2 rows, want at least 3"},
-		"text":                 {"a,b\n1,x\n2,y\n3,z\n", DataOptions{}, `column "b" is discrete (text: "x" in line 2) and column "a" continuous`},
 		"missing":              {"a,b\n1,2\n2,\n3,4\n", DataOptions{}, `the first is "b" with 1; these rows can be dropped`},
 		"log":                  {"a,b\n1,2\n2,-3\n3,4\n", DataOptions{Log: true}, `column "b", line 3: got -3, want a positive number to take the logarithm of`},
 		"unknown column":       {"alpha,b\n1,2\n2,3\n3,5\n", DataOptions{Exclude: []string{"alpah"}}, `no column "alpah"; the nearest is "alpha"`},

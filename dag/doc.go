@@ -44,6 +44,8 @@
 //	linear_evidence.go          linear mechanisms; one_sided_jacobi.go keeps their digits
 //	linear_posterior.go         draws of their parameters
 //	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
+//	mixed_form.go               numbers and categories in one table
+//	logistic_evidence.go        categories given numbers, by importance weights
 //
 // Graphs from scores:
 //
@@ -91,6 +93,7 @@
 //	network.go                  graphs of categories with their tables of probabilities
 //	graph_exports.go            graphs as other programs read them
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side
-//	simulate.go, benchmark.go, benchmark_figure.go  made-up data, and the paper's simulation
+//	simulate.go, simulate_mixed.go  made-up data
+//	benchmark.go, benchmark_figure.go  the paper's simulation
 //	numbers.go                  matrices of numbers, and counts
 package dag

@@ -140,7 +140,7 @@ const negligibleShare = 1e-18
 
 // exactMoments averages closed forms over families; nil where weights have none.
 func (p *Problem) exactMoments(posterior mixture) edgeMoments {
-	if !p.Model.Mechanism.closed() || p.Model.Mechanism == Categorical {
+	if !p.Model.Mechanism.closed() || p.Model.Mechanism.integrated() {
 		return nil
 	}
 	type moments struct{ means, variances []float64 }

@@ -6,8 +6,8 @@ import "fmt"
 type Mechanism int
 
 const (
-	// AnyMechanism is Categorical for discrete data and BGe for continuous ones, or Linear where
-	// the noise scale or the prior of the weights is given.
+	// AnyMechanism is Categorical for discrete data, Mixed for tables with both kinds of columns, and
+	// BGe for continuous ones, or Linear where the noise scale or the prior of the weights is given.
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear
@@ -19,12 +19,19 @@ const (
 	// Categorical is a table of probabilities for each combination of values of the parents. It is
 	// what discrete data have.
 	Categorical
+	// Mixed is for tables of numbers and categories: numbers are those of BGe whose intercept may
+	// differ by category, and categories have multinomial logistic regressions.
+	Mixed
 )
 
-// closed reports whether the evidences of families have a closed form.
+// closed reports whether the evidences of families have a closed form, or weights that are as good
+// as one.
 func (m Mechanism) closed() bool { return m != MLP }
 
-var mechanismNames = [...]string{"auto", "linear", "mlp", "bge", "categorical"}
+// integrated reports whether answers know parameters only integrated out, not as draws.
+func (m Mechanism) integrated() bool { return m == Categorical || m == Mixed }
+
+var mechanismNames = [...]string{"auto", "linear", "mlp", "bge", "categorical", "mixed"}
 
 // String returns the name that [ParseMechanism] reads.
 func (m Mechanism) String() string {
@@ -34,14 +41,14 @@ func (m Mechanism) String() string {
 	return mechanismNames[m]
 }
 
-// ParseMechanism reads auto, linear, mlp, bge or categorical.
+// ParseMechanism reads auto, linear, mlp, bge, categorical or mixed.
 func ParseMechanism(s string) (Mechanism, error) {
 	for m, name := range mechanismNames {
 		if s == name {
 			return Mechanism(m), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown mechanism %q; want auto, linear, mlp, bge or categorical", s)
+	return 0, fmt.Errorf("unknown mechanism %q; want auto, linear, mlp, bge, categorical or mixed", s)
 }
 
 // MarshalText writes the name.

@@ -51,6 +51,21 @@ func (o ModelOptions) withDefaults() ModelOptions {
 	return o
 }
 
+// checkKind fails for mechanisms that do not go with the columns.
+func (o ModelOptions) checkKind(d *Data) error {
+	kind, want := "continuous", "bge, linear, mlp or mixed"
+	switch {
+	case d.Mixed():
+		kind, want = "discrete and continuous", "mixed; or exclude the columns of one kind, or cut the continuous ones into classes"
+	case d.Discrete():
+		kind, want = "discrete", "categorical or mixed"
+	}
+	if o.Mechanism == Mixed || !d.Mixed() && d.Discrete() == (o.Mechanism == Categorical) {
+		return nil
+	}
+	return fmt.Errorf("%s: got %s mechanisms for %s columns, want %s", d.Path, o.Mechanism, kind, want)
+}
+
 // Validate reports the first option that is out of its range.
 func (o ModelOptions) Validate() error {
 	o = o.withDefaults()
@@ -61,6 +76,10 @@ func (o ModelOptions) Validate() error {
 		return fmt.Errorf("sigma: got %g, want none with bge mechanisms, whose noise scales are unknown", o.Sigma)
 	case o.Mechanism == BGe && o.PriorSD != 0 && o.PriorSD != 1:
 		return fmt.Errorf("prior-sd: got %g, want none with bge mechanisms, whose prior is given", o.PriorSD)
+	case o.Mechanism == Mixed && (o.Sigma != 0 || o.PriorSD != 1):
+		return fmt.Errorf("sigma and prior-sd: got %g and %g, want none with mixed mechanisms, whose noise scales are unknown and whose prior is given", o.Sigma, o.PriorSD)
+	case o.Mechanism == Mixed && o.ImaginarySampleSize != 1:
+		return fmt.Errorf("imaginary-sample-size: got %g, want none with mixed mechanisms, which have no tables of probabilities", o.ImaginarySampleSize)
 	case !(o.ImaginarySampleSize > 0) || math.IsInf(o.ImaginarySampleSize, 1):
 		return fmt.Errorf("imaginary-sample-size: got %g, want a positive number", o.ImaginarySampleSize)
 	case o.Hidden < 1:
@@ -84,12 +103,14 @@ func (o ModelOptions) Validate() error {
 }
 
 // resolve is what the mechanism stands for with data of a kind.
-func (o ModelOptions) resolve(discrete bool) Mechanism {
+func (o ModelOptions) resolve(d *Data) Mechanism {
 	switch {
 	case o.Mechanism != AnyMechanism:
 		return o.Mechanism
-	case discrete:
+	case d.Discrete():
 		return Categorical
+	case d.Mixed():
+		return Mixed
 	case o.Sigma != 0 || o.PriorSD != 0:
 		return Linear
 	}

@@ -8,8 +8,8 @@ import (
 
 // Network is a graph over categories with the posterior means of its tables of probabilities.
 func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
-	if !p.Data.Discrete() {
-		return nil, fmt.Errorf("tables of probabilities are those of categories: these nodes are numbers")
+	if p.Model.Mechanism != Categorical {
+		return nil, fmt.Errorf("tables of probabilities are those of categories: these mechanisms are %s", p.Model.Mechanism)
 	}
 	n := &dgraph.Network{Names: p.Data.Names, Levels: p.Data.Levels, Graph: g}
 	for j, parents := range g.ParentSets() {

@@ -118,7 +118,7 @@ func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, po
 	if result.Effects, err = p.totalEffects(ctx, d, independent, random); err != nil {
 		return err
 	}
-	if p.Model.Mechanism == Categorical { // tables of probabilities have no slopes and no residuals
+	if p.Model.Mechanism.integrated() { // no slopes and no residuals
 		return p.writeDraws(dir, *result.Seed, d)
 	}
 	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {

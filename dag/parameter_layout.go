@@ -12,8 +12,8 @@ import (
 //	Linear   w_i [N]                                          log σ
 //	MLP      W1 [N, H] by parent, b1 [H], W2 [H], b2          log σ
 //
-// Mechanisms by BGe have the coordinates of Linear. Categories have none: their tables of
-// probabilities are integrated out.
+// Mechanisms by BGe have the coordinates of Linear. Categories and mixed tables have none: their
+// parameters are integrated out.
 //
 // Coordinates of nodes that are no parents are not in use, and those of a node without parents all
 // but log σ (F.1). Without bias b1 and b2 are not there, with known noise log σ is not.
@@ -27,8 +27,11 @@ type layout struct {
 
 func (p *Problem) layout() layout {
 	mechanism := p.Model.Mechanism
-	if mechanism == BGe {
+	switch mechanism {
+	case BGe:
 		mechanism = Linear // with another prior
+	case Mixed:
+		mechanism = Categorical // without coordinates
 	}
 	return layout{p.Data.Nodes(), mechanism, p.Model.Hidden, !p.Model.NoBias, p.Model.Sigma}
 }

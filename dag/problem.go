@@ -16,6 +16,8 @@ type Problem struct {
 	Constraints Constraints
 	// centers of all columns, by node: what an intercept takes off; nil for none [N][N]
 	centers [][]float64
+	// mixed are the families of mixed mechanisms by node, which keep the evidences that they find
+	mixed []closedForm
 	// AllModels makes results list every graph and equivalence class that was drawn.
 	AllModels bool
 	// Asked are pairs whose total effects are of interest.
@@ -30,11 +32,13 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	if err := model.Validate(); err != nil {
 		return nil, err
 	}
-	model.Mechanism = model.resolve(data.Discrete())
+	model.Mechanism = model.resolve(data)
+	if err := model.Validate(); err != nil { // of what auto stands for
+		return nil, err
+	}
 	model = model.withDefaults()
-	if data.Discrete() != (model.Mechanism == Categorical) {
-		kind := map[bool]string{true: "discrete", false: "continuous"}[data.Discrete()]
-		return nil, fmt.Errorf("%s: got %s mechanisms for %s columns: categorical mechanisms go with discrete columns, and the others with continuous ones", data.Path, model.Mechanism, kind)
+	if err := model.checkKind(data); err != nil {
+		return nil, err
 	}
 	if model.Mechanism == MLP {
 		if err := (&Problem{Data: data}).checkOneRegime(); err != nil {
@@ -46,7 +50,7 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 		return nil, err
 	}
 	if model.Mechanism != Categorical && model.Sigma == 0 {
-		if err := data.checkNoise(); err != nil {
+		if err := data.checkNumbers(); err != nil {
 			return nil, err
 		}
 	}
@@ -57,6 +61,9 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	p := &Problem{Data: data, Model: model, Structure: structure, Constraints: constraints, centers: data.Centers}
 	if model.Mechanism == BGe {
 		p.centers = data.means()
+	}
+	if model.Mechanism == Mixed {
+		p.mixed = p.newForms()
 	}
 	if structure.Nodes <= structure.ExactLimit() && structure.CountFamilies() <= maxFamilies {
 		p.Families = structure.Families()
@@ -81,6 +88,9 @@ func (p *Problem) Priors() []string {
 			"columns: categories",
 			fmt.Sprintf("probabilities of each given its parents: Dirichlet, imaginary sample size %g spread evenly (BDeu)", m.ImaginarySampleSize),
 		})
+	}
+	if m.Mechanism == Mixed {
+		return p.withGraphPrior(p.mixedPriors())
 	}
 	mechanism := "linear mechanisms without intercept"
 	if p.Data.Centers != nil {

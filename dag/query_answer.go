@@ -90,6 +90,9 @@ func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answe
 	if p.Model.Mechanism == MLP {
 		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories and linear mechanisms", s.Dir)
 	}
+	if p.Model.Mechanism == Mixed {
+		return nil, fmt.Errorf("%s has mixed mechanisms, whose parameters are integrated out: queries are for categories and linear mechanisms; --discretize makes categories of numbers", s.Dir)
+	}
 	r, err := p.resolve(q)
 	if err != nil {
 		return nil, err

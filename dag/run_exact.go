@@ -35,8 +35,9 @@ type ExactConfig struct {
 }
 
 // RunExact finds the posterior over graphs of mechanisms with a closed form by sums over all
-// graphs, and writes tables and pictures to the run directory. Edge probabilities are exact;
-// probabilities of single graphs are too, and those of classes are shares of draws.
+// graphs, and writes tables and pictures to the run directory. Edge probabilities are exact, but
+// with mixed mechanisms for the standard errors of evidences; probabilities of single graphs are
+// too, and those of classes are shares of draws.
 func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result, error) {
 	clock := run.NewClock()
 	if cfg.Status == nil {
@@ -63,7 +64,12 @@ func RunExact(ctx gocontext.Context, problem *Problem, cfg ExactConfig) (*Result
 	}
 	result := &Result{Schema: resultSchema, Command: cfg.Command, Version: vti.Version, Seed: &cfg.Seed, RunDir: cfg.Dir}
 	result.Certificate = exactCertificate(len(problem.Families))
-	if err := problem.fill(ctx, result, posterior, graphs, zeros(problem.Data.Nodes()), cfg.Truth); err != nil {
+	edgeErrors := zeros(problem.Data.Nodes())
+	if scores.KHat != nil {
+		edgeErrors = posterior.EdgeErrors(graphs)
+		result.Certificate = posterior.certifyScores(graphs, edgeErrors)
+	}
+	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
 		return nil, err
 	}
 	random := stream.Rand(cfg.Seed, "parameters")

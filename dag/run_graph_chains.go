@@ -59,7 +59,21 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
 	// chains give no evidence
 	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
+	kHat := math.NaN()
+	if problem.weighs() { // what errors of the scores move
+		scores := problem.scoreErrors(posterior)
+		own := scores.EdgeErrors(draws)
+		for i, row := range own {
+			for j, se := range row {
+				errors[i][j] = math.Hypot(errors[i][j], se)
+			}
+		}
+		worst.MCSE, kHat = math.Hypot(worst.MCSE, float64(worstError(own))), scores.typicalKHat(draws)
+	}
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
+	if problem.weighs() {
+		result.Certificate.weighted(kHat)
+	}
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
 	if err := problem.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth); err != nil {

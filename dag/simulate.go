@@ -24,7 +24,9 @@ type Simulation struct {
 	// EdgeProbability says.
 	ExpectedDegree float64 `json:",omitempty"`
 	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
-	// every node with parents. Weights are uniform on ±[0.3, 0.7].
+	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is a
+	// category with two or three levels; shifts of numbers by a level of a parent, and slopes and
+	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by level.
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
@@ -98,6 +100,8 @@ func (s Simulation) Validate() error {
 		return fmt.Errorf("rows: got %d, want at least 1", s.Rows)
 	case !(s.EdgeProbability > 0 && s.EdgeProbability <= 1):
 		return fmt.Errorf("edge-probability: got %g, want a number above 0 and up to 1", s.EdgeProbability)
+	case s.Mechanism == Mixed && s.Bias:
+		return fmt.Errorf("bias is for networks, not for mixed mechanisms")
 	case s.Hidden < 1:
 		return fmt.Errorf("hidden: got %d, want at least 1", s.Hidden)
 	case !(s.Noise > 0) || math.IsInf(s.Noise, 1):
@@ -124,7 +128,7 @@ type Simulated struct {
 	Names []string // x0, x1, …, or those that were given
 	// Values are by row; of categories the places among the Levels of their node.
 	Values [][]float64
-	Levels [][]string // nil of numbers
+	Levels [][]string // nil of numbers, and where all nodes are
 	Truth  *dgraph.Graph
 
 	thetas [][]float64 // parameters, by node
@@ -140,6 +144,9 @@ func Simulate(s Simulation) (*Simulated, error) {
 		return s.categories(), nil
 	}
 	s = s.withDefaults()
+	if s.Mechanism == Mixed {
+		return s.mixed(), nil
+	}
 	out, order := s.graph()
 	random := stream.Rand(s.Seed, "weights")
 	l := layout{nodes: s.Nodes, mechanism: s.Mechanism, hidden: s.Hidden, bias: s.Bias, sigma: s.Noise}
@@ -225,7 +232,7 @@ func (s *Simulated) WriteCSV(w io.Writer) error {
 	for _, values := range s.Values {
 		var cells []string
 		for j, x := range values {
-			if s.Levels != nil {
+			if s.Levels != nil && s.Levels[j] != nil {
 				cells = append(cells, s.Levels[j][int(x)])
 				continue
 			}

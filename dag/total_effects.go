@@ -23,7 +23,8 @@ type Effect struct {
 	Prob     Number `json:"prob"`
 	ProbSE   Number `json:"prob_se"`
 	ProbNone Number `json:"prob_none"`
-	// Mean, SD and the central interval of 90%, no effect included. Null for categories.
+	// Mean, SD and the central interval of 90%, no effect included. Null for
+	// categories and mixed tables.
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
 	Q05  Number `json:"q05"`
@@ -69,7 +70,7 @@ func (p *Problem) totalEffects(ctx gocontext.Context, d drawn, independent float
 			share := paths[to] / float64(len(own))
 			e := Effect{From: p.Data.Names[from], To: p.Data.Names[to], Prob: Number(share), ProbSE: Number(shareError(share, independent)), ProbNone: Number(1 - share)}
 			e.Mean, e.SD, e.Q05, e.Q95 = Number(math.NaN()), Number(math.NaN()), Number(math.NaN()), Number(math.NaN())
-			if p.Model.Mechanism != Categorical {
+			if !p.Model.Mechanism.integrated() {
 				mean, sd := stat.MeanStdDev(own, nil)
 				slices.Sort(own)
 				e.Mean, e.SD = Number(mean), Number(sd)
@@ -83,7 +84,7 @@ func (p *Problem) totalEffects(ctx gocontext.Context, d drawn, independent float
 
 // unit is the unit of an effect, of those on the working scale.
 func (p *Problem) unit(from, to int) float64 {
-	if p.Model.Mechanism == Categorical {
+	if p.Model.Mechanism.integrated() {
 		return 1
 	}
 	return p.Data.Scale[to] / p.Data.Scale[from]
@@ -120,7 +121,7 @@ func descendants(from int, parents []dgraph.Set, order []int) dgraph.Set {
 func (p *Problem) effectsOf(from int, parents []dgraph.Set, thetas [][]float64, order []int, below dgraph.Set, random *rand.Rand) []float64 {
 	effects := make([]float64, len(order))
 	switch p.Model.Mechanism {
-	case Categorical:
+	case Categorical, Mixed:
 		return effects
 	case MLP:
 		return p.simulatedEffects(from, thetas, order, below, random)

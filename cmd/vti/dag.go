@@ -24,7 +24,7 @@ type dagFlags struct {
 }
 
 func (f *dagFlags) register(cmd *cobra.Command) {
-	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP)
+	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP, dag.Mixed)
 	f.walks.register(cmd)
 	f.fit.register(cmd)
 	f.output.register(cmd, true)
@@ -55,7 +55,7 @@ func (a *app) dagCommand() *cobra.Command {
 		Short: "Discover graphs: which columns of a table depend on which",
 		Long: `Computes the posterior over directed acyclic graphs whose nodes are the columns of a table (CSV or
 Parquet, with a header row): given its parents, a column is a linear function or a small network of
-them plus noise.
+them plus noise; columns of text are categories, and tables may have both kinds (--sem mixed).
 
 Up to 13 columns (more with --max-parents or constraints, and at most 14) every column gets a log
 evidence with every set of parents, and sums over all graphs give the probability of every edge and

@@ -76,8 +76,11 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 			if networks {
 				usage += "; mlp, networks with one hidden layer of ReLU units"
 			}
+			if slices.Contains(mechanisms, dag.Mixed) {
+				usage += "; mixed, for numbers and categories in one table: linear with intercepts by level, and logistic"
+			}
 			flags.Var(parsed[dag.Mechanism]{&f.model.Mechanism, dag.ParseMechanism}, "sem",
-				usage+"; auto: bge, or linear with --sigma or --prior-sd. Categories have tables of probabilities")
+				usage+"; auto: bge, or linear with --sigma or --prior-sd; mixed where there are both kinds of columns. Categories alone have tables of probabilities")
 			completeWith(cmd, "sem", names...)
 			if networks {
 				flags.Var(count{&f.model.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")

@@ -43,6 +43,8 @@ func printDag(w io.Writer, r *dag.Result) {
 				text = "the chains are too short: give them more --iterations and --burn-in."
 			case c.Families == 0:
 				text = "the learned approximation is not good enough: try more --steps, or --structure exact, which needs none."
+			case c.Draws == 0:
+				text = "the evidences of categories are not known well enough: join rare levels, or leave fewer parents (--max-parents)."
 			}
 		}
 		printVerdict(w, c.Verdict, text, c.Reasons)
@@ -55,6 +57,8 @@ func printDag(w io.Writer, r *dag.Result) {
 		case c.Chains > 0:
 			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
 				float64(c.RHat), float64(c.ESS), float64(c.WorstSE), c.Chains, c.Draws/c.Chains)
+		case c.Families > 0 && c.Draws == 0:
+			fmt.Fprintf(w, "  all graphs were summed; evidences of categories are importance weights, Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g\n\n", float64(c.KHat), float64(c.WorstSE))
 		case c.RHat > 0:
 			fmt.Fprintf(w, "  by tempered chains: R-hat %.3f (good up to 1.01), edge probabilities to ± %.2g, %d draws\n\n", float64(c.RHat), float64(c.WorstSE), c.Draws)
 		case c.Families == 0:

@@ -64,7 +64,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.Var(&probability, "edge-probability", "probability of each edge along the order (default 0.5)")
 	flags.Var(&degree, "expected-degree", "mean `number` of parents of a node, instead of --edge-probability")
 	flags.StringVar(&known, "graph", "", "`file` of the graph to simulate from, instead of a random one: an adjacency matrix, or a network in BIF (*.bif), of which the arcs are used, and with --sem categorical the tables")
-	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, or categorical, the tables of --graph FILE.bif")
+	flags.Var(parsed[dag.Mechanism]{&s.Mechanism, dag.ParseMechanism}, "sem", "mechanisms: mlp with one hidden layer of ReLU units, linear, categorical, the tables of --graph FILE.bif, or mixed, where every second node is a category")
 	flags.Var(count{&s.Hidden, 1}, "hidden", "mlp: hidden units of a node (default 10)")
 	flags.BoolVar(&s.Bias, "bias", false, "mlp: biases in hidden and output units")
 	flags.Var(&noise, "noise", "standard deviation of the noise (default 1)")
@@ -72,7 +72,7 @@ along it with a given probability, mechanisms whose weights are uniform on ±[0.
 	flags.StringVarP(&out, "out", "o", "", "`file` for the table (required)")
 	flags.StringVar(&truth, "truth", "", "`file` for the adjacency matrix (required)")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	completeWith(cmd, "sem", "linear", "mlp", "categorical")
+	completeWith(cmd, "sem", "linear", "mlp", "categorical", "mixed")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (a *app) simulateDag(s dag.Simulation, out, truth string, asJSON bool) erro
 			return fmt.Errorf("%s exists already", path)
 		}
 	}
-	if s.Mechanism == dag.Linear && (s.Hidden != 0 || s.Bias) {
+	if s.Mechanism != dag.MLP && (s.Hidden != 0 || s.Bias) {
 		return fmt.Errorf("--hidden and --bias are for --sem mlp")
 	}
 	data, err := dag.Simulate(s)

@@ -1,0 +1,168 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+)
+
+// mixedColumns is a table of numbers and categories as columns of a regression. A category with m
+// levels has m − 1 of them, contrasts that are orthonormal: coefficients that are independent with
+// variance v stand for an effect of every level that is, so that no level is the reference.
+type mixedColumns struct {
+	data *Data
+	of   [][]int     // columns of each node
+	rows [][]float64 // the table [n][M]
+}
+
+func newMixedColumns(d *Data) *mixedColumns {
+	m := &mixedColumns{data: d, of: make([][]int, d.Nodes()), rows: make([][]float64, d.Rows())}
+	width := 0
+	for j := range m.of {
+		columns := 1
+		var contrasts [][]float64
+		if d.category(j) {
+			contrasts = orthonormalContrasts(len(d.Levels[j]))
+			columns = len(contrasts[0])
+		}
+		for range columns {
+			m.of[j] = append(m.of[j], width)
+			width++
+		}
+		for row := range m.rows {
+			x := d.X.At(row, j)
+			if contrasts == nil {
+				m.rows[row] = append(m.rows[row], x)
+			} else {
+				m.rows[row] = append(m.rows[row], contrasts[int(x)]...)
+			}
+		}
+	}
+	return m
+}
+
+// columns are those of some nodes.
+func (m *mixedColumns) columns(nodes dgraph.Set) (list []int) {
+	for i := range nodes.Nodes() {
+		list = append(list, m.of[i]...)
+	}
+	return list
+}
+
+// rowsFor are the rows that count for a node.
+func (m *mixedColumns) rowsFor(node int) (rows [][]float64) {
+	for row, values := range m.rows {
+		if m.data.counts(row, node) {
+			rows = append(rows, values)
+		}
+	}
+	return rows
+}
+
+// orthonormalContrasts are r levels in r − 1 orthonormal columns that sum to zero (Helmert's)
+// [r][r−1].
+func orthonormalContrasts(r int) [][]float64 {
+	rows := make([][]float64, r)
+	for level := range rows {
+		rows[level] = make([]float64, r-1)
+		for k := range rows[level] {
+			size := math.Sqrt(float64((k + 1) * (k + 2)))
+			switch {
+			case level <= k:
+				rows[level][k] = 1 / size
+			case level == k+1:
+				rows[level][k] = -float64(k+1) / size
+			}
+		}
+	}
+	return rows
+}
+
+// newMixedForm is the form of a node of a mixed table.
+func newMixedForm(d *Data, node int) closedForm {
+	columns := newMixedColumns(d)
+	if d.category(node) {
+		return newLogisticForm(columns, node)
+	}
+	return &groupsForm{columns, bgeFormOf(columns.rowsFor(node), columns.of[node][0])}
+}
+
+// groupsForm is the closed form of a number of a mixed table: the regression of [bgeForm] with an
+// intercept that every category among the parents shifts by level, by independent effects with the
+// variance σ²/t of a weight. With numbers alone it is BGe.
+type groupsForm struct {
+	columns *mixedColumns
+	form    *bgeForm
+}
+
+func (g *groupsForm) logEvidence(parents dgraph.Set) float64 {
+	numbers := 0
+	for i := range parents.Nodes() {
+		if !g.columns.data.category(i) {
+			numbers++
+		}
+	}
+	return g.form.evidenceOf(g.columns.columns(parents), g.form.degrees(numbers))
+}
+
+func (g *groupsForm) bic(parents dgraph.Set) float64 {
+	return g.form.bicOf(g.columns.columns(parents))
+}
+
+// posterior draws nothing: answers of mixed tables have parameters integrated out.
+func (g *groupsForm) posterior(dgraph.Set) func(*rand.Rand) []float64 {
+	return func(*rand.Rand) []float64 { return nil }
+}
+
+// moments are none.
+func (g *groupsForm) moments(dgraph.Set) (means, variances []float64) { return nil, nil }
+
+// logJoint has the parameters integrated out.
+func (g *groupsForm) logJoint(parents dgraph.Set, _ []float64) float64 { return g.logEvidence(parents) }
+
+// weighs reports whether evidences of some families are importance weights.
+func (p *Problem) weighs() bool { return p.mixed != nil && p.Data.categories() > 0 }
+
+// scoreErrors are those of the families of a mixture, which graphs that were drawn have.
+func (p *Problem) scoreErrors(posterior mixture) *Posterior {
+	scores := Scores{Families: posterior.families, SE: make([]float64, len(posterior.families)), KHat: make([]float64, len(posterior.families))}
+	forms := p.closedForms()
+	for k, f := range scores.Families {
+		scores.SE[k], scores.KHat[k] = scoreError(forms[f.Node], f.Parents)
+	}
+	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.shares}
+}
+
+// scoreError is the standard error of a log evidence and the k̂ of the weights behind it: 0 and −Inf
+// of what is exact.
+func scoreError(form closedForm, parents dgraph.Set) (se, kHat float64) {
+	switch form := form.(type) {
+	case *logisticForm:
+		own := form.evidence(parents)
+		return own.se, own.kHat
+	case *changedForm:
+		se, kHat = scoreError(form.closedForm, parents)
+		for _, other := range form.others {
+			otherSE, otherKHat := scoreError(other, parents)
+			se, kHat = math.Hypot(se, otherSE), max(kHat, otherKHat)
+		}
+		return se, kHat
+	}
+	return 0, math.Inf(-1)
+}
+
+// mixedPriors says mechanisms and priors in words.
+func (p *Problem) mixedPriors() []string {
+	numbers := "none"
+	if p.Data.categories() < p.Data.Nodes() {
+		numbers = fmt.Sprintf("columns of numbers (%s)", p.Data.Scaling)
+	}
+	return []string{
+		fmt.Sprintf("columns: %d categories, %d %s", p.Data.categories(), p.Data.Nodes()-p.Data.categories(), numbers),
+		"numbers: linear in numbers, with an intercept that categories shift by level; weights, shifts and noise: normal-gamma, as BGe, so that two levels differ by 2 noise sd a priori",
+		fmt.Sprintf("categories: multinomial logistic in numbers and levels of categories, without interactions; two levels differ by N(0, %g²) per sd of a number, log odds ratios are N(0, %g²), intercepts of two levels differ by N(0, %g²)",
+			math.Sqrt(2*slopeVariance), math.Sqrt(4*levelVariance), math.Sqrt(2*interceptVariance)),
+	}
+}
