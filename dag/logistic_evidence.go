@@ -17,10 +17,10 @@ import (
 
 // Prior variances of the coefficients of orthonormal contrasts of the levels of a node: of the
 // intercept, the slope of a number, and a contrast of the levels of a category. Two levels of the
-// node differ by twice as much. So a difference has the standard deviation 2 per noise (or standard)
-// deviation of a number, the same as in [groupsForm], whichever of the two is the parent: a weak
-// dependence of a number and a category, and any of two categories, says little of its direction.
-// Intercepts have 4: levels of one percent are no surprise.
+// node differ by twice as much. So a difference has the standard deviation 2 per noise (or
+// standard) deviation of a number, the same as in [groupsForm], whichever of the two is the parent:
+// a weak dependence of a number and a category, and any of two categories, says little of its
+// direction. Intercepts have 4: levels of one percent are no surprise.
 const (
 	interceptVariance = 8.0
 	slopeVariance     = 1 / bgeScale
@@ -28,9 +28,9 @@ const (
 )
 
 // logisticForm is the form of a category of a mixed table: p(level l | x) ∝ exp(η_l), η = H Θ x,
-// with H the orthonormal contrasts of its levels, x the columns of the parents less their means over
-// the rows that count, a one before them, and independent normal coefficients Θ. The log posterior
-// is strictly concave; evidences are importance weights of draws around its mode.
+// with H the orthonormal contrasts of its levels, x the columns of the parents less their means
+// over the rows that count, a one before them, and independent normal coefficients Θ. The log
+// posterior is strictly concave; evidences are importance weights of draws around its mode.
 type logisticForm struct {
 	columns   *mixedColumns
 	node      int
@@ -109,7 +109,8 @@ func (l *logisticForm) logJoint(parents dgraph.Set, _ []float64) float64 {
 	return l.logEvidence(parents)
 }
 
-// logisticFamily is the posterior of the coefficients Θ [K,D], by contrasts of the node and columns.
+// logisticFamily is the posterior of the coefficients Θ [K,D], by contrasts of the node and
+// columns.
 type logisticFamily struct {
 	form     *logisticForm
 	width    int       // D
@@ -270,8 +271,8 @@ func (f *logisticFamily) mode() ([]float64, *mat.Cholesky) {
 }
 
 // moreDegrees is by how many degrees of freedom of the t distribution of draws exceed the number of
-// coefficients. Their tails bound the weights, whose target has those of its normal prior. Chosen by
-// hand.
+// coefficients. Their tails bound the weights, whose target has those of its normal prior. Chosen
+// by hand.
 const moreDegrees = 20
 
 // evidence weighs pairs of draws on both sides of the mode, which cancel what is skew.

@@ -6,8 +6,9 @@ import "fmt"
 type Mechanism int
 
 const (
-	// AnyMechanism is Categorical for discrete data, Mixed for tables with both kinds of columns, and
-	// BGe for continuous ones, or Linear where the noise scale or the prior of the weights is given.
+	// AnyMechanism is Categorical for discrete data, Mixed for tables with both kinds of columns,
+	// and BGe for continuous ones, or Linear where the noise scale or the prior of the weights is
+	// given.
 	AnyMechanism Mechanism = iota
 	// Linear is x_j = Σ w_i x_i + noise.
 	Linear

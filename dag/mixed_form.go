@@ -135,8 +135,8 @@ func (p *Problem) scoreErrors(posterior mixture) *Posterior {
 	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.shares}
 }
 
-// scoreError is the standard error of a log evidence and the k̂ of the weights behind it: 0 and −Inf
-// of what is exact.
+// scoreError is the standard error of a log evidence and the k̂ of the weights behind it: 0 and
+// −Inf of what is exact.
 func scoreError(form closedForm, parents dgraph.Set) (se, kHat float64) {
 	switch form := form.(type) {
 	case *logisticForm:

@@ -24,9 +24,10 @@ type Simulation struct {
 	// EdgeProbability says.
 	ExpectedDegree float64 `json:",omitempty"`
 	// Mechanism (AnyMechanism stands for Linear), Hidden (0 stands for 10) and Bias are those of
-	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is a
-	// category with two or three levels; shifts of numbers by a level of a parent, and slopes and
-	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by level.
+	// every node with parents. Weights are uniform on ±[0.3, 0.7]. With Mixed every second node is
+	// a category with two or three levels; shifts of numbers by a level of a parent, and slopes and
+	// shifts of the logits of a level, are uniform on ±[0.5, 1.5], with signs that alternate by
+	// level.
 	Mechanism Mechanism
 	Hidden    int
 	Bias      bool
