@@ -5,6 +5,8 @@
 // under equally weighted draws of the posterior, each draw with its own model. From it follow
 //
 //   - [Summarise]: the expected value and a new response of each row, averaged over models;
+//   - [EffectsOf]: marginal means, their differences, and the response along a predictor, of a run
+//     ([Source]);
 //   - [LeaveOneOut]: how well each row is predicted from all others, by Pareto-smoothed importance
 //     sampling (PSIS-LOO; Vehtari, Gelman and Gabry 2017), without a refit;
 //   - [Calibrate]: whether these predictions are as sure as they should be: the probability
@@ -15,6 +17,8 @@
 //
 //	rows.go        Rows: linear predictors, noise scales and densities of rows
 //	summary.go     predictions of rows
+//	effects.go     marginal means, differences and curves; effects_files.go writes them
+//	grid.go        the rows that they are averages over
 //	files.go       predictions as CSV, their draws as Parquet
 //	loo.go         leave-one-out
 //	heldout.go     rows and groups predicted by posteriors that were computed without them

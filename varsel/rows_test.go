@@ -61,6 +61,31 @@ func linearTable(random *rand.Rand, n int, coefficients []float64, sigma float64
 	return b.String()
 }
 
+// normalPosterior is the posterior of the coefficients of a model given σ, in working units: their
+// columns, and its mean as a solution of factor and right, the factor that of its precision.
+func normalPosterior(t *testing.T, p *Problem, exact ExactProblem, code []int32) (columns []int, right *mat.VecDense, factor mat.Cholesky) {
+	t.Helper()
+	columns = []int{0}
+	for s, in := range code {
+		if in == 1 {
+			columns = append(columns, p.Design.Predictors[s].Coordinates...)
+		}
+	}
+	variance := math.Pow(p.Model.Sigma/p.Design.Scaling.YSD, 2)
+	precision := mat.NewSymDense(len(columns), nil)
+	right = mat.NewVecDense(len(columns), nil)
+	for a, ca := range columns {
+		for b, cb := range columns[:a+1] {
+			precision.SetSym(a, b, mat.Dot(p.Design.X.ColView(ca), p.Design.X.ColView(cb))/variance)
+		}
+		precision.SetSym(a, a, precision.At(a, a)+1/(exact.PriorSD[ca]*exact.PriorSD[ca]))
+		y := mat.NewVecDense(p.Design.Rows(), p.Design.Y)
+		right.SetVec(a, exact.PriorMean[ca]/(exact.PriorSD[ca]*exact.PriorSD[ca])+mat.Dot(p.Design.X.ColView(ca), y)/variance)
+	}
+	require.True(t, factor.Factorize(precision))
+	return columns, right, factor
+}
+
 // TestPredictionsAreThoseOfTheMixture compares predictions with the closed form: given σ, every
 // model predicts a normal distribution, and the average over models is their mixture.
 func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
@@ -76,7 +101,7 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 	result, err := predict.Summarise(t.Context(), rows, predict.Config{Seed: 1})
 	require.NoError(t, err)
 
-	design, scaling := problem.Design, problem.Design.Scaling
+	scaling := problem.Design.Scaling
 	working := sigma / scaling.YSD
 	exact, err := problem.ExactProblem()
 	require.NoError(t, err)
@@ -87,39 +112,15 @@ func TestPredictionsAreThoseOfTheMixture(t *testing.T) {
 		var weights []float64
 		mean := 0.0
 		for _, model := range answer.Models {
-			columns := []int{0}
-			for s, in := range model.Code {
-				if in == 1 {
-					columns = append(columns, 1+s)
-				}
-			}
-			q := len(columns)
-			precision, right, row := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil), mat.NewVecDense(q, nil)
-			for a, ca := range columns {
-				if ca == 0 {
+			columns, right, factor := normalPosterior(t, problem, exact, model.Code)
+			row := mat.NewVecDense(len(columns), nil)
+			for a, c := range columns {
+				if c == 0 {
 					row.SetVec(a, 1)
 				} else {
-					row.SetVec(a, (x[ca-1]-scaling.Mean[ca])/scaling.SD[ca])
+					row.SetVec(a, (x[c-1]-scaling.Mean[c])/scaling.SD[c])
 				}
-				for b, cb := range columns[:a+1] {
-					sum := 0.0
-					for k := range design.Rows() {
-						sum += design.X.At(k, ca) * design.X.At(k, cb)
-					}
-					sum /= working * working
-					if a == b {
-						sum += 1 / (exact.PriorSD[ca] * exact.PriorSD[ca])
-					}
-					precision.SetSym(a, b, sum)
-				}
-				sum := exact.PriorMean[ca] / (exact.PriorSD[ca] * exact.PriorSD[ca])
-				for k := range design.Rows() {
-					sum += design.X.At(k, ca) * design.Y[k] / (working * working)
-				}
-				right.SetVec(a, sum)
 			}
-			var factor mat.Cholesky
-			require.True(t, factor.Factorize(precision))
 			var centre, spread mat.VecDense
 			require.NoError(t, factor.SolveVecTo(&centre, right))
 			require.NoError(t, factor.SolveVecTo(&spread, row))

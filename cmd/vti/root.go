@@ -146,7 +146,7 @@ one, with the parameters averaged over models, and says whether its own answer c
 	}
 	add(answerGroup, a.varselCommand(), a.dagCommand(), a.hbmCommand(), a.exactCommand(), a.rjmcmcCommand())
 	add(answerGroup, a.changepointsCommand(), a.mixtureCommand(), a.orderCommand(), a.amortizeCommand())
-	add(useGroup, a.runsCommand(), a.showCommand(), a.reportCommand(), a.predictCommand(), a.exportCommand())
+	add(useGroup, a.runsCommand(), a.showCommand(), a.reportCommand(), a.predictCommand(), a.effectsCommand(), a.exportCommand())
 	add(checkGroup, a.checkCommand(), a.looCommand(), a.compareCommand(), a.simulateCommand(), a.benchmarkCommand(), a.calibrateCommand())
 	add(checkGroup, a.certifyCommand(), a.studyCommand())
 	add("", a.devicesCommand(), a.versionCommand())

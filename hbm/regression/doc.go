@@ -38,5 +38,6 @@
 //	result.go, description.go, record.go      what is printed and written
 //	predictive_check.go, model_check.go       data simulated from the posterior beside the table
 //	rows.go                   rows under the draws of a finished run, for package predict
+//	population.go             predictors of a finished run, whose effects package predict computes
 //	compare.go                two finished runs side by side
 package regression

@@ -20,7 +20,10 @@ import (
 // Rows are rows under the draws of the run: those it was fitted to if fresh is nil, else those of
 // a new table. Rows of groups that the run has seen have their effects; the effects of others are
 // drawn with the standard deviations and correlations of each draw.
-func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
+func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) { return r.rows(fresh, true) }
+
+// rows are those of Rows, with or without the effects of groups.
+func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error) {
 	path := filepath.Join(r.Dir, DrawsParquet)
 	if !rundir.Exists(path) {
 		return nil, fmt.Errorf("%s holds no %s: repeat the run", r.Dir, DrawsParquet)
@@ -60,7 +63,16 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	if frame.Offset != nil {
 		rows.Offset = frame.Offset[first:]
 	}
-	return rows, r.fillTerms(rows, stored, own, frame, first)
+	column := r.fillPopulation(rows, stored, own, frame, first)
+	if !groups {
+		return rows, nil
+	}
+	for k, g := range frame.Groupings {
+		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 // below is the frame of the rows that the run has seen with those of a new table below them, of
@@ -154,16 +166,16 @@ func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) erro
 	return nil
 }
 
-// fillTerms puts the draws of population effects and of the effects of levels beside their
-// columns.
-func (r *StoredRun) fillTerms(rows *predict.Rows, stored *draws.Draws, own, frame *Frame, first int) error {
+// fillPopulation puts the draws of population effects beside their columns, and returns the draws
+// of a coordinate by its name, nil for one that the run has not.
+func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own, frame *Frame, first int) (column func(name string) []float64) {
 	at := make(map[string]int, len(stored.Coordinates))
 	for j, name := range stored.Coordinates {
 		if _, repeated := at[name]; !repeated { // population effects come first
 			at[name] = j
 		}
 	}
-	column := func(name string) []float64 {
+	column = func(name string) []float64 {
 		j, ok := at[name]
 		if !ok {
 			return nil
@@ -183,12 +195,7 @@ func (r *StoredRun) fillTerms(rows *predict.Rows, stored *draws.Draws, own, fram
 	for j, c := range frame.Columns {
 		rows.Terms = append(rows.Terms, predict.Term{Name: c.Name, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(c.Name)}})
 	}
-	for k, g := range frame.Groupings {
-		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
-			return err
-		}
-	}
-	return nil
+	return column
 }
 
 // fillGrouping adds the effects of one grouping. own is that of the run, g that of the rows.

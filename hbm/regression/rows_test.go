@@ -67,6 +67,13 @@ func TestRowsOfKnownAndNewGroups(t *testing.T) {
 	for s, eta := range known {
 		require.InDelta(t, intercept[s]+u[s]+4*(slope[s]+v[s]), eta, 1e-9)
 	}
+	population, err := stored.Population(fresh)
+	require.NoError(t, err)
+	alone := make([]float64, population.Draws())
+	population.Predictor(0, alone)
+	for s, eta := range alone {
+		require.InDelta(t, intercept[s]+4*slope[s], eta, 1e-9)
+	}
 	// Given the draw, the new subject is normal around the population with the variance
 	// s0² + 2·4 ρ s0 s1 + 4² s1². False alarms of both: 1 in 8,000.
 	s0, s1, rho := column("sd((Intercept) | Subject)"), column("sd(Days | Subject)"), column("cor((Intercept), Days | Subject)")

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/transdim/vti/predict"
+)
+
+// effectsFile is where vti effects puts its table, in the directory of the run; the picture has the
+// same stem.
+const effectsFile = "effects.csv"
+
+// effectsFlags are those of vti effects.
+type effectsFlags struct {
+	of, at                     []string
+	curve, by, contrast, scale string
+	average, out               string
+	level                      float64
+	noPicture, json            bool
+}
+
+func (a *app) effectsCommand() *cobra.Command {
+	f := &effectsFlags{}
+	cmd := &cobra.Command{
+		Use:   "effects RUN",
+		Short: "Marginal means, contrasts and conditional effects, averaged over models",
+		Long: `Says what a finished run of vti varsel, vti exact, vti rjmcmc varsel or vti hbm expects at values of a predictor:
+marginal means (--of), their differences (--contrast), or the curve along a predictor of numbers (--conditional).
+Every posterior draw has its own model, so that all of it is averaged over models by their probability; a
+difference is exactly zero in models without the predictor, and the probability of that is shown.
+
+Of the other predictors numbers are at their means, and labels are averaged over with one weight each, as in
+emmeans; with --average data each row of the table keeps its own values instead. --at fixes a predictor. Means are
+of expected responses; --scale link averages the linear predictor, whose differences are log odds or log ratios.
+With vti hbm they are those of a group whose effects are zero, not averages over groups: where the link is not
+the identity the two differ.
+
+Intervals are each for one number, not for all together. What no row of the table supports is noted. The numbers
+are written to ` + effectsFile + ` in the directory of the run, or to --out, and a picture beside them.`,
+		Example: `  vti effects runs/hbm-20260131-120000 --of variety --contrast pairwise
+  vti effects runs/varsel-20260131-120000 --of dose=1,2,4 --contrast reference --at age=50
+  vti effects runs/hbm-20260131-120000 --conditional Days --by treatment`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("expected a run directory, found %d arguments (see %s --help)", len(args), cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.effects(cmd, args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.of, "of", nil, "`predictor` whose means are wanted, as NAME or NAME=VALUE,VALUE…; repeated: all combinations")
+	flags.StringVar(&f.curve, "conditional", "", "`predictor` of numbers along which the curve is wanted")
+	flags.StringVar(&f.by, "by", "", "`predictor` for whose values everything is said apart, as NAME or NAME=VALUE,VALUE…")
+	flags.StringArrayVar(&f.at, "at", nil, "fix another predictor, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.contrast, "contrast", "", "differences of means: `pairwise` or reference (from the first value)")
+	flags.StringVar(&f.scale, "scale", "response", "`scale`: response or link")
+	flags.StringVar(&f.average, "average", "grid", "other predictors: `grid` (means, and labels of one weight) or data (the rows of the table)")
+	flags.Float64Var(&f.level, "level", 0.95, "`probability` of the intervals")
+	flags.StringVarP(&f.out, "out", "o", "", "`file` of the effects as CSV (default "+effectsFile+" in the run directory)")
+	flags.BoolVar(&f.noPicture, "no-picture", false, "write no picture")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object on standard output and nothing else there")
+	cmd.MarkFlagsMutuallyExclusive("of", "conditional")
+	cmd.MarkFlagsMutuallyExclusive("conditional", "contrast")
+	return cmd
+}
+
+// readFocus reads NAME or NAME=VALUE,VALUE….
+func readFocus(flag, text string) (predict.Focus, error) {
+	name, values, given := strings.Cut(text, "=")
+	focus := predict.Focus{Name: strings.TrimSpace(name)}
+	if focus.Name == "" || given && values == "" {
+		return focus, fmt.Errorf("--%s: got %q, want NAME or NAME=VALUE,VALUE…", flag, text)
+	}
+	if given {
+		focus.Values = strings.Split(values, ",")
+	}
+	return focus, nil
+}
+
+// config reads what is asked.
+func (f *effectsFlags) config() (config predict.EffectsConfig, err error) {
+	config = predict.EffectsConfig{Level: f.level, Curve: f.curve != "", OverData: f.average == "data", Link: f.scale == "link"}
+	if err := (predict.Config{Level: f.level}).Validate(); err != nil || f.level == 0 {
+		return config, fmt.Errorf("--level: got %v, want a number between 0 and 1", f.level)
+	}
+	if len(f.of) == 0 && f.curve == "" {
+		return config, errors.New("expected what the effects are of: --of NAME or --conditional NAME")
+	}
+	if f.scale != "response" && f.scale != "link" {
+		return config, fmt.Errorf("--scale: got %q, want response or link", f.scale)
+	}
+	if f.average != "grid" && f.average != "data" {
+		return config, fmt.Errorf("--average: got %q, want grid or data", f.average)
+	}
+	if config.Contrast, err = predict.ReadContrast(f.contrast); err != nil {
+		return config, fmt.Errorf("--contrast: %w", err)
+	}
+	for _, text := range f.of {
+		focus, err := readFocus("of", text)
+		if err != nil {
+			return config, err
+		}
+		config.Of = append(config.Of, focus)
+	}
+	if config.Curve {
+		config.Of = []predict.Focus{{Name: f.curve}}
+	}
+	if f.by != "" {
+		focus, err := readFocus("by", f.by)
+		if err != nil {
+			return config, err
+		}
+		config.By = &focus
+	}
+	for _, text := range f.at {
+		focus, err := readFocus("at", text)
+		if err == nil && len(focus.Values) != 1 {
+			err = fmt.Errorf("--at: got %q, want NAME=VALUE", text)
+		}
+		if err != nil {
+			return config, err
+		}
+		config.Fixed = append(config.Fixed, focus)
+	}
+	return config, nil
+}
+
+func (a *app) effects(cmd *cobra.Command, dir string, f *effectsFlags) error {
+	config, err := f.config()
+	if err != nil {
+		return err
+	}
+	run, err := openPredictor(dir)
+	if err != nil {
+		return err
+	}
+	source, ok := run.(predict.Source)
+	if !ok {
+		return errors.New("the run has no effects")
+	}
+	result, err := predict.EffectsOf(cmd.Context(), source, config)
+	if err != nil {
+		return err
+	}
+	result.Schema, result.RunDir = schemaOf("effects"), dir
+	if verdict, err := verdictOf(dir); err == nil && verdict != "trusted" && verdict != "exact" {
+		result.Notes = append([]string{"the run is " + verdict + ": so is what is said here"}, result.Notes...)
+	}
+	if f.out == "" {
+		f.out = filepath.Join(dir, effectsFile)
+	}
+	if err := result.WriteCSV(f.out); err != nil {
+		return failure{err}
+	}
+	result.Files = append(result.Files, f.out)
+	if !f.noPicture {
+		stem := strings.TrimSuffix(filepath.Base(f.out), filepath.Ext(f.out))
+		if err := result.WritePicture(filepath.Dir(f.out), stem, config.Curve); err != nil {
+			return failure{err}
+		}
+		result.Files = append(result.Files, filepath.Join(filepath.Dir(f.out), stem+".svg"), filepath.Join(filepath.Dir(f.out), stem+".png"))
+	}
+	if f.json {
+		return a.printJSON(result)
+	}
+	printMarginal(a.text, result, config.Curve)
+	return nil
+}
+
+// printEvery is how many of the points of a curve are printed: every so many.
+const printEvery = 5
+
+func printMarginal(w io.Writer, e *predict.Effects, curve bool) {
+	level := fmt.Sprintf("%g%%", 100*float64(e.Level))
+	what := "Marginal means"
+	if curve {
+		what = "Conditional effects"
+	}
+	fmt.Fprintf(w, "%s of %s, %s, averaged over the models of %d posterior draws\n", what, strings.Join(e.Of, " × "), e.Axis(), e.Draws)
+	for _, h := range e.Held {
+		fmt.Fprintf(w, "  %s: %s\n", h.Name, h.Value)
+	}
+	for _, note := range e.Notes {
+		fmt.Fprintf(w, "  note: %s\n", note)
+	}
+	fmt.Fprintln(w)
+	header := func(cells ...string) *grid {
+		if e.By != "" {
+			cells = append([]string{e.By}, cells...)
+		}
+		t := &grid{}
+		t.add(cells...)
+		return t
+	}
+	add := func(t *grid, by string, cells ...string) {
+		if e.By != "" {
+			cells = append([]string{by}, cells...)
+		}
+		t.add(cells...)
+	}
+	means := header("<"+strings.Join(e.Of, ", "), "mean", "sd", "<"+level)
+	for k, m := range e.Means {
+		if curve && k%predict.CurvePoints%printEvery != 0 {
+			continue
+		}
+		add(means, m.By, strings.Join(m.Values, ", "), short(m.Mean), short(m.SD), interval(m.Low, m.High))
+	}
+	means.print(w)
+	if len(e.Contrasts) > 0 {
+		fmt.Fprintln(w)
+		table := header("<difference", "mean", "sd", "<"+level, "P(>0)", "P(=0)")
+		for _, c := range e.Contrasts {
+			add(table, c.By, strings.Join(c.First, ", ")+" − "+strings.Join(c.Second, ", "), short(c.Mean), short(c.SD), interval(c.Low, c.High), fmt.Sprintf("%.3f", float64(c.Positive)), fmt.Sprintf("%.3f", float64(c.Zero)))
+		}
+		table.print(w)
+	}
+	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(e.Files, ", "))
+}

@@ -1,0 +1,303 @@
+package predict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/table"
+)
+
+// Source is a finished run whose effects can be asked for.
+type Source interface {
+	// Predictors are the name of the response, the predictors of the model, offsets with them, and
+	// the table that it was fitted to, without rows that were left out.
+	Predictors() (response string, predictors []Variable, seen *table.Table, err error)
+	// Population are the rows of a new table under the draws of the run, without the effects of
+	// groups.
+	Population(fresh *table.Table) (*Rows, error)
+}
+
+// Contrast says which marginal means are compared.
+type Contrast int
+
+const (
+	// NoContrast compares none.
+	NoContrast Contrast = iota
+	// Pairwise takes every difference of two, the earlier minus the later.
+	Pairwise
+	// ToReference takes the difference of each from the first.
+	ToReference
+)
+
+// EffectsConfig says what is asked.
+type EffectsConfig struct {
+	// Of are the predictors whose values are crossed; By divides what is said of them.
+	Of []Focus
+	By *Focus
+	// Curve takes Of, a single predictor of numbers without values, from its least to its largest
+	// value.
+	Curve bool
+	// Fixed are other predictors with the one value that they have.
+	Fixed []Focus
+	// OverData averages over the rows of the table, each with the values asked for in place of its
+	// own. Otherwise other numbers are at their means, and other labels are averaged over with one
+	// weight each.
+	OverData bool
+	// Link takes averages of the linear predictor; otherwise of expected responses.
+	Link bool
+	// Contrast says which means are compared, within each value of By.
+	Contrast Contrast
+	// Level is the probability of the intervals; 0 stands for 0.95.
+	Level float64
+}
+
+// Effects are marginal means, their differences, or a curve: the object that vti effects prints as
+// JSON.
+type Effects struct {
+	Schema string `json:"schema"`
+	RunDir string `json:"run_dir"`
+	// Of and By are the predictors, and Scale is "response" or "link".
+	Response string   `json:"response"`
+	Of       []string `json:"of"`
+	By       string   `json:"by,omitempty"`
+	Scale    string   `json:"scale"`
+	// Held says what the other predictors are.
+	Held []Held `json:"held,omitempty"`
+	// Level is the probability of the intervals, Draws the number of posterior draws.
+	Level Number `json:"level"`
+	Draws int    `json:"draws"`
+	// Labels are the two texts that the responses 0 and 1 stand for: means are probabilities of
+	// the second.
+	Labels    []string         `json:"labels,omitempty"`
+	Means     []MarginalMean   `json:"means"`
+	Contrasts []MarginalChange `json:"contrasts,omitempty"`
+	Notes     []string         `json:"notes,omitempty"`
+	Files     []string         `json:"files,omitempty"`
+}
+
+// Held says at which value a predictor is that was not asked for, or what is averaged over.
+type Held struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// MarginalMean is the mean at values of the predictors.
+type MarginalMean struct {
+	// Values are those of Of; By is that of By.
+	Values []string `json:"values"`
+	By     string   `json:"by,omitempty"`
+	// Mean and SD are those of the posterior, Low and High the ends of the interval.
+	Mean Number `json:"mean"`
+	SD   Number `json:"sd"`
+	Low  Number `json:"low"`
+	High Number `json:"high"`
+}
+
+// MarginalChange is the difference of two marginal means.
+type MarginalChange struct {
+	// First and Second are the values of Of: the difference is that of First minus Second.
+	First  []string `json:"first"`
+	Second []string `json:"second"`
+	By     string   `json:"by,omitempty"`
+	Mean   Number   `json:"mean"`
+	SD     Number   `json:"sd"`
+	Low    Number   `json:"low"`
+	High   Number   `json:"high"`
+	// Positive and Zero are the probabilities that the difference is above zero, and exactly zero
+	// as in models without the predictor.
+	Positive Number `json:"positive"`
+	Zero     Number `json:"zero"`
+}
+
+// CurvePoints is the number of values along a curve.
+const CurvePoints = 41
+
+// EffectsOf computes marginal means of the population of a run, averaged over its models. Under
+// every draw the mean of a combination of values is the average over its rows, and a difference
+// that of two such means; what is reported summarises the draws. Intervals are each for one
+// number, not for all together. With a link other than the identity means of responses are means
+// of expected responses, not responses of means, and those of hierarchical models are of a group
+// whose effects are zero, not averages over groups.
+func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects, error) {
+	if cfg.Level == 0 {
+		cfg.Level = 0.95
+	}
+	if err := (Config{Level: cfg.Level}).Validate(); err != nil {
+		return nil, err
+	}
+	response, variables, seen, err := source.Predictors()
+	if err != nil {
+		return nil, err
+	}
+	g, axes, err := cfg.grid(variables, seen)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := source.Population(g.table)
+	if err != nil {
+		return nil, err
+	}
+	if rows.Len() != g.table.Rows() {
+		return nil, fmt.Errorf("effects: got %d predicted rows, want %d", rows.Len(), g.table.Rows())
+	}
+	e := &Effects{Response: response, Scale: "response", Held: g.held, Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: append(g.notes, rows.Notes...)}
+	if cfg.Link {
+		e.Scale = "link"
+	}
+	for _, f := range cfg.Of {
+		e.Of = append(e.Of, f.Name)
+	}
+	blocks := 1
+	if cfg.By != nil {
+		e.By = cfg.By.Name
+		blocks = len(axes[0].texts)
+	}
+	means, err := rows.averages(ctx, len(g.cells), g.each, cfg.Link)
+	if err != nil {
+		return nil, err
+	}
+	size := len(g.cells) / blocks
+	for b := range blocks {
+		e.compare(g.cells[b*size:(b+1)*size], means[b*size:(b+1)*size], cfg.Contrast)
+	}
+	for c, values := range g.cells {
+		m := MarginalMean{Values: values}
+		if cfg.By != nil {
+			m.By, m.Values = values[0], values[1:]
+		}
+		m.Mean = Number(stat.Mean(means[c], nil))
+		m.SD, m.Low, m.High = spread(means[c], cfg.Level)
+		e.Means = append(e.Means, m)
+	}
+	return e, nil
+}
+
+// grid makes the rows, the values of By slowest.
+func (c EffectsConfig) grid(variables []Variable, seen *table.Table) (*grid, []*axis, error) {
+	if len(c.Of) == 0 {
+		return nil, nil, errors.New("effects: got no predictor, want at least one")
+	}
+	asked := c.Of
+	if c.By != nil {
+		asked = append([]Focus{*c.By}, asked...)
+	}
+	var axes, fixed []*axis
+	for _, f := range asked {
+		a, err := newAxis(seen, variables, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		axes = append(axes, a)
+	}
+	if c.Curve {
+		last := axes[len(axes)-1]
+		if len(c.Of) != 1 || last.factor != nil || len(c.Of[0].Values) > 0 {
+			return nil, nil, fmt.Errorf("a curve is of one predictor of numbers, without values; got %s", c.Of[0].Name)
+		}
+		curve, err := newAxis(seen, variables, Focus{last.column.Name, along(last.column, CurvePoints)})
+		if err != nil {
+			return nil, nil, err
+		}
+		axes[len(axes)-1] = curve
+	}
+	for _, f := range c.Fixed {
+		a, err := newAxis(seen, variables, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(f.Values) != 1 {
+			return nil, nil, fmt.Errorf("%s: got %d values to fix it at, want one", f.Name, len(f.Values))
+		}
+		fixed = append(fixed, a)
+	}
+	g, err := newGrid(seen, variables, axes, fixed, c.OverData)
+	return g, axes, err
+}
+
+// averages are the means of each cell under each draw [cells, S], of linear predictors or expected
+// responses. Rows of a cell are added in their order, so that the number of cores does not matter.
+func (r *Rows) averages(ctx context.Context, cells, each int, link bool) ([][]float64, error) {
+	means := make([][]float64, cells)
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), cells) {
+		wait.Go(func() {
+			eta := make([]float64, r.Draws())
+			for c := int(next.Add(1)) - 1; c < cells; c = int(next.Add(1)) - 1 {
+				sum := make([]float64, r.Draws())
+				for row := c * each; row < (c+1)*each && ctx.Err() == nil; row++ {
+					r.Predictor(row, eta)
+					for s, v := range eta {
+						if !link {
+							v = r.Response.Mean(v, r.NoiseScale(row, s))
+						}
+						sum[s] += v / float64(each)
+					}
+				}
+				means[c] = sum
+			}
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("effects stopped: %w", err)
+	}
+	return means, nil
+}
+
+// compare takes the differences of the means of one value of By.
+func (e *Effects) compare(cells [][]string, means [][]float64, contrast Contrast) {
+	add := func(first, second int) {
+		draws := make([]float64, len(means[first]))
+		positive, zero := 0.0, 0.0
+		for s := range draws {
+			draws[s] = means[first][s] - means[second][s]
+			switch {
+			case draws[s] == 0: // a model without the predictor adds the same numbers
+				zero++
+			case draws[s] > 0:
+				positive++
+			}
+		}
+		change := MarginalChange{First: cells[first], Second: cells[second]}
+		if e.By != "" {
+			change.By, change.First, change.Second = cells[first][0], cells[first][1:], cells[second][1:]
+		}
+		n := float64(len(draws))
+		change.Mean, change.Positive, change.Zero = Number(stat.Mean(draws, nil)), Number(positive/n), Number(zero/n)
+		change.SD, change.Low, change.High = spread(draws, float64(e.Level))
+		e.Contrasts = append(e.Contrasts, change)
+	}
+	for a := range cells {
+		switch contrast {
+		case Pairwise:
+			for b := a + 1; b < len(cells); b++ {
+				add(a, b)
+			}
+		case ToReference:
+			if a > 0 {
+				add(a, 0)
+			}
+		}
+	}
+}
+
+// name writes values of Of.
+func name(values []string) string { return strings.Join(values, ", ") }
+
+// ReadContrast reads "pairwise" and "reference"; "" is none.
+func ReadContrast(text string) (Contrast, error) {
+	at := slices.Index([]string{"", "pairwise", "reference"}, text)
+	if at < 0 {
+		return 0, fmt.Errorf("unknown contrast %q; want pairwise or reference", text)
+	}
+	return Contrast(at), nil
+}

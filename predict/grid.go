@@ -1,0 +1,302 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/table"
+)
+
+// Variable is a predictor of a model as a column of its table.
+type Variable struct {
+	// Name is that of the column.
+	Name string
+	// Labels reports whether the values are labels; else they are numbers.
+	Labels bool
+}
+
+// Focus is a predictor whose values are chosen. Values are written as in the table; without any
+// they are all labels, or of numbers the distinct values if there are at most six, else the mean
+// and the mean plus or minus the standard deviation.
+type Focus struct {
+	Name   string
+	Values []string
+}
+
+// mostDistinct is the largest number of different numbers that are all taken as values.
+const mostDistinct = 6
+
+// mostGridRows bounds the rows that combinations of labels may take, and those of a table under
+// every combination of values.
+const mostGridRows = 200_000
+
+// grid is a table of the rows that are averaged over.
+type grid struct {
+	table *table.Table
+	cells [][]string // the values of the focus of each cell
+	each  int        // rows of a cell: rows of cell c begin at c times this
+	held  []Held     // the other predictors
+	notes []string
+}
+
+// axis is a predictor with the values that it takes in turn.
+type axis struct {
+	column  *table.Column // of the table
+	factor  *table.Column // the same as labels; nil for numbers
+	texts   []string
+	codes   []int     // of labels
+	numbers []float64 // of numbers
+}
+
+// newAxis resolves a focus.
+func newAxis(seen *table.Table, variables []Variable, f Focus) (*axis, error) {
+	at := slices.IndexFunc(variables, func(v Variable) bool { return v.Name == f.Name })
+	if at < 0 {
+		names := make([]string, len(variables))
+		for i, v := range variables {
+			names[i] = v.Name
+		}
+		return nil, fmt.Errorf("%q is no predictor of the run; its predictors are %s", f.Name, strings.Join(names, ", "))
+	}
+	c, err := seen.Lookup(f.Name)
+	if err != nil {
+		return nil, err
+	}
+	a := &axis{column: c, texts: f.Values}
+	if variables[at].Labels {
+		a.factor = c.AsFactor()
+		if len(f.Values) == 0 {
+			a.texts = a.factor.Levels
+		}
+		for _, text := range a.texts {
+			code := slices.Index(a.factor.Levels, text)
+			if code < 0 {
+				return nil, fmt.Errorf("%s: got the label %q, want some of %s", f.Name, text, strings.Join(a.factor.Levels, ", "))
+			}
+			a.codes = append(a.codes, code)
+		}
+		return a, nil
+	}
+	if len(f.Values) == 0 {
+		a.texts = usualValues(c)
+	}
+	for _, text := range a.texts {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%s: got the value %q, want a number", f.Name, text)
+		}
+		a.numbers = append(a.numbers, v)
+	}
+	return a, nil
+}
+
+// usualValues are the values of a column of numbers, or three of many.
+func usualValues(c *table.Column) []string {
+	if levels := c.AsFactor().Levels; len(levels) <= mostDistinct {
+		return levels
+	}
+	mean, sd := stat.MeanStdDev(c.Values, nil)
+	return []string{text(mean - sd), text(mean), text(mean + sd)}
+}
+
+// text writes a number that was computed as a value of a predictor.
+func text(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+
+// along are so many values from the least to the largest of a column.
+func along(c *table.Column, n int) []string {
+	low, high := slices.Min(c.Values), slices.Max(c.Values)
+	texts := make([]string, n)
+	for k := range texts {
+		texts[k] = strconv.FormatFloat(low+(high-low)*float64(k)/float64(n-1), 'g', 6, 64)
+	}
+	// not rounded, which might leave the range
+	texts[0], texts[n-1] = strconv.FormatFloat(low, 'g', -1, 64), strconv.FormatFloat(high, 'g', -1, 64)
+	return texts
+}
+
+// put writes value k of the axis to rows of a column.
+func (a *axis) put(to *table.Column, k, from, n int) {
+	for row := from; row < from+n; row++ {
+		switch {
+		case to.Kind == table.Numeric && a.factor != nil: // numbers as labels
+			to.Values[row], _ = strconv.ParseFloat(a.texts[k], 64)
+		case a.factor != nil:
+			to.Codes[row] = a.codes[k]
+		default:
+			to.Values[row] = a.numbers[k]
+		}
+	}
+}
+
+// has reports whether a row of the table has value k.
+func (a *axis) has(row, k int) bool {
+	if a.factor != nil {
+		return a.factor.Codes[row] == a.codes[k]
+	}
+	return a.column.Values[row] == a.numbers[k]
+}
+
+// newGrid makes the rows of every combination of the values of the axes: with the other predictors
+// as in each row of the table in turn (overData), or with numbers at their means and every
+// combination of labels, all of one weight. fixed are others that have one value.
+func newGrid(seen *table.Table, variables []Variable, axes, fixed []*axis, overData bool) (*grid, error) {
+	chosen := map[string]bool{}
+	for _, a := range slices.Concat(axes, fixed) {
+		if chosen[a.column.Name] {
+			return nil, fmt.Errorf("%s: its values are chosen twice", a.column.Name)
+		}
+		chosen[a.column.Name] = true
+	}
+	g := &grid{cells: [][]string{nil}, each: 1}
+	for _, a := range axes {
+		var cells [][]string
+		for _, before := range g.cells {
+			for _, text := range a.texts {
+				cells = append(cells, append(slices.Clip(before), text))
+			}
+		}
+		g.cells = cells
+	}
+	var others []*axis // labels of all combinations
+	means := map[string]float64{}
+	for _, a := range fixed {
+		g.held = append(g.held, Held{a.column.Name, a.texts[0]})
+	}
+	for _, v := range variables {
+		if chosen[v.Name] {
+			continue
+		}
+		switch a, err := newAxis(seen, variables, Focus{Name: v.Name}); {
+		case err != nil:
+			return nil, err
+		case overData:
+			g.held = append(g.held, Held{v.Name, "as in the table"})
+		case a.factor != nil:
+			others = append(others, a)
+			g.each *= len(a.texts)
+			g.held = append(g.held, Held{v.Name, fmt.Sprintf("average of its %d labels, all of one weight", len(a.texts))})
+		default:
+			means[v.Name] = stat.Mean(a.column.Values, nil)
+			g.held = append(g.held, Held{v.Name, "its mean, " + text(means[v.Name])})
+		}
+		if g.each*len(g.cells) > mostGridRows {
+			return nil, fmt.Errorf("the labels of other predictors have more than %d combinations: fix some of them, or average over the table", mostGridRows/len(g.cells))
+		}
+	}
+	if overData {
+		if g.each = seen.Rows(); g.each*len(g.cells) > mostGridRows {
+			return nil, fmt.Errorf("%d rows under each of %d combinations of values are more than %d: do not average over the table", g.each, len(g.cells), mostGridRows)
+		}
+	}
+	var columns []*table.Column
+	for _, name := range seen.Names() {
+		c, err := seen.Lookup(name)
+		if err != nil {
+			continue // of no use to the run either
+		}
+		columns = append(columns, g.column(c, axes, fixed, others, means, overData))
+	}
+	var err error
+	if g.table, err = table.New("the values asked for", columns...); err != nil {
+		return nil, err
+	}
+	g.noteEmpty(seen, axes)
+	return g, nil
+}
+
+// column fills one column of the grid.
+func (g *grid) column(c *table.Column, axes, fixed, others []*axis, means map[string]float64, overData bool) *table.Column {
+	out := c.Repeated(0, g.each*len(g.cells))
+	out.Missing = 0
+	if overData {
+		for cell := range g.cells {
+			if c.Kind == table.Factor {
+				copy(out.Codes[cell*g.each:], c.Codes)
+			} else {
+				copy(out.Values[cell*g.each:], c.Values)
+			}
+		}
+	}
+	if mean, ok := means[c.Name]; ok {
+		for row := range out.Values {
+			out.Values[row] = mean
+		}
+	}
+	for _, a := range fixed {
+		if a.column.Name == c.Name {
+			a.put(out, 0, 0, g.each*len(g.cells))
+		}
+	}
+	turns := g.each
+	for _, a := range others {
+		if turns /= len(a.texts); a.column.Name == c.Name {
+			for row := range g.each * len(g.cells) {
+				a.put(out, row/turns%len(a.texts), row, 1)
+			}
+		}
+	}
+	turns = len(g.cells)
+	for _, a := range axes {
+		if turns /= len(a.texts); a.column.Name == c.Name {
+			for cell := range g.cells {
+				a.put(out, cell/turns%len(a.texts), cell*g.each, g.each)
+			}
+		}
+	}
+	return out
+}
+
+// noteEmpty says which combinations of labels no row of the table has, and where the values of
+// numbers are outside of those that rows with the same labels have: what is said of them rests on
+// the model alone.
+func (g *grid) noteEmpty(seen *table.Table, axes []*axis) {
+	var labels, numbers []*axis
+	for _, a := range axes {
+		if a.factor != nil {
+			labels = append(labels, a)
+		} else {
+			numbers = append(numbers, a)
+		}
+	}
+	combinations := 1
+	for _, a := range labels {
+		combinations *= len(a.texts)
+	}
+	for k := range combinations {
+		var said []string
+		rows := []int{}
+		for row := range seen.Rows() {
+			rows = append(rows, row)
+		}
+		rest := k
+		for _, a := range slices.Backward(labels) {
+			value := rest % len(a.texts)
+			rest /= len(a.texts)
+			said = append([]string{a.column.Name + "=" + a.texts[value]}, said...)
+			rows = slices.DeleteFunc(rows, func(row int) bool { return !a.has(row, value) })
+		}
+		where := strings.Join(said, ", ")
+		if len(rows) == 0 {
+			g.notes = append(g.notes, fmt.Sprintf("no row of the table has %s: what is said there follows from the model alone", where))
+			continue
+		}
+		for _, a := range numbers {
+			low, high := math.Inf(1), math.Inf(-1)
+			for _, row := range rows {
+				low, high = math.Min(low, a.column.Values[row]), math.Max(high, a.column.Values[row])
+			}
+			if slices.Min(a.numbers) < low || slices.Max(a.numbers) > high {
+				with := "rows"
+				if where != "" {
+					with += " with " + where
+				}
+				g.notes = append(g.notes, fmt.Sprintf("%s have %s from %s to %s: beyond, what is said follows from the model alone", with, a.column.Name, text(low), text(high)))
+			}
+		}
+	}
+}
