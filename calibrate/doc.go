@@ -33,6 +33,7 @@
 //	orthogonal.go       exact posteriors of many orthogonal columns
 //	robust.go           exact posteriors of robust regressions of few rows
 //	quadrature.go       exact posteriors of regressions with few parameters and one mode
+//	shaped.go           exact posteriors of those with a shape, a precision or odds of zero
 //	cells.go            exact posteriors of those with any number of modes
 //	bdeu.go             exact evidences of categories, and nasty tables of them
 //	varsel.go           replicates of vti varsel, and the exact posterior of each

@@ -26,6 +26,15 @@ const (
 	logScaleSD  = 2  // of log σ about the log sd of the response
 )
 
+// logShapeSD is the prior sd of the log of the parameter that a response has beside η, about 0: of
+// odds, or of a shape or precision.
+func logShapeSD(kind likelihood.Kind) float64 {
+	if kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
+		return 2
+	}
+	return 3
+}
+
 // problem is a table with what the command is asked about it.
 type problem struct {
 	about  string
@@ -162,6 +171,10 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	case likelihood.PoissonKind:
 		return own.solve(own.quadrature(poissonRow))
 	}
+	if row := shapedRows(model.Likelihood); row != nil && model.Sigma == 0 {
+		own.logSigmaMean, own.logSigmaSD = 0, logShapeSD(model.Likelihood)
+		return own.solve(own.shaped(row, model.Likelihood.Scale() != ""))
+	}
 	return nil, fmt.Errorf("no exact answer for the %s likelihood", model.Likelihood)
 }
 
@@ -204,7 +217,7 @@ func compareVarsel(p *varsel.Problem, result *varsel.Result, exact *exactPosteri
 		default:
 			continue
 		}
-		if in[j] < rareTruth {
+		if in[j] < rareTruth || math.IsNaN(exact.meanIn[j]) || math.IsNaN(float64(c.MeanGivenIn)) {
 			continue
 		}
 		add(Mean, c.Name, float64(c.MeanGivenIn)/slope/exact.sdIn[j], float64(c.MeanGivenInSE)/slope/exact.sdIn[j], exact.meanIn[j]/exact.sdIn[j])

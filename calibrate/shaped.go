@@ -1,0 +1,216 @@
+package calibrate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// shapedRow is a rowDensity given the positive parameter that a response has beside η. Where log p
+// is not concave the curvature is that of a quadratic below it.
+type shapedRow func(scale float64) rowDensity
+
+// shapedRows are written down again, so that an error in the program is not repeated here. nil: the
+// response has no such parameter, or another exact answer.
+func shapedRows(kind likelihood.Kind) shapedRow {
+	switch kind {
+	case likelihood.NegativeBinomialKind:
+		return negativeBinomialRow
+	case likelihood.ZeroInflatedKind:
+		return zeroInflatedRow
+	case likelihood.HurdleKind:
+		return hurdleRow
+	case likelihood.GammaKind:
+		return gammaRow
+	case likelihood.BetaKind:
+		return betaRow
+	case likelihood.WeibullKind:
+		return weibullRow
+	case likelihood.ExponentialKind:
+		return func(float64) rowDensity { return weibullRow(1) }
+	}
+	return nil
+}
+
+// negativeBinomialRow is a count of mean μ = exp η and variance μ + μ²/φ.
+func negativeBinomialRow(shape float64) rowDensity {
+	return func(y, eta float64) (value, slope, curvature float64) {
+		rate := math.Exp(math.Min(eta, 300))
+		odds := rate / shape
+		value = y*(eta-math.Log(shape)-math.Log1p(odds)) - shape*math.Log1p(odds)
+		factorial, _ := math.Lgamma(y + 1)
+		value -= factorial
+		if y < 1000 { // log Γ(y + φ) − log Γ(φ) without the loss of digits
+			for k := range int(y) {
+				value += math.Log(shape + float64(k))
+			}
+		} else {
+			above, _ := math.Lgamma(shape + y)
+			below, _ := math.Lgamma(shape)
+			value += above - below
+		}
+		share := odds / (1 + odds)
+		return value, y - (y+shape)*share, (y + shape) * share * (1 - share)
+	}
+}
+
+// zeroInflatedRow is 0 with odds ω, and else a Poisson count.
+func zeroInflatedRow(odds float64) rowDensity {
+	return func(y, eta float64) (value, slope, curvature float64) {
+		value, slope, curvature = poissonRow(y, eta)
+		if y == 0 {
+			share := math.Exp(value) / (odds + math.Exp(value))
+			return math.Log(odds+math.Exp(value)) - math.Log1p(odds), share * slope, share * curvature
+		}
+		return value - math.Log1p(odds), slope, curvature
+	}
+}
+
+// hurdleRow is 0 with odds ω, and else a Poisson count that is not 0.
+func hurdleRow(odds float64) rowDensity {
+	return func(y, eta float64) (value, slope, curvature float64) {
+		if y == 0 {
+			return math.Log(odds) - math.Log1p(odds), 0, 0
+		}
+		value, slope, curvature = poissonRow(y, eta)
+		rate := math.Exp(math.Min(eta, 300))
+		some := -math.Expm1(-rate)
+		none := math.Exp(-rate)
+		gain := rate / 2 // of log(1 − exp −μ), by its series
+		if rate > 1e-8 {
+			gain = rate * none / some
+			curvature += gain * (1 - rate - gain)
+		} else {
+			gain = 1 - gain
+			curvature = rate / 2
+		}
+		logSome := math.Log(some)
+		if rate < 1e-300 {
+			logSome = eta
+		}
+		return value - logSome - math.Log1p(odds), slope - gain, math.Max(curvature, 0)
+	}
+}
+
+// gammaRow has mean exp η and shape α.
+func gammaRow(shape float64) rowDensity {
+	constant := math.Log(shape/(2*math.Pi))/2 - 1/(12*shape) + 1/(360*shape*shape*shape)
+	if shape < 100 { // beyond, Stirling's series
+		factorial, _ := math.Lgamma(shape)
+		constant = shape*math.Log(shape) - factorial - shape
+	}
+	return func(y, eta float64) (value, slope, curvature float64) {
+		log := math.Log(y) - eta
+		excess := math.Expm1(math.Min(log, 300)) // y/μ − 1
+		return constant - shape*(excess-log) - math.Log(y), shape * excess, shape * (1 + excess)
+	}
+}
+
+// weibullRow has mean exp η and shape k.
+func weibullRow(shape float64) rowDensity {
+	logGamma, _ := math.Lgamma(1 + 1/shape)
+	return func(y, eta float64) (value, slope, curvature float64) {
+		u := shape * (math.Log(y) - eta + logGamma)
+		power := math.Exp(math.Min(u, 300))
+		return math.Log(shape) - math.Log(y) + u - power, shape * (power - 1), shape * shape * power
+	}
+}
+
+// betaRow is a share of mean μ = 1/(1 + exp −η) and precision φ. Slope and curvature only choose
+// the axes of the integral: they are those of a normal logit.
+func betaRow(precision float64) rowDensity {
+	logBeta := func(a, b float64) float64 {
+		x, _ := math.Lgamma(a)
+		y, _ := math.Lgamma(b)
+		z, _ := math.Lgamma(a + b)
+		return x + y - z
+	}
+	value := func(y, eta float64) float64 {
+		a, b := precision/(1+math.Exp(-eta)), precision/(1+math.Exp(eta))
+		if !(a > 0 && b > 0) {
+			return math.Inf(-1)
+		}
+		return (a-1)*math.Log(y) + (b-1)*math.Log1p(-y) - logBeta(a, b)
+	}
+	return func(y, eta float64) (v, slope, curvature float64) {
+		const step = 1e-4
+		v = value(y, eta)
+		slope = (value(y, eta+step) - value(y, eta-step)) / (2 * step)
+		mean := 1 / (1 + math.Exp(-eta))
+		return v, slope, (1 + precision) * mean * (1 - mean)
+	}
+}
+
+// The grid over the logarithm of the other parameter: its step at most, and by the root of the
+// number of rows, the reach in standard deviations of the prior, the log density below the largest
+// at which it ends, and the points of a side of the integral given it.
+const (
+	shapeStep  = 0.25
+	shapeRows  = 0.7
+	shapeReach = 8.0
+	shapeDepth = 25.0
+	shapeSide  = 40
+)
+
+// shaped returns the exact posterior of models of responses with one parameter more, whose log is
+// normal: coefficients by quadrature given it, at every point of a grid. The moments of the
+// parameter itself are NaN: its prior is so wide that they hang on draws that no sample holds.
+func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []int) (modelMoments, error) {
+	return func(coordinates []int) (modelMoments, error) {
+		k := len(coordinates)
+		if k == 0 || k >= mostParameters {
+			return modelMoments{}, fmt.Errorf("quadrature: got %d coefficients, want 1 to %d", k, mostParameters-1)
+		}
+		given := func(log float64) (modelMoments, error) {
+			row := of(math.Exp(log))
+			mode, axes, err := p.laplace(coordinates, row)
+			if err != nil {
+				return modelMoments{}, err
+			}
+			return integrateBox(func(theta []float64) float64 { return p.logPosterior(coordinates, row, theta, nil, nil) }, mode, axes, shapeSide, 1e-5)
+		}
+		if !free {
+			return given(0)
+		}
+		step := math.Min(shapeStep, shapeRows/math.Sqrt(float64(len(p.y))))
+		var terms []float64
+		var list []modelMoments
+		top := math.Inf(-1)
+		for _, side := range []float64{1, -1} {
+			for at := (side - 1) / 2 * step; math.Abs(at) < shapeReach*p.logSigmaSD; at += side * step {
+				m, err := given(p.logSigmaMean + at)
+				if err != nil {
+					return modelMoments{}, err
+				}
+				z := at / p.logSigmaSD
+				term := m.logEvidence - z*z/2 - math.Log(p.logSigmaSD) - halfLog2Pi + math.Log(step)
+				terms, list = append(terms, term), append(list, m)
+				if top = math.Max(top, term); term < top-shapeDepth && math.Abs(z) > 1 {
+					break
+				}
+			}
+		}
+		out := modelMoments{logEvidence: floats.LogSumExp(terms), mean: make([]float64, k+1), variance: make([]float64, k+1)}
+		if math.IsNaN(out.logEvidence) {
+			return modelMoments{}, errors.New("quadrature: the density is not a number")
+		}
+		for pass := range 2 {
+			for t, m := range list {
+				w := math.Exp(terms[t] - out.logEvidence)
+				for c := range k {
+					if pass == 0 {
+						out.mean[c] += w * m.mean[c]
+					} else {
+						out.variance[c] += w * (m.variance[c] + (m.mean[c]-out.mean[c])*(m.mean[c]-out.mean[c]))
+					}
+				}
+			}
+		}
+		out.mean[k], out.variance[k] = math.NaN(), math.NaN()
+		return out, nil
+	}
+}
