@@ -414,6 +414,16 @@ func (d *Data) Nodes() int { return len(d.Names) }
 // counts reports whether a row counts for node j.
 func (d *Data) counts(row, j int) bool { return d.Counted == nil || d.Counted[row][j] }
 
+// countedRows are the rows that count for node j.
+func (d *Data) countedRows(j int) (rows []int) {
+	for row := range d.Rows() {
+		if d.counts(row, j) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // rowsOf is the number of rows that count for node j.
 func (d *Data) rowsOf(j int) (count int) {
 	for row := range d.Rows() {

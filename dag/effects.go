@@ -197,32 +197,37 @@ func (p *Problem) slope(theta []float64, e dgraph.Edge) (slope float64) {
 	return slope
 }
 
-// mean is the value that the mechanism of a node gives it in a row, on the working scale. An
-// intercept is at its estimate. scratch is [N].
-func (p *Problem) mean(node, row int, theta, scratch []float64) float64 {
+// means writes the values that the mechanism of a node gives it in some rows, on the working scale.
+// An intercept is at its estimate. dst is [rows].
+func (p *Problem) means(node int, rows []int, theta, dst []float64) {
 	intercept, l := 0.0, p.layout()
+	center := func(int) float64 { return 0 }
 	if p.centers != nil {
 		intercept = p.centers[node][node]
+		center = func(i int) float64 { return p.centers[node][i] }
 	}
-	if l.mechanism == Linear { // of many columns few are parents
-		sum := 0.0
-		for i, weight := range theta[:l.nodes] {
+	if l.mechanism == Linear {
+		clear(dst)
+		for i, weight := range theta[:l.nodes] { // of many columns few are parents
 			if weight == 0 {
 				continue
 			}
-			x := p.Data.X.At(row, i)
-			if p.centers != nil {
-				x -= p.centers[node][i]
+			mean := center(i)
+			for k, row := range rows {
+				dst[k] += weight * (p.Data.X.At(row, i) - mean)
 			}
-			sum += weight * x
 		}
-		return intercept + sum
+		floats.AddConst(intercept, dst)
+		return
 	}
-	copy(scratch, p.Data.X.RawRowView(row))
-	if p.centers != nil {
-		floats.Sub(scratch, p.centers[node])
+	scratch := make([]float64, l.nodes)
+	for k, row := range rows {
+		copy(scratch, p.Data.X.RawRowView(row))
+		if p.centers != nil {
+			floats.Sub(scratch, p.centers[node])
+		}
+		dst[k] = intercept + l.mean(theta, scratch)
 	}
-	return intercept + l.mean(theta, scratch)
 }
 
 // NodeCheck compares the residuals of a node, (x − f)/σ, with what the model says of them:
@@ -237,15 +242,16 @@ type NodeCheck struct {
 
 // checkNodes makes the posterior-predictive checks.
 func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (checks []NodeCheck, err error) {
-	l, values := p.layout(), make([]float64, p.Data.Nodes())
+	l := p.layout()
 	for j, name := range p.Data.Names {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("stopped while checking residuals: %w", err)
 		}
-		rows := p.Data.rowsOf(j)
+		counted := p.Data.countedRows(j)
+		means := make([]float64, len(counted))
 		replicated := make([]moments, checkReplicates)
 		for r := range replicated {
-			for range rows {
+			for range counted {
 				replicated[r].add(random.NormFloat64())
 			}
 		}
@@ -255,10 +261,9 @@ func (p *Problem) checkNodes(ctx gocontext.Context, posterior mixture, source pa
 			theta := source(families())
 			sigma := math.Exp(l.logSigma(theta))
 			var own moments
-			for row := range p.Data.Rows() {
-				if p.Data.counts(row, j) {
-					own.add((p.Data.X.At(row, j) - p.mean(j, row, theta, values)) / sigma)
-				}
+			p.means(j, counted, theta, means)
+			for k, row := range counted {
+				own.add((p.Data.X.At(row, j) - means[k]) / sigma)
 			}
 			for _, other := range replicated {
 				const share = 1.0 / (checkDraws * checkReplicates)

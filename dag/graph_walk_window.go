@@ -17,12 +17,12 @@ const windowWidth = 10
 type window struct {
 	nodes []int
 	masks []int // candidates that come before [width][2^width]
-	// log of the sum over the families of a node then, −Inf where it must come later
-	// [width][2^width]
-	sums  []float64
-	total []float64 // log of the sum over the orders of a subset of the window [2^width]
-	old   []change  // what the nodes were, in the order drawn, the last first
-	picks []int     // scratch of block
+	// sum over the families of a node then, as a share of that with the whole window before it, and
+	// zero where it must come later [width][2^width]; logs are theirs, where shares are too small
+	sums, logs []float64
+	total      []float64 // sum over the orders of a subset of the window [2^width], or its logarithm
+	old        []change  // what the nodes were, in the order drawn, the last first
+	picks      []int     // scratch of block
 }
 
 // orderWindow is a large step that draws the order of some neighbours in it, from all their orders
@@ -59,14 +59,22 @@ func (w *walk) drawFamilies() (difference float64) {
 // the set of nodes before it, and notes what the nodes were.
 func (w *walk) drawWindow(before dgraph.Set) {
 	win := &w.window
-	w.sumOrders(before)
 	size := 1 << len(win.nodes)
+	w.sumFamilies(before)
+	logs := !win.addOrders()
+	if logs {
+		win.addLogs()
+	}
 	win.old = win.old[:0]
 	for set := size - 1; set != 0; {
 		u, chosen := w.random.Float64(), -1
 		for k := range dgraph.Members(uint64(set)) {
 			rest := set &^ (1 << k)
-			if p := math.Exp(win.total[rest] + win.sums[k*size+rest] - win.total[set]); p > 0 {
+			p := win.total[rest] * win.sums[k*size+rest] / win.total[set]
+			if logs {
+				p = math.Exp(win.total[rest] + win.logs[k*size+rest] - win.total[set])
+			}
+			if p > 0 {
 				chosen = k
 				if u -= p; u <= 0 {
 					break
@@ -79,52 +87,103 @@ func (w *walk) drawWindow(before dgraph.Set) {
 	}
 }
 
-// sumOrders fills the tables of the window, given the set of nodes before it.
-func (w *walk) sumOrders(before dgraph.Set) {
+// sumFamilies fills masks and sums of the window, given the set of nodes before it.
+func (w *walk) sumFamilies(before dgraph.Set) {
 	win := &w.window
 	width := len(win.nodes)
 	size := 1 << width
 	if len(win.total) < size {
-		win.masks, win.sums, win.total = make([]int, width*size), make([]float64, width*size), make([]float64, size)
+		win.masks, win.total = make([]int, width*size), make([]float64, size)
+		win.sums, win.logs = make([]float64, width*size), make([]float64, width*size)
 	}
 	for k, j := range win.nodes {
-		masks, sums := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size]
+		masks, sums, logs := win.masks[k*size:(k+1)*size], win.sums[k*size:(k+1)*size], win.logs[k*size:(k+1)*size]
 		var candidates [windowWidth]int // the bit of each node of the window among them
 		masks[0] = 0
+		matters, needed := 0, 0 // nodes of the window
 		for c, i := range w.tables.parents[j] {
 			if before.Has(i) {
 				masks[0] |= 1 << c
 			} else if at := slices.Index(win.nodes, i); at >= 0 {
 				candidates[at] = 1 << c
+				matters |= 1 << at
 			}
 		}
-		needed := 0
 		for at, i := range win.nodes {
 			if w.fixed(j).Has(i) {
 				needed |= 1 << at
 			}
+		}
+		matters |= needed
+		all := masks[0]
+		for _, bit := range candidates[:width] {
+			all |= bit
 		}
 		for set := range sums {
 			if set > 0 {
 				masks[set] = masks[set&(set-1)] | candidates[bits.TrailingZeros64(uint64(set))]
 			}
 			switch {
+			case set&matters != set:
+				sums[set], logs[set] = sums[set&matters], logs[set&matters]
 			case needed&^set != 0:
-				sums[set] = math.Inf(-1)
+				sums[set], logs[set] = 0, math.Inf(-1)
 			case w.local[j] == outside: // keeps its family
-				sums[set] = 0
+				sums[set], logs[set] = 1, 0
 			default:
-				sums[set] = w.tables.within[j][masks[set]]
+				within := w.tables.within[j]
+				logs[set] = within[masks[set]] - within[all]
+				sums[set] = math.Exp(logs[set])
 			}
 		}
 	}
-	win.total[0] = 0
+}
+
+// leastTotal is the least sum over orders whose digits are all there: what is lost of it is below
+// the smallest number.
+const leastTotal = 1e-200
+
+// addOrders fills total with sums over orders, and reports whether they have all digits.
+func (win *window) addOrders() bool {
+	size := 1 << len(win.nodes)
+	win.total[0] = 1
 	for set := 1; set < size; set++ {
-		win.total[set] = math.Inf(-1)
-		for k := range width {
+		sum := 0.0
+		for k := range win.nodes {
 			if rest := set &^ (1 << k); rest != set {
-				win.total[set] = logsum.Add(win.total[set], win.total[rest]+win.sums[k*size+rest])
+				sum += win.total[rest] * win.sums[k*size+rest]
 			}
+		}
+		win.total[set] = sum
+	}
+	return win.total[size-1] > leastTotal
+}
+
+// addLogs fills total with the logarithms of the sums, in which most terms are negligible.
+func (win *window) addLogs() {
+	size := 1 << len(win.nodes)
+	win.total[0] = 0
+	var terms [windowWidth]float64
+	for set := 1; set < size; set++ {
+		largest, at := math.Inf(-1), 0
+		for k := range win.nodes {
+			terms[k] = math.Inf(-1)
+			if rest := set &^ (1 << k); rest != set {
+				terms[k] = win.total[rest] + win.logs[k*size+rest]
+			}
+			if terms[k] > largest {
+				largest, at = terms[k], k
+			}
+		}
+		others := 0.0
+		for k, term := range terms[:len(win.nodes)] {
+			if k != at && term > largest-logsum.Negligible {
+				others += math.Exp(term - largest)
+			}
+		}
+		win.total[set] = largest
+		if others > 0 {
+			win.total[set] += math.Log1p(others)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -43,7 +44,7 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 	}
 	families := make([]func() int, nodes)
 	means := make([][]float64, nodes)
-	sigmas, scratch := make([]float64, nodes), make([]float64, nodes)
+	sigmas := make([]float64, nodes)
 	for j, name := range p.Data.Names {
 		in.Columns = append(in.Columns, modelcheck.Column{Name: name, Values: p.Data.inUnits(j)})
 		for _, row := range rows {
@@ -69,9 +70,9 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 		if d%repeats == 0 {
 			theta := source(chosen[node])
 			sigmas[node] = math.Exp(l.logSigma(theta)) * p.Data.Scale[node]
-			for k, row := range in.Counted[node] {
-				means[node][k] = p.mean(node, row, theta, scratch)*p.Data.Scale[node] + p.Data.Shift[node]
-			}
+			p.means(node, in.Counted[node], theta, means[node])
+			floats.Scale(p.Data.Scale[node], means[node])
+			floats.AddConst(p.Data.Shift[node], means[node])
 		}
 		copy(mean, means[node])
 		for k := range mean {

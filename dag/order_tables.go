@@ -16,6 +16,7 @@ type orderTables struct {
 	within [][]float64 // log of the sum over the subsets of a mask [N][2^K]
 	// the masks of each node with their weights, the largest first; forbidden ones are left out
 	sorted [][]weightedMask
+	first  [][]int32 // place in sorted of the first subset of a mask, len(sorted) for none [N][2^K]
 	top    []float64 // log of the largest weight of each node [N]
 }
 
@@ -28,7 +29,7 @@ type weightedMask struct {
 // newTables sums weights p(pa_j) exp(β ℓ_j).
 func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTables, error) {
 	nodes := len(c.parents)
-	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), top: make([]float64, nodes)}
+	t := &orderTables{candidates: c, beta: beta, within: make([][]float64, nodes), sorted: make([][]weightedMask, nodes), first: make([][]int32, nodes), top: make([]float64, nodes)}
 	err := eachNode(ctx, nodes, func(j int) {
 		sums := make([]float64, len(c.scores[j]))
 		for mask := range sums {
@@ -47,15 +48,22 @@ func (c *candidates) newTables(ctx gocontext.Context, beta float64) (*orderTable
 			}
 			return compareDescending(a.share, b.share)
 		})
-		t.sorted[j] = sorted
+		first := make([]int32, len(sums))
+		for mask := range first {
+			first[mask] = int32(len(sorted))
+		}
+		for place, set := range sorted {
+			first[set.mask] = int32(place)
+		}
 		for k := range c.parents[j] {
 			for mask := range sums {
 				if mask>>k&1 != 0 {
 					sums[mask] = logsum.Add(sums[mask], sums[mask&^(1<<k)])
+					first[mask] = min(first[mask], first[mask&^(1<<k)])
 				}
 			}
 		}
-		t.within[j] = sums
+		t.sorted[j], t.first[j], t.within[j] = sorted, first, sums
 	})
 	return t, err
 }
@@ -73,7 +81,7 @@ const farBelow = 600
 func (t *orderTables) pick(j, mask, must int, logTotal, u float64) (chosen int) {
 	far, unit := t.top[j]-logTotal > farBelow, math.Exp(t.top[j]-logTotal)
 	chosen = -1
-	for _, set := range t.sorted[j] {
+	for _, set := range t.sorted[j][t.first[j][mask]:] { // sets before are of others
 		if m := int(set.mask); m&^mask == 0 && m&must == must {
 			chosen = m
 			if far {
@@ -105,11 +113,11 @@ func (t *orderTables) containing(j, mask, bit int) float64 {
 	if share := -math.Expm1(without - all); share > leastDifference {
 		return all + math.Log(share)
 	}
-	sum := 0.0
-	for k, set := range t.sorted[j] {
+	sum, sorted := 0.0, t.sorted[j][t.first[j][mask]:]
+	for k, set := range sorted {
 		if m := int(set.mask); m&^mask == 0 && m&bit != 0 {
 			sum += set.share
-		} else if set.share*float64(len(t.sorted[j])-k) < leastAddition*sum {
+		} else if set.share*float64(len(sorted)-k) < leastAddition*sum {
 			break
 		}
 	}
@@ -117,7 +125,7 @@ func (t *orderTables) containing(j, mask, bit int) float64 {
 		return logSum
 	}
 	logSum := math.Inf(-1)
-	for _, set := range t.sorted[j] {
+	for _, set := range sorted {
 		if m := int(set.mask); m&^mask == 0 && m&bit != 0 {
 			logSum = logsum.Add(logSum, t.weight(j, m))
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // curvatureWork bounds the multiplications of the curvature family, a second or two of one core;
@@ -17,12 +19,23 @@ const (
 // shape is a pattern of residuals along a column, orthogonal to a constant and to the column, with
 // unit length: the correlation of residuals with it does not respond to the linear effect.
 type shape struct {
-	response int
+	response *response
 	place    int // of the column
 	column   string
 	name     string
-	rows     []int     // of the response
-	values   []float64 // one for each of rows
+	values   []float64 // one for each row that enters
+}
+
+// shapes are those of one response, by rows of a matrix: the sums over all of them and some samples
+// at once are a product of matrices.
+type shapes struct {
+	list    []shape
+	rows    []int     // of the response, that enter
+	values  []float64 // [len(list)][len(rows)]
+	clipped []float64 // residuals of each sample [2·drawsAtOnce][len(rows)]
+	unit    []float64 // √n over their length [2·drawsAtOnce]
+	ignored []bool    // [drawsAtOnce][columns]: what is not compared
+	plan    *kernel.ProductPlan[float64]
 }
 
 // addCurvature appends a family with three shapes for each pair of response and column: the square,
@@ -34,62 +47,85 @@ func (c *checks) addCurvature(columns []Column, draws int) {
 		work += 6 * float64(draws) * float64(len(r.y)) * float64(len(columns))
 	}
 	stride := max(1, int(math.Ceil(work/curvatureWork)))
-	var shapes []shape
+	var members []*shape
+	own := make([]*shapes, len(c.responses))
 	first := []int{0}
 	for j, r := range c.responses {
-		if len(r.y) >= fewestRows {
-			for at, column := range columns {
-				if column.Name != r.name && !column.Indicator {
-					shapes = append(shapes, newShapes(j, r, at, column, max(1, min(stride, len(r.y)/shapeRows)))...)
-				}
-			}
+		own[j] = newShapes(r, columns, max(1, min(stride, len(r.y)/shapeRows)))
+		for k := range own[j].list {
+			members = append(members, &own[j].list[k])
 		}
-		first = append(first, len(shapes))
+		first = append(first, len(members))
 	}
-	if len(shapes) == 0 {
+	if len(members) == 0 {
 		return
 	}
 	groups := make(map[[2]string]int)
-	group := make([]int, len(shapes))
-	for k, s := range shapes {
-		key := [2]string{c.responses[s.response].name, s.column}
+	group := make([]int, len(members))
+	for k, s := range members {
+		key := [2]string{s.response.name, s.column}
 		if _, seen := groups[key]; !seen {
 			groups[key] = len(groups)
 		}
 		group[k] = groups[key]
 	}
 	c.list = append(c.list, &check{
-		family: newFamily(len(shapes), false), first: first,
-		statistics: func(j int, s *sample, dst []float64) {
-			for k := range dst {
-				shape := &shapes[first[j]+k]
-				if dst[k] = math.NaN(); c.ignored == nil || !c.ignored(s.draw, j, shape.place) {
-					dst[k] = shape.statistic(s)
+		family: newFamily(len(members), false), first: first,
+		begin: func(d, place int) {
+			if c.ignored != nil {
+				for j := range own {
+					for at := range columns {
+						own[j].ignored[place*len(columns)+at] = c.ignored(d, j, at)
+					}
 				}
 			}
 		},
-		finding: func(member int, mean float64) Finding { return c.curvatureFinding(&shapes[member], mean) },
+		compare: func(j, place int, seen, drawn *sample, _, _ []float64) {
+			own[j].take(2*place, seen)
+			own[j].take(2*place+1, drawn)
+		},
+		finish:  func(j int, observed, replicated [][]float64) { own[j].correlate(len(columns), observed, replicated) },
+		finding: func(member int, mean float64) Finding { return c.curvatureFinding(members[member], mean) },
 		bestOf:  func(member int) int { return group[member] },
 	})
 }
 
-// statistic is the absolute correlation with clipped residuals, times √n.
-func (s *shape) statistic(sample *sample) float64 {
-	var sum, squares float64
+// take keeps the residuals of a sample.
+func (s *shapes) take(place int, from *sample) {
+	clipped, squares := s.clipped[place*len(s.rows):(place+1)*len(s.rows)], 0.0
 	for k, i := range s.rows {
-		r := sample.clipped[i]
-		sum += s.values[k] * r
-		squares += r * r
+		clipped[k] = from.clipped[i]
+		squares += clipped[k] * clipped[k]
 	}
-	if squares == 0 {
-		return 0
+	s.unit[place] = 0 // residuals that are all zero correlate with nothing
+	if squares > 0 {
+		s.unit[place] = math.Sqrt(float64(len(s.rows)) / squares)
 	}
-	return math.Abs(sum) * math.Sqrt(float64(len(s.rows))/squares)
+}
+
+// correlate writes the absolute correlations of the shapes with the residuals kept, times √n [draws
+// of a block][len(list)]; NaN for what is not compared.
+func (s *shapes) correlate(columns int, observed, replicated [][]float64) {
+	samples := 2 * drawsAtOnce
+	sums := make([]float64, samples*len(s.list))
+	shared, local := make([]float64, s.plan.SharedScratch()), make([]float64, s.plan.LocalScratch())
+	s.plan.Run(kernel.Dense(sums, samples, len(s.list)), kernel.Dense(s.clipped, samples, len(s.rows)),
+		kernel.Dense(s.values, len(s.list), len(s.rows)).Transpose(), false, nil, shared, local)
+	for place, to := range observed {
+		for k, shape := range s.list {
+			if s.ignored[place*columns+shape.place] {
+				to[k], replicated[place][k] = math.NaN(), math.NaN()
+				continue
+			}
+			to[k] = math.Abs(sums[2*place*len(s.list)+k]) * s.unit[2*place]
+			replicated[place][k] = math.Abs(sums[(2*place+1)*len(s.list)+k]) * s.unit[2*place+1]
+		}
+	}
 }
 
 func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
-	r := c.responses[s.response]
-	share := mean * mean / float64(len(s.rows))
+	r := s.response
+	share := mean * mean / float64(len(s.values))
 	return Finding{
 		What: fmt.Sprintf("curvature: %s along %s explains %.0f%% of the variance of the residuals of %s",
 			s.name, s.column, 100*share, r.name),
@@ -98,16 +134,36 @@ func (c *checks) curvatureFinding(s *shape, mean float64) Finding {
 	}
 }
 
-// newShapes builds the shapes of a column, at some place, for a response, from every stride-th row.
-func newShapes(response int, r *response, place int, column Column, stride int) []shape {
-	var rows []int
-	var x []float64
-	for i := 0; i < len(r.y); i += stride {
-		at := i
-		if r.rows != nil {
-			at = r.rows[i]
+// newShapes builds the shapes of a response along all columns, from every stride-th row.
+func newShapes(r *response, columns []Column, stride int) *shapes {
+	s := &shapes{ignored: make([]bool, drawsAtOnce*len(columns))}
+	if len(r.y) >= fewestRows {
+		for i := 0; i < len(r.y); i += stride {
+			s.rows = append(s.rows, i)
 		}
-		rows, x = append(rows, i), append(x, column.Values[at])
+		for at, column := range columns {
+			if column.Name != r.name && !column.Indicator {
+				s.list = append(s.list, s.along(r, at, column)...)
+			}
+		}
+	}
+	for _, own := range s.list {
+		s.values = append(s.values, own.values...)
+	}
+	samples := 2 * drawsAtOnce
+	s.clipped, s.unit = make([]float64, samples*len(s.rows)), make([]float64, samples)
+	s.plan = kernel.NewProductPlan[float64](kernel.Detect(), samples, len(s.rows), len(s.list), nil, nil)
+	return s
+}
+
+// along builds the shapes of a response along a column, at some place.
+func (s *shapes) along(r *response, place int, column Column) (list []shape) {
+	x := make([]float64, len(s.rows))
+	for k, i := range s.rows {
+		if r.rows != nil {
+			i = r.rows[i]
+		}
+		x[k] = column.Values[i]
 	}
 	rank := centredRanks(x)
 	if distinct(x) < 3 {
@@ -120,16 +176,15 @@ func newShapes(response int, r *response, place int, column Column, stride int) 
 		ends[i] = math.Abs(rank[i])
 		half[i] = float64(cmp.Compare(rank[i], 0))
 	}
-	var shapes []shape
 	for _, candidate := range []struct {
 		name   string
 		values []float64
 	}{{"a square", square}, {"the middle against both ends", ends}, {"a step at the median", half}} {
 		if orthogonalise(candidate.values, line) {
-			shapes = append(shapes, shape{response, place, column.Name, candidate.name, rows, candidate.values})
+			list = append(list, shape{r, place, column.Name, candidate.name, candidate.values})
 		}
 	}
-	return shapes
+	return list
 }
 
 // standardised returns values with mean 0 and mean square 1.

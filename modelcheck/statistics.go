@@ -53,8 +53,10 @@ func (c *checks) add(applies func(*response) bool, twoSided bool, statistic func
 	}
 	c.list = append(c.list, &check{
 		family: newFamily(len(owners), twoSided), first: first,
-		statistics: func(_ int, s *sample, dst []float64) { dst[0] = statistic(s) },
-		finding:    func(member int, mean float64) Finding { return finding(owners[member], mean) },
+		compare: func(_, _ int, seen, drawn *sample, observed, replicated []float64) {
+			observed[0], replicated[0] = statistic(seen), statistic(drawn)
+		},
+		finding: func(member int, mean float64) Finding { return finding(owners[member], mean) },
 	})
 }
 
@@ -63,7 +65,7 @@ func dispersion(s *sample) float64 { return logOrZero(meanSquare(s.r)) }
 
 // largest is the logarithm of the largest residual from the median in robust standard deviations.
 func largest(s *sample) float64 {
-	return logOrZero(outlyingness(s.centred, s.scratch))
+	return logOrZero(outlyingness(s.centred, s.scale))
 }
 
 // kurtosis is the logarithm of the kurtosis.
@@ -193,10 +195,9 @@ func verdictIf(poor bool) Verdict {
 	return Questionable
 }
 
-// outlyingness is the largest absolute value in units of 1.4826 times the median of the absolute
-// values, or of the root mean square where more than half of them are 0.
-func outlyingness(centred, scratch []float64) float64 {
-	_, scale := medianAndSpread(centred, scratch)
+// outlyingness is the largest absolute value in units of their scale, 1.4826 times the median of the
+// absolute values, or of the root mean square where more than half of them are 0.
+func outlyingness(centred []float64, scale float64) float64 {
 	if scale == 0 {
 		scale = math.Sqrt(meanSquare(centred))
 	}

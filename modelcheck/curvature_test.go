@@ -1,0 +1,89 @@
+package modelcheck
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Correlations of residuals with shapes, for a block of draws at once, against loops over rows: with
+// rows left out by a stride and by interventions, columns that are not compared in some draws, and a
+// last block that is not full.
+func TestCurvatureAgainstLoops(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	const rows, draws = 250, drawsAtOnce + 5
+	columns := []Column{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+	for j := range columns {
+		for range rows {
+			columns[j].Values = append(columns[j].Values, random.NormFloat64())
+		}
+	}
+	counted := make([]int, 0, rows)
+	for i := 7; i < rows; i++ {
+		counted = append(counted, i)
+	}
+	y := make([]float64, len(counted))
+	for k, i := range counted {
+		y[k] = columns[1].Values[i]
+	}
+	r := &response{name: "b", y: y, rows: counted}
+	ignored := func(d, column int) bool { return (d+column)%3 == 0 }
+	c := &checks{responses: []*response{r}, ignored: func(d, _, column int) bool { return ignored(d, column) }}
+	c.addCurvature(columns, int(curvatureWork)) // so that a stride comes
+	found := c.list[0]
+	require.Equal(t, []int{0, 6}, found.first)
+	sd := make([]float64, len(y))
+	for k := range sd {
+		sd[k] = 1
+	}
+	var replicates [][]float64
+	for range draws {
+		replicate := make([]float64, len(y))
+		for k := range replicate {
+			replicate[k] = random.NormFloat64()
+		}
+		replicates = append(replicates, replicate)
+	}
+	require.NoError(t, c.run(context.Background(), draws, func(d, _ int, mean, own, replicate []float64) {
+		for k := range mean {
+			mean[k] = 0.3 * float64(d)
+		}
+		copy(own, sd)
+		copy(replicate, replicates[d])
+	}))
+
+	want := newFamily(6, false)
+	statistic := func(s *sample, at shape) float64 {
+		var sum, squares float64
+		place := 0
+		for i := 0; i < len(y); i += 2 {
+			sum += at.values[place] * s.clipped[i]
+			squares += s.clipped[i] * s.clipped[i]
+			place++
+		}
+		return math.Abs(sum) * math.Sqrt(float64(place)/squares)
+	}
+	members := newShapes(r, columns, 2).list
+	for d := range draws {
+		seen, drawn, mean := newSample(len(y)), newSample(len(y)), make([]float64, len(y))
+		for k := range mean {
+			mean[k] = 0.3 * float64(d)
+		}
+		seen.set(Continuous, y, mean, sd)
+		drawn.set(Continuous, replicates[d], mean, sd)
+		observed, replicated := make([]float64, 6), make([]float64, 6)
+		for k, member := range members {
+			observed[k], replicated[k] = statistic(seen, member), statistic(drawn, member)
+			if ignored(d, member.place) {
+				observed[k], replicated[k] = math.NaN(), math.NaN()
+			}
+		}
+		want.add(observed, replicated)
+	}
+	require.Equal(t, want.draws, found.draws)
+	require.Equal(t, want.upper, found.upper)
+	require.InDeltaSlice(t, want.sum, found.sum, 1e-9)
+}
