@@ -57,7 +57,7 @@
 //	graph_walk_window.go        steps that draw the order of neighbours in an order
 //	graph_walk_block.go         steps that draw a few nodes afresh
 //	graph_walk_edges.go         steps of single edges
-//	parent_candidates.go        which parents chains propose
+//	parent_candidates.go        which parents chains propose; doubtful_pairs.go single edges
 //	order_tables.go             sums over sets of them
 //
 // Networks by particles:

@@ -192,6 +192,7 @@ func (w *walk) sweep() {
 	}
 	for range smallSteps * len(w.parents) {
 		w.toggle()
+		w.toggleDoubtful()
 		w.turn()
 	}
 	w.rescore()

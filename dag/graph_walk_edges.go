@@ -115,14 +115,30 @@ func (w *walk) acyclicMask(j int) (mask int, possible bool) {
 	return mask, w.tables.problem.Structure.Required[j].And(below).Empty()
 }
 
-// toggle is a small step: of a pair of nodes, picked at random, an edge is taken away, turned, or
-// added. Tables must be those of β = 1.
+// toggle is a small step at a pair of nodes picked at random. Tables must be those of β = 1.
 func (w *walk) toggle() {
-	nodes, s := len(w.parents), w.tables.problem.Structure
+	nodes := len(w.parents)
 	from, to := w.random.IntN(nodes), w.random.IntN(nodes-1)
 	if to >= from {
 		to++
 	}
+	w.togglePair(from, to)
+}
+
+// toggleDoubtful is the same step at a pair picked in proportion to how doubtful it is.
+func (w *walk) toggleDoubtful() {
+	if pairs := w.tables.pairs; pairs.any() {
+		from, to := pairs.at(w.random.Float64())
+		if w.random.IntN(2) == 0 {
+			from, to = to, from
+		}
+		w.togglePair(from, to)
+	}
+}
+
+// togglePair takes an edge away, turns it so that it goes from one node to the other, or adds it.
+func (w *walk) togglePair(from, to int) {
+	s := w.tables.problem.Structure
 	changed := w.parents[to].Toggle(from)
 	if !s.Allows(to, changed) {
 		return

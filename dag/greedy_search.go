@@ -15,7 +15,7 @@ import (
 // variance of its own for each node. It keeps to the constraints and starts from the required
 // edges. The error is that of ctx.
 func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
-	s, forms := p.Structure, p.closedForms()
+	s, forms, pairs := p.Structure, p.closedForms(), dgraph.OrderedPairs(p.Structure.Nodes)
 	known := map[dgraph.Family]float64{}
 	score := func(j int, parents dgraph.Set) float64 {
 		f := dgraph.Family{Node: j, Parents: parents}
@@ -27,35 +27,49 @@ func (p *Problem) GreedyBIC(ctx gocontext.Context) (*dgraph.Graph, error) {
 		return value
 	}
 	parents := slices.Clone(s.Required)
+	// what toggling a parent gains each node, −Inf where that is not allowed [N][N]
+	gains, stale := zeros(s.Nodes), dgraph.Below(s.Nodes)
 	for {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("stopped in greedy search: %w", err)
+		for j := range stale.Nodes() {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("stopped in greedy search: %w", err)
+			}
+			for i := range s.Nodes {
+				gains[j][i] = math.Inf(-1)
+				if toggled := parents[j].Toggle(i); i != j && s.Allows(j, toggled) {
+					gains[j][i] = score(j, toggled) - score(j, parents[j])
+				}
+			}
 		}
 		best, gain := []dgraph.Set(nil), 1e-9
-		try := func(changed []dgraph.Set, nodes ...int) {
-			var difference float64
-			for _, j := range nodes {
-				if !s.Allows(j, changed[j]) {
-					return
-				}
-				difference += score(j, changed[j]) - score(j, parents[j])
+		try := func(difference float64, changed func([]dgraph.Set)) {
+			if !(difference > gain) {
+				return
 			}
-			if difference > gain && dgraph.Acyclic(changed) {
-				best, gain = changed, difference
+			next := slices.Clone(parents)
+			changed(next)
+			if dgraph.Acyclic(next) {
+				best, gain = next, difference
 			}
 		}
-		for _, e := range dgraph.OrderedPairs(s.Nodes) {
-			toggled := slices.Clone(parents)
-			toggled[e.To] = parents[e.To].Toggle(e.From)
-			try(toggled, e.To)
+		for _, e := range pairs {
+			toggle := func(to []dgraph.Set) { to[e.To] = to[e.To].Toggle(e.From) }
+			try(gains[e.To][e.From], toggle)
 			if parents[e.To].Has(e.From) {
-				turned := slices.Clone(toggled)
-				turned[e.From] = turned[e.From].With(e.To)
-				try(turned, e.To, e.From)
+				try(gains[e.To][e.From]+gains[e.From][e.To], func(to []dgraph.Set) {
+					toggle(to)
+					to[e.From] = to[e.From].With(e.To)
+				})
 			}
 		}
 		if best == nil {
 			return dgraph.FromParents(parents), nil
+		}
+		stale = dgraph.Set{}
+		for j := range parents {
+			if parents[j] != best[j] {
+				stale = stale.With(j)
+			}
 		}
 		parents = best
 	}
