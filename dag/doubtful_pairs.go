@@ -1,7 +1,9 @@
 package dag
 
 import (
+	gocontext "context"
 	"math"
+	"slices"
 	"sort"
 
 	dgraph "github.com/transdim/vti/dag/graph"
@@ -13,14 +15,13 @@ import (
 // change while chains run a round, so that a step and its way back have the same probability, and
 // they shape only how fast chains are.
 type doubtfulPairs struct {
-	weights []float64 // of each pair, in the order of pairs [N·(N−1)/2]
-	sums    []float64 // running sums of weights
-	pairs   [][2]int
+	pairs [][2]int  // i < j, by j and then by i
+	sums  []float64 // running sums of their weights
 }
 
-// newDoubtfulPairs takes the weights of pairs i < j, by j and then by i.
+// newDoubtfulPairs takes the weights of pairs in their order.
 func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
-	d := &doubtfulPairs{weights: weights}
+	d := &doubtfulPairs{}
 	total := 0.0
 	for j := range nodes {
 		for i := range j {
@@ -32,7 +33,7 @@ func newDoubtfulPairs(nodes int, weights []float64) *doubtfulPairs {
 }
 
 // any reports whether there is a pair to draw.
-func (d *doubtfulPairs) any() bool { return len(d.sums) > 0 && d.sums[len(d.sums)-1] > 0 }
+func (d *doubtfulPairs) any() bool { return d != nil && len(d.sums) > 0 && d.sums[len(d.sums)-1] > 0 }
 
 // at is the pair at which the running sum of probabilities reaches u.
 func (d *doubtfulPairs) at(u float64) (i, j int) {
@@ -47,43 +48,45 @@ func doubt(logOdds float64) float64 {
 	return p * (1 - p)
 }
 
-// doubtOf is the doubt about each other node as a parent of j beside its parents in some graph.
-func (c *candidates) doubtOf(j int, base dgraph.Set) []float64 {
+// doubtsOf is the doubt about each other node as a parent of j beside its parents in some graphs,
+// on average over these.
+func (c *candidates) doubtsOf(j int, graphs [][]dgraph.Set) []float64 {
 	s, doubts := c.problem.Structure, make([]float64, c.problem.Data.Nodes())
 	weight := func(set dgraph.Set) float64 { return c.score(j, set) + s.Prior.LogWeight(j, set) }
-	own := math.Inf(-1)
-	if s.Allows(j, base) {
-		own = weight(base)
-	}
-	for i := range s.Allowed[j].Minus(s.Required[j]).Nodes() {
-		if other := base.Toggle(i); s.Allows(j, other) && !math.IsInf(own, -1) {
-			if doubts[i] = doubt(weight(other) - own); math.IsNaN(doubts[i]) {
-				doubts[i] = 0
+	for _, parents := range graphs {
+		own := weight(parents[j])
+		for i := range s.Allowed[j].Minus(s.Required[j]).Nodes() {
+			if other := parents[j].Toggle(i); s.Allows(j, other) {
+				if value := doubt(weight(other) - own); !math.IsNaN(value) {
+					doubts[i] += value / float64(len(graphs))
+				}
 			}
 		}
 	}
 	return doubts
 }
 
-// pairsFrom has for each pair the larger one of the doubts about its two directions [N][N], by node
-// and parent.
-func pairsFrom(doubts [][]float64) *doubtfulPairs {
-	var weights []float64
+// findDoubts gives the walks the doubts about pairs beside the graphs that they are at when a round
+// begins.
+func (r *chainRun) findDoubts(ctx gocontext.Context) error {
+	nodes := r.problem.Data.Nodes()
+	var graphs [][]dgraph.Set
+	for _, w := range r.walks {
+		graphs = append(graphs, slices.Clone(w.parents))
+	}
+	doubts := make([][]float64, nodes)
+	if err := eachNode(ctx, nodes, func(j int) { doubts[j] = r.candidates.doubtsOf(j, graphs) }); err != nil {
+		return err
+	}
+	var weights []float64 // the larger one of the doubts about the two directions
 	for j := range doubts {
 		for i := range j {
 			weights = append(weights, math.Max(doubts[j][i], doubts[i][j]))
 		}
 	}
-	return newDoubtfulPairs(len(doubts), weights)
-}
-
-// visited adds what the graphs of a round say of pairs, from how often each node had each other for
-// a parent.
-func (d *doubtfulPairs) visited(visits [][]float64) *doubtfulPairs {
-	weights := make([]float64, len(d.weights))
-	for k, pair := range d.pairs {
-		share := visits[pair[0]][pair[1]] + visits[pair[1]][pair[0]]
-		weights[k] = math.Max(d.weights[k], share*(1-math.Min(share, 1)))
+	pairs := newDoubtfulPairs(nodes, weights)
+	for _, w := range r.walks {
+		w.pairs = pairs
 	}
-	return newDoubtfulPairs(len(visits), weights)
+	return nil
 }

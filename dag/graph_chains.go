@@ -111,6 +111,9 @@ func (p *Problem) sampleGraphs(ctx gocontext.Context, cfg ChainConfig, status fu
 		if err := r.write(); err != nil {
 			return nil, err
 		}
+		if err := r.findDoubts(ctx); err != nil {
+			return nil, err
+		}
 		s.sweeps = 1 << r.round
 		if err := s.round(ctx, r, func(done int) {
 			status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, done, keptGraphs, r.before))

@@ -13,7 +13,7 @@ import (
 	"github.com/transdim/vti/internal/checkpoint"
 )
 
-var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 2}
+var chainsFormat = checkpoint.Format{Name: "checkpoint of chains over graphs", Magic: "vti.grph", Version: 1}
 
 // chainsState is what chains over graphs are at the start of a round: a run that goes on from it
 // ends with the bits of one that was never stopped.
@@ -23,7 +23,6 @@ type chainsState struct {
 	Round      int             `json:"round"` // from 0
 	Before     string          `json:"before"`
 	Candidates [][]int         `json:"candidates"`
-	Doubts     []float64       `json:"doubts"` // about pairs
 	Walks      []walkState     `json:"walks"`
 }
 
@@ -64,7 +63,7 @@ func (r *chainRun) write() error {
 	if err != nil {
 		return err
 	}
-	state := chainsState{Version: chainsFormat.Version, Settings: settings, Round: r.round, Before: r.before, Candidates: r.candidates.parents, Doubts: r.candidates.pairs.weights}
+	state := chainsState{Version: chainsFormat.Version, Settings: settings, Round: r.round, Before: r.before, Candidates: r.candidates.parents}
 	for c := range r.walks {
 		own, err := r.state(c)
 		if err != nil {
@@ -94,7 +93,7 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 		return false, err
 	}
 	r.round, r.before = state.Round, state.Before
-	if r.candidates, err = candidatesOf(ctx, r.problem, state.Candidates, state.Doubts); err != nil {
+	if r.candidates, err = candidatesOf(ctx, r.problem, state.Candidates); err != nil {
 		return false, err
 	}
 	tables, err := r.candidates.newTables(ctx, 1)
@@ -137,10 +136,10 @@ func (r *chainRun) restore(c int, state walkState, tables *orderTables) error {
 	return nil
 }
 
-// candidatesOf scores the sets of candidates that are given, beside the doubts about pairs.
-func candidatesOf(ctx gocontext.Context, p *Problem, parents [][]int, doubts []float64) (*candidates, error) {
+// candidatesOf scores the sets of candidates that are given.
+func candidatesOf(ctx gocontext.Context, p *Problem, parents [][]int) (*candidates, error) {
 	nodes := len(parents)
-	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes), pairs: newDoubtfulPairs(nodes, doubts)}
+	c := &candidates{problem: p, forms: p.closedForms(), failed: &firstError{}, parents: slices.Clone(parents), scores: make([][]float64, nodes), priors: make([][]float64, nodes)}
 	err := eachNode(ctx, nodes, func(j int) { c.scoreSets(ctx, j) })
 	return c, errors.Join(err, c.failed.get())
 }

@@ -41,6 +41,7 @@ type walk struct {
 	counts   []int    // scratch of sort and logSort
 	ready    []int    // scratch of sort
 	wide     bool     // whether a sweep has windows
+	pairs    *doubtfulPairs
 	window   window
 }
 

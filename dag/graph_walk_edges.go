@@ -127,8 +127,8 @@ func (w *walk) toggle() {
 
 // toggleDoubtful is the same step at a pair picked in proportion to how doubtful it is.
 func (w *walk) toggleDoubtful() {
-	if pairs := w.tables.pairs; pairs.any() {
-		from, to := pairs.at(w.random.Float64())
+	if w.pairs.any() {
+		from, to := w.pairs.at(w.random.Float64())
 		if w.random.IntN(2) == 0 {
 			from, to = to, from
 		}

@@ -18,7 +18,13 @@ func TestTurnsAgainstExactSums(t *testing.T) {
 		"turn":    func(w *walk) { w.turn(); w.turn(); w.toggle() },
 		"reverse": func(w *walk) { w.reverse(); w.reverse(); w.toggle() },
 		"block":   func(w *walk) { w.block(4); w.block(3); w.toggle() },
-		"all":     func(w *walk) { w.reverse(); w.turn(); w.block(5); w.toggle() },
+		"doubtful pairs": func(w *walk) {
+			w.pairs = newDoubtfulPairs(5, []float64{1, 0.01, 0.3, 2, 0.05, 0.7, 0.02, 5, 0.1, 0.4})
+			w.toggleDoubtful()
+			w.toggleDoubtful()
+			w.toggleDoubtful()
+		},
+		"all": func(w *walk) { w.reverse(); w.turn(); w.block(5); w.toggle() },
 	} {
 		require.Less(t, farthest(t, p, tables, steps), 5.0, name)
 	}

@@ -24,7 +24,6 @@ type candidates struct {
 	// ℓ_j(required and the candidates of a mask) [N][2^K]; −Inf where the constraints forbid it
 	scores [][]float64
 	priors [][]float64 // log weights of the same before the data
-	pairs  *doubtfulPairs
 }
 
 // newCandidates screens parents and scores their sets. A parent of node j ranks by the largest gain
@@ -39,20 +38,14 @@ func newCandidates(ctx gocontext.Context, own *shard.Shard, p *Problem, limit in
 	}
 	var done atomic.Int32
 	var report sync.Mutex
-	doubts := make([][]float64, nodes)
-	err = c.scoreNodes(ctx, own, "candidates", nil, doubts, func(j int) {
+	err = c.scoreNodes(ctx, own, "candidates", nil, func(j int) {
 		c.screen(j, greedy, limit)
-		doubts[j] = c.doubtOf(j, p.Structure.Required[j].Or(dgraph.SetOf(greedy.Parents(j)...)))
 		c.scoreSets(ctx, j)
 		report.Lock()
 		defer report.Unlock()
 		progress(int(done.Add(1)), nodes)
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.pairs = pairsFrom(doubts)
-	return c, nil
+	return c, err
 }
 
 // eachNode calls work for every node or chain, several at a time. Calls must not depend on each
@@ -164,8 +157,8 @@ const (
 // only helps beside some others is found by this, and not by screening. That many others are rarely
 // parents, as in large sparse graphs, is no reason: single edges find those.
 func (c *candidates) refined(ctx gocontext.Context, own *shard.Shard, visits [][]float64, limit int) (*candidates, error) {
-	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors), pairs: c.pairs.visited(visits)}
-	err := r.scoreNodes(ctx, own, "refined", visits, make([][]float64, len(visits)), func(j int) {
+	r := &candidates{problem: c.problem, forms: c.forms, failed: c.failed, parents: slices.Clone(c.parents), scores: slices.Clone(c.scores), priors: slices.Clone(c.priors)}
+	err := r.scoreNodes(ctx, own, "refined", visits, func(j int) {
 		s := c.problem.Structure
 		others := s.Allowed[j].Minus(s.Required[j]).Minus(dgraph.SetOf(c.parents[j]...)).List()
 		missed := func(i int) bool { return visits[j][i] > missedVisits }

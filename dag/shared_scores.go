@@ -26,13 +26,11 @@ func upTo(n int) []int {
 type nodePiece struct {
 	Parents        []int
 	Scores, Priors []float64
-	Doubts         []float64 // about each other node as a parent
 }
 
 // scoreNodes calls score, which fills in its candidates and their scores, for every node, or has
-// others do it, with the doubts about its parents [N][N]. visits, if not nil, has what decides beside
-// the data [N][N].
-func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits, doubts [][]float64, score func(j int)) error {
+// others do it. visits, if not nil, has what decides beside the data [N][N].
+func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage string, visits [][]float64, score func(j int)) error {
 	before := make([][]int, len(c.parents))
 	copy(before, c.parents)
 	pieces, err := shard.Map(ctx, own, shard.Stage[int, nodePiece]{
@@ -48,11 +46,11 @@ func (c *candidates) scoreNodes(ctx gocontext.Context, own *shard.Shard, stage s
 			if err := ctx.Err(); err != nil {
 				return nodePiece{}, fmt.Errorf("stopped: %w", err)
 			}
-			return nodePiece{c.parents[j], c.scores[j], c.priors[j], doubts[j]}, c.failed.get()
+			return nodePiece{c.parents[j], c.scores[j], c.priors[j]}, c.failed.get()
 		},
 	}, upTo(len(c.parents)))
 	for j, piece := range pieces {
-		c.parents[j], c.scores[j], c.priors[j], doubts[j] = piece.Parents, piece.Scores, piece.Priors, piece.Doubts
+		c.parents[j], c.scores[j], c.priors[j] = piece.Parents, piece.Scores, piece.Priors
 	}
 	return err
 }

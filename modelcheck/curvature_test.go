@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Correlations of residuals with shapes, for a block of draws at once, against loops over rows: with
-// rows left out by a stride and by interventions, columns that are not compared in some draws, and a
-// last block that is not full.
+// Correlations of residuals with shapes, for a block of draws at once, against loops over rows:
+// with rows left out by a stride and by interventions, columns that are not compared in some draws,
+// and a last block that is not full.
 func TestCurvatureAgainstLoops(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const rows, draws = 250, drawsAtOnce + 5

@@ -195,8 +195,8 @@ func verdictIf(poor bool) Verdict {
 	return Questionable
 }
 
-// outlyingness is the largest absolute value in units of their scale, 1.4826 times the median of the
-// absolute values, or of the root mean square where more than half of them are 0.
+// outlyingness is the largest absolute value in units of their scale, 1.4826 times the median of
+// the absolute values, or of the root mean square where more than half of them are 0.
 func outlyingness(centred []float64, scale float64) float64 {
 	if scale == 0 {
 		scale = math.Sqrt(meanSquare(centred))
