@@ -14,11 +14,14 @@ import (
 // hand: a second of work where the evidences took as long.
 const mostDecomposed = 1 << 12
 
-// Components of weights below these shares add nothing: to moments, where the mean of an improbable
-// model may be millions of standard deviations away, and to quantiles.
+// Components of weights below the first two shares add nothing: to moments, where the mean of an
+// improbable model may be millions of standard deviations away, and to quantiles.
 const (
 	negligibleMoment   = 1e-22
 	negligibleQuantile = 1e-9
+	// resolvedShare is the share of a model from which on its components enter quantiles one by one,
+	// and not as the one normal distribution with their moments. Chosen by hand.
+	resolvedShare = 1e-4
 )
 
 // decomposedMoments are the posteriors of the coefficients on the scale of the table, and of σ last
@@ -29,7 +32,15 @@ const (
 // A sum, and not draws: with hardly any noise a model of probability 1e-5, which no draw holds, can
 // be so far away that it adds half of the variance of a coefficient.
 func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEstimate) []Coefficient {
-	if len(models) > mostDecomposed || !p.Model.Likelihood.Conjugate() || p.Model.Slab != (Slab{}) {
+	components := p.components
+	switch {
+	case len(models) > mostDecomposed || p.Model.Slab != (Slab{}):
+		return nil
+	case p.assigned() != nil:
+		components = func(code []int32, probability float64) (map[int][]mixtureComponent, error) {
+			return p.assigned().components(p, code, probability)
+		}
+	case !p.Model.Likelihood.Conjugate():
 		return nil
 	}
 	parts := make([]map[int][]mixtureComponent, len(models)) // by coordinate
@@ -40,7 +51,7 @@ func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEst
 			for i := int(next.Add(1)) - 1; i < len(models) && ctx.Err() == nil && failures.Load() == 0; i = int(next.Add(1)) - 1 {
 				var err error
 				if models[i].Certified > 0 {
-					if parts[i], err = p.components(models[i].Code, models[i].Certified); err != nil {
+					if parts[i], err = components(models[i].Code, models[i].Certified); err != nil {
 						failures.Add(1)
 					}
 				}
@@ -73,19 +84,25 @@ func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEst
 }
 
 // components are the normal distributions that the coefficients of one model have given each point
-// of log σ, with weights that sum to its probability.
+// of log σ, by coordinate, with weights that sum to its probability.
 func (p *Problem) components(code []int32, probability float64) (map[int][]mixtureComponent, error) {
-	t := p.Target
-	a := t.active(code)
-	m, err := t.conjugate(a)
+	a := p.Target.active(code)
+	m, err := p.Target.conjugate(a)
 	if err != nil {
 		return nil, err
 	}
+	out := map[int][]mixtureComponent{}
+	return out, p.addComponents(out, m, a, probability)
+}
+
+// addComponents adds those of one decomposed model.
+func (p *Problem) addComponents(out map[int][]mixtureComponent, m *conjugate, a active, probability float64) error {
+	t := p.Target
 	points, shares := []float64{t.logScale}, []float64{1}
 	if t.scale >= 0 {
 		posterior, err := newScalePosterior(m, t.mean[t.scale], t.sd[t.scale])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		points, shares = posterior.points, make([]float64, len(posterior.points))
 		sum := 0.0
@@ -97,8 +114,18 @@ func (p *Problem) components(code []int32, probability float64) (map[int][]mixtu
 			shares[i] /= sum // to their own rounding, and not to that of the evidence
 		}
 	}
-	out := map[int][]mixtureComponent{}
+	add := func(j int, components []mixtureComponent) {
+		if probability < resolvedShare {
+			components = []mixtureComponent{merged(components)}
+		}
+		for _, c := range components {
+			if c.weight *= probability; c.weight > negligibleMoment {
+				out[j] = append(out[j], c)
+			}
+		}
+	}
 	scaling := &p.Design.Scaling
+	given := make([]mixtureComponent, len(points))
 	for k, j := range a.coordinates {
 		weights := make([]float64, len(a.coordinates)) // of θ
 		weights[k] = scaling.slope(j)
@@ -110,18 +137,31 @@ func (p *Problem) components(code []int32, probability float64) (map[int][]mixtu
 		}
 		f := m.functional(weights)
 		for i, logSigma := range points {
-			if w := probability * shares[i]; w > negligibleMoment {
-				mean, sd := f.given(logSigma)
-				out[j] = append(out[j], mixtureComponent{w, mean, sd})
-			}
+			mean, sd := f.given(logSigma)
+			given[i] = mixtureComponent{shares[i], mean, sd}
 		}
+		add(j, given)
 	}
-	for i, logSigma := range points {
-		if w := probability * shares[i]; t.scale >= 0 && w > negligibleMoment {
-			out[t.scale] = append(out[t.scale], mixtureComponent{w, math.Exp(logSigma) * scaling.YSD, 0})
+	if t.scale >= 0 {
+		for i, logSigma := range points {
+			given[i] = mixtureComponent{shares[i], math.Exp(logSigma) * scaling.YSD, 0}
 		}
+		add(t.scale, given)
 	}
-	return out, nil
+	return nil
+}
+
+// merged is the normal distribution with the moments of components whose weights sum to one.
+func merged(components []mixtureComponent) (one mixtureComponent) {
+	for _, c := range components {
+		one.mean += c.weight * c.mean
+	}
+	variance := 0.0
+	for _, c := range components {
+		variance += c.weight * (c.sd*c.sd + (c.mean-one.mean)*(c.mean-one.mean))
+	}
+	one.weight, one.sd = 1, math.Sqrt(variance)
+	return one
 }
 
 // functional is a linear function of the coefficients of a model: its posterior given σ is normal.

@@ -138,12 +138,17 @@ func forEachModel(ctx gocontext.Context, codes [][]int32, logEvidence func(code 
 	return values, nil
 }
 
-// logEvidence is log p(y | m): in closed form, or integrated over log σ.
+// logEvidence is log p(y | m).
 func (t *Target) logEvidence(a active) (float64, error) {
 	m, err := t.conjugate(a)
 	if err != nil {
 		return 0, err
 	}
+	return t.logEvidenceOf(m)
+}
+
+// logEvidenceOf is log p(y | m): in closed form, or integrated over log σ.
+func (t *Target) logEvidenceOf(m *conjugate) (float64, error) {
 	if t.scale < 0 {
 		return m.logEvidence(t.logScale), nil
 	}
@@ -161,26 +166,50 @@ func (t *Target) sampleParameters(a active, n, dim, scale int, random *rand.Rand
 	if err != nil {
 		return nil, nil, err
 	}
-	var noise *scaleSampler
+	sampler, err := t.sampler(m, a, scale)
+	if err != nil {
+		return nil, nil, err
+	}
+	theta, logDensity := mat.NewDense(max(n, 1), dim, nil), make([]float64, n)
+	for i := range n {
+		logDensity[i] = sampler.draw(random, theta.RawRowView(i))
+	}
+	return theta, logDensity, nil
+}
+
+// conjugateSampler draws from the posterior of one Gaussian model.
+type conjugateSampler struct {
+	model       *conjugate
+	noise       *scaleSampler // nil: σ is known
+	logScale    float64
+	coordinates []int
+	scale       int
+	values      []float64 // of coefficients, to work in
+}
+
+// sampler prepares draws of a model, with log σ at coordinate scale, or known where that is −1.
+func (t *Target) sampler(m *conjugate, a active, scale int) (*conjugateSampler, error) {
+	s := &conjugateSampler{model: m, logScale: t.logScale, coordinates: a.coordinates, scale: scale, values: make([]float64, len(a.coordinates))}
 	if scale >= 0 {
 		posterior, err := newScalePosterior(m, t.mean[t.scale], t.sd[t.scale])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		noise = posterior.sampler()
+		s.noise = posterior.sampler()
 	}
-	theta, logDensity := mat.NewDense(max(n, 1), dim, nil), make([]float64, n)
-	values := make([]float64, len(a.coordinates))
-	for i := range n {
-		row, logSigma := theta.RawRowView(i), t.logScale
-		if noise != nil {
-			logSigma, logDensity[i] = noise.draw(random)
-			row[scale] = logSigma
-		}
-		logDensity[i] += m.draw(logSigma, random, values)
-		for k, j := range a.coordinates {
-			row[j] = values[k]
-		}
+	return s, nil
+}
+
+// draw writes a draw to theta [dim] and returns its log density.
+func (s *conjugateSampler) draw(random *rand.Rand, theta []float64) (logDensity float64) {
+	logSigma := s.logScale
+	if s.noise != nil {
+		logSigma, logDensity = s.noise.draw(random)
+		theta[s.scale] = logSigma
 	}
-	return theta, logDensity, nil
+	logDensity += s.model.draw(logSigma, random, s.values)
+	for k, j := range s.coordinates {
+		theta[j] = s.values[k]
+	}
+	return logDensity
 }

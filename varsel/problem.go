@@ -139,6 +139,8 @@ type Problem struct {
 	// none.
 	anchors      func() *modelAnchors
 	exactAnchors func() *exactAnchors
+	// assigned sums the posterior over which rows are outliers; nil where it does not.
+	assigned func() *assignments
 }
 
 // Posterior is the target to work on: Slots if there is one, else Target. Where the response is
@@ -169,7 +171,11 @@ func (p *Problem) Posterior() vti.Target {
 		return exactBits{p.Target}
 	}
 	anchors := p.anchors()
-	switch {
+	switch assigned := p.assigned(); {
+	case assigned != nil && anchors != nil:
+		return anchoredAssignedBits{anchoredBits{p.Target, anchors}, assigned}
+	case assigned != nil:
+		return assignedBits{p.Target, assigned}
 	case concave && anchors != nil:
 		return anchoredLaplaceBits{laplaceBits{p.Target}, anchors}
 	case concave:
@@ -232,7 +238,8 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, err
 	}
 	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) }),
-		exactAnchors: sync.OnceValue(func() *exactAnchors { return newExactAnchors(t) })}
+		exactAnchors: sync.OnceValue(func() *exactAnchors { return newExactAnchors(t) }),
+		assigned:     sync.OnceValue(func() *assignments { return newAssignments(t, model) })}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}

@@ -1,0 +1,125 @@
+package varsel
+
+import (
+	"math"
+	"testing"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/testkit"
+	"github.com/transdim/vti/likelihood"
+	"github.com/transdim/vti/space"
+)
+
+// fewRows are robust problems of five rows, with known and with unknown noise. The last row
+// contradicts the others, so that posteriors have two modes.
+func fewRows(t *testing.T, model ModelOptions) map[string]*Problem {
+	t.Helper()
+	problems := map[string]*Problem{}
+	for name, unknown := range map[string]bool{"known": false, "unknown": true} {
+		model.Likelihood, model.UnknownSigma1 = likelihood.RobustKind, unknown
+		design, err := NewDesign(correlated(t, likelihood.RobustKind, 5, 2, 1), DesignOptions{Target: "y", Offset: "o", Likelihood: likelihood.RobustKind})
+		require.NoError(t, err)
+		design.Y[4] += 6
+		problems[name], err = NewProblem(design, model)
+		require.NoError(t, err)
+		require.NotNil(t, problems[name].assigned())
+	}
+	return problems
+}
+
+// The evidence of the smallest model is the integral of its joint density, by a rule over the
+// intercept and log σ.
+func TestAssignmentsSumToTheIntegral(t *testing.T) {
+	for name, problem := range fewRows(t, ModelOptions{}) {
+		target := problem.Target
+		code := []int32{0, 0}
+		a, eta := target.active(code), make([]float64, len(target.responses.y))
+		require.Len(t, a.coordinates, 1)
+		const step, reach, points = 0.02, 40.0, 300
+		var terms []float64
+		for s := range points {
+			theta := make([]float64, len(target.mean))
+			width := 0.0
+			if target.scale >= 0 {
+				theta[target.scale] = -9 + 0.06*float64(s)
+				width = math.Log(0.06)
+			} else if s > 0 {
+				break
+			}
+			for v := -reach; v <= reach; v += step {
+				theta[a.coordinates[0]] = v
+				terms = append(terms, width+math.Log(step)+target.logJointAt(a, theta, eta))
+			}
+		}
+		got, err := problem.assigned().LogEvidences(t.Context(), [][]int32{code})
+		require.NoError(t, err)
+		require.InDelta(t, logsum.Of(terms), got[0], 1e-4, name)
+	}
+}
+
+// Outliers as noisy as other rows are none, whatever their share.
+func TestAssignmentsWithoutOutliersAreGaussian(t *testing.T) {
+	for name, problem := range fewRows(t, ModelOptions{Sigma1: 0.8, Sigma2: 0.8, Outlier: 0.3}) {
+		for _, code := range space.All(problem.Target.Space().Cards()) {
+			a := problem.Target.active(code)
+			m, err := newConjugate(problem.Design.Y, a.columns, a.mean, a.sd, 0, 0)
+			require.NoError(t, err)
+			want, err := problem.Target.logEvidenceOf(m)
+			require.NoError(t, err)
+			got, err := problem.assigned().LogEvidences(t.Context(), [][]int32{code})
+			require.NoError(t, err)
+			require.InDelta(t, want, got[0], 1e-9, name)
+		}
+	}
+}
+
+// Draws have the density of the graph, and the moments that the sum states: four standard errors on
+// some thirty numbers, a false alarm in 500 choices of the seed.
+func TestDrawsOverAssignments(t *testing.T) {
+	for name, problem := range fewRows(t, ModelOptions{}) {
+		target, ok := problem.Posterior().(vti.ExactTarget)
+		require.True(t, ok)
+		dim := target.Space().Dim()
+		exec := MustNewExec(testkit.Backend(t), func(codes, theta *Node) *Node {
+			return target.LogJoint(codes, target.Space().Mask(codes), theta)
+		})
+		for _, code := range [][]int32{{0, 1}, {1, 1}} {
+			evidences, err := target.LogEvidences(t.Context(), [][]int32{code})
+			require.NoError(t, err)
+			const n = 20000
+			theta, logDensity, err := target.SampleParameters(code, n, stream.Rand(1, name))
+			require.NoError(t, err)
+			const few = 50
+			var codes []int32
+			for range few {
+				codes = append(codes, code...)
+			}
+			joint := tensors.MustCopyFlatData[float64](exec.MustExec(tensors.FromFlatDataAndDimensions(codes, few, len(code)),
+				tensors.FromFlatDataAndDimensions(theta.RawMatrix().Data[:few*dim], few, dim))[0])
+			for k, want := range joint {
+				require.InDelta(t, want, evidences[0]+logDensity[k], 1e-8*(1+math.Abs(want)), name)
+			}
+			rows := problem.decomposedMoments(t.Context(), []vti.ModelEstimate{{Code: code, Certified: 1}})
+			for j, row := range rows {
+				if problem.Target.scale == j || !problem.Target.space.MaskRow(code, nil)[j] {
+					continue
+				}
+				values := make([]float64, n)
+				for i := range values {
+					values[i] = problem.Design.Scaling.ToOriginal(nil, theta.RawRowView(i)[:problem.Design.Dim()])[j]
+				}
+				mean, sd := stat.MeanStdDev(values, nil)
+				require.InDelta(t, mean, float64(row.MeanGivenIn), 4*sd/math.Sqrt(n), "%s %s", name, row.Name)
+				fourth := stat.MomentAbout(4, values, mean, nil)
+				require.InDelta(t, sd, float64(row.SDGivenIn), 4*math.Sqrt((fourth-sd*sd*sd*sd)/n)/(2*sd), "%s %s", name, row.Name)
+			}
+		}
+	}
+}
