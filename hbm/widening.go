@@ -5,39 +5,107 @@ import (
 	"math/rand/v2"
 
 	"github.com/gomlx/gomlx/pkg/core/tensors"
+
+	"github.com/transdim/vti/internal/logsum"
 )
 
 // Importance weights of draws from a family that is too narrow have a heavy tail that few draws
-// show. So a share of the draws comes from a wider family, whose standard normal noise z is
+// show. So a share of the draws comes from wider families, whose standard normal noise z is
 // stretched: the noise of what belongs to no member of the plate that is weighted member by member
-// all at once, and that of each member by itself. The density of a draw is that of the mixture
+// is one block, and that of each member another. The density of a draw is that of the mixture
 // (Hesterberg 1995),
 //
-//	log r(θ) = log q(θ) + log[(1 − a) N(z; 0, I) + a N(z; 0, s² I)] − log N(z; 0, I)
+//	log r(θ) = log q(θ) + log Σ_c a_c Π_{v stretched by c} N(z_v; 0, s² I) / N(z_v; 0, I)
 //
-// so that no weight is larger than the family alone would give it by more than 1 / (1 − a).
+// so that no weight is larger than the family alone would give it by more than 1 / a_0.
+//
+// Most components stretch a block all at once: the scale of a grouping, its effects and the
+// intercept go far out together. The last stretches one variable alone, each as often: the tail of
+// a scale is that of no normal distribution, and in a block of many numbers a stretch of all of
+// them would reach it too seldom.
 //
 // The squared length of d standard normal numbers is d ± √(2d); stretched noise has one that is
-// stretchedBy such deviations longer. Both constants are chosen by hand: the share costs a quarter
-// of the draws of a family that is exact, and a normal posterior in one dimension is covered up to
-// twice the width of the family.
-const (
-	widenedShare = 0.25
-	stretchedBy  = 2
-)
+// beyond of such deviations longer. All constants are chosen by hand: the shares cost 30 percent of
+// the draws of a family that is exact.
+var widenings = [...]struct {
+	share, beyond float64
+	single        bool
+}{{share: 0.65}, {share: 0.15, beyond: 3}, {share: 0.10, beyond: 9}, {share: 0.10, beyond: 9, single: true}}
 
-// stretchOf is s for blocks of noise of d numbers.
-func stretchOf(d int) float64 {
-	return math.Sqrt(1 + stretchedBy*math.Sqrt(2/float64(max(d, 1))))
+// stretchOf is s for d numbers.
+func stretchOf(d int, beyond float64) float64 {
+	return math.Sqrt(1 + beyond*math.Sqrt(2/float64(max(d, 1))))
 }
 
-// widening is the last of the terms of log r for a block of d numbers whose squares sum to squares.
-func widening(d int, squares float64) float64 {
-	s := stretchOf(d)
-	logWide := math.Log(widenedShare) - float64(d)*math.Log(s) + squares/2*(1-1/(s*s))
-	logOwn := math.Log1p(-widenedShare)
-	largest := math.Max(logWide, logOwn)
-	return largest + math.Log(math.Exp(logWide-largest)+math.Exp(logOwn-largest))
+// logStretched is log N(z; 0, s² I) − log N(z; 0, I) of d numbers whose squares sum to squares.
+func logStretched(d int, s, squares float64) float64 {
+	return squares/2*(1-1/(s*s)) - float64(d)*math.Log(s)
+}
+
+// block is noise that is stretched together: how many numbers it has of each latent variable, and
+// the variables of which it has any.
+type block struct {
+	sizes   []int
+	total   int
+	present []int
+}
+
+func newBlock(sizes []int) block {
+	b := block{sizes: sizes}
+	for v, d := range sizes {
+		b.total += d
+		if d > 0 {
+			b.present = append(b.present, v)
+		}
+	}
+	return b
+}
+
+// stretch fills in the factor of each variable in one draw.
+func (b block) stretch(random *rand.Rand, factors []float64) {
+	u := random.Float64()
+	c := 0
+	for c < len(widenings)-1 && u >= widenings[c].share {
+		u -= widenings[c].share
+		c++
+	}
+	one := -1
+	if widenings[c].single && len(b.present) > 0 {
+		one = b.present[random.IntN(len(b.present))]
+	}
+	for v := range factors {
+		switch {
+		case !widenings[c].single:
+			factors[v] = stretchOf(b.total, widenings[c].beyond)
+		case v == one:
+			factors[v] = stretchOf(b.sizes[v], widenings[c].beyond)
+		default:
+			factors[v] = 1
+		}
+	}
+}
+
+// correction is the last of the terms of log r, given the sum of the squares of each variable.
+func (b block) correction(squares []float64) float64 {
+	if b.total == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, of := range squares {
+		sum += of
+	}
+	terms := make([]float64, 0, len(widenings)+len(b.present))
+	for _, c := range widenings {
+		if !c.single {
+			terms = append(terms, math.Log(c.share)+logStretched(b.total, stretchOf(b.total, c.beyond), sum))
+			continue
+		}
+		each := math.Log(c.share / float64(len(b.present)))
+		for _, v := range b.present {
+			terms = append(terms, each+logStretched(b.sizes[v], stretchOf(b.sizes[v], c.beyond), squares[v]))
+		}
+	}
+	return logsum.Of(terms)
 }
 
 // corrections are the terms of log r beside log q: of the noise of each outer draw that belongs to
@@ -50,20 +118,22 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	if w.plate != nil {
 		members = w.plate.size
 	}
-	// Of each block how many numbers it has, how much it is stretched, and the sum of its squares.
-	common, own := newBlocks(1, w.outer), newBlocks(members, w.outer*w.inner)
-	owners := make([][]int32, len(w.family.latents))
+	latents := len(w.family.latents)
+	commonSizes, ownSizes := make([]int, latents), make([][]int, members)
+	for member := range ownSizes {
+		ownSizes[member] = make([]int, latents)
+	}
+	owners := make([][]int32, latents)
 	for i, l := range w.family.latents {
 		if owners[i] = w.owners(l.Variable); owners[i] == nil {
-			common.size[0] += l.Members() * l.dim
+			commonSizes[i] = l.Members() * l.dim
 			continue
 		}
 		for _, owner := range owners[i] {
-			own.size[owner] += l.dim
+			ownSizes[owner][i] += l.dim
 		}
 	}
-	common.stretch(random)
-	own.stretch(random)
+	common, own := newBlocks(random, [][]int{commonSizes}, w.outer), newBlocks(random, ownSizes, w.outer*w.inner)
 	var inputs []any
 	for i, l := range w.family.latents {
 		blocks := common
@@ -76,9 +146,10 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			if owners[i] != nil {
 				block = int(owners[i][member])
 			}
-			for at := block * blocks.draws; at < (block+1)*blocks.draws; at++ {
+			for draw := range blocks.draws {
+				at := (block*blocks.draws+draw)*latents + i
 				for range l.dim {
-					x := random.NormFloat64() * blocks.factor[at]
+					x := random.NormFloat64() * blocks.factors[at]
 					blocks.squares[at] += x * x
 					z = append(z, x)
 				}
@@ -91,30 +162,34 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 
 // blocks are blocks of noise, each with so many draws.
 type blocks struct {
-	draws           int
-	size            []int     // numbers of a block
-	factor, squares []float64 // [blocks, draws]
+	each             []block
+	draws            int
+	factors, squares []float64 // [blocks, draws, latents]
 }
 
-func newBlocks(count, draws int) *blocks {
-	return &blocks{draws: draws, size: make([]int, count), factor: make([]float64, count*draws), squares: make([]float64, count*draws)}
-}
-
-// stretch chooses which draws are wider.
-func (b *blocks) stretch(random *rand.Rand) {
-	for i := range b.factor {
-		b.factor[i] = 1
-		if random.Float64() < widenedShare {
-			b.factor[i] = stretchOf(b.size[i/b.draws])
+// newBlocks chooses which draws are wider.
+func newBlocks(random *rand.Rand, sizes [][]int, draws int) *blocks {
+	b := &blocks{draws: draws}
+	for _, of := range sizes {
+		one := newBlock(of)
+		for range draws {
+			factors := make([]float64, len(of))
+			one.stretch(random, factors)
+			b.factors = append(b.factors, factors...)
 		}
+		b.each = append(b.each, one)
 	}
+	b.squares = make([]float64, len(b.factors))
+	return b
 }
 
 func (b *blocks) corrections() []float64 {
-	terms := make([]float64, len(b.squares))
-	for i, squares := range b.squares {
-		if d := b.size[i/b.draws]; d > 0 {
-			terms[i] = widening(d, squares)
+	terms := make([]float64, 0, len(b.each)*b.draws)
+	for k, one := range b.each {
+		latents := len(one.sizes)
+		for draw := range b.draws {
+			at := (k*b.draws + draw) * latents
+			terms = append(terms, one.correction(b.squares[at:at+latents]))
 		}
 	}
 	return terms

@@ -310,7 +310,7 @@ func (v *discovery) earned(b badge) section {
 	if c := v.result.Certificate; c != nil {
 		add("evidences in closed form, all graphs summed", map[bool]string{true: "yes", false: "no"}[c.Exact])
 		if k := float64(c.KHat); !math.IsNaN(k) {
-			add("Pareto k̂ of the weights (below 0.7 is reliable)", picture.Number(k))
+			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(k))
 		}
 		add("largest standard error of an edge", picture.Number(float64(c.WorstSE)))
 		if c.Families > 0 {

@@ -254,7 +254,7 @@ func (v *hierarchy) earned(b badge) section {
 	}
 	if c := r.Certificate; c != nil {
 		if k := float64(c.KHat); !math.IsNaN(k) {
-			add("Pareto k̂ of the weights (below 0.7 is reliable)", picture.Number(k))
+			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(k))
 		}
 		if c.RHat != nil {
 			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))

@@ -98,7 +98,7 @@ func weights(probabilities, kHats []float64) *picture.Picture {
 	}
 	p := picture.Scatter("weights", "Importance weights of each model", picture.Column, 150, points,
 		[]picture.Reference{{X0: low, Y0: 0.7, X1: high, Y1: 0.7}}, "log10 of the model's probability", "Pareto k̂")
-	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Below 0.7, the dashed line, weights can be relied on.", counted(len(points), "model", "models"), picture.Number(worst))
+	p.Text = fmt.Sprintf("Pareto k̂ of the weights of %s; the largest is %s. Above 0.7, the dashed line, weights cannot be relied on.", counted(len(points), "model", "models"), picture.Number(worst))
 	return p
 }
 

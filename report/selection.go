@@ -300,7 +300,7 @@ func (v *selection) earned(level *verdict.Verdict, reasons []string) section {
 		text, _ := c.Basis.MarshalText()
 		add("basis", string(text))
 		if c.KHat != nil {
-			add("Pareto k̂ of the weights (below 0.7 is reliable)", picture.Number(float64(*c.KHat)))
+			add("Pareto k̂ of the weights (up to 0.5 is reliable, of very many draws 0.7)", picture.Number(float64(*c.KHat)))
 		}
 		if c.RHat != nil {
 			add("R-hat of the chains (up to 1.01 is converged)", picture.Digits(float64(*c.RHat), 4))

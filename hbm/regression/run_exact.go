@@ -299,6 +299,9 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 func judge(c *vti.Certificate) {
 	j := verdict.New()
 	j.Weights(c.KHat)
+	if c.KHat <= verdict.DoubtfulKHat {
+		j.Missed(psis.TailShare(c.KHat, c.Draws), c.KHat, c.Draws)
+	}
 	j.Size(c.ESS, c.Draws)
 	worst := 0.0
 	for _, m := range c.Models {
