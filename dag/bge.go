@@ -236,6 +236,14 @@ func (b *bgeForm) moments(parents dgraph.Set) (means, variances []float64) {
 	return means, variances
 }
 
+// intercept draws that of a family given its other parameters: normal around that of least squares,
+// drawn towards zero by the weight of the prior.
+func (b *bgeForm) intercept(parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
+	n := float64(b.rows)
+	mean := residualMean(b.means, b.node, parents, theta) * n / (n + bgeMeanWeight)
+	return mean + math.Exp(theta[b.layout.weights()])/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
+}
+
 // chiSquared draws from the χ² distribution, by Marsaglia and Tsang (2000).
 func chiSquared(random *rand.Rand, degrees float64) float64 {
 	d := degrees/2 - 1.0/3

@@ -2,6 +2,7 @@ package dag
 
 import (
 	gocontext "context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -71,7 +72,7 @@ func (p *Problem) checkClosedForm() error {
 // linear mechanisms is integrated by quadrature over log σ. progress, if not nil, is called with
 // the number of families done.
 func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total int)) (Scores, error) {
-	if err := p.checkClosedForm(); err != nil {
+	if err := errors.Join(p.checkClosedForm(), p.Data.checkComplete()); err != nil {
 		return Scores{}, err
 	}
 	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}

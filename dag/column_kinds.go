@@ -27,16 +27,24 @@ const mostMixedLevels = 20
 
 // fillColumns reads the nodes of a table: numbers, and the codes of categories.
 func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
+	discrete, err := d.named(options.Discrete)
+	if err != nil {
+		return err
+	}
 	columns := make([]*table.Column, len(d.Names))
 	for j, name := range d.Names {
 		var err error
 		if columns[j], err = t.Lookup(name); err != nil {
 			return err
 		}
-	}
-	discrete, err := d.named(options.Discrete)
-	if err != nil {
-		return err
+		if options.ImputeMissing {
+			if discrete[j] {
+				columns[j] = columns[j].AsFactor()
+			}
+			if columns[j], err = d.completed(columns[j], j, t.Rows()); err != nil {
+				return err
+			}
+		}
 	}
 	continuous, err := d.named(options.Continuous)
 	if err != nil {
@@ -50,7 +58,7 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 		case discrete[j] || c.Kind == table.Factor:
 			categories = append(categories, c.Name)
 			continue
-		case !continuous[j] && !options.Log && maybeCodes(c):
+		case !continuous[j] && !options.Log && d.maybeCodes(j, c):
 			unclear = append(unclear, c.Name)
 		}
 		numbers = append(numbers, c.Name)
@@ -65,7 +73,7 @@ func (d *Data) fillColumns(t *table.Table, options DataOptions) error {
 	switch {
 	case len(categories) == 0:
 		d.Unclear = unclear
-		return d.fillNumbers(t, options.Log)
+		return d.fillNumbers(columns, t, options.Log)
 	case len(numbers) > 0:
 		d.Unclear = unclear
 		return d.fillBoth(columns, categories, t, options.Log)
@@ -94,9 +102,12 @@ func (d *Data) named(names []string) ([]bool, error) {
 
 // maybeCodes reports whether a column of numbers may hold the codes of categories: few different
 // whole numbers, some of them repeated.
-func maybeCodes(c *table.Column) bool {
+func (d *Data) maybeCodes(j int, c *table.Column) bool {
 	different := map[float64]bool{}
-	for _, x := range c.Values {
+	for row, x := range c.Values {
+		if d.missing != nil && slices.Contains(d.missing[row], j) {
+			continue
+		}
 		if different[x] = true; x != math.Trunc(x) || len(different) > mostCodes {
 			return false
 		}
@@ -105,10 +116,10 @@ func maybeCodes(c *table.Column) bool {
 }
 
 // fillNumbers reads X, or the logarithms of it.
-func (d *Data) fillNumbers(t *table.Table, log bool) error {
+func (d *Data) fillNumbers(columns []*table.Column, t *table.Table, log bool) error {
 	d.X = mat.NewDense(t.Rows(), len(d.Names), nil)
-	for j, name := range d.Names {
-		values, err := numbers(t, name, log)
+	for j, c := range columns {
+		values, err := numbers(t, c, log)
 		if err != nil {
 			return err
 		}
@@ -141,7 +152,7 @@ func (d *Data) fillBoth(columns []*table.Column, categories []string, t *table.T
 			}
 			continue
 		}
-		values, err := numbers(t, c.Name, log)
+		values, err := numbers(t, c, log)
 		if err != nil {
 			return err
 		}

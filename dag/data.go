@@ -85,6 +85,8 @@ type DataOptions struct {
 	Scaling Scaling `json:"scaling"`
 	// DropMissing leaves out rows that miss a cell instead of refusing them.
 	DropMissing bool `json:"drop_missing,omitempty"`
+	// ImputeMissing keeps them: chains over graphs draw the cells.
+	ImputeMissing bool `json:"impute_missing,omitempty"`
 }
 
 // Data is a table ready for inference.
@@ -114,6 +116,9 @@ type Data struct {
 	// logarithms: x·Scale + Shift, by node.
 	Scaling      Scaling
 	Shift, Scale []float64
+	// missing are the nodes that a row of the table misses, whose cells in X are stand-ins [n]; nil
+	// for none.
+	missing [][]int
 	// Places [n] are the numbers of the rows in the file, which count what PlaceUnit says: "line"
 	// or "row".
 	Places    []int
@@ -161,11 +166,17 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 		return nil, err
 	}
 	if len(missing) > 0 {
-		if !options.DropMissing {
-			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; these rows can be dropped", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
+		if options.ImputeMissing {
+			if err := options.checkImputable(); err != nil {
+				return nil, err
+			}
+		} else if !options.DropMissing {
+			return nil, fmt.Errorf("%s: missing values in %d of %d columns: the first is %q with %d; these rows can be dropped, or the cells imputed", t.Path, len(missing), len(names), missing[0].Column, missing[0].Count)
 		}
-		if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
-			return nil, err
+		if !options.ImputeMissing {
+			if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if t.Rows() < leastRows {
@@ -187,6 +198,9 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.checkCounted(t); err != nil {
 		return nil, err
 	}
+	if err := d.checkSetCells(); err != nil {
+		return nil, err
+	}
 	if d.Discrete() {
 		return d, nil
 	}
@@ -197,16 +211,12 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 }
 
 // numbers are the values of a column, or their logarithms.
-func numbers(t *table.Table, name string, log bool) ([]float64, error) {
-	c, err := t.Lookup(name)
-	if err != nil {
-		return nil, err
-	}
+func numbers(t *table.Table, c *table.Column, log bool) ([]float64, error) {
 	values := slices.Clone(c.Values)
 	if log {
 		for row, x := range values {
 			if x <= 0 {
-				return nil, fmt.Errorf("%s: column %q, %s: got %g, want a positive number to take the logarithm of", t.Path, name, t.Place(row), x)
+				return nil, fmt.Errorf("%s: column %q, %s: got %g, want a positive number to take the logarithm of", t.Path, c.Name, t.Place(row), x)
 			}
 			values[row] = math.Log(x)
 		}
@@ -287,7 +297,7 @@ func (d *Data) scale(scaling Scaling) error {
 		if d.category(j) {
 			continue
 		}
-		column := mat.Col(nil, j, d.X)
+		column := d.observed(j)
 		mean, sd := stat.MeanStdDev(column, nil)
 		if math.IsNaN(sd) || math.IsInf(sd, 0) || sd == 0 && floats.Max(column) > floats.Min(column) {
 			return fmt.Errorf("%s: column %q: its spread is too large or too small to work with (values from %g to %g): rescale it", d.Path, d.Names[j], floats.Min(column), floats.Max(column))

@@ -29,6 +29,7 @@
 // What is asked:
 //
 //	data.go, column_kinds.go    a table as nodes: numbers or categories, interventions, scaling
+//	missing_cells.go            cells that the table misses
 //	soft_interventions.go       rows in which a mechanism is another
 //	discretize.go, clamp.go     numbers cut into classes, and nodes that were set in some rows
 //	collinear_columns.go        columns that others give without noise
@@ -58,6 +59,8 @@
 //	graph_walk_block.go         steps that draw a few nodes afresh
 //	graph_walk_edges.go         steps of single edges
 //	parent_candidates.go        which parents chains propose; doubtful_pairs.go single edges
+//	imputation.go               chains that draw missing cells as well
+//	parent_candidates.go        which parents chains propose
 //	order_tables.go             sums over sets of them
 //
 // Networks by particles:

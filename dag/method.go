@@ -113,6 +113,12 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 // used.
 func (p *Problem) Resolve(m Method) (Method, error) {
 	impossible := p.listable(maxFamilies)
+	if p.Data.missing != nil {
+		if m == Auto || m == Chains {
+			return Chains, nil
+		}
+		return 0, p.Data.checkComplete()
+	}
 	switch {
 	case m == Made:
 		return m, p.CheckMade()

@@ -11,6 +11,9 @@ func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
 	if p.Model.Mechanism != Categorical {
 		return nil, fmt.Errorf("tables of probabilities are those of categories: these mechanisms are %s", p.Model.Mechanism)
 	}
+	if err := p.Data.checkComplete(); err != nil {
+		return nil, err
+	}
 	n := &dgraph.Network{Names: p.Data.Names, Levels: p.Data.Levels, Graph: g}
 	for j, parents := range g.ParentSets() {
 		form := newBDeuForm(p.Data, j, p.Model.ImaginarySampleSize)

@@ -124,6 +124,9 @@ func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, po
 	if result.Parameters, err = p.effects(ctx, posterior, source, exact, random); err != nil {
 		return err
 	}
+	if p.Data.missing != nil { // cells that were drawn fit
+		return p.writeDraws(dir, *result.Seed, d)
+	}
 	if result.Checks, err = p.checkNodes(ctx, posterior, source, random); err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (p *Problem) writeDraws(dir string, seed uint64, d drawn) error {
 		for _, c := range columns {
 			file.Theta = append(file.Theta, c.value(d.thetas[k][c.node]))
 		}
-		file.LogP = append(file.LogP, density.of(parents, d.thetas[k]))
+		file.LogP = append(file.LogP, density.of(parents, d.thetas[k])) // NaN where cells are missing
 		if d.chain == nil {
 			file.LogQ = append(file.LogQ, math.NaN())
 		}
@@ -314,6 +317,9 @@ func (p *Problem) newDensity() *density {
 }
 
 func (d *density) of(parents []dgraph.Set, thetas [][]float64) (sum float64) {
+	if d.problem.Data.missing != nil { // it is that of the completed table
+		return math.NaN()
+	}
 	for j, set := range parents {
 		sum += d.problem.Structure.Prior.LogWeight(j, set)
 		if d.forms != nil {

@@ -62,6 +62,9 @@ func NewProblem(data *Data, model ModelOptions, constraints Constraints) (*Probl
 	if model.Mechanism == BGe {
 		p.centers = data.means()
 	}
+	if err := p.checkImputed(); err != nil {
+		return nil, err
+	}
 	if model.Mechanism == Mixed {
 		p.mixed = p.newForms()
 	}

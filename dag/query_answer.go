@@ -93,6 +93,9 @@ func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answe
 	if p.Model.Mechanism == Mixed {
 		return nil, fmt.Errorf("%s has mixed mechanisms, whose parameters are integrated out: queries are for categories and linear mechanisms; --discretize makes categories of numbers", s.Dir)
 	}
+	if p.Data.missing != nil {
+		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
+	}
 	r, err := p.resolve(q)
 	if err != nil {
 		return nil, err

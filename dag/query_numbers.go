@@ -102,9 +102,8 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 	return means, covariance
 }
 
-// intercept draws that of a mechanism given its other parameters. Under the normal-Wishart prior it
-// is normal around that of least squares, drawn towards zero by the weight of the prior; with
-// independent weights it is that of least squares where columns are centred, and none else.
+// intercept draws that of a mechanism given its other parameters. With independent weights it is
+// that of least squares where columns are centred, and none else.
 func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
 	d := g.problem.Data
 	form, normalWishart := usual(g.forms[j]).(*bgeForm)
@@ -114,9 +113,7 @@ func (g *givenNumbers) intercept(j int, parents dgraph.Set, theta []float64, ran
 		}
 		return residualMean(d.Centers[j], j, parents, theta)
 	}
-	n := float64(form.rows)
-	mean := residualMean(form.means, j, parents, theta) * n / (n + bgeMeanWeight)
-	return mean + math.Exp(g.problem.layout().logSigma(theta))/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
+	return form.intercept(parents, theta, random)
 }
 
 // residualMean is the mean of a node less what its parents explain of it.

@@ -37,7 +37,7 @@ func (p *Problem) write(r *Result, dir string) error {
 	}
 	texts := make([]string, len(graphFiles))
 	for format := range graphFiles {
-		if GraphFormat(format) == BIF && p.Model.Mechanism != Categorical {
+		if GraphFormat(format) == BIF && (p.Model.Mechanism != Categorical || p.Data.missing != nil) {
 			continue
 		}
 		text, err := p.export(r, GraphFormat(format), 0)

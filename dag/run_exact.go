@@ -15,6 +15,9 @@ func (p *Problem) CheckExact() error {
 	if err := p.checkClosedForm(); err != nil {
 		return err
 	}
+	if err := p.Data.checkComplete(); err != nil {
+		return err
+	}
 	return p.listable(math.Inf(1))
 }
 

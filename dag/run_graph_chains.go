@@ -44,6 +44,16 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 			return nil, err
 		}
 	}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
+	// chains give no evidence
+	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
+	if problem.Data.missing != nil {
+		if err := problem.runImputed(ctx, result, cfg); err != nil {
+			return nil, err
+		}
+		result.Seconds = clock.Seconds()
+		return result, problem.write(result, cfg.Dir)
+	}
 	sampled, err := problem.sampleGraphs(ctx, cfg.Chains, cfg.Status)
 	if err != nil {
 		return nil, err
@@ -51,14 +61,7 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	edges, worst := sampled.edges()
 	posterior, kept := sampled.gather()
 	draws := kept.count()
-	nodes := problem.Data.Nodes()
-	probabilities, errors := zeros(nodes), zeros(nodes)
-	for _, e := range dgraph.OrderedPairs(nodes) {
-		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
-	}
-	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &cfg.Chains.Seed, RunDir: cfg.Dir}
-	// chains give no evidence
-	result.LogEvidence, result.LogEvidenceSE = Number(math.NaN()), Number(math.NaN())
+	probabilities, errors := matricesOf(edges)
 	kHat := math.NaN()
 	if problem.weighs() { // what errors of the scores move
 		scores := problem.scoreErrors(posterior)

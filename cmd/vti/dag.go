@@ -216,7 +216,7 @@ func (d *discovery) walk() (task, error) {
 		config.Resume, config.Shard = at.resume && !at.again, at.shard
 		return dag.RunGraphChains(ctx, d.problem, dag.GraphChainsConfig{Chains: config, Truth: d.truth, Dir: at.dir, Status: at.status})
 	})
-	t.resumable = true
+	t.resumable = d.record.Resumable()
 	return t, nil
 }
 

@@ -33,8 +33,8 @@ type missingPolicy string
 func (p missingPolicy) String() string { return string(p) }
 
 func parseMissingPolicy(s string) (missingPolicy, error) {
-	if s != "refuse" && s != "drop" {
-		return "", fmt.Errorf("expected refuse or drop, found %q", s)
+	if s != "refuse" && s != "drop" && s != "impute" {
+		return "", fmt.Errorf("expected refuse, drop or impute, found %q", s)
 	}
 	return missingPolicy(s), nil
 }
@@ -56,7 +56,7 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 		flags.BoolVar(&f.columns.Log, "log", false, "take logarithms of all columns first")
 		flags.Var(parsed[dag.Scaling]{&f.columns.Scaling, dag.ParseScaling}, "scale",
 			"standardize: centre and divide each column by its sd; global: centre, and one sd for all; center; or none")
-		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse or drop")
+		flags.Var(parsed[missingPolicy]{&f.na, parseMissingPolicy}, "na", "rows with missing values: refuse; drop; or impute, by chains that draw the cells with the graph and its parameters (bge and categories), which holds where that a cell is missing tells nothing more of its value than the others do")
 	})
 	flagGroup(cmd, "Constraints", func() {
 		flags.StringArrayVar(&f.constraints.Forbid, "forbid", nil, "`edge` a->b that is not there, or several separated by commas; may be repeated")
@@ -103,14 +103,14 @@ func (f *dagModelFlags) register(cmd *cobra.Command, mechanisms ...dag.Mechanism
 	})
 	completeColumns(cmd, "exclude", "intervened", "exogenous")
 	completeWith(cmd, "scale", "standardize", "global", "center", "none")
-	completeWith(cmd, "na", "refuse", "drop")
+	completeWith(cmd, "na", "refuse", "drop", "impute")
 }
 
 // fill puts what the flags ask for into a record.
 func (f *dagModelFlags) fill(record *dag.Record) error {
 	record.Columns, record.Constraints, record.Model, record.Truth = f.columns, f.constraints, f.model, f.truth
 	record.Effects, record.AllModels = f.effects, bool(f.models)
-	record.Columns.DropMissing = f.na == "drop"
+	record.Columns.DropMissing, record.Columns.ImputeMissing = f.na == "drop", f.na == "impute"
 	record.Model.Sigma, record.Model.PriorSD, record.Model.ExpectedDegree = f.sigma.value, float64(f.priorSD), float64(f.degree)
 	record.Model.ImaginarySampleSize = float64(f.sampleSize)
 	if record.Model.Mechanism != dag.MLP && (f.model.Hidden != 0 || f.model.NoBias) {

@@ -60,6 +60,9 @@ func (d *discovery) printProblem() {
 		}
 		fmt.Fprintf(d.text, "  %d %s with missing values dropped\n", data.DroppedRows, rows)
 	}
+	if cells := data.MissingCells(); cells > 0 {
+		fmt.Fprintf(d.text, "  %d missing cells are drawn, as missing at random\n", cells)
+	}
 	for _, line := range d.problem.Priors() {
 		fmt.Fprintln(d.text, "  "+line)
 	}

@@ -1,0 +1,325 @@
+package dag
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/rjmcmc"
+)
+
+// imputer is a chain over graphs, parameters and the cells that a table misses, whose distribution
+// converges to their posterior given the others: steps of [walk] given a completed table, then
+// draws of the cells given the graph. Numbers are drawn row by row given parameters drawn for that
+// graph; categories cell by cell with tables of probabilities integrated out. That cells are
+// missing must tell nothing of their values beyond what the others tell (missing at random).
+type imputer struct {
+	problem *Problem // with a table of its own
+	random  *rand.Rand
+	walk    *walk
+	thetas  [][]float64 // parameters of the graph, by node
+}
+
+// imputeBurnIn is the number of steps before the first round; chosen by hand.
+const imputeBurnIn = 200
+
+// imputeCandidates is the default number of candidates of a node: all their sets are scored anew
+// in every step.
+const imputeCandidates = 7
+
+// newImputer completes the table with values that its columns have elsewhere.
+func newImputer(p *Problem, random *rand.Rand) *imputer {
+	data, own := *p.Data, *p
+	data.X, own.Data = mat.DenseCopyOf(p.Data.X), &data
+	for row, nodes := range data.missing {
+		for _, j := range nodes {
+			for {
+				if other := random.IntN(data.Rows()); !slices.Contains(data.missing[other], j) {
+					data.X.Set(row, j, p.Data.X.At(other, j))
+					break
+				}
+			}
+		}
+	}
+	return &imputer{problem: &own, random: random}
+}
+
+// step moves the graph, and then draws the missing cells.
+func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
+	own, err := candidatesOf(ctx, m.problem, candidates)
+	if err != nil {
+		return err
+	}
+	tables, err := own.newTables(ctx, 1)
+	if err != nil {
+		return err
+	}
+	if m.walk == nil {
+		m.walk = newWalk(tables, m.random)
+	}
+	m.walk.use(tables)
+	clear(m.walk.known) // scores of the table before
+	m.walk.rescore()
+	m.walk.sweep()
+	if err := own.failed.get(); err != nil {
+		return err
+	}
+	m.thetas = make([][]float64, len(own.forms))
+	if m.problem.Model.Mechanism == Categorical {
+		m.drawCategories()
+		return nil
+	}
+	return m.drawNumbers(own.forms)
+}
+
+// drawNumbers draws parameters, and then the missing cells of each row from their normal
+// distribution given its other cells. Mechanisms of nodes that were set have no part in it.
+func (m *imputer) drawNumbers(forms []closedForm) error {
+	d, l := m.problem.Data, m.problem.layout()
+	intercepts := make([]float64, len(forms))
+	for j, parents := range m.walk.parents {
+		form := forms[j].(*bgeForm)
+		m.thetas[j] = form.posterior(parents)(m.random)
+		intercepts[j] = form.intercept(parents, m.thetas[j], m.random)
+	}
+	// weight is the coefficient of node i in the residual of node j
+	weight := func(j, i int) float64 { return indicator(i == j) - m.thetas[j][i] }
+	for row, nodes := range d.missing {
+		if len(nodes) == 0 {
+			continue
+		}
+		values := d.X.RawRowView(row)
+		precision, right := mat.NewSymDense(len(nodes), nil), mat.NewVecDense(len(nodes), nil)
+		for j := range forms {
+			if !d.counts(row, j) {
+				continue
+			}
+			residual := -intercepts[j]
+			for i, x := range values {
+				if !slices.Contains(nodes, i) {
+					residual += weight(j, i) * x
+				}
+			}
+			size := math.Exp(-2 * l.logSigma(m.thetas[j]))
+			for a, i := range nodes {
+				right.SetVec(a, right.AtVec(a)-size*weight(j, i)*residual)
+				for b, k := range nodes[:a+1] {
+					precision.SetSym(a, b, precision.At(a, b)+size*weight(j, i)*weight(j, k))
+				}
+			}
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(precision) {
+			return fmt.Errorf("%s: missing cells of %s %d: their precision given the others is not positive", d.Path, d.PlaceUnit, d.Places[row])
+		}
+		var mean, noise mat.VecDense
+		standard := mat.NewVecDense(len(nodes), nil)
+		for a := range nodes {
+			standard.SetVec(a, m.random.NormFloat64())
+		}
+		var upper mat.TriDense
+		factor.UTo(&upper)
+		if err := factor.SolveVecTo(&mean, right); err != nil {
+			return fmt.Errorf("%s: missing cells of %s %d: %w", d.Path, d.PlaceUnit, d.Places[row], err)
+		}
+		_ = noise.SolveVec(&upper, standard) // of a positive definite matrix
+		for a, i := range nodes {
+			d.X.Set(row, i, mean.AtVec(a)+noise.AtVec(a))
+		}
+	}
+	return nil
+}
+
+// cellCounts are how often each combination of values of the parents of a node has each of its
+// levels, by the number of the combination, in the rows that count for the node.
+type cellCounts struct {
+	node    int
+	parents []int
+	cell    float64 // weight of the prior
+	counts  map[uint64][]float64
+}
+
+// levels are the counts of the combination that a row has.
+func (c *cellCounts) levels(d *Data, row []float64) []float64 {
+	combination := uint64(0)
+	for _, i := range c.parents {
+		combination = combination*uint64(len(d.Levels[i])) + uint64(row[i])
+	}
+	own := c.counts[combination]
+	if own == nil {
+		own = make([]float64, len(d.Levels[c.node]))
+		c.counts[combination] = own
+	}
+	return own
+}
+
+// drawCategories draws the missing cells one by one given all others.
+func (m *imputer) drawCategories() {
+	d, tables := m.problem.Data, make([]*cellCounts, m.problem.Data.Nodes())
+	for j, parents := range m.walk.parents {
+		c := &cellCounts{node: j, parents: parents.List(), counts: map[uint64][]float64{}}
+		c.cell = m.problem.Model.ImaginarySampleSize / float64(len(d.Levels[j]))
+		for _, i := range c.parents {
+			c.cell /= float64(len(d.Levels[i]))
+		}
+		for row := range d.Rows() {
+			if values := d.X.RawRowView(row); d.counts(row, j) {
+				c.levels(d, values)[int(values[j])]++
+			}
+		}
+		tables[j] = c
+	}
+	for row, nodes := range d.missing {
+		values := d.X.RawRowView(row)
+		for _, j := range nodes {
+			var concerned []*cellCounts
+			for k, c := range tables {
+				if (k == j || slices.Contains(c.parents, j)) && d.counts(row, k) {
+					concerned = append(concerned, c)
+					c.levels(d, values)[int(values[k])]--
+				}
+			}
+			probabilities := make([]float64, len(d.Levels[j]))
+			for level := range probabilities {
+				values[j], probabilities[level] = float64(level), 1
+				for _, c := range concerned {
+					own, total := c.levels(d, values), 0.0
+					for _, count := range own {
+						total += count + c.cell
+					}
+					probabilities[level] *= (own[int(values[c.node])] + c.cell) / total
+				}
+			}
+			values[j] = float64(pickLevel(probabilities, m.random.Float64()))
+			for _, c := range concerned {
+				c.levels(d, values)[int(values[c.node])]++
+			}
+		}
+	}
+}
+
+// sampleImputed runs chains over graphs and missing cells, in rounds as [Problem.sampleGraphs] has
+// them, and returns the draws of the last.
+func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, drawn, error) {
+	if cfg.Candidates == 0 {
+		cfg.Candidates = imputeCandidates
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, drawn{}, err
+	}
+	cfg = cfg.withDefaults()
+	first, err := newCandidates(ctx, nil, p, cfg.Candidates, func(int, int) {})
+	if err != nil {
+		return nil, drawn{}, err
+	}
+	imputers := make([]*imputer, cfg.Chains)
+	for c := range imputers {
+		imputers[c] = newImputer(p, stream.Rand(cfg.Seed, "imputation/"+strconv.Itoa(c)))
+	}
+	steps := func(m *imputer, count int) error {
+		for range count {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("stopped: %w", err)
+			}
+			if err := m.step(ctx, first.parents); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	failed := &firstError{}
+	if err := eachNode(ctx, len(imputers), func(c int) { failed.set(steps(imputers[c], imputeBurnIn)) }); err != nil {
+		return nil, drawn{}, err
+	}
+	before := ""
+	for round := 0; ; round++ {
+		s := &sampledGraphs{nodes: p.Data.Nodes(), sweeps: 1 << round, graphs: make([][][]dgraph.Set, cfg.Chains), scores: make([][]float64, cfg.Chains)}
+		thetas := make([][][][]float64, cfg.Chains)
+		err := eachNode(ctx, cfg.Chains, func(c int) {
+			for k := range keptGraphs {
+				if err := steps(imputers[c], s.sweeps); err != nil {
+					failed.set(err)
+					return
+				}
+				s.graphs[c], s.scores[c] = append(s.graphs[c], slices.Clone(imputers[c].walk.parents)), append(s.scores[c], imputers[c].walk.score)
+				thetas[c] = append(thetas[c], imputers[c].thetas)
+				if c == 0 && (k+1)%50 == 0 {
+					status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", round+1, cfg.Rounds, k+1, keptGraphs, before))
+				}
+			}
+		})
+		if err == nil {
+			err = failed.get()
+		}
+		if err != nil {
+			return nil, drawn{}, err
+		}
+		_, worst := s.edges()
+		if certifyChains(cfg.Chains, keptGraphs, worst).Verdict == vti.Trusted || round >= cfg.Rounds-1 {
+			var d drawn
+			for k := range keptGraphs { // in order of time, the chains side by side
+				for c := range imputers {
+					d.parents, d.thetas, d.chain = append(d.parents, s.graphs[c][k]), append(d.thetas, thetas[c][k]), append(d.chain, int32(c+1))
+				}
+			}
+			return s, d, nil
+		}
+		before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+	}
+}
+
+// runImputed is [RunGraphChains] of a table that misses cells.
+func (p *Problem) runImputed(ctx gocontext.Context, result *Result, cfg GraphChainsConfig) error {
+	if cfg.Chains.Shard != nil {
+		return fmt.Errorf("chains over missing cells are those of one process: got shard %d of %d", cfg.Chains.Shard.Index, cfg.Chains.Shard.Count)
+	}
+	sampled, own, err := p.sampleImputed(ctx, cfg.Chains, cfg.Status)
+	if err != nil {
+		return err
+	}
+	edges, worst := sampled.edges()
+	probabilities, errors := matricesOf(edges)
+	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
+	draws := own.count()
+	if err := p.fillGraphs(ctx, result, probabilities, errors, draws, shareOf(draws, worst.ESS), cfg.Truth); err != nil {
+		return err
+	}
+	random := stream.Rand(cfg.Chains.Seed, "parameters")
+	posterior, source := own.split(random)
+	return p.describe(ctx, result, cfg.Dir, posterior, source, nil, own.thin(fileDraws), random)
+}
+
+// matricesOf are the probabilities of edges and their standard errors [N][N].
+func matricesOf(edges [][]rjmcmc.Summary) (probabilities, errors [][]float64) {
+	probabilities, errors = zeros(len(edges)), zeros(len(edges))
+	for _, e := range dgraph.OrderedPairs(len(edges)) {
+		probabilities[e.From][e.To], errors[e.From][e.To] = edges[e.From][e.To].Mean, edges[e.From][e.To].MCSE
+	}
+	return probabilities, errors
+}
+
+// checkComplete fails for a table that misses cells, which chains alone draw.
+func (d *Data) checkComplete() error {
+	if d.missing == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: missing cells are drawn by chains over graphs alone: drop the rows that have them, or take chains", d.Path)
+}
+
+// checkImputed fails for mechanisms whose missing cells are not drawn.
+func (p *Problem) checkImputed() error {
+	switch m := p.Model.Mechanism; {
+	case p.Data.missing == nil, m == BGe, m == Categorical:
+		return nil
+	default:
+		return fmt.Errorf("%s: missing cells are drawn with bge and categorical mechanisms, not with %s: drop the rows that have them", p.Data.Path, m)
+	}
+}

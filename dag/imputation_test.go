@@ -1,0 +1,157 @@
+package dag
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/table"
+)
+
+// missingProblem makes the problem of a table in CSV that misses cells.
+func missingProblem(t *testing.T, text string, options DataOptions, model ModelOptions) (*Problem, error) {
+	t.Helper()
+	parsed, err := table.Parse("missing.csv", []byte(text))
+	require.NoError(t, err)
+	options.ImputeMissing = true
+	d, err := NewData(parsed, options)
+	if err != nil {
+		return nil, err
+	}
+	return NewProblem(d, model, Constraints{})
+}
+
+// edgesOf adds the graphs of three nodes, given a completed table, to sums over completions: their
+// total weight, and that of the graphs with each edge.
+func edgesOf(t *testing.T, p *Problem, x *mat.Dense, logWeight float64, totals *[]float64, edges map[dgraph.Edge]*[]float64) {
+	t.Helper()
+	data, own := *p.Data, *p
+	data.X, data.missing, own.Data = x, nil, &data
+	scores, err := own.ExactScores(t.Context(), nil)
+	require.NoError(t, err)
+	place, lists := map[dgraph.Family]float64{}, make([][]dgraph.Set, 3)
+	for k, f := range scores.Families {
+		place[f], lists[f.Node] = scores.LogEvidence[k]+p.Structure.Prior.LogWeight(f.Node, f.Parents), append(lists[f.Node], f.Parents)
+	}
+	dgraph.EachGraph(lists, func(parents []dgraph.Set) bool {
+		sum := logWeight
+		for j, set := range parents {
+			sum += place[dgraph.Family{Node: j, Parents: set}]
+		}
+		*totals = append(*totals, sum)
+		for _, e := range dgraph.OrderedPairs(3) {
+			if parents[e.To].Has(e.From) {
+				*edges[e] = append(*edges[e], sum)
+			}
+		}
+		return true
+	})
+}
+
+// agreesWith runs chains and compares edges with sums over all completions and graphs, to 4
+// standard errors.
+func agreesWith(t *testing.T, p *Problem, seed uint64, completions func(visit func(x *mat.Dense, logWeight float64))) {
+	t.Helper()
+	var totals []float64
+	edges := map[dgraph.Edge]*[]float64{}
+	for _, e := range dgraph.OrderedPairs(3) {
+		edges[e] = &[]float64{}
+	}
+	completions(func(x *mat.Dense, logWeight float64) { edgesOf(t, p, x, logWeight, &totals, edges) })
+	r, err := RunGraphChains(t.Context(), p, GraphChainsConfig{Chains: ChainConfig{Chains: 4, Rounds: 2, Seed: seed}, Dir: t.TempDir()})
+	require.NoError(t, err)
+	require.Less(t, float64(r.Certificate.RHat), 1.02)
+	got := r.matrix()
+	for _, e := range r.Edges {
+		i, _ := p.Data.node(e.From)
+		j, _ := p.Data.node(e.To)
+		for _, one := range []struct {
+			edge dgraph.Edge
+			se   Number
+		}{{dgraph.Edge{From: i, To: j}, e.ProbSE}, {dgraph.Edge{From: j, To: i}, e.ProbReverseSE}} {
+			want := math.Exp(logsum.Of(*edges[one.edge]) - logsum.Of(totals))
+			require.InDelta(t, want, got[one.edge.From][one.edge.To], 4*float64(one.se)+1e-9, "%v", one.edge)
+		}
+	}
+}
+
+// Categories: all completions of four cells, one of them in a row where another node was set.
+func TestImputedCategories(t *testing.T) {
+	text := "a,b,c,set\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,NA,\nv,y,2,\nNA,y,2,\nu,x,1,b\nv,y,2,\nu,y,1,\nu,NA,1,c\nv,y,2,\n"
+	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Intervened: "set"}, ModelOptions{})
+	require.NoError(t, err)
+	require.Equal(t, 4, p.Data.MissingCells())
+	agreesWith(t, p, 3, func(visit func(x *mat.Dense, logWeight float64)) {
+		for code := range 16 {
+			x, left := mat.DenseCopyOf(p.Data.X), code
+			for row, nodes := range p.Data.missing {
+				for _, j := range nodes {
+					x.Set(row, j, float64(left%2))
+					left /= 2
+				}
+			}
+			visit(x, 0)
+		}
+	})
+}
+
+// Numbers: two cells by a grid.
+func TestImputedNumbers(t *testing.T) {
+	random, text := randomOf(4), strings.Builder{}
+	text.WriteString("a,b,c\n")
+	for row := range 14 {
+		a := random.NormFloat64()
+		b := a + 0.5*random.NormFloat64()
+		cells := []string{fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), fmt.Sprintf("%.4f", b+random.NormFloat64())}
+		switch row {
+		case 3:
+			cells[1] = "NA"
+		case 7:
+			cells[0] = "NA"
+		}
+		text.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	p, err := missingProblem(t, text.String(), DataOptions{}, ModelOptions{})
+	require.NoError(t, err)
+	agreesWith(t, p, 5, func(visit func(x *mat.Dense, logWeight float64)) {
+		const step = 0.25
+		for u := -6.0; u < 6; u += step {
+			for v := -6.0; v < 6; v += step {
+				x := mat.DenseCopyOf(p.Data.X)
+				x.Set(3, 1, u)
+				x.Set(7, 0, v)
+				visit(x, 0)
+			}
+		}
+	})
+}
+
+// What cannot be imputed says so, and other methods refuse tables with stand-ins.
+func TestImputationErrors(t *testing.T) {
+	text := "a,b\n1.5,2\n2.5,NA\n3,4.5\n4,1\n5,2.5\n"
+	p, err := missingProblem(t, text, DataOptions{}, ModelOptions{})
+	require.NoError(t, err)
+	_, err = RunExact(t.Context(), p, ExactConfig{})
+	require.ErrorContains(t, err, "missing cells are drawn by chains over graphs alone")
+	_, err = p.Resolve(Exact)
+	require.ErrorContains(t, err, "missing cells are drawn by chains over graphs alone")
+	method, err := p.Resolve(Auto)
+	require.NoError(t, err)
+	require.Equal(t, Chains, method)
+	_, err = missingProblem(t, text, DataOptions{}, ModelOptions{Mechanism: Linear})
+	require.ErrorContains(t, err, "missing cells are drawn with bge and categorical mechanisms, not with linear")
+	_, err = missingProblem(t, "a,k\n1.5,x\n2.5,NA\n3,y\n4,x\n5,y\n", DataOptions{}, ModelOptions{})
+	require.ErrorContains(t, err, "not with mixed")
+	_, err = missingProblem(t, "a,b,s\n1.5,2,\n2.5,NA,b\n3,4.5,\n4,1,\n5,2.5,\n", DataOptions{Intervened: "s"}, ModelOptions{})
+	require.ErrorContains(t, err, "the node was set from outside and its value is missing")
+	_, err = missingProblem(t, "a,b\n1.5,NA\n2.5,NA\n3,NA\n4,1\n5,2.5\n", DataOptions{}, ModelOptions{})
+	require.ErrorContains(t, err, `column "b" has 2 cells of 5, want at least 3`)
+	_, err = missingProblem(t, text, DataOptions{Discretize: Discretization{Classes: 2}}, ModelOptions{})
+	require.ErrorContains(t, err, "cut into classes")
+}

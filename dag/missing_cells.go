@@ -1,0 +1,87 @@
+package dag
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/table"
+)
+
+// checkImputable fails for options that do not go with missing cells that are drawn.
+func (o DataOptions) checkImputable() error {
+	switch {
+	case o.Discretize.Classes > 0:
+		return fmt.Errorf("missing cells cannot be drawn where numbers are cut into classes: drop the rows that have them")
+	case len(o.Clamp) > 0 || o.SoftIntervened != "":
+		return fmt.Errorf("missing cells cannot be drawn beside clamped nodes and soft interventions: drop the rows that have them")
+	}
+	return nil
+}
+
+// completed is a column without missing cells, which get the mean or the most frequent level: what
+// is known of them by themselves. Nodes in rows that miss them are in missing.
+func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
+	var observed []float64
+	counts := make([]int, len(c.Levels))
+	for row := range rows {
+		switch {
+		case c.IsMissing(row):
+			if d.missing == nil {
+				d.missing = make([][]int, rows)
+			}
+			d.missing[row] = append(d.missing[row], j)
+		case c.Kind == table.Factor:
+			counts[c.Codes[row]]++
+		default:
+			observed = append(observed, c.Values[row])
+		}
+	}
+	if c.Missing > rows-leastRows {
+		return nil, fmt.Errorf("%s: column %q has %d cells of %d, want at least %d", d.Path, c.Name, rows-c.Missing, rows, leastRows)
+	}
+	own := *c
+	own.Codes, own.Values, own.Missing = slices.Clone(c.Codes), slices.Clone(c.Values), 0
+	for row := range rows {
+		if !c.IsMissing(row) {
+			continue
+		}
+		if c.Kind == table.Factor {
+			own.Codes[row] = slices.Index(counts, slices.Max(counts))
+		} else {
+			own.Values[row] = floats.Sum(observed) / float64(len(observed))
+		}
+	}
+	return &own, nil
+}
+
+// observed are the values of a node that the table has.
+func (d *Data) observed(j int) (values []float64) {
+	for row := range d.Rows() {
+		if d.missing == nil || !slices.Contains(d.missing[row], j) {
+			values = append(values, d.X.At(row, j))
+		}
+	}
+	return values
+}
+
+// MissingCells counts the cells that the table misses and chains draw.
+func (d *Data) MissingCells() (count int) {
+	for _, nodes := range d.missing {
+		count += len(nodes)
+	}
+	return count
+}
+
+// checkSetCells fails where a node that was set from outside has no value.
+func (d *Data) checkSetCells() error {
+	for row, nodes := range d.missing {
+		for _, j := range nodes {
+			if !d.counts(row, j) {
+				return fmt.Errorf("%s: column %q, %s %d: the node was set from outside and its value is missing", d.Path, d.Names[j], d.PlaceUnit, d.Places[row])
+			}
+		}
+	}
+	return nil
+}
