@@ -60,7 +60,6 @@
 //	graph_walk_edges.go         steps of single edges
 //	parent_candidates.go        which parents chains propose; doubtful_pairs.go single edges
 //	imputation.go               chains that draw missing cells as well
-//	parent_candidates.go        which parents chains propose
 //	order_tables.go             sums over sets of them
 //
 // Networks by particles:
