@@ -39,8 +39,8 @@ type Rows struct {
 	Offset []float64
 	// Terms are what else the linear predictor is the sum of.
 	Terms []Term
-	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, the known one of each
-	// row instead.
+	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, is what it is multiplied
+	// by in each row.
 	Scale, RowScale []float64
 	// Response is the distribution of a response.
 	Response Response
@@ -140,7 +140,7 @@ func (r *Rows) Predictor(row int, eta []float64) {
 // NoiseScale is the noise scale of a row under a draw.
 func (r *Rows) NoiseScale(row, draw int) float64 {
 	if r.RowScale != nil {
-		return r.RowScale[row]
+		return r.RowScale[row] * r.Scale[draw]
 	}
 	return r.Scale[draw]
 }

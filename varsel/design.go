@@ -46,7 +46,11 @@ type DesignOptions struct {
 	Target string `json:"target"`
 	// Likelihood decides which responses are valid and whether the response is scaled.
 	Likelihood likelihood.Kind `json:"likelihood"`
-	// Always names columns that are in every model.
+	// Formula, where it is not empty, says which terms there are, each a predictor whose columns
+	// enter and leave together; see [DesignOptions.WithFormula], which sets Target and what else
+	// the formula says.
+	Formula string `json:"formula,omitempty"`
+	// Always names columns, or terms of the formula, that are in every model.
 	Always []string `json:"always,omitempty"`
 	// Exclude names columns that are not used at all.
 	Exclude []string `json:"exclude,omitempty"`
@@ -178,8 +182,7 @@ func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) 
 // NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
 // contradicts in the options is an error that names the column and, where there is one, the line.
 func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
-	t = t.WithLabels(opt.Factors...)
-	layout, err := newLayout(t, opt)
+	t, layout, err := newLayout(t, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +231,7 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		offset = nil
 	}
 	d.Offset = offset
-	predictors, err := layout.expand(t)
+	predictors, err := layout.expand(t, t.Rows())
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/transdim/vti/hbm/formula"
 	"github.com/transdim/vti/table"
 )
 
@@ -12,6 +13,9 @@ import (
 type layout struct {
 	blocks  []block
 	factors map[string]bool
+	// terms are those of a formula, and standardize says that numbers in products are
+	terms       []formula.Term
+	standardize bool
 }
 
 // block is a predictor before its columns are expanded: a column, or a named group of them.
@@ -19,6 +23,8 @@ type block struct {
 	name    string
 	columns []string
 	always  bool
+	term    formula.Term // of a formula
+	parents []string     // of an interaction in a formula
 }
 
 // rawPredictor is a predictor with its numeric columns, not yet standardised.
@@ -35,8 +41,19 @@ type rawColumn struct {
 }
 
 // newLayout checks that every named column exists and has one use, and orders the predictors as
-// their first columns stand in the table.
-func newLayout(t *table.Table, opt DesignOptions) (*layout, error) {
+// their first columns stand in the table, or as the terms in the formula. It returns the table with
+// labels where they are wanted.
+func newLayout(t *table.Table, opt DesignOptions) (*table.Table, *layout, error) {
+	if opt.Formula != "" {
+		return formulaLayout(t, opt)
+	}
+	t = t.WithLabels(opt.Factors...)
+	l, err := columnLayout(t, opt)
+	return t, l, err
+}
+
+// columnLayout is newLayout where options name columns.
+func columnLayout(t *table.Table, opt DesignOptions) (*layout, error) {
 	uses, err := columnUses(t, opt)
 	if err != nil {
 		return nil, err
@@ -157,17 +174,31 @@ func (l *layout) used(opt DesignOptions) []string {
 		names = append(names, opt.Offset)
 	}
 	for _, b := range l.blocks {
-		names = append(names, b.columns...)
+		for _, name := range b.columns {
+			if !slices.Contains(names, name) { // as terms may share it
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }
 
 // expand reads the columns of every predictor: numbers as they are, a factor as one 0/1 indicator
-// per level but the first.
-func (l *layout) expand(t *table.Table) ([]rawPredictor, error) {
+// per level but the first. The first seen rows are those that the run is fitted to.
+func (l *layout) expand(t *table.Table, seen int) ([]rawPredictor, error) {
 	predictors := make([]rawPredictor, len(l.blocks))
 	for i, b := range l.blocks {
-		predictors[i] = rawPredictor{name: b.name, always: b.always}
+		predictors[i] = rawPredictor{name: b.name, always: b.always, parents: b.parents}
+		if b.term != nil {
+			columns, err := b.term.Expand(t, l.terms, seen, l.standardize)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range columns {
+				predictors[i].columns = append(predictors[i].columns, rawColumn{c.Name, c.Values})
+			}
+			continue
+		}
 		for _, name := range b.columns {
 			c, err := t.Lookup(name)
 			if err != nil {

@@ -41,7 +41,8 @@
 // From a table to a Target:
 //
 //	design.go                 Design: response, columns and predictors of a table
-//	design_layout.go          the use of every column
+//	design_layout.go, design_formula.go
+//	                          the use of every column, and terms of a formula in their place
 //	design_scale.go           the working scale, and the map back
 //	design_degenerate.go      columns that are constant or copies of others
 //	interactions.go           products of predictors

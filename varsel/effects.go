@@ -13,19 +13,16 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	if seen, err = r.Record.Table(); err != nil {
 		return "", nil, nil, err
 	}
-	layout, err := newLayout(seen, options)
+	seen, layout, err := newLayout(seen, options)
 	if err != nil {
 		return "", nil, nil, err
 	}
 	if seen, _, err = handleMissing(seen, layout.used(options), options.NA); err != nil {
 		return "", nil, nil, err
 	}
-	var names []string
-	for _, b := range layout.blocks {
-		names = append(names, b.columns...)
-	}
+	names := layout.used(options)[len(options.response()):]
 	if options.Offset != "" {
-		names = append(names, options.Offset)
+		names = append(names[1:], options.Offset)
 	}
 	for _, name := range names {
 		c, err := seen.Lookup(name)

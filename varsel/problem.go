@@ -200,6 +200,13 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		return nil, fmt.Errorf("varsel.NewProblem: the design was made for the %s likelihood, the model has %s", design.Likelihood, model.Likelihood)
 	}
 	model = model.withDefaults()
+	for _, p := range design.Predictors {
+		for _, parent := range p.Parents {
+			if model.Heredity != NoHeredity && len(design.Predictors[parent].Parents) > 0 {
+				return nil, fmt.Errorf("%s: %s is a product of three: with those, want heredity none", design.Path, p.Name)
+			}
+		}
+	}
 	if err := model.Prior.ValidateFor(len(design.Predictors)); err != nil {
 		return nil, err
 	}

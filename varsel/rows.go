@@ -103,10 +103,15 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 	if err != nil {
 		return err
 	}
-	layout, err := newLayout(seen, options)
+	seen, layout, err := newLayout(seen, options)
 	if err != nil {
 		return err
 	}
+	labels := slices.Clone(options.Factors)
+	for name := range layout.factors {
+		labels = append(labels, name)
+	}
+	fresh = fresh.WithLabels(labels...)
 	used := layout.used(options)
 	if seen, _, err = handleMissing(seen, used, options.NA); err != nil {
 		return err
@@ -169,7 +174,7 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 			}
 		}
 	}
-	predictors, err := layout.expand(both)
+	predictors, err := layout.expand(both, first)
 	if err != nil {
 		return err
 	}

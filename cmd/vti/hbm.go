@@ -23,10 +23,12 @@ func (a *app) hbmCommand() *cobra.Command {
 The formula is as in lme4 and brms. y ~ a + b has an intercept and two population effects; a:b is an
 interaction and a*b stands for a + b + a:b; 0 leaves the intercept out. (1 + a | g) lets intercept and
 effect of a vary by the column g, correlated; || makes them independent; (1 | g) + (1 | h) is crossed, (1 | g/h)
-nested. Columns of text are factors; log, log1p, exp, sqrt, factor and offset may stand around a column,
-and I(x^2) and I(x^3) are powers. (a + b + c)^2 adds all products of two, and y ~ . all columns that
-are not named. cbind(successes, failures) ~ and successes | trials(n) ~ are counts, for --likelihood
-logistic.
+nested. Columns of text are factors; log, log1p, exp, sqrt, factor, scale and offset may stand around a
+column, poly(x, 2) are orthogonal polynomials, I(a / b^2) is arithmetic, and C(x, reference="b"),
+C(x, sum) and C(x, helmert) say how labels are compared; s(x) is a smooth function. (a + b + c)^2 adds all products of two, and
+y ~ . all columns that are not named. cbind(successes, failures) ~ and successes | trials(n) ~ are
+counts, for --likelihood logistic; y | weights(w) ~ gives rows the variance σ² / w, or, of counts and
+labels, says how many rows a row stands for.
 
 By default (--family marginal) effects are integrated out. With a Gaussian response that is exact, for
 all groupings, and nothing is trained; otherwise those of the grouping that has most are integrated

@@ -143,6 +143,9 @@ func printLevels(w io.Writer, varying []regression.LevelSummary) {
 		}
 		levels := slices.Clone(varying[:n])
 		varying = varying[n:]
+		if levels[0].Smooth {
+			continue // coefficients of a basis say nothing by themselves
+		}
 		fmt.Fprintf(w, "%s by %s: difference from the population; pooled: the share of its variance that the group's rows leave\n", levels[0].Term, levels[0].Group)
 		slices.SortStableFunc(levels, func(a, b regression.LevelSummary) int { return cmp.Compare(a.Mean, b.Mean) })
 		table := &grid{}

@@ -64,6 +64,10 @@ func (r *hierarchical) printProblem() {
 	}
 	fmt.Fprintf(r.text, "%s: %d rows\n  %s\n", frame.Path, frame.Rows(), frame.Formula)
 	for _, g := range frame.Groupings {
+		if g.Smooth {
+			fmt.Fprintf(r.text, "  %s: a curve of %d bends around the line of its column\n", g.Name, len(g.Columns))
+			continue
+		}
 		fmt.Fprintf(r.text, "  %d groups of %s\n", len(g.Levels), g.Name)
 	}
 	if frame.DroppedRows > 0 {

@@ -87,6 +87,7 @@ Everything is kept in a run directory: the settings (run.json), the answer (resu
 tables), posterior draws (draws.parquet, draws.csv), and the state of training (posterior.vti), from which a run that
 was stopped or killed goes on with --resume.`,
 		Example: `  vti varsel testdata/diabetes.csv --target y
+  vti varsel testdata/prostate.csv --formula "lpsa ~ poly(lcavol, 2) + lweight*svi"
   vti varsel testdata/pima.csv --target type --exclude train --likelihood logistic
   vti varsel testdata/robust_vs/mid_1000.csv --target y --likelihood robust \
       --no-intercept --no-standardize --always x0

@@ -22,6 +22,7 @@ type dataFlags struct {
 	sigma, sigma1                  scale
 	sigma2, outlier, degrees, slab positive
 	groups                         []string
+	formula                        string
 	maxSize                        sizeLimit
 	models                         modelList
 }
@@ -30,8 +31,9 @@ func (f *dataFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flagGroup(cmd, "Table", func() {
-		flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required)")
-		flags.StringSliceVar(&f.design.Always, "always", nil, "columns that are in every model, separated by commas")
+		flags.StringVarP(&f.design.Target, "target", "t", "", "column of the response (required without a formula)")
+		flags.StringVarP(&f.formula, "formula", "f", "", "response ~ terms to select from, in place of the columns of the table, such as y ~ poly(x, 2) + z*w")
+		flags.StringSliceVar(&f.design.Always, "always", nil, "columns, or terms of the formula, that are in every model, separated by commas")
 		flags.StringSliceVar(&f.design.Exclude, "exclude", nil, "columns that are not used")
 		flags.StringSliceVar(&f.design.Factors, "factor", nil, "numeric columns whose values are labels; columns of text are factors anyway")
 		flags.StringArrayVar(&f.groups, "group", nil, "columns that enter together, as `NAME=COLUMN,COLUMN`; may be repeated")
@@ -115,6 +117,19 @@ func columnsOf(_ *cobra.Command, args []string, begun string) ([]string, cobra.S
 // options returns what the flags ask for; flags that do not go together are an error.
 func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.ModelOptions, error) {
 	design, model := f.design, f.model
+	for _, text := range f.groups {
+		group, err := parseGroup(text)
+		if err != nil {
+			return design, model, err
+		}
+		design.Groups = append(design.Groups, group)
+	}
+	if f.formula != "" {
+		var err error
+		if design, err = design.WithFormula(f.formula); err != nil {
+			return design, model, err
+		}
+	}
 	for flag, kind := range map[string]likelihood.Kind{
 		"sigma1": likelihood.RobustKind, "sigma2": likelihood.RobustKind, "outlier": likelihood.RobustKind, "df": likelihood.StudentKind,
 	} {
@@ -134,20 +149,13 @@ func (f *dataFlags) options(flags *pflag.FlagSet) (varsel.DesignOptions, varsel.
 	if flags.Changed("prior-sd") && model.Slab != (varsel.Slab{}) {
 		return design, model, fmt.Errorf("--prior-sd is that of --slab normal; this one is %s", model.Slab)
 	}
-	if flags.Changed("heredity") && len(design.Interactions) == 0 {
+	if flags.Changed("heredity") && len(design.Interactions) == 0 && f.formula == "" {
 		return design, model, fmt.Errorf("--heredity is for --interactions; there are none")
 	}
 	design.Likelihood = model.Likelihood
 	model.Sigma, model.Sigma1, model.UnknownSigma1 = f.sigma.value, f.sigma1.value, f.sigma1.unknown
 	model.Sigma2, model.Outlier, model.Degrees, model.SlabScale = float64(f.sigma2), float64(f.outlier), float64(f.degrees), float64(f.slab)
 	model.Prior.MaxSize = max(int(f.maxSize), 0)
-	for _, text := range f.groups {
-		group, err := parseGroup(text)
-		if err != nil {
-			return design, model, err
-		}
-		design.Groups = append(design.Groups, group)
-	}
 	return design, model, model.Validate()
 }
 

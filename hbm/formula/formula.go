@@ -1,7 +1,6 @@
 package formula
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +14,8 @@ type Formula struct {
 	// Trials and Failures are of counts of successes, which the response is then: the column of all
 	// trials, or that of failures. At most one of them has a name.
 	Trials, Failures Variable
+	// Weights are those of the rows; without a name there are none.
+	Weights Variable
 	// Censored is the column that says which times of the response are only lower bounds; without a
 	// name there is none.
 	Censored Variable
@@ -25,67 +26,10 @@ type Formula struct {
 	Varying []Varying
 	// Offsets are added to the linear predictor as they are.
 	Offsets []Variable
-}
+	// Smooths are smooth functions s(x), the linear parts of which are among Terms.
+	Smooths []Smooth
 
-// Variable is a column of a table, perhaps transformed.
-type Variable struct {
-	Column    string
-	Transform Transform
-	// Position is where it stands in the text of the formula, in characters from 1; it does not
-	// take part in comparisons.
-	Position int
-}
-
-// Transform is what a formula can do to a column.
-type Transform int
-
-// The transforms of a formula.
-const (
-	AsIs      Transform = iota
-	TakeLog             // natural logarithm
-	TakeLog1p           // log(1 + x)
-	TakeExp
-	TakeSqrt
-	AsFactor // the values are labels
-	TakeSquare
-	TakeCube
-)
-
-// transformNames are the functions that a formula calls; powers are spelled I(x^2) and I(x^3).
-var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "square", "cube"}
-
-// namedTransforms is the number of those that are called by their names.
-const namedTransforms = int(AsFactor) + 1
-
-// String returns the name as a formula spells it, or the word for a power; that of AsIs is empty.
-func (f Transform) String() string {
-	if f < 0 || int(f) >= len(transformNames) {
-		return fmt.Sprintf("Transform(%d)", int(f))
-	}
-	return transformNames[f]
-}
-
-// String returns the variable as a formula spells it.
-func (v Variable) String() string {
-	name := v.Column
-	if !plainName(name) {
-		name = "`" + name + "`"
-	}
-	if v.Transform == AsIs {
-		return name
-	}
-	switch v.Transform {
-	case TakeSquare:
-		return "I(" + name + "^2)"
-	case TakeCube:
-		return "I(" + name + "^3)"
-	}
-	return v.Transform.String() + "(" + name + ")"
-}
-
-// same reports whether two variables are equal, wherever they stand.
-func (v Variable) same(w Variable) bool {
-	return v.Column == w.Column && v.Transform == w.Transform
+	without []Term // taken away, which "." does not bring back
 }
 
 // Term is a product of different variables; the empty product is the intercept.
@@ -152,6 +96,9 @@ func (f *Formula) String() string {
 	for _, v := range f.Offsets {
 		parts = append(parts, "offset("+v.String()+")")
 	}
+	for _, s := range f.Smooths {
+		parts = append(parts, s.String())
+	}
 	for _, v := range f.Varying {
 		parts = append(parts, v.String())
 	}
@@ -160,15 +107,20 @@ func (f *Formula) String() string {
 
 // ResponseText returns what stands before "~".
 func (f *Formula) ResponseText() string {
-	switch {
-	case f.Failures.Column != "":
-		return "cbind(" + f.Response.String() + ", " + f.Failures.String() + ")"
-	case f.Trials.Column != "":
-		return f.Response.String() + " | trials(" + f.Trials.String() + ")"
-	case f.Censored.Column != "":
-		return f.Response.String() + " | cens(" + f.Censored.String() + ")"
+	text := f.Response.String()
+	if f.Failures.Column != "" {
+		text = "cbind(" + text + ", " + f.Failures.String() + ")"
 	}
-	return f.Response.String()
+	var parts []string
+	for name, v := range map[string]Variable{"trials": f.Trials, "cens": f.Censored, "weights": f.Weights} {
+		if len(v.Columns()) > 0 {
+			parts = append(parts, name+"("+v.String()+")")
+		}
+	}
+	if slices.Sort(parts); len(parts) == 0 {
+		return text
+	}
+	return text + " | " + strings.Join(parts, " + ")
 }
 
 // Counts reports whether the response counts successes among trials.
@@ -204,11 +156,16 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 	named := map[string]bool{}
 	add := func(variables ...Variable) {
 		for _, v := range variables {
-			named[v.Column] = true
+			for _, column := range v.Columns() {
+				named[column] = true
+			}
 		}
 	}
-	add(f.Response, f.Trials, f.Failures, f.Censored)
+	add(f.Response, f.Trials, f.Failures, f.Censored, f.Weights)
 	add(f.Offsets...)
+	for _, s := range f.Smooths {
+		add(s.Of)
+	}
 	lists := [][]Term{f.Terms}
 	for _, v := range f.Varying {
 		add(v.Group...)
@@ -231,7 +188,7 @@ func (f *Formula) Expand(text string, columns []string) (found bool, err error) 
 	position := f.Terms[at][0].Position
 	var more []Term
 	for _, column := range columns {
-		if !named[column] {
+		if !named[column] && Index(f.without, Term{{Column: column}}) < 0 {
 			more = append(more, Term{{Column: column, Position: position}})
 		}
 	}

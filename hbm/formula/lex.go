@@ -16,6 +16,7 @@ type token struct {
 const (
 	nameToken   rune = 'a'
 	numberToken rune = '0'
+	textToken   rune = '"' // in quotes
 	doubleBar   rune = 'I'
 	endToken    rune = 0
 )
@@ -29,6 +30,8 @@ func (t token) String() string {
 		return `"||"`
 	case nameToken, numberToken:
 		return `"` + t.text + `"`
+	case textToken:
+		return "the text " + quotedText(t.text)
 	}
 	return `"` + string(t.kind) + `"`
 }
@@ -60,7 +63,7 @@ func lex(text string) ([]token, error) {
 		case r == '|' && i < len(runes) && runes[i] == '|':
 			i++
 			tokens = append(tokens, token{kind: doubleBar, position: start + 1})
-		case strings.ContainsRune("~+-*:/|()^,", r):
+		case strings.ContainsRune("~+-*:/|()^,=", r):
 			tokens = append(tokens, token{kind: r, position: start + 1})
 		case r == '`':
 			for i < len(runes) && runes[i] != '`' {
@@ -71,19 +74,48 @@ func lex(text string) ([]token, error) {
 			}
 			tokens = append(tokens, token{nameToken, string(runes[start+1 : i]), start + 1})
 			i++
+		case r == '"' || r == '\'':
+			for i < len(runes) && runes[i] != r {
+				i++
+			}
+			if i == len(runes) || i == start+1 {
+				return nil, &Error{text, start + 1, "got no closing quote or no text, want a label between quotes"}
+			}
+			tokens = append(tokens, token{textToken, string(runes[start+1 : i]), start + 1})
+			i++
 		case nameRune(r, true):
 			for i < len(runes) && nameRune(runes[i], false) {
 				i++
 			}
 			tokens = append(tokens, token{nameToken, string(runes[start:i]), start + 1})
 		case unicode.IsDigit(r):
-			for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {
-				i++
-			}
+			i = endOfNumber(runes, i)
 			tokens = append(tokens, token{numberToken, string(runes[start:i]), start + 1})
 		default:
 			return nil, &Error{text, start + 1, fmt.Sprintf("%q has no meaning in a formula", r)}
 		}
 	}
 	return append(tokens, token{kind: endToken, position: len(runes) + 1}), nil
+}
+
+// endOfNumber is the place after a number such as 12, 0.5 or 1e-3, of whose runes those before i
+// are known.
+func endOfNumber(runes []rune, i int) int {
+	digits := func(i int) int {
+		for i < len(runes) && (unicode.IsDigit(runes[i]) || runes[i] == '.') {
+			i++
+		}
+		return i
+	}
+	i = digits(i)
+	if i < len(runes) && (runes[i] == 'e' || runes[i] == 'E') {
+		from := i + 1
+		if from < len(runes) && (runes[from] == '-' || runes[from] == '+') {
+			from++
+		}
+		if end := digits(from); end > from {
+			return end
+		}
+	}
+	return i
 }

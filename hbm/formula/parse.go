@@ -3,7 +3,6 @@ package formula
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Parse reads a formula such as
@@ -15,11 +14,18 @@ import (
 // | group) lets the coefficients of terms vary by group, correlated with each other, or
 // independent of each other with ||; its intercept, too, is there unless taken away. A group is a
 // column, a combination a:b of columns, or nested, a/b, which stands for (terms | a) + (terms |
-// a:b). Columns may stand in log, log1p, exp, sqrt, factor, or I(x^2) and I(x^3); (a + b + c)^2
-// stands for the terms and their products of two, "." for all columns that are not named (see
-// [Formula.Expand]). offset(x) adds a column as it is. The response may be cbind(successes,
-// failures) or successes | trials(n). Names that are no words stand in backticks. Errors are of
-// type *[Error].
+// a:b). (a + b + c)^2 stands for the terms and their products of two, "." for all columns that are
+// not named (see [Formula.Expand]). offset(x) adds a column as it is.
+//
+// Columns may stand in log, log1p, exp, sqrt; in scale(x), less its mean and in standard
+// deviations; in poly(x, 3), orthogonal polynomials; in factor(x), labels, or C(x, sum),
+// C(x, helmert), C(x, reference="b"), which say how; and I(a / b^2) is arithmetic on columns.
+//
+// s(x) is x and a smooth function of it around the line, with 10 knots or as many as s(x, k=20)
+// says.
+//
+// The response may be cbind(successes, failures), successes | trials(n), time | cens(bound), or
+// y | weights(w). Names that are no words stand in backticks. Errors are of type *[Error].
 func Parse(text string) (*Formula, error) {
 	tokens, err := lex(text)
 	if err != nil {
@@ -86,9 +92,6 @@ func (p *formulaParser) parse() error {
 	if err := p.response(); err != nil {
 		return err
 	}
-	if p.formula.Response.Transform == AsFactor {
-		return p.fail(t.position, "the response is a number or, for the logistic likelihood, a column of two labels: leave out factor()")
-	}
 	if err := p.expect('~', `"~" after the response`); err != nil {
 		return err
 	}
@@ -125,19 +128,9 @@ func (p *formulaParser) response() (err error) {
 		}
 	} else if f.Response, err = p.variable(); err != nil {
 		return err
-	} else if p.accept('|') {
-		t, variable := p.next(), &f.Trials
-		if t.text == "cens" {
-			variable = &f.Censored
-		}
-		if t.text != "trials" && t.text != "cens" || p.peek().kind != '(' {
-			return p.fail(t.position, "got %s, want trials(column) or cens(column)", t)
-		}
-		p.next()
-		if *variable, err = p.variable(); err != nil {
-			return err
-		}
-		if err := p.expect(')', `")"`); err != nil {
+	}
+	if p.accept('|') {
+		if err := p.responseColumns(); err != nil {
 			return err
 		}
 	}
@@ -146,10 +139,45 @@ func (p *formulaParser) response() (err error) {
 			return p.fail(v.Position, "successes, failures and trials are columns as they are, without %s", v)
 		}
 	}
+	for _, v := range []Variable{f.Response, f.Weights} {
+		switch v.Transform {
+		case AsFactor:
+			return p.fail(v.Position, "the response is a number or, for the logistic likelihood, a column of two labels, and a weight is a number: leave out factor()")
+		case TakeScale, TakePolynomials:
+			return p.fail(v.Position, "%s is for predictors", v)
+		}
+	}
 	if v := f.Censored; v.Transform != AsIs || v.Column != "" && f.Response.Transform != AsIs {
 		return p.fail(v.Position, "a time and what says that it is a lower bound are columns as they are")
 	}
 	return nil
+}
+
+// responseColumns reads trials(n), cens(bound) and weights(w), joined by +.
+func (p *formulaParser) responseColumns() (err error) {
+	f := p.formula
+	for {
+		t := p.next()
+		variable := map[string]*Variable{"trials": &f.Trials, "cens": &f.Censored, "weights": &f.Weights}[t.text]
+		switch {
+		case variable == nil || p.peek().kind != '(':
+			return p.fail(t.position, "got %s, want trials(column), cens(column) or weights(column)", t)
+		case len(variable.Columns()) > 0:
+			return p.fail(t.position, "%s() twice", t.text)
+		case variable == &f.Trials && f.Failures.Column != "":
+			return p.fail(t.position, "cbind() has the number of trials already")
+		}
+		p.next()
+		if *variable, err = p.variable(); err != nil {
+			return err
+		}
+		if err := p.expect(')', `")"`); err != nil {
+			return err
+		}
+		if !p.accept('+') {
+			return nil
+		}
+	}
 }
 
 // sum reads terms joined by + and -, beside those given: up to what is no sign of a sum. top tells
@@ -190,6 +218,10 @@ func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
 		return append(without, Term{}), nil
 	}
 	if top {
+		if t.text == "s" && p.tokens[1].kind == '(' && !minus {
+			linear, err := p.smooth()
+			return Union(terms, []Term{linear}), err
+		}
 		if found, err := p.special(minus); found || err != nil {
 			return terms, err
 		}
@@ -199,6 +231,7 @@ func (p *formulaParser) summand(terms []Term, minus, top bool) ([]Term, error) {
 		return nil, err
 	}
 	if minus {
+		p.formula.without = append(p.formula.without, more...)
 		return slices.DeleteFunc(terms, func(u Term) bool { return Index(more, u) >= 0 }), nil
 	}
 	return Union(terms, more), nil
@@ -223,8 +256,11 @@ func (p *formulaParser) special(minus bool) (found bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if v.Transform == AsFactor {
+	switch v.Transform {
+	case AsFactor:
 		return true, p.fail(v.Position, "an offset is a number, not a factor")
+	case TakeScale, TakePolynomials:
+		return true, p.fail(v.Position, "%s is for predictors", v)
 	}
 	p.formula.Offsets = append(p.formula.Offsets, v)
 	return true, p.expect(')', `")"`)
@@ -303,12 +339,10 @@ func (p *formulaParser) groups() ([]Term, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v.Transform == AsFactor {
-			v.Transform = AsIs // every group is one
-		}
-		if v.Transform != AsIs {
+		if v.Transform != AsIs && v.Transform != AsFactor {
 			return nil, p.fail(t.position, "a group is a column as it is, without %s()", v.Transform)
 		}
+		v = Variable{Column: v.Column, Position: v.Position} // every group is labels
 		if current = current.times(Term{v}); len(current) > maxFormulaDepth {
 			return nil, p.fail(t.position, "more than %d columns in a group", maxFormulaDepth)
 		}
@@ -377,7 +411,7 @@ func (p *formulaParser) power() ([]Term, error) {
 	sign := p.next()
 	t := p.next()
 	if !grouped {
-		return nil, p.fail(sign.position, "a power of a column is I(x^2) or I(x^3)")
+		return nil, p.fail(sign.position, "a power of a column is I(x^2); polynomials of it are poly(x, 2)")
 	}
 	if t.kind != numberToken || len(t.text) != 1 || t.text == "0" {
 		return nil, p.fail(t.position, "got %s, want the number of terms that a product may have, 1 to 9", t)
@@ -430,54 +464,6 @@ func (p *formulaParser) atom() ([]Term, error) {
 		return terms, p.expect(')', `")"`)
 	}
 	return nil, p.fail(t.position, "got %s, want a term", t)
-}
-
-// variable reads a column or function(column); the next token is a name.
-func (p *formulaParser) variable() (Variable, error) {
-	t := p.peek()
-	if t.kind != nameToken {
-		return Variable{}, p.fail(t.position, "got %s, want a column", t)
-	}
-	p.next()
-	if p.peek().kind != '(' {
-		return Variable{Column: t.text, Position: t.position}, nil
-	}
-	if t.text == "I" {
-		return p.powerOfColumn()
-	}
-	at := slices.Index(transformNames[:namedTransforms], t.text)
-	if at <= 0 {
-		return Variable{}, p.fail(t.position, "unknown function %s; want %s, I(x^2), I(x^3), or offset in a sum of population terms", t, strings.Join(transformNames[1:namedTransforms], ", "))
-	}
-	p.next()
-	column := p.peek()
-	if column.kind != nameToken {
-		return Variable{}, p.fail(column.position, "got %s, want a column", column)
-	}
-	p.next()
-	return Variable{Column: column.text, Transform: Transform(at), Position: column.position}, p.expect(')', `")"`)
-}
-
-// powerOfColumn reads (x^2) or (x^3), after I.
-func (p *formulaParser) powerOfColumn() (Variable, error) {
-	p.next()
-	column := p.next()
-	if column.kind != nameToken {
-		return Variable{}, p.fail(column.position, "got %s, want a column", column)
-	}
-	if err := p.expect('^', `"^": I() takes x^2 and x^3`); err != nil {
-		return Variable{}, err
-	}
-	v := Variable{Column: column.text, Position: column.position}
-	switch t := p.next(); t.text {
-	case "2":
-		v.Transform = TakeSquare
-	case "3":
-		v.Transform = TakeCube
-	default:
-		return Variable{}, p.fail(t.position, "got %s, want 2 or 3", t)
-	}
-	return v, p.expect(')', `")"`)
 }
 
 // Name names a term in messages and results: the intercept by its word.

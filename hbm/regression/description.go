@@ -67,9 +67,9 @@ func (r *Regression) describe(result *Result) {
 		}
 	}
 	for _, g := range r.groups {
-		for c, column := range g.Columns {
+		for c, column := range g.Spreads() {
 			own := r.coordinates[g.sd[c]]
-			result.Priors = append(result.Priors, PriorSummary{sdName(column.Name, g.Name), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
+			result.Priors = append(result.Priors, PriorSummary{g.spreadName(column), own.prior.String(), 0, Figure(own.scale * unit / g.zSD[c])})
 		}
 	}
 	if r.noise >= 0 {

@@ -14,79 +14,29 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// numericValues are the values of a variable that is a number, transformed.
-func numericValues(t *table.Table, v formula.Variable) ([]float64, error) {
-	column, err := t.Lookup(v.Column)
-	if err != nil {
-		return nil, err
-	}
-	if column.Kind == table.Factor {
-		return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers", t.Path, v.Column, column.Text(0), t.Place(0))
-	}
-	values := slices.Clone(column.Values)
-	for row, x := range values {
-		domain := ""
-		switch v.Transform {
-		case formula.TakeLog:
-			values[row], domain = math.Log(x), "a positive number"
-		case formula.TakeLog1p:
-			values[row], domain = math.Log1p(x), "a number above -1"
-		case formula.TakeExp:
-			values[row], domain = math.Exp(x), "a number whose exponential is finite"
-		case formula.TakeSqrt:
-			values[row], domain = math.Sqrt(x), "a number from 0"
-		case formula.TakeSquare:
-			values[row], domain = x*x, "a number whose square is finite"
-		case formula.TakeCube:
-			values[row], domain = x*x*x, "a number whose cube is finite"
-		}
-		if y := values[row]; math.IsNaN(y) || math.IsInf(y, 0) {
-			return nil, fmt.Errorf("%s: %s: %s: got %v, want %s", t.Path, t.Place(row), v, x, domain)
-		}
-	}
-	return values, nil
-}
-
-// namedColumn is a column of a design before it is put there.
-type namedColumn struct {
-	name    string // "" for the intercept's
-	values  []float64
-	isLevel bool // an indicator, or a product with one
-}
-
 // expand turns terms into the columns of a design. where names the terms in errors: "" for those
 // of the population.
-//
-// A factor becomes indicators of its levels: of all but the first if the rest of the term is a
-// term as well, as in R, and otherwise of all.
 func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (columns []Column, design *mat.Dense, err error) {
 	var values [][]float64
 	intercept := formula.Index(terms, nil) >= 0
 	for place, term := range terms {
-		products := []namedColumn{{values: slices.Repeat([]float64{1}, t.Rows())}}
-		for k, v := range term {
-			rest := slices.Delete(slices.Clone(term), k, k+1)
-			factors, err := variableColumns(t, v, formula.Index(terms, rest) >= 0)
-			if err != nil {
-				return nil, nil, err
-			}
-			if products = crossColumns(products, factors); len(products) > t.Rows() {
-				return nil, nil, fmt.Errorf("%s: term %s has more columns than the table has rows (%d)", t.Path, term, t.Rows())
-			}
+		products, err := term.Expand(t, terms, f.fitted(t), false)
+		if err != nil {
+			return nil, nil, err
 		}
 		for _, p := range products {
-			if len(term) > 0 && intercept && slices.Min(p.values) == slices.Max(p.values) {
-				if p.isLevel {
-					f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s is left out: no row, or every one, has it", where, p.name))
+			if len(term) > 0 && intercept && slices.Min(p.Values) == slices.Max(p.Values) {
+				if p.Level {
+					f.Warnings = append(f.Warnings, fmt.Sprintf("%s%s is left out: no row, or every one, has it", where, p.Name))
 					continue
 				}
-				return nil, nil, fmt.Errorf("%s: %s%s is constant (%v in every row): the intercept takes its place", t.Path, where, p.name, p.values[0])
+				return nil, nil, fmt.Errorf("%s: %s%s is constant (%v in every row): the intercept takes its place", t.Path, where, p.Name, p.Values[0])
 			}
-			if p.name == "" {
-				p.name = formula.InterceptName
+			if p.Name == "" {
+				p.Name = formula.InterceptName
 			}
-			columns = append(columns, Column{Name: f.ownName(p.name), Term: place})
-			values = append(values, p.values)
+			columns = append(columns, Column{Name: f.ownName(p.Name), Term: place})
+			values = append(values, p.Values)
 		}
 	}
 	if len(values) == 0 {
@@ -97,6 +47,14 @@ func (f *Frame) expand(t *table.Table, terms []formula.Term, where string) (colu
 		design.SetCol(j, column)
 	}
 	return columns, design, nil
+}
+
+// fitted is the number of rows that scale() and poly() are fitted to.
+func (f *Frame) fitted(t *table.Table) int {
+	if f.seen > 0 {
+		return f.seen
+	}
+	return t.Rows()
 }
 
 // ownName is the name of a column of the design in results: in backticks if it would be taken for
@@ -116,57 +74,6 @@ func oneLine(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
-}
-
-// variableColumns are the columns of one variable: its numbers, or indicators of its levels,
-// without the first if contrast.
-func variableColumns(t *table.Table, v formula.Variable, contrast bool) ([]namedColumn, error) {
-	column, err := t.Lookup(v.Column)
-	if err != nil {
-		return nil, err
-	}
-	if v.Transform != formula.AsFactor && (column.Kind == table.Numeric || v.Transform != formula.AsIs) {
-		values, err := numericValues(t, v)
-		return []namedColumn{{v.String(), values, false}}, err
-	}
-	column = column.AsFactor()
-	if len(column.Levels) == t.Rows() && t.Rows() > 2 {
-		return nil, fmt.Errorf("%s: column %q: all %d rows hold different labels (first %q): it can be a group, not a predictor", t.Path, v.Column, t.Rows(), column.Text(0))
-	}
-	if len(column.Levels) < 2 {
-		return nil, fmt.Errorf("%s: column %q is %s in every row: it explains nothing", t.Path, v.Column, column.Text(0))
-	}
-	var columns []namedColumn
-	for level, label := range column.Levels {
-		if contrast && level == 0 {
-			continue
-		}
-		indicator := namedColumn{v.Column + "=" + label, make([]float64, t.Rows()), true}
-		for row, code := range column.Codes {
-			if code == level {
-				indicator.values[row] = 1
-			}
-		}
-		columns = append(columns, indicator)
-	}
-	return columns, nil
-}
-
-// crossColumns are the products of every column of one list with every column of another.
-func crossColumns(left, right []namedColumn) (list []namedColumn) {
-	for _, a := range left {
-		for _, b := range right {
-			product := namedColumn{b.name, slices.Clone(b.values), a.isLevel || b.isLevel}
-			if a.name != "" {
-				product.name = a.name + ":" + b.name
-			}
-			for i := range product.values {
-				product.values[i] *= a.values[i]
-			}
-			list = append(list, product)
-		}
-	}
-	return list
 }
 
 // dependentColumn is the relative length below which what is left of a column beside those before

@@ -18,8 +18,9 @@
 //
 // Files, in the order in which a table becomes an answer:
 //
+//	smooths.go                smooth functions as groupings
 //	frame.go, design.go       table and formula to response, columns and groupings
-//	trials.go                 counts of successes as rows of trials
+//	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
 //	options.go, term_priors.go   priors, and those of single terms
 //	regression.go             the working scale, and the coordinates of θ
 //	select.go                 which terms a model has: codes, masks, prior of models

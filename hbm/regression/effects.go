@@ -173,14 +173,22 @@ func (r *Regression) tableEffects(mask []bool, theta, dst []float64) {
 // sdName and correlationName name the spread of effects that vary by a group.
 func sdName(column, group string) string { return "sd(" + column + " | " + group + ")" }
 
+// spreadName is the name of the standard deviation of the effects of a column.
+func (g *Grouping) spreadName(c Column) string {
+	if g.Smooth {
+		return "sd(" + g.Name + ")"
+	}
+	return sdName(c.Name, g.Name)
+}
+
 func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
 // sdNames name what tableSDs writes: the standard deviations and correlations of each grouping,
 // and σ.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
-		for _, c := range g.Columns {
-			names = append(names, sdName(c.Name, g.Name))
+		for _, c := range g.Spreads() {
+			names = append(names, g.spreadName(c))
 		}
 		for a := range g.Columns {
 			for b := range a {
@@ -199,7 +207,7 @@ func (r *Regression) sdNames() (names []string) {
 // sdCount is the number of names that sdNames returns.
 func (r *Regression) sdCount() (count int) {
 	for _, g := range r.groups {
-		count += len(g.Columns)
+		count += len(g.Spreads())
 		for a := range g.Columns {
 			for b := range a {
 				if g.partial[a][b] >= 0 {
@@ -224,7 +232,7 @@ func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float6
 	}
 	for i, g := range r.groups {
 		factor := factors[i]
-		for c := range factor {
+		for c := range g.Spreads() {
 			put(norm(factor[c]) * r.ySD / g.zSD[c])
 		}
 		for a := range factor {

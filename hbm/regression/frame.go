@@ -85,10 +85,14 @@ type Frame struct {
 	// or "row".
 	Places    []int
 	PlaceUnit string
+	// Weights [n] are those of a response with a variance σ² / weight; nil for 1.
+	Weights []float64
 	// DroppedRows counts rows left out because of missing cells.
 	DroppedRows int
 	// Warnings say what is odd about the data and yet no error.
 	Warnings []string
+
+	seen int // rows that the run was fitted to, if those of a new table follow; else 0
 }
 
 // Column is a column of a design.
@@ -117,6 +121,17 @@ type Grouping struct {
 	// Z is the design [n, Q] of what varies, and Columns say what its columns are.
 	Z       *mat.Dense
 	Columns []Column
+	// Smooth says that it is a smooth function: one level that holds all rows, and columns whose
+	// effects have one standard deviation.
+	Smooth bool
+}
+
+// Spreads are the columns whose effects have a standard deviation of their own.
+func (g *Grouping) Spreads() []Column {
+	if g.Smooth {
+		return g.Columns[:1]
+	}
+	return g.Columns
 }
 
 // shifted are the responses, or the logarithms of logarithmic ones, which effects shift.
@@ -142,12 +157,18 @@ func (f *Frame) Rows() int { return len(f.Y) }
 // learned.
 func (f *Frame) Correlated(g *Grouping, a, b int) bool {
 	first, second := g.Columns[a].Varying, g.Columns[b].Varying
+	if g.Smooth {
+		return false
+	}
 	return first == second && !f.Formula.Varying[first].Independent
 }
 
 // NewFrame uses a table as a formula says. Whatever is wrong with formula or data is an error that
 // names the column and, where there is one, the line.
-func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
+func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) { return newFrame(t, opt, 0) }
+
+// newFrame is NewFrame for a table of which rows from seen on are new to the run; 0 if none is.
+func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 	if opt.Formula == "" {
 		return nil, fmt.Errorf("%s: no formula was given; the columns are %s", t.Path, strings.Join(t.Names(), ", "))
 	}
@@ -169,8 +190,11 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Frame{Path: t.Path, Fingerprint: t.Fingerprint, Formula: parsed, Response: opt.Response}
+	f := &Frame{Path: t.Path, Fingerprint: t.Fingerprint, Formula: parsed, Response: opt.Response, seen: seen}
 	if t, err = f.withoutMissing(t, used, opt.DropMissing); err != nil {
+		return nil, err
+	}
+	if t, err = f.weigh(t, opt); err != nil {
 		return nil, err
 	}
 	var successes []float64
@@ -192,7 +216,7 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 		return nil, err
 	}
 	for _, v := range parsed.Offsets {
-		values, err := numericValues(t, v)
+		values, err := v.Numbers(t)
 		if err != nil {
 			return nil, err
 		}
@@ -224,6 +248,9 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 			return nil, err
 		}
 	}
+	if err := f.addSmooths(t); err != nil {
+		return nil, err
+	}
 	return f, nil
 }
 
@@ -231,11 +258,10 @@ func NewFrame(t *table.Table, opt FrameOptions) (*Frame, error) {
 // that says where it stands.
 func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []string, err error) {
 	variables := append([]formula.Variable{f.Response}, f.Offsets...)
-	for _, v := range []formula.Variable{f.Failures, f.Trials, f.Censored} {
-		if v.Column != "" {
-			variables = append(variables, v)
-		}
+	for _, s := range f.Smooths {
+		variables = append(variables, s.Of)
 	}
+	variables = append(variables, f.Failures, f.Trials, f.Censored, f.Weights)
 	for _, term := range f.Terms {
 		variables = append(variables, term...)
 	}
@@ -246,15 +272,17 @@ func usedColumns(t *table.Table, opt FrameOptions, f *formula.Formula) (names []
 		variables = append(variables, v.Group...)
 	}
 	for i, v := range variables {
-		if !slices.Contains(t.Names(), v.Column) {
-			_, err := t.Lookup(v.Column)
-			return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: err.Error()}
-		}
-		if i > 0 && v.Column == f.Response.Column {
-			return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: fmt.Sprintf("%q is the response", v.Column)}
-		}
-		if !slices.Contains(names, v.Column) {
-			names = append(names, v.Column)
+		for _, column := range v.Columns() {
+			if !slices.Contains(t.Names(), column) {
+				_, err := t.Lookup(column)
+				return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: err.Error()}
+			}
+			if i > 0 && slices.Contains(f.Response.Columns(), column) {
+				return nil, &formula.Error{Text: opt.Formula, Position: v.Position, Message: fmt.Sprintf("%q is the response", column)}
+			}
+			if !slices.Contains(names, column) {
+				names = append(names, column)
+			}
 		}
 	}
 	if opt.SE != "" {
@@ -289,15 +317,18 @@ func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table
 // response reads the response and checks its range.
 func (f *Frame) response(t *table.Table) error {
 	v := f.Formula.Response
-	column, err := t.Lookup(v.Column)
-	if err != nil {
-		return err
+	if v.Transform == formula.AsIs {
+		column, err := t.Lookup(v.Column)
+		if err != nil {
+			return err
+		}
+		if column.Kind == table.Factor || f.Response.Binary() {
+			f.Y, f.Labels, err = likelihood.Read(t, "response", column, f.Response)
+			return err
+		}
 	}
-	if v.Transform == formula.AsIs && (column.Kind == table.Factor || f.Response.Binary()) {
-		f.Y, f.Labels, err = likelihood.Read(t, "response", column, f.Response)
-		return err
-	}
-	if f.Y, err = numericValues(t, v); err != nil {
+	var err error
+	if f.Y, err = v.Numbers(t); err != nil {
 		return err
 	}
 	if err := likelihood.Check(t, fmt.Sprintf("response %q", v), f.Y, f.Response); err != nil || f.Formula.Censored.Column == "" {
@@ -309,7 +340,7 @@ func (f *Frame) response(t *table.Table) error {
 
 // standardErrors reads a column of positive numbers.
 func standardErrors(t *table.Table, name string) ([]float64, error) {
-	values, err := numericValues(t, formula.Variable{Column: name})
+	values, err := formula.Variable{Column: name}.Numbers(t)
 	if err != nil {
 		return nil, fmt.Errorf("standard errors: %w", err)
 	}

@@ -172,7 +172,7 @@ func TestResponseKind(t *testing.T) {
 	_, err := ParseResponseKind("normal")
 	require.ErrorContains(t, err, "want gaussian, student, logistic, poisson, negbinomial")
 	assert.Equal(t, "likelihood.Kind(99)", ResponseKind(99).String())
-	assert.Equal(t, "Transform(9)", formula.Transform(9).String())
+	assert.Equal(t, "Transform(99)", formula.Transform(99).String())
 }
 
 // Columns of the table that have the names of results, and names and labels of several lines, are

@@ -70,6 +70,9 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	if !HasPlates(r.Frame.Response) {
 		return nil, fmt.Errorf("families over all effects have no %s likelihood: want --family %s", r.Frame.Response, MarginalFamily)
 	}
+	if r.Frame.Weights != nil || r.smooth() {
+		return nil, fmt.Errorf("families over all effects have neither weights nor smooth functions: want --family %s", MarginalFamily)
+	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
 	for _, g := range r.groups {

@@ -30,16 +30,18 @@ func (r *StoredRun) Predictors() (response string, predictors []predict.Variable
 	}
 	for _, term := range append(slices.Clone(f.Terms), formula.Term(f.Offsets)) {
 		for _, v := range term {
-			c, err := seen.Lookup(v.Column)
-			if err != nil {
-				return "", nil, nil, err
-			}
-			labels := c.Kind == table.Factor || v.Transform == formula.AsFactor
-			at := slices.IndexFunc(predictors, func(other predict.Variable) bool { return other.Name == v.Column })
-			if at < 0 {
-				predictors = append(predictors, predict.Variable{Name: v.Column, Labels: labels})
-			} else {
-				predictors[at].Labels = predictors[at].Labels || labels
+			for _, name := range v.Columns() {
+				c, err := seen.Lookup(name)
+				if err != nil {
+					return "", nil, nil, err
+				}
+				labels := c.Kind == table.Factor || v.Transform == formula.AsFactor
+				at := slices.IndexFunc(predictors, func(other predict.Variable) bool { return other.Name == name })
+				if at < 0 {
+					predictors = append(predictors, predict.Variable{Name: name, Labels: labels})
+				} else {
+					predictors[at].Labels = predictors[at].Labels || labels
+				}
 			}
 		}
 	}

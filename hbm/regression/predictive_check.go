@@ -40,6 +40,9 @@ func (r *Regression) newCheck() *predictiveCheck {
 		})
 	}
 	for _, g := range r.groups {
+		if g.Smooth {
+			continue
+		}
 		add("sd of the means by "+g.Name, func(y []float64) float64 {
 			means := make([]float64, len(g.Levels))
 			for i, level := range g.Index {
@@ -80,6 +83,9 @@ func (r *Regression) inTable(i int, y float64) float64 {
 func (r *Regression) unscaled(i int, y float64) float64 {
 	if r.Frame.SE != nil {
 		y *= r.Frame.SE[i] / r.ySD // rows were scaled to unit noise
+	}
+	if r.Frame.Weights != nil {
+		y /= math.Sqrt(r.Frame.Weights[i])
 	}
 	y = y*r.ySD + r.yMean
 	if r.Frame.Response.Continuous() && r.Frame.Offset != nil {

@@ -114,6 +114,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
 	}
+	if r.smooth() && opt.Select {
+		return nil, fmt.Errorf("%s: terms of a formula with s() are not selected", f.Path)
+	}
 	if err := r.ask(); err != nil {
 		return nil, err
 	}
@@ -185,6 +188,9 @@ func (r *Regression) scale() error {
 		group := &varyingGroup{Grouping: g, z: mat.DenseCopyOf(g.Z), first: -1}
 		for c := range g.Columns {
 			sd := varyingSpread(mat.Col(nil, c, g.Z))
+			if g.Smooth {
+				sd = 1 // the basis has its scale as a whole
+			}
 			if !usableSpread(sd) {
 				return fmt.Errorf("%s: %s by %s: its spread is %v, too large or too small to work with; rescale it", f.Path, g.Columns[c].Name, g.Name, sd)
 			}
@@ -197,21 +203,25 @@ func (r *Regression) scale() error {
 		}
 	}
 	r.logJacobian += f.LogWays
-	if f.SE == nil {
-		return nil
-	}
 	for i, se := range f.SE { // rows of unit noise
-		weight := r.ySD / se
-		r.logJacobian += math.Log(weight)
-		r.y[i] *= weight
-		if r.x != nil {
-			scaleRow(r.x, i, weight)
-		}
-		for _, g := range r.groups {
-			scaleRow(g.z, i, weight)
-		}
+		r.scaleRow(i, r.ySD/se)
+	}
+	for i, weight := range f.Weights {
+		r.scaleRow(i, math.Sqrt(weight))
 	}
 	return nil
+}
+
+// scaleRow multiplies a row of response and designs.
+func (r *Regression) scaleRow(i int, by float64) {
+	r.logJacobian += math.Log(by)
+	r.y[i] *= by
+	if r.x != nil {
+		scaleRow(r.x, i, by)
+	}
+	for _, g := range r.groups {
+		scaleRow(g.z, i, by)
+	}
 }
 
 func scaleRow(m *mat.Dense, i int, by float64) {
@@ -275,8 +285,11 @@ func (r *Regression) layOut() {
 	}
 	for _, g := range r.groups {
 		q := len(g.Columns)
-		for _, c := range g.Columns {
-			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: "sd(" + c.Name + " | " + g.Name + ")", unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
+		for _, c := range g.Spreads() {
+			g.sd = append(g.sd, add(coordinate{kind: sdCoordinate, name: g.spreadName(c), unit: r.Options.SDScale, prior: r.Options.SDPrior, scale: r.Options.SDScale}))
+		}
+		for len(g.sd) < q { // of a smooth function
+			g.sd = append(g.sd, g.sd[0])
 		}
 		for a := range q {
 			g.partial = append(g.partial, slices.Repeat([]int{-1}, q))
@@ -331,6 +344,9 @@ func (r *Regression) Priors() []string {
 		likelihood += fmt.Sprintf(" with %g degrees of freedom, log σ ~ N(log %.4g, %g²)", r.Options.Degrees, unit, f.Response.ScaleSD())
 	case f.Response.Conjugate():
 		likelihood += fmt.Sprintf(", log σ ~ N(log %.4g, %g²)", unit, f.Response.ScaleSD())
+		if f.Weights != nil {
+			likelihood += fmt.Sprintf(", variance σ² / %s", f.Formula.Weights)
+		}
 	case r.noise >= 0:
 		likelihood += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
 	}
@@ -346,8 +362,12 @@ func (r *Regression) Priors() []string {
 	}
 	correlated := false
 	for _, g := range r.groups {
-		for c, column := range g.Columns {
-			lines = append(lines, fmt.Sprintf("sd of %s by %s: ~ %s(%.4g)", column.Name, g.Name, r.coordinates[g.sd[c]].prior, r.coordinates[g.sd[c]].scale*unit/g.zSD[c]))
+		for c, column := range g.Spreads() {
+			what := "sd of " + column.Name + " by " + g.Name
+			if g.Smooth {
+				what = "sd of " + g.Name + " around its line"
+			}
+			lines = append(lines, fmt.Sprintf("%s: ~ %s(%.4g)", what, r.coordinates[g.sd[c]].prior, r.coordinates[g.sd[c]].scale*unit/g.zSD[c]))
 			correlated = correlated || slices.Max(g.partial[c]) >= 0
 		}
 	}

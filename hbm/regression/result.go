@@ -88,9 +88,11 @@ type Summary struct {
 // LevelSummary is the posterior of the effect of a level: how far its coefficient of the term is
 // from that of the population.
 type LevelSummary struct {
-	Group string `json:"group"`
-	Level string `json:"level"`
-	Term  string `json:"term"`
+	// Smooth says that it is a coefficient of the basis of a smooth function.
+	Smooth bool   `json:"smooth,omitempty"`
+	Group  string `json:"group"`
+	Level  string `json:"level"`
+	Term   string `json:"term"`
 	// Mean and SD, with MeanSE and SDSE, as of Summary.
 	Mean   Figure `json:"mean"`
 	MeanSE Figure `json:"mean_se"`
@@ -188,7 +190,7 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 			column, level := at/len(g.Levels), at%len(g.Levels)
 			one := s.summarize("", r.firstQuantity(i)+at, s.varying[i], at)
 			result.Varying = append(result.Varying, LevelSummary{
-				Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name,
+				Smooth: g.Smooth, Group: g.Name, Level: g.Levels[level], Term: g.Columns[column].Name,
 				Mean: one.Mean, MeanSE: one.MeanSE, SD: one.SD, SDSE: one.SDSE, Q025: one.Q025, Q975: one.Q975,
 				Rows: g.Counts[level], Pooling: r.poolingOf(g, s, i, at),
 			})
@@ -236,7 +238,7 @@ func (r *Regression) poolingOf(g *varyingGroup, s *posteriorSample, i, at int) F
 	}
 	n, _ := s.varying[i].Dims()
 	column := at / len(g.Levels)
-	place := slices.Index(r.sdNames(), "sd("+g.Columns[column].Name+" | "+g.Name+")")
+	place := slices.Index(r.sdNames(), g.spreadName(g.Columns[column]))
 	var first, second, prior float64
 	for k := range n {
 		x, sd := s.varying[i].At(k, at), s.sds.At(k, place)

@@ -49,8 +49,8 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 	if fresh != nil {
 		labels := own.Formula.Labels()
 		seen, fresh = seen.WithLabels(labels...), fresh.WithLabels(labels...)
-		if own.Formula.Counts() {
-			return nil, fmt.Errorf("%s: the response %s counts successes, each trial of which is a row: rows of other tables are not predicted", r.Dir, own.Formula.ResponseText())
+		if own.Formula.Counts() || own.Weights == nil && len(own.Formula.Weights.Columns()) > 0 {
+			return nil, fmt.Errorf("%s: the response %s stands for several rows each: rows of other tables are not predicted", r.Dir, own.Formula.ResponseText())
 		}
 		if frame, first, err = own.below(seen, fresh, r.Record.Frame, rows); err != nil {
 			return nil, err
@@ -64,10 +64,10 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 		rows.Offset = frame.Offset[first:]
 	}
 	column := r.fillPopulation(rows, stored, own, frame, first)
-	if !groups {
-		return rows, nil
-	}
 	for k, g := range frame.Groupings {
+		if !groups && !g.Smooth { // a smooth function is of the population
+			continue
+		}
 		if err := r.fillGrouping(rows, stored.Len(), column, own.Groupings[k], g, first); err != nil {
 			return nil, err
 		}
@@ -86,15 +86,14 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 		return nil, 0, err
 	}
 	first = seen.Rows()
-	target := f.Formula.Response.Column
-	response := []string{target}
+	response := f.Formula.Response.Columns()
 	if f.Formula.Censored.Column != "" {
 		response = append(response, f.Formula.Censored.Column)
 	}
 	observed := !slices.ContainsFunc(response, func(name string) bool { return !slices.Contains(fresh.Names(), name) })
 	if missing, err := fresh.Missing(response); observed && (err != nil || len(missing) > 0) {
 		observed = false
-		rows.Notes = append(rows.Notes, target+" is not known in every row: it is not compared")
+		rows.Notes = append(rows.Notes, f.Formula.Response.String()+" is not known in every row: it is not compared")
 	}
 	if observed {
 		rows.Y = []float64{}
@@ -117,7 +116,7 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	if err := f.checkSeen(both, first, rows); err != nil {
 		return nil, 0, err
 	}
-	if frame, err = NewFrame(both, options); err != nil {
+	if frame, err = newFrame(both, options, first); err != nil {
 		return nil, 0, err
 	}
 	names := func(columns []Column) (list []string) {
@@ -146,20 +145,22 @@ func (f *Frame) checkSeen(both *table.Table, first int, rows *predict.Rows) erro
 	checked := map[string]bool{}
 	for _, term := range terms {
 		for _, v := range term {
-			if checked[v.Column] {
-				continue
-			}
-			checked[v.Column] = true
-			c, err := both.Lookup(v.Column)
-			if err != nil {
-				return err
-			}
-			note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
-			if err != nil {
-				return err
-			}
-			if note != "" {
-				rows.Notes = append(rows.Notes, note)
+			for _, column := range v.Columns() {
+				if checked[column] {
+					continue
+				}
+				checked[column] = true
+				c, err := both.Lookup(column)
+				if err != nil {
+					return err
+				}
+				note, err := both.CheckSeen(c, first, v.Transform == formula.AsFactor)
+				if err != nil {
+					return err
+				}
+				if note != "" {
+					rows.Notes = append(rows.Notes, note)
+				}
 			}
 		}
 	}
@@ -191,6 +192,9 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	}
 	if frame.SE != nil {
 		rows.RowScale = frame.SE[first:]
+	}
+	for _, weight := range frame.Weights[min(first, len(frame.Weights)):] {
+		rows.RowScale = append(rows.RowScale, 1/math.Sqrt(weight))
 	}
 	for j, c := range frame.Columns {
 		rows.Terms = append(rows.Terms, predict.Term{Name: c.Name, X: mat.Col(nil, j, frame.X)[first:], Draws: [][]float64{column(c.Name)}})

@@ -196,7 +196,7 @@ func (r *Regression) maskOf(code []int32) []bool {
 	for i, g := range r.groups {
 		in := make([]bool, len(g.Columns))
 		for c, column := range g.Columns {
-			in[c] = r.varies(code, r.Frame.Formula.Varying[column.Varying].Terms[column.Term], i)
+			in[c] = g.Smooth || r.varies(code, r.Frame.Formula.Varying[column.Varying].Terms[column.Term], i)
 			mask[g.sd[c]] = in[c]
 			for b := range c {
 				if at := g.partial[c][b]; at >= 0 {

@@ -116,9 +116,12 @@ func (r *Regression) setTermPriors() error {
 			}
 		}
 		for _, g := range r.groups {
-			for c, column := range g.Columns {
+			for c, column := range g.Spreads() {
 				if p.Group == "" {
 					continue
+				}
+				if g.Smooth {
+					column.Name = g.Name
 				}
 				if names = append(names, column.Name+"|"+g.Name); g.Name == p.Group && (p.Effect == "" || p.Effect == column.Name) {
 					found = true

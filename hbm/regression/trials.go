@@ -14,7 +14,7 @@ func (f *Frame) expandTrials(t *table.Table) (*table.Table, []float64, error) {
 	if !f.Response.Binary() {
 		return nil, nil, fmt.Errorf("%s: the response %s counts successes among trials: want --likelihood logistic, got %s", t.Path, f.Formula.ResponseText(), f.Response)
 	}
-	successes, err := numericValues(t, f.Formula.Response)
+	successes, err := f.Formula.Response.Numbers(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -22,7 +22,7 @@ func (f *Frame) expandTrials(t *table.Table) (*table.Table, []float64, error) {
 	if f.Formula.Trials.Column != "" {
 		other = f.Formula.Trials
 	}
-	trials, err := numericValues(t, other)
+	trials, err := other.Numbers(t)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -79,7 +79,6 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 		"y ~ x + factor(z) + (1 | z)":   "leave one of the two out",
 		"y ~ x^2":                       "a power of a column is I(x^2)",
 		"y ~ . : x":                     `"." stands for all other columns`,
-		"y ~ I(x + z)":                  "I() takes x^2 and x^3",
 		"y ~ (x + z)^0":                 "1 to 9",
 		"y ~ x + z + g + h + s + . + 1": "there are none",
 	} {
@@ -88,6 +87,8 @@ func TestFormulasThatPeopleWrite(t *testing.T) {
 	}
 	for formula, want := range map[string]string{
 		"y ~ . + (1 | g)":         "y ~ 1 + x + z + h + s + (1 | g)",
+		"y ~ . - h - s":           "y ~ 1 + x + z + g",
+		"y ~ I(x + z)":            "y ~ 1 + I(x + z)",
 		"y ~ (x + z + s)^2":       "y ~ 1 + x + z + s + x:z + x:s + z:s",
 		"y ~ (x + z + s)^2 - x:z": "y ~ 1 + x + z + s + x:s + z:s",
 		"y ~ x + I(x^2) + I(z^3)": "y ~ 1 + x + I(x^2) + I(z^3)",

@@ -1,0 +1,221 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/transdim/vti/table"
+)
+
+// Column is a column of a design.
+type Column struct {
+	// Name is that of the variables, with the level of each factor; "" for the intercept's.
+	Name   string
+	Values []float64
+	// Level says that it is an indicator or contrast of labels, or a product with one.
+	Level bool
+}
+
+// Expand makes the columns of a term. terms are all that stand beside it, and seen is the number of
+// rows, from the first, that scale() and poly() are fitted to: later rows are predicted. With
+// standardize the numbers of a product are centred and scaled first, over these rows.
+//
+// A factor becomes indicators of its levels or contrasts between them, one less than there are, if
+// the rest of the term is a term as well, as in R, and otherwise indicators of all. Where there is
+// no intercept, the indicators of the first factor take its place.
+func (t Term) Expand(data *table.Table, terms []Term, seen int, standardize bool) ([]Column, error) {
+	products := []Column{{Values: slices.Repeat([]float64{1}, data.Rows())}}
+	for k, v := range t {
+		rest := slices.Delete(slices.Clone(t), k, k+1)
+		factors, err := v.Expand(data, Index(terms, rest) >= 0 || len(rest) == 0 && spanned(data, terms, t), seen)
+		if err != nil {
+			return nil, err
+		}
+		for i := range factors {
+			if standardize && len(t) > 1 && !factors[i].Level {
+				if err := scaleBy(factors[i].Values, seen); err != nil {
+					return nil, fmt.Errorf("%s: %s: %s %w", data.Path, t, factors[i].Name, err)
+				}
+			}
+		}
+		if products = crossColumns(products, factors); len(products) > data.Rows() {
+			return nil, fmt.Errorf("%s: term %s has more columns than the table has rows (%d)", data.Path, t, data.Rows())
+		}
+	}
+	return products, nil
+}
+
+// spanned reports whether a term before t is a factor, all indicators of which sum to one.
+func spanned(data *table.Table, terms []Term, t Term) bool {
+	for _, other := range terms[:max(Index(terms, t), 0)] {
+		if len(other) != 1 {
+			continue
+		}
+		if column, err := data.Lookup(other[0].Column); other[0].Transform == AsFactor || other[0].Transform == AsIs && err == nil && column.Kind == table.Factor {
+			return true
+		}
+	}
+	return false
+}
+
+// Numbers are the values of a variable that is a number, transformed.
+func (v Variable) Numbers(data *table.Table) ([]float64, error) {
+	columns := map[string][]float64{}
+	for _, name := range v.Columns() {
+		column, err := data.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if column.Kind == table.Factor {
+			return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers", data.Path, name, column.Text(0), data.Place(0))
+		}
+		columns[name] = column.Values
+	}
+	values := make([]float64, data.Rows())
+	for row := range values {
+		domain := ""
+		if v.Transform == Compute {
+			values[row] = v.Expression.Value(func(column string) float64 { return columns[column][row] })
+		} else {
+			values[row], domain = v.Transform.value(columns[v.Column][row])
+		}
+		switch y := values[row]; {
+		case !math.IsNaN(y) && !math.IsInf(y, 0):
+		case v.Transform == Compute:
+			return nil, fmt.Errorf("%s: %s: %s is %v, want a finite number", data.Path, data.Place(row), v, y)
+		default:
+			return nil, fmt.Errorf("%s: %s: %s: got %v, want %s", data.Path, data.Place(row), v, columns[v.Column][row], domain)
+		}
+	}
+	return values, nil
+}
+
+// Expand makes the columns of a variable: numbers, polynomials, or those of labels, without one of
+// them if contrast; see [Term.Expand].
+func (v Variable) Expand(data *table.Table, contrast bool, seen int) ([]Column, error) {
+	if v.Transform == AsFactor {
+		return v.labels(data, contrast)
+	}
+	if v.Transform == AsIs {
+		if column, err := data.Lookup(v.Column); err != nil || column.Kind == table.Factor {
+			return v.labels(data, contrast)
+		}
+	}
+	values, err := v.Numbers(data)
+	if err != nil {
+		return nil, err
+	}
+	switch v.Transform {
+	case TakeScale:
+		if err := scaleBy(values, seen); err != nil {
+			return nil, fmt.Errorf("%s: %s: column %q %w", data.Path, v, v.Column, err)
+		}
+	case TakePolynomials:
+		polynomials, err := orthogonalPolynomials(values, seen, v.Degree)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: column %q has %w", data.Path, v, v.Column, err)
+		}
+		var columns []Column
+		for k, p := range polynomials {
+			columns = append(columns, Column{Name: fmt.Sprintf("%s%d", v, k+1), Values: p})
+		}
+		return columns, nil
+	}
+	return []Column{{Name: v.String(), Values: values}}, nil
+}
+
+// scaleBy takes the mean of the first seen values from all, and divides by their standard
+// deviation.
+func scaleBy(values []float64, seen int) error {
+	mean, sd := stat.MeanStdDev(values[:seen], nil)
+	if !(sd > 0) {
+		return fmt.Errorf("is %v in every row", values[0])
+	}
+	for i := range values {
+		values[i] = (values[i] - mean) / sd
+	}
+	return nil
+}
+
+// labels makes the columns of labels.
+func (v Variable) labels(data *table.Table, contrast bool) ([]Column, error) {
+	column, err := data.Lookup(v.Column)
+	if err != nil {
+		return nil, err
+	}
+	column = column.AsFactor()
+	if len(column.Levels) == data.Rows() && data.Rows() > 2 {
+		return nil, fmt.Errorf("%s: column %q: all %d rows hold different labels (first %q): it can be a group, not a predictor", data.Path, v.Column, data.Rows(), column.Text(0))
+	}
+	if len(column.Levels) < 2 {
+		return nil, fmt.Errorf("%s: column %q is %s in every row: it explains nothing", data.Path, v.Column, column.Text(0))
+	}
+	reference := 0
+	if v.Reference != "" {
+		if reference = slices.Index(column.Levels, v.Reference); reference < 0 {
+			return nil, fmt.Errorf("%s: %s: column %q has no label %q; it has %q", data.Path, v, v.Column, v.Reference, column.Levels)
+		}
+	}
+	coding, name := v.Coding, v.String()
+	if !contrast || coding == TreatmentCoding {
+		coding, name = TreatmentCoding, v.Column
+	}
+	var columns []Column
+	for level, label := range column.Levels {
+		if contrast && level == dropped(coding, reference, len(column.Levels)) {
+			continue
+		}
+		values := make([]float64, data.Rows())
+		for row, code := range column.Codes {
+			values[row] = coding.entry(code, level, len(column.Levels))
+		}
+		columns = append(columns, Column{name + "=" + label, values, true})
+	}
+	return columns, nil
+}
+
+// dropped is the level that has no column of its own.
+func dropped(coding Coding, reference, levels int) int {
+	switch coding {
+	case SumCoding:
+		return levels - 1
+	case HelmertCoding:
+		return 0
+	}
+	return reference
+}
+
+// entry is what the column of a level holds in a row of label code.
+func (c Coding) entry(code, level, levels int) float64 {
+	switch {
+	case c == HelmertCoding && code < level:
+		return -1
+	case c == HelmertCoding && code == level:
+		return float64(level)
+	case c == SumCoding && code == levels-1:
+		return -1
+	case c != HelmertCoding && code == level:
+		return 1
+	}
+	return 0
+}
+
+// crossColumns are the products of every column of one list with every column of another.
+func crossColumns(left, right []Column) (list []Column) {
+	for _, a := range left {
+		for _, b := range right {
+			product := Column{b.Name, slices.Clone(b.Values), a.Level || b.Level}
+			if a.Name != "" {
+				product.Name = a.Name + ":" + b.Name
+			}
+			for i := range product.Values {
+				product.Values[i] *= a.Values[i]
+			}
+			list = append(list, product)
+		}
+	}
+	return list
+}

@@ -1,0 +1,54 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// orthogonalPolynomials are those of degrees 1 to degree of x, as R's poly: over the first seen
+// rows they have mean zero, unit length, and are orthogonal to each other; over later rows they are
+// the same functions. With p_0 = 1, p_−1 = 0 and n_k = Σ p_k² over these rows,
+//
+//	p_{k+1} = (x − a_k) p_k − n_k / n_{k−1} p_{k−1},   a_k = Σ x p_k² / n_k.
+func orthogonalPolynomials(x []float64, seen, degree int) ([][]float64, error) {
+	distinct := slices.Clone(x[:seen])
+	slices.Sort(distinct)
+	if distinct = slices.Compact(distinct); len(distinct) <= degree {
+		return nil, fmt.Errorf("%d different values, want more than the degree", len(distinct))
+	}
+	mean, sd := stat.MeanStdDev(x[:seen], nil)
+	z := make([]float64, len(x)) // scaled, so that powers neither overflow nor vanish
+	for i := range x {
+		z[i] = (x[i] - mean) / sd
+	}
+	before, last := make([]float64, len(x)), slices.Repeat([]float64{1}, len(x))
+	length := float64(seen) // n_k
+	previous := 1.0         // n_{k−1}
+	var columns [][]float64
+	for k := range degree {
+		centre := 0.0
+		for i, p := range last[:seen] {
+			centre += z[i] * p * p / length
+		}
+		next, ratio := make([]float64, len(x)), length/previous
+		if k == 0 {
+			ratio = 0
+		}
+		for i := range next {
+			next[i] = (z[i]-centre)*last[i] - ratio*before[i]
+		}
+		before, last, previous, length = last, next, length, 0
+		for _, p := range last[:seen] {
+			length += p * p
+		}
+		column := slices.Clone(last)
+		for i := range column {
+			column[i] /= math.Sqrt(length)
+		}
+		columns = append(columns, column)
+	}
+	return columns, nil
+}

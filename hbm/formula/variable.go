@@ -1,0 +1,236 @@
+package formula
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Variable is a column of a table, perhaps transformed, or an expression of columns.
+type Variable struct {
+	// Column is its name; "" for an expression.
+	Column    string
+	Transform Transform
+	// Degree is that of TakePolynomials.
+	Degree int
+	// Coding and Reference say how AsFactor makes columns of labels: Reference is the label that
+	// treatment coding compares with, "" for the first.
+	Coding    Coding
+	Reference string
+	// Expression is that of Compute; nil otherwise.
+	Expression *Expression
+	// Position is where it stands in the text of the formula, in characters from 1; it does not
+	// take part in comparisons.
+	Position int
+}
+
+// Transform is what a formula can do to a column.
+type Transform int
+
+// The transforms of a formula.
+const (
+	AsIs      Transform = iota
+	TakeLog             // natural logarithm
+	TakeLog1p           // log(1 + x)
+	TakeExp
+	TakeSqrt
+	AsFactor        // the values are labels
+	TakeScale       // less the mean, in standard deviations
+	TakePolynomials // orthogonal polynomials, a column for each degree
+	Compute         // an expression
+)
+
+var transformNames = [...]string{"", "log", "log1p", "exp", "sqrt", "factor", "scale", "poly", "I"}
+
+// pointwise is the number of those that are functions of a number.
+const pointwise = int(TakeSqrt) + 1
+
+// String returns the name as a formula spells it; that of AsIs is empty.
+func (f Transform) String() string {
+	if f < 0 || int(f) >= len(transformNames) {
+		return fmt.Sprintf("Transform(%d)", int(f))
+	}
+	return transformNames[f]
+}
+
+// Coding says how labels become the columns of a design that has an intercept.
+type Coding int
+
+// The codings of labels, as R's contr.treatment, contr.sum and contr.helmert.
+const (
+	// TreatmentCoding: indicators of all labels but a reference.
+	TreatmentCoding Coding = iota
+	// SumCoding: indicators of all labels but the last, which is −1 in all of them, so that the
+	// intercept is the mean over labels.
+	SumCoding
+	// HelmertCoding: each label but the first, in multiples of what it differs from the mean of
+	// those before it.
+	HelmertCoding
+)
+
+var codingNames = [...]string{"treatment", "sum", "helmert"}
+
+// String returns the name as a formula spells it.
+func (c Coding) String() string {
+	if c < 0 || int(c) >= len(codingNames) {
+		return fmt.Sprintf("Coding(%d)", int(c))
+	}
+	return codingNames[c]
+}
+
+// String returns the variable as a formula spells it.
+func (v Variable) String() string {
+	if v.Transform == Compute {
+		return "I(" + v.Expression.String() + ")"
+	}
+	name := quotedName(v.Column)
+	switch {
+	case v.Transform == AsIs:
+		return name
+	case v.Transform == TakePolynomials:
+		return fmt.Sprintf("poly(%s, %d)", name, v.Degree)
+	case v.Coding != TreatmentCoding:
+		return fmt.Sprintf("C(%s, %s)", name, v.Coding)
+	case v.Reference != "":
+		return fmt.Sprintf("C(%s, reference=%s)", name, quotedText(v.Reference))
+	}
+	return v.Transform.String() + "(" + name + ")"
+}
+
+// quotedName is a column as a formula spells it, in backticks where it is no word.
+func quotedName(name string) string {
+	if plainName(name) {
+		return name
+	}
+	return "`" + name + "`"
+}
+
+// quotedText is a text in those quotes that it does not have itself.
+func quotedText(text string) string {
+	if strings.Contains(text, `"`) {
+		return "'" + text + "'"
+	}
+	return `"` + text + `"`
+}
+
+// Columns are the columns of the table that the variable is made of.
+func (v Variable) Columns() []string {
+	switch {
+	case v.Expression != nil:
+		return v.Expression.Columns()
+	case v.Column == "":
+		return nil
+	}
+	return []string{v.Column}
+}
+
+// same reports whether two variables are equal, wherever they stand.
+func (v Variable) same(w Variable) bool {
+	if (v.Expression == nil) != (w.Expression == nil) || v.Expression != nil && v.Expression.text != w.Expression.text {
+		return false
+	}
+	v.Position, v.Expression, w.Position, w.Expression = 0, nil, 0, nil
+	return v == w
+}
+
+// variable reads a column, function(column), or I(expression); the next token is a name.
+func (p *formulaParser) variable() (Variable, error) {
+	t := p.peek()
+	if t.kind != nameToken {
+		return Variable{}, p.fail(t.position, "got %s, want a column", t)
+	}
+	p.next()
+	if p.peek().kind != '(' {
+		return Variable{Column: t.text, Position: t.position}, nil
+	}
+	v := Variable{Position: t.position}
+	switch t.text {
+	case "log", "log1p", "exp", "sqrt", "factor", "scale", "poly":
+		for at, name := range transformNames {
+			if name == t.text {
+				v.Transform = Transform(at)
+			}
+		}
+	case "C":
+		v.Transform = AsFactor
+	case "I":
+		p.next()
+		v.Transform = Compute
+		var err error
+		if v.Expression, err = p.expression(); err != nil {
+			return v, err
+		}
+		if len(v.Expression.Columns()) == 0 {
+			return v, p.fail(t.position, "I() has no column in it")
+		}
+		return v, p.expect(')', `")" after the expression`)
+	default:
+		return v, p.fail(t.position, "unknown function %s; want log, log1p, exp, sqrt, factor, scale, poly(x, degree), C(x, sum), I(expression), or offset and s(x) in a sum of population terms", t)
+	}
+	p.next()
+	column := p.peek()
+	if column.kind != nameToken {
+		return v, p.fail(column.position, "got %s, want a column", column)
+	}
+	p.next()
+	v.Column, v.Position = column.text, column.position
+	if t.text == "poly" {
+		if err := p.degree(&v); err != nil {
+			return v, err
+		}
+	}
+	if t.text == "C" {
+		if err := p.coding(&v); err != nil {
+			return v, err
+		}
+	}
+	return v, p.expect(')', `")"`)
+}
+
+// maxDegree bounds polynomials: those of higher degree cannot be told from each other in double
+// precision on most columns.
+const maxDegree = 20
+
+// degree reads ", 3" of poly(x, 3).
+func (p *formulaParser) degree(v *Variable) error {
+	if err := p.expect(',', `"," and the degree, as in poly(x, 2)`); err != nil {
+		return err
+	}
+	t := p.next()
+	if t.text == "degree" && p.accept('=') {
+		t = p.next()
+	}
+	degree, err := strconv.Atoi(t.text)
+	if t.kind != numberToken || err != nil || degree < 1 || degree > maxDegree {
+		return p.fail(t.position, "got %s, want a degree, 1 to %d", t, maxDegree)
+	}
+	v.Degree = degree
+	return nil
+}
+
+// coding reads ", sum" or ", reference=\"b\"" of C().
+func (p *formulaParser) coding(v *Variable) error {
+	for p.accept(',') {
+		t := p.next()
+		found := false
+		for coding, name := range codingNames {
+			if t.kind == nameToken && (t.text == name || t.text == "contr."+name) {
+				v.Coding, found = Coding(coding), true
+			}
+		}
+		if !found && (t.text != "reference" || !p.accept('=')) {
+			return p.fail(t.position, `got %s, want sum, helmert, treatment or reference="label"`, t)
+		}
+		if !found {
+			label := p.next()
+			if label.kind != textToken {
+				return p.fail(label.position, `got %s, want a label in quotes, as in reference="b"`, label)
+			}
+			v.Reference = label.text
+		}
+	}
+	if v.Reference != "" && v.Coding != TreatmentCoding {
+		return p.fail(v.Position, "a reference is for treatment coding; this one is %s", v.Coding)
+	}
+	return nil
+}

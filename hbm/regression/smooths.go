@@ -1,0 +1,43 @@
+package regression
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/transdim/vti/table"
+)
+
+// addSmooths makes a grouping of each smooth function s(x): all rows are in its one level, the
+// functions of its basis vary by it, independent of each other and with one standard deviation. The
+// line that the curve bends around is a population term.
+func (f *Frame) addSmooths(t *table.Table) error {
+	for _, s := range f.Formula.Smooths {
+		if !f.Response.Conjugate() {
+			return fmt.Errorf("%s: %s: smooth functions are for gaussian and lognormal responses; this one is %s", f.Path, s, f.Response)
+		}
+		x, err := s.Of.Expand(t, false, f.fitted(t))
+		if err != nil {
+			return err
+		}
+		if x[0].Level {
+			return fmt.Errorf("%s: %s: column %q holds text, want numbers", f.Path, s, s.Of.Column)
+		}
+		basis, err := s.Basis(x[0].Values, f.fitted(t))
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		g := &Grouping{Name: s.String(), Levels: []string{"all"}, Index: make([]int, t.Rows()), Counts: []int{t.Rows()}, Z: basis, Smooth: true}
+		_, columns := basis.Dims()
+		for k := range columns {
+			// none of the varying terms of the formula: their places are negative
+			g.Columns = append(g.Columns, Column{Name: fmt.Sprintf("bend %d", k+1), Varying: -1})
+		}
+		f.Groupings = append(f.Groupings, g)
+	}
+	return nil
+}
+
+// smooth reports whether there is a smooth function.
+func (r *Regression) smooth() bool {
+	return slices.ContainsFunc(r.groups, func(g *varyingGroup) bool { return g.Smooth })
+}

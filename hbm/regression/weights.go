@@ -1,0 +1,50 @@
+package regression
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/transdim/vti/table"
+)
+
+// mostWeight bounds weights that count rows: each row is there so many times.
+const mostWeight = 1e6
+
+// weigh reads weights(w) of the response. Those of a gaussian or log-normal response are
+// precisions, as in R's lm and lme4: a row has the variance σ² / w. Those of counts, labels and
+// times say how many rows a row stands for, as in brms: it is repeated.
+func (f *Frame) weigh(t *table.Table, opt FrameOptions) (*table.Table, error) {
+	v := f.Formula.Weights
+	if len(v.Columns()) == 0 {
+		return t, nil
+	}
+	weights, err := v.Numbers(t)
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(row int, want string) (*table.Table, error) {
+		return nil, fmt.Errorf("%s: %s: weight %s: got %v, want %s", t.Path, t.Place(row), v, weights[row], want)
+	}
+	switch {
+	case opt.SE != "":
+		return nil, fmt.Errorf("%s: known standard errors leave nothing for weights(%s) to say", t.Path, v)
+	case f.Response.Conjugate():
+		for row, w := range weights {
+			if !(w > 0) {
+				return refuse(row, "a positive number: the variance of the row is σ² / weight")
+			}
+		}
+		f.Weights = weights
+		return t, nil
+	case !f.Response.Discrete() && !f.Response.Survival():
+		return nil, fmt.Errorf("%s: weights(%s) are for gaussian, lognormal, counts and labels, and times; this one is %s", t.Path, v, f.Response)
+	}
+	times := make([]int, len(weights))
+	for row, w := range weights {
+		if w < 0 || w > mostWeight || w != math.Trunc(w) {
+			return refuse(row, "a whole number from 0: how many rows the row stands for")
+		}
+		times[row] = int(w)
+	}
+	return t.Repeat(times), nil
+}
