@@ -22,8 +22,9 @@ import (
 // of a table or for generated ones. Priors that refer to the mean and the standard deviation of a
 // continuous response refer to 0 and 1 instead, since they must be known before the response is.
 //
-// Responses that the command refuses, and counts above a million, are drawn again: that selects
-// tables by their responses, which leaves the posterior given a response as it is.
+// Responses that the command refuses, counts above a million, and shares and times at the ends of
+// what a float64 holds are drawn again: that selects tables by their responses, which leaves the
+// posterior given a response as it is.
 type Varsel struct {
 	// Device computes.
 	Device *gpu.Device
@@ -141,7 +142,7 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	y := make([]float64, len(eta))
 	for i := range y {
 		y[i] = noise.Draw(eta[i], truth.sigma, random)
-		if model.Likelihood.Link() == likelihood.LogLink && !(y[i] <= mostCounted) {
+		if model.Likelihood.Link() == likelihood.LogLink && !(y[i] <= mostCounted) || cut(model.Likelihood, y[i]) {
 			return nil, nil, nil
 		}
 	}
@@ -156,6 +157,15 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	}
 	p.csv, p.about = []byte(text.String()), v.Name()
 	return p, truth, nil
+}
+
+// cut reports whether a response may have been moved to the end of what a float64 holds, or rounded
+// there to few digits: it then has a probability where the likelihood has a density.
+func cut(kind likelihood.Kind, y float64) bool {
+	if kind.Discrete() || kind.Continuous() && !kind.Logarithmic() {
+		return false
+	}
+	return y < 1e-300 || y > 1e300 || kind == likelihood.BetaKind && y > 1-1e-12
 }
 
 // drawnScale draws the noise scale, or returns the known one.

@@ -114,5 +114,5 @@ func (beta) Draw(eta, precision float64, random *rand.Rand) float64 {
 			share = 1
 		}
 	}
-	return math.Min(math.Max(share, math.SmallestNonzeroFloat64), 1-0x1p-53)
+	return math.Min(math.Max(share, leastPositive), 1-0x1p-53)
 }

@@ -52,6 +52,7 @@ func TestExpectedResponses(t *testing.T) {
 		{GammaKind, 0, "a positive number"}, {GammaKind, 1e-300, ""}, {LogNormalKind, math.Inf(1), "a positive number"},
 		{BetaKind, 0, "a number between 0 and 1"}, {BetaKind, 1, "a number between 0 and 1"}, {BetaKind, 0.3, ""},
 		{WeibullKind, -1, "a positive number"}, {ExponentialKind, 2, ""},
+		{BetaKind, 5e-324, "a number of at least 2.3e-308"}, {GammaKind, 1e-310, "a number of at least 2.3e-308"}, {PoissonKind, 5e-324, "a count (0, 1, 2, …)"},
 	} {
 		assert.Equal(t, c.want, c.kind.Expected(c.y), "%v %v", c.kind, c.y)
 	}

@@ -40,5 +40,5 @@ func (logNormal) Variance(eta, scale float64) float64 {
 
 func (logNormal) Draw(eta, scale float64, random *rand.Rand) float64 {
 	drawn := math.Exp(math.Min(gaussian{}.Draw(eta, scale, random), 700))
-	return math.Max(drawn, math.SmallestNonzeroFloat64)
+	return math.Max(drawn, leastPositive)
 }

@@ -80,7 +80,7 @@ func (weibull) Variance(eta, shape float64) float64 {
 func (weibull) Draw(eta, shape float64, random *rand.Rand) float64 {
 	logGamma, _ := math.Lgamma(1 + 1/shape)
 	log := eta - logGamma + math.Log(random.ExpFloat64())/shape
-	return math.Max(math.Exp(math.Min(log, 700)), math.SmallestNonzeroFloat64)
+	return math.Max(math.Exp(math.Min(log, 700)), leastPositive)
 }
 
 // exponential is weibull with k = 1.
