@@ -61,6 +61,8 @@ func TestSlabsFindPublishedFigures(t *testing.T) {
 		return 0.5*math.Log(n/2/math.Pi) - 1.5*math.Log(g) - n/2/g
 	}))
 	require.InDeltaSlice(t, siow, slabInclusion(t, slabProblem(t, data, "O3", Slab{Kind: ZellnerSiow})), 1e-6)
+	// bas.lm(O3 ~ ., prior = "JZS", modelprior = uniform(), method = "deterministic") of BAS 2.0.2
+	require.InDeltaSlice(t, []float64{0.109893, 0.0758884, 0.999958, 0.999999, 0.252609, 0.0741779, 0.869138, 0.423591, 0.940725}, siow, 1e-6)
 	wide := f.inclusion(f.zellner(20 * 20))
 	require.InDeltaSlice(t, wide, slabInclusion(t, slabProblem(t, data, "O3", Slab{Kind: FixedG, G: 400, Rows: true, Columns: true})), 1e-9)
 	if testing.Short() {

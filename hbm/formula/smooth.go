@@ -65,8 +65,8 @@ func (p *formulaParser) smooth() (Term, error) {
 }
 
 // Basis are functions [n, k − 2] of x [n] such that a natural cubic spline with k knots is a line
-// plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) a penalised spline is a
-// varying effect. The first seen rows place the knots, at quantiles of their different values, and
+// plus Σ b_j basis_j, and ∫ f″² is proportional to Σ b_j²: with b ~ N(0, s²) a penalised spline is
+// a varying effect. The first seen rows place the knots, at quantiles of their different values;
 // over them every function is orthogonal to lines, and the mean over rows of Σ basis_j² is 1, so
 // that s is the standard deviation of the curve around its line.
 //

@@ -29,8 +29,8 @@ func TestBasisIsThatOfMgcv(t *testing.T) {
 			assert.InDelta(t, want[0][i], covariance.At(i, i), 2e-6)
 			assert.InDelta(t, want[1][i], covariance.At(0, i), 2e-6)
 		}
-		// Rows that follow have the same functions: a copy of a row its values, and beyond the knots
-		// they are lines.
+		// Rows that follow have the same functions: a copy of a row its values, and beyond the
+		// knots they are lines.
 		later, err := Smooth{Variable{Column: "x"}, k}.Basis(append(append([]float64{}, smoothed...), 5, 10, 11, 12), len(smoothed))
 		require.NoError(t, err)
 		n := len(smoothed)
