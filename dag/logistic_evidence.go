@@ -275,6 +275,10 @@ func (f *logisticFamily) mode() ([]float64, *mat.Cholesky) {
 // by hand.
 const moreDegrees = 20
 
+// rowsPerDegree is how many rows add a degree of freedom: the more rows, the more normal the
+// posterior is. Chosen by hand.
+const rowsPerDegree = 12
+
 // evidence weighs pairs of draws on both sides of the mode, which cancel what is skew.
 func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	mode, factor := f.mode()
@@ -282,7 +286,7 @@ func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 		return logisticEvidence{value: math.NaN(), se: math.NaN(), kHat: math.Inf(1)}
 	}
 	dim := float64(len(mode))
-	degrees := dim + moreDegrees
+	degrees := dim + moreDegrees + float64(len(f.form.levels)/rowsPerDegree)
 	above, _ := math.Lgamma((degrees + dim) / 2)
 	below, _ := math.Lgamma(degrees / 2)
 	constant := above - below - dim/2*math.Log(degrees*math.Pi) + factor.LogDet()/2

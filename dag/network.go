@@ -9,7 +9,7 @@ import (
 // Network is a graph over categories with the posterior means of its tables of probabilities.
 func (p *Problem) Network(g *dgraph.Graph) (*dgraph.Network, error) {
 	if p.Model.Mechanism != Categorical {
-		return nil, fmt.Errorf("tables of probabilities are those of categories: these mechanisms are %s", p.Model.Mechanism)
+		return nil, fmt.Errorf("tables of probabilities are those of categories: these nodes are numbers, or have %s mechanisms", p.Model.Mechanism)
 	}
 	if err := p.Data.checkComplete(); err != nil {
 		return nil, err
