@@ -22,6 +22,8 @@ type regressionProblem struct {
 	sigma                    float64   // 0: unknown
 	logSigmaMean, logSigmaSD float64
 
+	start []float64 // of the search for the mode of a model; nil: the prior means
+
 	always   []int     // coordinates in every model
 	groups   [][]int   // coordinates of each predictor
 	logPrior []float64 // of a model, by its number of predictors

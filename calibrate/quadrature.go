@@ -141,6 +141,9 @@ func (p *regressionProblem) laplace(coordinates []int, row rowDensity) (mode []f
 	for a, j := range coordinates {
 		mode[a] = p.priorMean[j]
 	}
+	if p.start != nil {
+		copy(mode, p.start)
+	}
 	gradient, hessian := mat.NewVecDense(k, nil), mat.NewSymDense(k, nil)
 	var factor mat.Cholesky
 	now := p.logPosterior(coordinates, row, mode, gradient, hessian)

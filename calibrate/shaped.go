@@ -165,9 +165,11 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 		if k == 0 || k >= mostParameters {
 			return modelMoments{}, fmt.Errorf("quadrature: got %d coefficients, want 1 to %d", k, mostParameters-1)
 		}
+		own := *p
 		given := func(log float64) (modelMoments, error) {
 			row := of(math.Exp(log))
-			mode, axes, err := p.laplace(coordinates, row)
+			mode, axes, err := own.laplace(coordinates, row)
+			own.start = mode // of the next: far from its mode a large shape leaves no way up
 			if err != nil {
 				return modelMoments{}, err
 			}
@@ -181,6 +183,7 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 		var list []modelMoments
 		top := math.Inf(-1)
 		for _, side := range []float64{1, -1} {
+			own.start = nil
 			for at := (side - 1) / 2 * step; math.Abs(at) < shapeReach*p.logSigmaSD; at += side * step {
 				m, err := given(p.logSigmaMean + at)
 				if err != nil {

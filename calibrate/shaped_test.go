@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/likelihood"
 )
@@ -58,4 +59,22 @@ func TestShapedIntegral(t *testing.T) {
 	}
 	assert.InDelta(t, math.Log(want), m.logEvidence, 1e-4)
 	assert.InDelta(t, 10, math.Sqrt(m.variance[0]), 1e-3)
+}
+
+// TestShapedIntegralOfLittleNoise is of times within 1 percent of a line, where the mode given a
+// shape of 150 is not found from the prior mean. The evidence is by brute force in Python.
+func TestShapedIntegralOfLittleNoise(t *testing.T) {
+	x := []float64{-1.8876900080043257, -0.2575788412204456, -0.10343473982910545, 1.2853274175384497, -1.7907590088977714, 0.8601044387108597}
+	design := mat.NewDense(6, 2, nil)
+	mean, sd := stat.MeanStdDev(x, nil)
+	for i, v := range x {
+		design.SetRow(i, []float64{1, (v - mean) / sd})
+	}
+	p := &regressionProblem{
+		x: design, y: []float64{170.14778476716987, 17.5274618791282, 14.306951181600576, 2.0965813613738877, 146.1315915832384, 3.773983535040619},
+		priorMean: []float64{0, 0}, priorSD: []float64{10, 1.5}, always: []int{0, 1}, logPrior: []float64{0}, logSigmaSD: 3,
+	}
+	m, err := p.shaped(weibullRow, true)([]int{0, 1})
+	require.NoError(t, err)
+	assert.InDelta(t, -14.524, m.logEvidence, 0.02)
 }
