@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/transdim/vti/internal/sparse"
 )
 
@@ -28,6 +26,9 @@ type jointEffects struct {
 	// rows lists the blocks of each row of D: that of the population, and a level of each
 	// grouping.
 	rows [][]int
+	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its
+	// blocks a, and blocks b up to a, meet them.
+	rowPairs [][]int32
 	// pairs are the blocks of DᵀD that are not zero, on and below the diagonal, and first the
 	// place of the values of each among those of P.
 	pairs    []gramBlock
@@ -51,7 +52,7 @@ type gramBlock struct {
 
 // newJointEffects prepares the distribution for a regression.
 func newJointEffects(r *Regression) *jointEffects {
-	e := &jointEffects{r: r, rows: make([][]int, len(r.y))}
+	e := &jointEffects{r: r, rows: make([][]int, len(r.y)), rowPairs: make([][]int32, len(r.y))}
 	add := func(size, group int) {
 		e.blocks = append(e.blocks, effectBlock{e.effects, size, group})
 		e.effects += size
@@ -74,16 +75,16 @@ func newJointEffects(r *Regression) *jointEffects {
 	}
 	places := map[[2]int]int{}
 	for i, blocks := range e.rows {
-		for _, a := range blocks {
-			for _, b := range blocks {
-				if a >= b {
-					e.addGram(places, a, b, i)
-				}
+		for k, a := range blocks {
+			for _, b := range blocks[:k+1] {
+				at := e.pairOf(places, a, b)
+				e.rowPairs[i] = append(e.rowPairs[i], int32(at))
+				e.pairs[at].add(e.design(i, e.blocks[a]), e.design(i, e.blocks[b]), 1)
 			}
 		}
 	}
 	for b := range e.blocks { // a level without rows still has its prior
-		e.gramOf(places, b, b)
+		e.pairOf(places, b, b)
 	}
 	var entries []sparse.Entry
 	for k := range e.pairs {
@@ -99,8 +100,23 @@ func newJointEffects(r *Regression) *jointEffects {
 		}
 	}
 	e.values = len(entries)
-	e.symbolic = sparse.Analyse(e.effects, entries)
+	e.symbolic = sparse.Analyse(e.effects, entries, e.isOuter())
 	return e
+}
+
+// isOuter reports of each effect whether it is of the population or of a grouping that is not
+// integrated out by quadrature; nil if none is.
+func (e *jointEffects) isOuter() []bool {
+	if e.r.Frame.Response.Conjugate() || e.r.inner == nil {
+		return nil
+	}
+	outer := make([]bool, e.effects)
+	for _, block := range e.blocks {
+		for k := range block.size {
+			outer[block.first+k] = block.group < 0 || e.r.groups[block.group] != e.r.inner
+		}
+	}
+	return outer
 }
 
 // design are the entries of a row of D in a block.
@@ -111,21 +127,21 @@ func (e *jointEffects) design(row int, block effectBlock) []float64 {
 	return e.r.groups[block.group].z.RawRowView(row)
 }
 
-// gramOf returns the block of DᵀD of two blocks.
-func (e *jointEffects) gramOf(places map[[2]int]int, a, b int) *gramBlock {
+// pairOf returns the place of the block of DᵀD of two blocks among the pairs.
+func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	at, ok := places[[2]int{a, b}]
 	if !ok {
 		at = len(e.pairs)
 		places[[2]int{a, b}] = at
 		e.pairs = append(e.pairs, gramBlock{i: a, j: b, gram: make([]float64, e.blocks[a].size*e.blocks[b].size)})
 	}
-	return &e.pairs[at]
+	return at
 }
 
-func (e *jointEffects) addGram(places map[[2]int]int, a, b, row int) {
-	p := e.gramOf(places, a, b)
-	x, z := e.design(row, e.blocks[a]), e.design(row, e.blocks[b])
+// add adds the product of the entries of a row in both blocks, times a weight.
+func (p *gramBlock) add(x, z []float64, weight float64) {
 	for i, left := range x {
+		left *= weight
 		for j, right := range z {
 			p.gram[i*len(z)+j] += left * right
 		}
@@ -145,9 +161,9 @@ type conditional struct {
 	logDensity float64
 }
 
-// given returns the distribution at the hyperparameters in θ of the model that uses the
-// coordinates in mask; false where it cannot be computed in double precision.
-func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
+// prior is the distribution at the hyperparameters in θ before the response is known: without
+// centre and factor.
+func (e *jointEffects) prior(mask []bool, theta []float64) *conditional {
 	r := e.r
 	c := &conditional{e: e, sigma: r.noiseAt(theta), mean: make([]float64, len(r.Frame.Columns)), sd: make([]float64, len(r.Frame.Columns))}
 	for j := range r.Frame.Columns {
@@ -158,6 +174,13 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	for _, g := range r.groups {
 		c.factors = append(c.factors, r.factorAt(g, mask, theta))
 	}
+	return c
+}
+
+// given returns the distribution at the hyperparameters in θ of the model that uses the
+// coordinates in mask; false where it cannot be computed in double precision.
+func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) {
+	r, c := e.r, e.prior(mask, theta)
 	precision := 1 / (c.sigma * c.sigma)
 	values := make([]float64, e.values)
 	var work []float64
@@ -307,8 +330,12 @@ func (c *conditional) predictor(effects []float64) []float64 {
 	return eta
 }
 
-func dot(x, y []float64) float64 {
-	return mat.Dot(mat.NewVecDense(len(x), x), mat.NewVecDense(len(y), y))
+func dot(x, y []float64) (sum float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
 }
 
 // logMarginal is log p(y, h | m) for the hyperparameters h in θ, with all effects integrated out;

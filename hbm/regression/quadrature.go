@@ -50,7 +50,14 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes []int) *q
 	for c := range q {
 		l.z = append(l.z, mat.Col(nil, c, r.inner.z))
 	}
-	t, w := make([]float64, nodes[q]), make([]float64, nodes[q])
+	l.nodes, l.weight = hermiteRule(q, nodes[q])
+	return l
+}
+
+// hermiteRule is the product of q Gauss-Hermite rules of so many nodes: the nodes t [q], and of
+// each log w + |t|².
+func hermiteRule(q, count int) (nodes [][]float64, weights []float64) {
+	t, w := make([]float64, count), make([]float64, count)
 	quad.Hermite{}.FixedLocations(t, w, math.Inf(-1), math.Inf(1))
 	place := make([]int, q)
 	for {
@@ -59,16 +66,16 @@ func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes []int) *q
 			node[c] = t[at]
 			weight += math.Log(w[at]) + t[at]*t[at]
 		}
-		l.nodes, l.weight = append(l.nodes, node), append(l.weight, weight)
+		nodes, weights = append(nodes, node), append(weights, weight)
 		c := q - 1
 		for ; c >= 0; c-- {
-			if place[c]++; place[c] < nodes[q] {
+			if place[c]++; place[c] < count {
 				break
 			}
 			place[c] = 0
 		}
 		if c < 0 {
-			return l
+			return nodes, weights
 		}
 	}
 }

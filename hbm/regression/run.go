@@ -89,6 +89,9 @@ func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*R
 	if r.integrable() {
 		return r.runExact(ctx, device, cfg)
 	}
+	if r.weighable() {
+		return r.runLaplace(ctx, device, cfg)
+	}
 	if err := cfg.Certify.CheckSize(r.Target()); err != nil {
 		return nil, err
 	}
@@ -221,8 +224,13 @@ func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, resu
 	for _, difference := range tensors.MustCopyFlatData[float64](out[0]) {
 		loss += math.Abs(difference) / draws
 	}
+	r.noteLoss(loss, result)
+	return nil
+}
+
+// noteLoss adds a note if a finer quadrature changes log densities by more than is notable.
+func (r *Regression) noteLoss(loss float64, result *Result) {
 	if !(loss < notableQuadrature) {
 		result.Notes = append(result.Notes, fmt.Sprintf("a finer quadrature over the effects by %s changes log densities by %.2g: log evidences are that uncertain beside their standard errors", r.inner.Name, loss))
 	}
-	return nil
 }

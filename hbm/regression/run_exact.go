@@ -1,9 +1,11 @@
 package regression
 
 import (
+	"cmp"
 	gocontext "context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/transdim/vti"
@@ -58,6 +60,33 @@ type modelIntegral struct {
 	proposal *integrate.Proposal
 	sample   *integrate.Sample
 	weights  psis.Result
+	// estimate, of responses that are not gaussian, estimates the density at the i-th point, and
+	// outer has the effects that were drawn for it.
+	estimate func(i int, h []float64) float64
+	outer    []outerDraws
+}
+
+// extend makes n more draws.
+func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) (err error) {
+	if m.estimate != nil {
+		m.outer = append(m.outer, make([]outerDraws, n)...)
+	}
+	switch {
+	case m.estimate == nil:
+		err = m.proposal.Draw(ctx, m.sample, n, random)
+	case m.proposal != nil:
+		err = m.proposal.Estimate(ctx, m.sample, n, random, m.estimate)
+	default: // no hyperparameters
+		for i := len(m.sample.Points); n > 0; i, n = i+1, n-1 {
+			if ctx.Err() != nil {
+				return fmt.Errorf("integration stopped: %w", ctx.Err())
+			}
+			m.sample.Points, m.sample.LogProposal = append(m.sample.Points, nil), append(m.sample.LogProposal, 0)
+			m.sample.LogDensity = append(m.sample.LogDensity, m.estimate(i, nil))
+		}
+	}
+	m.weights = psis.Smooth(m.sample.LogWeights())
+	return err
 }
 
 // at puts hyperparameters into coordinates θ, which it returns.
@@ -112,15 +141,21 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 		m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
 		m.free = r.hyperparameters(m.mask)
 		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
-		if err := r.adapt(ctx, effects, m, seed); err != nil {
+		if len(m.free) == 0 {
+			logDensity := effects.logMarginal(m.mask, make([]float64, r.Dim()))
+			m.sample = &integrate.Sample{Points: [][]float64{nil}, LogDensity: []float64{logDensity}, LogProposal: []float64{0}}
+			m.weights = psis.Result{LogWeights: []float64{logDensity}, ESS: exactESS, LogMean: logDensity, N: 1}
+			continue
+		}
+		if err := r.adapt(ctx, m, integrate.Problem{}, effects.logMarginal, exactFirstDraws, seed); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
 		}
 	}
 	for round := 0; ; round++ {
 		found := &integral{effects: effects, models: models, certificate: r.certificateOf(models, logPrior)}
 		c := found.certificate
-		more := r.mostUncertain(models, c)
-		if len(more) == 0 || c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable {
+		more := r.mostUncertain(models, c, exactMostDraws)
+		if len(more) == 0 || c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable && missed(c) <= verdict.DoubtfulMissed {
 			found.draws = drawsOf(models, c)
 			var err error
 			if found.moments, err = r.moments(ctx, effects, found.draws, seed); err != nil {
@@ -133,10 +168,9 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 		for _, k := range more {
 			m := models[k]
 			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
-			if err := m.proposal.Draw(ctx, m.sample, len(m.sample.Points), random); err != nil {
+			if err := m.extend(ctx, len(m.sample.Points), random); err != nil {
 				return nil, err
 			}
-			m.weights = psis.Smooth(m.sample.LogWeights())
 		}
 		if progress != nil {
 			progress(r.certificateOf(models, logPrior).Draws, exactMostDraws)
@@ -144,19 +178,15 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 	}
 }
 
-// adapt finds the proposal of a model and makes its first draws. A model without hyperparameters
-// needs none.
-func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *modelIntegral, seed uint64) error {
+// adapt finds the proposal of a model by its log density, as a problem without one says, and makes
+// its first draws. A model without hyperparameters needs no proposal.
+func (r *Regression) adapt(ctx gocontext.Context, m *modelIntegral, problem integrate.Problem, logDensity func(mask []bool, theta []float64) float64, draws int, seed uint64) error {
+	random := stream.Rand(seed, fmt.Sprintf("hbm/adapt/%v", m.code))
 	if len(m.free) == 0 {
-		logDensity := effects.logMarginal(m.mask, make([]float64, r.Dim()))
-		m.sample = &integrate.Sample{Points: [][]float64{nil}, LogDensity: []float64{logDensity}, LogProposal: []float64{0}}
-		m.weights = psis.Result{LogWeights: []float64{logDensity}, ESS: exactESS, LogMean: logDensity, N: 1}
-		return nil
+		return m.extend(ctx, draws, random)
 	}
-	problem := integrate.Problem{
-		Centre: make([]float64, len(m.free)), Width: make([]float64, len(m.free)),
-		LogDensity: func(h []float64) float64 { return effects.logMarginal(m.mask, m.at(h, make([]float64, r.Dim()))) },
-	}
+	problem.Centre, problem.Width = make([]float64, len(m.free)), make([]float64, len(m.free))
+	problem.LogDensity = func(h []float64) float64 { return logDensity(m.mask, m.at(h, make([]float64, r.Dim()))) }
 	for i, j := range m.free {
 		// of the map of a standard deviation: from a hundredth of its scale to twice that
 		problem.Width[i] = 2
@@ -165,16 +195,11 @@ func (r *Regression) adapt(ctx gocontext.Context, effects *jointEffects, m *mode
 		}
 	}
 	problem.LogScales = r.logScales(m)
-	random := stream.Rand(seed, fmt.Sprintf("hbm/adapt/%v", m.code))
 	var err error
 	if m.proposal, err = integrate.Adapt(ctx, problem, random); err != nil {
 		return err
 	}
-	if err := m.proposal.Draw(ctx, m.sample, exactFirstDraws, random); err != nil {
-		return err
-	}
-	m.weights = psis.Smooth(m.sample.LogWeights())
-	return nil
+	return m.extend(ctx, draws, random)
 }
 
 // logScales are the logarithms of the standard deviations among the hyperparameters of a model:
@@ -205,20 +230,20 @@ func (r *Regression) logScales(m *modelIntegral) func(h []float64) []float64 {
 // mostUncertain lists the models that more draws help most: those whose part of the error of the
 // log evidence, or of the inverse of the effective size, is at least half of the largest, as long
 // as they may have more.
-func (r *Regression) mostUncertain(models []*modelIntegral, c *vti.Certificate) (list []int) {
+func (r *Regression) mostUncertain(models []*modelIntegral, c *vti.Certificate, most int) (list []int) {
 	parts := make([]float64, len(models))
 	for k, m := range models {
 		estimate := &c.Models[k]
-		if m.proposal != nil && len(m.sample.Points) < exactMostDraws {
+		if (m.proposal != nil || m.estimate != nil) && len(m.sample.Points) < most {
 			parts[k] = estimate.Certified * math.Max(estimate.LogEvidenceSE, 1/math.Sqrt(math.Max(m.weights.ESS, 1)))
 			if math.IsNaN(parts[k]) {
 				parts[k] = 1
 			}
 		}
 	}
-	most := slices.Max(parts)
+	largest := slices.Max(parts)
 	for k, part := range parts {
-		if part > 0 && part >= most/2 {
+		if part > 0 && part >= largest/2 {
 			list = append(list, k)
 		}
 	}
@@ -277,15 +302,7 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(c.Models, func(a, b vti.ModelEstimate) int {
-		switch {
-		case a.Certified > b.Certified:
-			return -1
-		case a.Certified < b.Certified:
-			return 1
-		}
-		return 0
-	})
+	sortModels(c)
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
 	r.fill(result, c, sample)
 	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
@@ -295,13 +312,27 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 	return result, r.writeResult(result, sample)
 }
 
+// sortModels puts the most probable models first.
+func sortModels(c *vti.Certificate) {
+	slices.SortStableFunc(c.Models, func(a, b vti.ModelEstimate) int { return cmp.Compare(b.Certified, a.Certified) })
+}
+
+// missed is about the share of the posterior that may lie where weights are larger than any that
+// was drawn, over models.
+func missed(c *vti.Certificate) (share float64) {
+	for _, m := range c.Models {
+		if m.LogEvidenceSE > 0 { // an exact evidence has missed nothing
+			share = math.Hypot(share, m.Certified*psis.TailShare(m.KHat, m.Draws))
+		}
+	}
+	return share
+}
+
 // judge sets the verdict of a certificate of integrals.
 func judge(c *vti.Certificate) {
 	j := verdict.New()
 	j.Weights(c.KHat)
-	if c.KHat <= verdict.DoubtfulKHat {
-		j.Missed(psis.TailShare(c.KHat, c.Draws), c.KHat, c.Draws)
-	}
+	j.Missed(missed(c), c.KHat, c.Draws)
 	j.Size(c.ESS, c.Draws)
 	worst := 0.0
 	for _, m := range c.Models {

@@ -58,6 +58,12 @@ type Problem struct {
 	// too, such as standard deviations. The proposal then covers where the density times each
 	// square lies, which can be far from the density itself.
 	LogScales func(x []float64) []float64
+	// Noise is about the error of LogDensity: modes are searched for no closer than it tells, and
+	// their curvature is found by differences that rise above it. 0 stands for that of rounding.
+	Noise float64
+	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200 more
+	// for each coordinate.
+	PerRound int
 }
 
 // Proposal is a distribution near a density.
@@ -85,8 +91,11 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	alone.share = 1
 	p := &Proposal{problem: problem, mixture: mixture{&alone}}
 	all := &Sample{}
-	draws := perRound + perDim*dim
-	if err := p.extend(ctx, all, draws, random); err != nil {
+	draws := problem.PerRound
+	if draws == 0 {
+		draws = perRound + perDim*dim
+	}
+	if err := p.extend(ctx, all, draws, random, p.density); err != nil {
 		return nil, err
 	}
 	parts, err := p.modes(ctx, all, wide)
@@ -97,7 +106,7 @@ func Adapt(ctx context.Context, problem Problem, random *rand.Rand) (*Proposal, 
 	proposals := []mixture{p.mixture}
 	for round := range rounds {
 		p.mixture = defended(parts, defence)
-		if err := p.extend(ctx, all, draws, random); err != nil {
+		if err := p.extend(ctx, all, draws, random, p.density); err != nil {
 			return nil, err
 		}
 		proposals = append(proposals, p.mixture)
@@ -161,6 +170,10 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 		from = append(from, all.Points[i])
 	}
 	var found mixture
+	settings := &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}
+	if p.problem.Noise > 0 {
+		settings.Converger = &optimize.FunctionConverge{Absolute: 10 * p.problem.Noise, Iterations: 10 * dim}
+	}
 	minus := func(x []float64) float64 { return finiteOr(-p.problem.LogDensity(x), 1e100) }
 	for _, start := range from {
 		if err := ctx.Err(); err != nil {
@@ -173,7 +186,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 				}
 				return optimize.NotTerminated, nil
 			},
-		}, slices.Clone(start), &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}, &optimize.NelderMead{})
+		}, slices.Clone(start), settings, &optimize.NelderMead{})
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("the search for modes was stopped: %w", ctx.Err())
 		}
@@ -184,7 +197,7 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 		if known {
 			continue
 		}
-		if c, ok := newComponent(1, narrowDegrees, result.X, curvature(minus, result.X, p.problem.Width)); ok {
+		if c, ok := newComponent(1, narrowDegrees, result.X, curvature(minus, result.X, p.problem)); ok {
 			found = append(found, c)
 		}
 	}
@@ -197,8 +210,9 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 
 // curvature is the inverse of the Hessian of a function at a minimum, in no direction wider than
 // the widths.
-func curvature(minus func([]float64) float64, at, width []float64) *mat.SymDense {
-	dim := len(at)
+func curvature(minus func([]float64) float64, at []float64, problem Problem) *mat.SymDense {
+	dim, width := len(at), problem.Width
+	step := math.Max(1e-3, math.Sqrt(math.Sqrt(problem.Noise)))
 	scaled := make([]float64, dim) // in units of the widths
 	hessian := mat.NewSymDense(dim, nil)
 	fd.Hessian(hessian, func(u []float64) float64 {
@@ -207,7 +221,7 @@ func curvature(minus func([]float64) float64, at, width []float64) *mat.SymDense
 			x[i] = at[i] + u[i]*width[i]
 		}
 		return minus(x)
-	}, scaled, &fd.Settings{Step: 1e-3})
+	}, scaled, &fd.Settings{Step: step})
 	covariance := mat.NewSymDense(dim, nil)
 	var eigen mat.EigenSym
 	if slices.ContainsFunc(hessian.RawSymmetric().Data, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) || !eigen.Factorize(hessian, true) {
@@ -361,12 +375,23 @@ type Sample struct {
 // Draw adds n independent draws to a sample. Cancelling ctx stops it, within some evaluations of
 // the density, with an error that wraps ctx.Err().
 func (p *Proposal) Draw(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
-	return p.extend(ctx, s, n, random)
+	return p.extend(ctx, s, n, random, p.density)
 }
 
-// extend is Draw. Densities are evaluated by all processors; which points are drawn depends on
-// random only.
-func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand) error {
+// Estimate is Draw where the density at the i-th point of a sample is only estimated. With
+// independent estimates whose means are the density, the mean weight remains an unbiased estimate
+// of the integral, and weighted draws follow the density (Andrieu and Roberts 2009). It is called
+// by several goroutines at once.
+func (p *Proposal) Estimate(ctx context.Context, s *Sample, n int, random *rand.Rand, logEstimate func(i int, x []float64) float64) error {
+	return p.extend(ctx, s, n, random, logEstimate)
+}
+
+// density is the density of the problem, whichever point of a sample it is for.
+func (p *Proposal) density(_ int, x []float64) float64 { return p.problem.LogDensity(x) }
+
+// extend is Draw by any density. Densities are evaluated by all processors; which points are drawn
+// depends on random only.
+func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Rand, logDensity func(i int, x []float64) float64) error {
 	first := len(s.Points)
 	dim := len(p.problem.Centre)
 	work, terms := make([]float64, dim), make([]float64, len(p.mixture))
@@ -381,7 +406,7 @@ func (p *Proposal) extend(ctx context.Context, s *Sample, n int, random *rand.Ra
 	for w := range workers {
 		group.Go(func() {
 			for i := first + w; i < first+n && ctx.Err() == nil; i += workers {
-				s.LogDensity[i] = p.problem.LogDensity(s.Points[i])
+				s.LogDensity[i] = logDensity(i, s.Points[i])
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func TestFactorize(t *testing.T) {
 			for range 5 {
 				entries, values, dense := build()
 				n := dense.SymmetricDim()
-				s := Analyse(n, entries)
+				s := Analyse(n, entries, nil)
 				order := slices.Sorted(slices.Values(s.order))
 				for i := range n {
 					require.Equal(t, i, order[i], "an order has every row once")
@@ -111,7 +111,7 @@ func TestFactorize(t *testing.T) {
 }
 
 func TestNotPositiveDefinite(t *testing.T) {
-	s := Analyse(2, []Entry{{0, 0}, {1, 1}, {1, 0}})
+	s := Analyse(2, []Entry{{0, 0}, {1, 1}, {1, 0}}, nil)
 	for _, values := range [][]float64{{1, 1, 2}, {0, 1, 0}, {1, math.NaN(), 0}, {1, math.Inf(1), 0}} {
 		_, ok := s.Factorize(values)
 		require.False(t, ok, "%v", values)
@@ -132,7 +132,7 @@ func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 			entries = append(entries, Entry{groups + g*each + k, g})
 		}
 	}
-	s := Analyse(n, entries)
+	s := Analyse(n, entries, nil)
 	require.LessOrEqual(t, s.first[s.head]+s.head, len(entries))
 	require.Equal(t, len(entries), s.Entries(), fmt.Sprint("head ", s.head))
 }

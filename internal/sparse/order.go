@@ -7,28 +7,32 @@ import (
 
 // minimumDegree is an order of elimination, new to old, of a graph given by the neighbours of each
 // node: always a node next that would fill in least, by a bound on its degree; ties by number.
-func minimumDegree(neighbours [][]int) []int {
+// Nodes that last says follow all others; nil says none.
+func minimumDegree(neighbours [][]int, last []bool) []int {
 	n := len(neighbours)
 	g := &quotient{
 		nodes: make([][]int, n), elements: make([][]int, n), members: make([][]int, n),
-		degree: make([]int, n), gone: make([]bool, n), mark: make([]int, n),
+		degree: make([]int, n), gone: make([]bool, n), mark: make([]int, n), later: make([]int, n),
 	}
-	queue := make(byDegree, 0, n)
+	queue := make(byRank, 0, n)
 	for i, list := range neighbours {
 		g.nodes[i] = slices.Clone(list)
 		g.degree[i] = len(list)
-		queue = append(queue, candidate{len(list), i})
+		if last != nil && last[i] {
+			g.later[i] = n
+		}
+		queue = append(queue, candidate{g.rank(i), i})
 	}
 	heap.Init(&queue)
 	order := make([]int, 0, n)
 	for queue.Len() > 0 {
 		next := heap.Pop(&queue).(candidate)
-		if g.gone[next.node] || g.degree[next.node] != next.degree {
-			continue // eliminated, or queued again with another degree
+		if g.gone[next.node] || g.rank(next.node) != next.rank {
+			continue // eliminated, or queued again with another rank
 		}
 		order = append(order, next.node)
 		for _, i := range g.eliminate(next.node) {
-			heap.Push(&queue, candidate{g.degree[i], i})
+			heap.Push(&queue, candidate{g.rank(i), i})
 		}
 	}
 	return order
@@ -40,10 +44,14 @@ func minimumDegree(neighbours [][]int) []int {
 type quotient struct {
 	nodes, elements, members [][]int
 	degree                   []int // a bound
+	later                    []int // what is added to it, so that some nodes come last
 	gone                     []bool
 	mark                     []int // by the step that saw a node last
 	step                     int
 }
+
+// rank is by which nodes are chosen: the smallest first.
+func (g *quotient) rank(i int) int { return g.degree[i] + g.later[i] }
 
 // eliminate turns a node into an element, and returns its members, whose degrees are known anew.
 func (g *quotient) eliminate(node int) []int {
@@ -78,18 +86,18 @@ func (g *quotient) eliminate(node int) []int {
 	return members
 }
 
-// candidate is a node with the degree that it had when it was queued.
-type candidate struct{ degree, node int }
+// candidate is a node with the rank that it had when it was queued.
+type candidate struct{ rank, node int }
 
-type byDegree []candidate
+type byRank []candidate
 
-func (q byDegree) Len() int      { return len(q) }
-func (q byDegree) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q byDegree) Less(i, j int) bool {
-	return q[i].degree < q[j].degree || q[i].degree == q[j].degree && q[i].node < q[j].node
+func (q byRank) Len() int      { return len(q) }
+func (q byRank) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q byRank) Less(i, j int) bool {
+	return q[i].rank < q[j].rank || q[i].rank == q[j].rank && q[i].node < q[j].node
 }
-func (q *byDegree) Push(x any) { *q = append(*q, x.(candidate)) }
-func (q *byDegree) Pop() any {
+func (q *byRank) Push(x any) { *q = append(*q, x.(candidate)) }
+func (q *byRank) Pop() any {
 	last := (*q)[len(*q)-1]
 	*q = (*q)[:len(*q)-1]
 	return last

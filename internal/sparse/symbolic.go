@@ -38,8 +38,10 @@ const (
 
 // Analyse prepares factors of matrices of n rows with the entries given; entries outside the list
 // are zero, but for the diagonal, which every matrix has: an entry for each place of the diagonal
-// must be in the list. An entry may be there several times; its values add up.
-func Analyse(n int, entries []Entry) *Symbolic {
+// must be in the list. An entry may be there several times; its values add up. Rows that last says are
+// eliminated after all others, so that what Spread draws of them depends on numbers for them alone;
+// nil says none.
+func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 	neighbours := make([][]int, n)
 	diagonal := make([]bool, n)
 	for _, e := range entries {
@@ -60,7 +62,7 @@ func Analyse(n int, entries []Entry) *Symbolic {
 		slices.Sort(neighbours[i])
 		neighbours[i] = slices.Compact(neighbours[i])
 	}
-	s := &Symbolic{n: n, order: minimumDegree(neighbours), rows: make([][]placed, n)}
+	s := &Symbolic{n: n, order: minimumDegree(neighbours, last), rows: make([][]placed, n)}
 	place := make([]int, n) // old to new
 	for k, old := range s.order {
 		place[old] = k

@@ -1,0 +1,213 @@
+package regression
+
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/likelihood"
+)
+
+// innerRule integrates the effects of the inner grouping out on the host, level by level, by the
+// adaptive Gauss-Hermite rules that quadratureRows has in graphs.
+type innerRule struct {
+	r       *Regression
+	row     likelihood.Likelihood
+	newton  func(y, eta, sigma float64) (slope, curvature float64)
+	members [][]int     // rows of each level
+	y       [][]float64 // their responses
+	nodes   [][]float64
+	weight  []float64
+}
+
+// mostInner is the largest number of effects that vary by the inner grouping.
+var mostInner = len(quadratureNodes) - 1
+
+func newInnerRule(r *Regression, nodes []int) *innerRule {
+	l := &innerRule{r: r, row: r.rowLikelihood(), members: r.innerRows()}
+	l.newton = l.row.NewtonAt
+	if r.Frame.Response.Continuous() { // as Newton is in graphs
+		l.newton = l.row.BoundAt
+	}
+	for _, rows := range l.members {
+		var y []float64
+		for _, i := range rows {
+			y = append(y, r.y[i])
+		}
+		l.y = append(l.y, y)
+	}
+	q := len(r.inner.Columns)
+	l.nodes, l.weight = hermiteRule(q, nodes[q])
+	return l
+}
+
+// innerPoint is where levels are integrated: what the rows have beside the inner effects, and what
+// a unit of each of these adds.
+type innerPoint struct {
+	*innerRule
+	eta   []float64 // [n] without the inner effects
+	unit  []float64 // [n, q]
+	sigma float64
+	at    []float64   // memory for the predictors of a level
+	terms []float64   // and for the terms of the rule
+	u     [][]float64 // and for its nodes
+}
+
+// point begins at Λ of the inner grouping and σ; eta is still to be set.
+func (l *innerRule) point(factor [][]float64, sigma float64) *innerPoint {
+	q, n := len(factor), len(l.r.y)
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, n), terms: make([]float64, len(l.nodes))}
+	for i := range n {
+		z := l.r.inner.z.RawRowView(i)
+		for c := range q {
+			for a := c; a < q; a++ {
+				p.unit[i*q+c] += z[a] * factor[a][c]
+			}
+		}
+	}
+	for range l.nodes {
+		p.u = append(p.u, make([]float64, q))
+	}
+	return p
+}
+
+// smallBlock is a symmetric matrix of at most a few rows, and then its Cholesky factor, row by row
+// on and below the diagonal.
+type smallBlock [6]float64
+
+func (b *smallBlock) at(i, j int) *float64 { return &b[i*(i+1)/2+j] }
+
+// factorize overwrites the matrix of q rows by its factor L, and returns log |L|; false if it is
+// not positive definite.
+func (b *smallBlock) factorize(q int) (logDiagonal float64, ok bool) {
+	for i := range q {
+		for j := range i + 1 {
+			sum := *b.at(i, j)
+			for k := range j {
+				sum -= *b.at(i, k) * *b.at(j, k)
+			}
+			if i != j {
+				*b.at(i, j) = sum / *b.at(j, j)
+				continue
+			}
+			if !(sum > 0) || math.IsInf(sum, 1) {
+				return 0, false
+			}
+			*b.at(i, i) = math.Sqrt(sum)
+			logDiagonal += math.Log(sum) / 2
+		}
+	}
+	return logDiagonal, true
+}
+
+// forward overwrites x by L⁻¹ x, and backward by L⁻ᵀ x.
+func (b *smallBlock) forward(x []float64) {
+	for i := range x {
+		for k := range i {
+			x[i] -= *b.at(i, k) * x[k]
+		}
+		x[i] /= *b.at(i, i)
+	}
+}
+
+func (b *smallBlock) backward(x []float64) {
+	for i := len(x) - 1; i >= 0; i-- {
+		for k := i + 1; k < len(x); k++ {
+			x[i] -= *b.at(k, i) * x[k]
+		}
+		x[i] /= *b.at(i, i)
+	}
+}
+
+// closeMode is how near a mode, in units of u, nodes are laid around it. Chosen by hand: the rule
+// is as good around any point that near.
+const closeMode = 0.02
+
+// predictors are those of the rows of a level at effects u.
+func (p *innerPoint) predictors(rows []int, u []float64) []float64 {
+	at := p.at[:len(rows)]
+	q := len(u)
+	for k, i := range rows {
+		at[k] = p.eta[i]
+		for c, x := range u {
+			at[k] += p.unit[i*q+c] * x
+		}
+	}
+	return at
+}
+
+// integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
+// constants of the response. mode [q] is where its mode is searched for from, and becomes that.
+func (p *innerPoint) integral(level int, mode []float64) float64 {
+	rows, y, q := p.members[level], p.y[level], len(mode)
+	var hessian smallBlock
+	logDiagonal := 0.0
+	for step := 0; ; step++ {
+		var move [3]float64
+		hessian = smallBlock{}
+		for c := range q {
+			*hessian.at(c, c) = 1
+			move[c] = -mode[c]
+		}
+		for k, eta := range p.predictors(rows, mode) {
+			slope, curvature := p.newton(y[k], eta, p.sigma)
+			unit := p.unit[rows[k]*q:][:q]
+			for a, x := range unit {
+				move[a] += slope * x
+				for b := range a + 1 {
+					*hessian.at(a, b) += curvature * x * unit[b]
+				}
+			}
+		}
+		var ok bool
+		if logDiagonal, ok = hessian.factorize(q); !ok {
+			return math.NaN()
+		}
+		hessian.forward(move[:q])
+		hessian.backward(move[:q])
+		largest := 0.0
+		for _, m := range move[:q] {
+			largest = math.Max(largest, math.Abs(m))
+		}
+		if largest < closeMode || step == 2*modeSteps {
+			break
+		}
+		for c := range q {
+			mode[c] += math.Min(math.Max(move[c], -longestStep), longestStep)
+		}
+	}
+	for k, t := range p.nodes {
+		u := p.u[k]
+		for c := range u {
+			u[c] = math.Sqrt2 * t[c]
+		}
+		hessian.backward(u)
+		squares := 0.0
+		for c := range u {
+			u[c] += mode[c]
+			squares += u[c] * u[c]
+		}
+		p.terms[k] = likelihood.LogKernels(p.row, y, p.predictors(rows, u), p.sigma) - squares/2 + p.weight[k]
+	}
+	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
+	return logsum.Of(p.terms) - logDiagonal + float64(q)*(math.Ln2/2-halfLog2Pi)
+}
+
+// expected adds to slope and curvature [n], for the rows of a level, those of log p expected over
+// the effects, and returns the integral.
+func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float64 {
+	integral := p.integral(level, mode)
+	total := logsum.Of(p.terms)
+	for k, u := range p.u {
+		share := math.Exp(p.terms[k] - total)
+		if share < 1e-6 {
+			continue
+		}
+		rows := p.members[level]
+		for m, eta := range p.predictors(rows, u) {
+			s, c := p.row.NewtonAt(p.y[level][m], eta, p.sigma)
+			slope[rows[m]] += share * s
+			curvature[rows[m]] += share * c
+		}
+	}
+	return integral
+}

@@ -1,0 +1,224 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/run"
+)
+
+// Draws of the hyperparameters of a model whose response is not gaussian, each with a few of
+// the outer effects: first, and at most; they double until the log evidence has the standard
+// error, and the sample the effective size, that is wanted, and its tail is known. Chosen by hand:
+// evidences to a thirtieth of a nat, standard deviations to 2.5 percent.
+const (
+	laplaceFirstDraws = 1 << 10
+	laplaceMostDraws  = 1 << 16
+	laplacePairs      = 2       // of draws of the outer effects for each
+	laplaceNumbers    = 1 << 26 // kept, of all draws of a model
+	laplaceSE         = 0.03
+	laplaceESS        = 1 << 10
+	// of draws in a round of the adaptation, for each hyperparameter and one more: each finds modes
+	laplacePerRound = 60
+)
+
+// outerDraws are draws of the outer effects for one of the hyperparameters.
+type outerDraws struct {
+	theta      [][]float64 // coordinates
+	logP, logQ []float64   // of the coordinates beside the hyperparameters, given these
+	share      []float64   // of the weight of all
+}
+
+// weighable reports whether the effects of a response that is not gaussian, and of more than one
+// grouping, are drawn from a Laplace approximation without training.
+func (r *Regression) weighable() bool {
+	if r.Frame.Response.Conjugate() || len(r.groups) < 2 || len(r.space.masks) > exactModels {
+		return false
+	}
+	for _, mask := range r.space.masks {
+		if len(r.hyperparameters(mask)) > exactHyperparameters {
+			return false
+		}
+	}
+	return newJointEffects(r).symbolic.Work() <= exactWork
+}
+
+// weigh finds the evidence of every model that the prior allows by importance sampling over its
+// hyperparameters and outer effects.
+func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
+	l := newLaplaceEffects(r)
+	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplacePairs*r.Dim())))
+	var models []*modelIntegral
+	var logPrior []float64
+	for index, code := range r.codes() {
+		if math.IsInf(r.space.logPrior[index], -1) {
+			continue
+		}
+		m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
+		m.free = r.hyperparameters(m.mask)
+		m.estimate = func(i int, h []float64) float64 {
+			random := stream.Rand(seed, fmt.Sprintf("hbm/outer/%v/%d", m.code, i))
+			var logEstimate float64
+			logEstimate, m.outer[i] = l.estimate(m, h, random)
+			return logEstimate
+		}
+		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
+		if err := r.adapt(ctx, m, integrate.Problem{Noise: closeSquare, PerRound: laplacePerRound * (len(m.free) + 1)}, l.logMarginal, laplaceFirstDraws, seed); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+		}
+	}
+	for round := 0; ; round++ {
+		c := r.certificateOf(models, logPrior)
+		if progress != nil {
+			progress(c.Draws, most*len(models))
+		}
+		more := r.mostUncertain(models, c, most)
+		if len(more) == 0 || c.LogEvidenceSE <= laplaceSE && c.ESS >= laplaceESS && missed(c) <= verdict.DoubtfulMissed {
+			return &integral{models: models, certificate: c, draws: drawsOf(models, c)}, nil
+		}
+		for _, k := range more {
+			m := models[k]
+			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
+			if err := m.extend(ctx, min(len(m.sample.Points), most-len(m.sample.Points)), random); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, by the same pairs of normal
+// numbers wherever it is asked for, so that it is smooth; −Inf where it cannot be computed.
+func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
+	p, ok := l.given(mask, theta)
+	if !ok {
+		return math.Inf(-1)
+	}
+	random := stream.Rand(0, "hbm/outer")
+	var logWeights []float64
+	for range laplacePairs {
+		for _, d := range p.pair(l.noise(random)) {
+			logWeights = append(logWeights, d.logP-d.logQ)
+		}
+	}
+	return logsum.Of(logWeights) - math.Log(float64(len(logWeights))) + l.r.logPriorOfHyperparameters(mask, theta)
+}
+
+// estimate is an unbiased estimate of p(y, h | m), as a logarithm, from pairs of draws of the outer
+// effects.
+func (l *laplaceEffects) estimate(m *modelIntegral, h []float64, random *rand.Rand) (float64, outerDraws) {
+	theta := m.at(h, make([]float64, l.r.Dim()))
+	p, ok := l.given(m.mask, theta)
+	if !ok {
+		return math.Inf(-1), outerDraws{}
+	}
+	var draws outerDraws
+	for range laplacePairs {
+		for _, d := range p.pair(l.noise(random)) {
+			at := slices.Clone(theta)
+			p.outerTheta(d.v, m.mask, at)
+			logNormal, logScale := p.unused(d.v, m.mask)
+			draws.theta = append(draws.theta, at)
+			draws.logP, draws.logQ = append(draws.logP, d.logP-logNormal-logScale), append(draws.logQ, d.logQ-logNormal-logScale)
+			draws.share = append(draws.share, d.logP-d.logQ)
+		}
+	}
+	total := logsum.Of(draws.share)
+	for k, logWeight := range draws.share {
+		draws.share[k] = math.Exp(logWeight - total)
+	}
+	return total - math.Log(float64(len(draws.share))) + l.r.logPriorOfHyperparameters(m.mask, theta), draws
+}
+
+// weightedSample are the draws of hyperparameters and outer effects of all models.
+func (r *Regression) weightedSample(found *integral) vti.WeightedSample {
+	var s vti.WeightedSample
+	d := found.draws
+	var thetas [][]float64
+	for k, weight := range d.weight {
+		m, at := d.models[d.model[k]], d.place[k]
+		outer, logPrior := m.outer[at], r.space.logPrior[r.index(m.code)]
+		given := logPrior + r.logPriorOfHyperparameters(m.mask, outer.theta[0])
+		for i, share := range outer.share {
+			if !(share > 0) {
+				continue
+			}
+			s.Codes, thetas = append(s.Codes, m.code), append(thetas, outer.theta[i])
+			s.LogP, s.LogQ = append(s.LogP, given+outer.logP[i]), append(s.LogQ, logPrior+m.sample.LogProposal[at]+outer.logQ[i])
+			s.Weight = append(s.Weight, weight*share)
+		}
+	}
+	s.Theta = mat.NewDense(max(len(thetas), 1), r.Dim(), nil)
+	for k, theta := range thetas {
+		s.Theta.SetRow(k, theta)
+	}
+	return s
+}
+
+// runLaplace is [Regression.Run] for a response that is not gaussian and effects of more than one
+// grouping: nothing is trained.
+func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
+	clock := run.NewClock()
+	found, err := r.weigh(ctx, cfg.Fit.Seed, cfg.Certify.Progress)
+	if err != nil {
+		return nil, err
+	}
+	c := found.certificate
+	judge(c)
+	c.Sample = r.weightedSample(found)
+	clock.Certified()
+	sample, err := r.sample(ctx, c.Sample, c.ESS, cfg.Fit.Seed)
+	if err != nil {
+		return nil, err
+	}
+	loss := r.quadratureLoss(c.Sample, cfg.Fit.Seed)
+	if !(loss <= tolerableEvidence) {
+		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+		j.Lower(verdict.Doubtful, "a finer quadrature over the effects by %s changes log densities by %.2g", r.inner.Name, loss)
+		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	}
+	sortModels(c)
+	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
+	r.fill(result, c, sample)
+	r.noteLoss(loss, result)
+	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
+		return nil, err
+	}
+	result.Seconds = clock.Seconds()
+	return result, r.writeResult(result, sample)
+}
+
+// quadratureLoss is the mean distance of log densities of a few draws from those of a finer rule.
+func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
+	const draws = 8
+	rule, finer := newInnerRule(r, quadratureNodes), newInnerRule(r, finerNodes)
+	chosen := weighted.Rows(s.Weight, draws, stream.Rand(seed, "hbm/quadrature"))
+	for _, i := range chosen {
+		theta := s.Theta.RawRowView(i)
+		mask := r.space.MaskRow(s.Codes[i], nil)
+		loss += math.Abs(finer.logDensity(mask, theta)-rule.logDensity(mask, theta)) / float64(len(chosen))
+	}
+	return loss
+}
+
+// logDensity is log p(y | θ) with the inner effects integrated out, without the constants of the
+// response.
+func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
+	p := l.point(l.r.factorAt(l.r.inner, mask, theta), l.r.noiseAt(theta))
+	p.eta = l.r.predictorAt(mask, theta)
+	for level := range l.members {
+		sum += p.integral(level, make([]float64, len(l.r.inner.Columns)))
+	}
+	return sum
+}

@@ -1,0 +1,228 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+)
+
+// crossedCounts has counts of persons by items: every person has every item.
+func crossedCounts(seed uint64, persons, items int, rate float64) string {
+	random := rand.New(rand.NewPCG(seed, 31))
+	height := make([]float64, items)
+	for i := range height {
+		height[i] = 0.7 * random.NormFloat64()
+	}
+	poisson := likelihood.New(PoissonResponse, likelihood.Shape{})
+	text := "y,b,person,item\n"
+	for p := range persons {
+		own := 0.6 * random.NormFloat64()
+		for i := range items {
+			y := poisson.Draw(math.Log(rate)+own+height[i], 1, random)
+			text += fmt.Sprintf("%g,%d,p%d,i%d\n", y, min(int(y), 1), p, i)
+		}
+	}
+	return text
+}
+
+// logJointAt is log p(y, θ | m) on the host, but for the log Jacobian.
+func logJointAt(rule *innerRule, constants float64, mask []bool, theta []float64) float64 {
+	r := rule.r
+	sum := constants + rule.logDensity(mask, theta) + r.logPriorOfHyperparameters(mask, theta)
+	for j, c := range r.coordinates {
+		if mask[j] && (c.kind == populationCoordinate || c.kind == effectCoordinate) {
+			x := (theta[j] - c.mean) / c.sd
+			sum -= x*x/2 + math.Log(c.sd) + halfLog2Pi
+		}
+	}
+	return sum
+}
+
+// The densities of draws are those of the target, for every model, and their noise is spread by the
+// outer block of P⁻¹, computed densely.
+func TestOuterDrawsHaveTheirDensities(t *testing.T) {
+	for name, opt := range map[string]FrameOptions{
+		"poisson":  {Formula: "y ~ x + (1 | g) + (1 | h)", Response: PoissonResponse},
+		"slopes":   {Formula: "y ~ x + (1 + x | g) + (1 + x | h)", Response: PoissonResponse},
+		"logistic": {Formula: "b ~ x + offset(x) + (1 | g) + (0 + x | h)", Response: LogisticResponse},
+		"counts":   {Formula: "y ~ x + (1 | g) + (1 | h)", Response: likelihood.NegativeBinomialKind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegression(t, frameOf(t, counts18, opt), Options{Select: true})
+			l := newLaplaceEffects(r)
+			random := stream.Rand(7, name)
+			for index, code := range r.codes() {
+				m := &modelIntegral{code: code, mask: r.space.masks[index]}
+				m.free = r.hyperparameters(m.mask)
+				h := make([]float64, len(m.free))
+				for k := range h {
+					h[k] = 0.5 * random.NormFloat64()
+				}
+				logEstimate, draws := l.estimate(m, h, random)
+				require.False(t, math.IsNaN(logEstimate))
+				theta := draws.theta[1]
+				target := logJoints(t, r.Target(), [][]int32{code}, mat.NewDense(1, r.Dim(), theta))[0]
+				require.InDelta(t, target, draws.logP[1]+r.logPriorOfHyperparameters(m.mask, theta), 2e-3, r.FormulaOf(code))
+
+				p, ok := l.given(m.mask, theta)
+				require.True(t, ok)
+				z := l.noise(random)
+				one := p.pair(z)[0]
+				dense := mat.NewSymDense(l.effects, nil)
+				for _, pair := range l.pairs {
+					i, k := l.blocks[pair.i], l.blocks[pair.j]
+					at := pair.first
+					for a := range i.size {
+						for b := range k.size {
+							if pair.i != pair.j || b <= a {
+								dense.SetSym(i.first+a, k.first+b, p.values[at])
+								at++
+							}
+						}
+					}
+				}
+				var whole mat.Cholesky
+				require.True(t, whole.Factorize(dense))
+				var covariance mat.SymDense
+				require.NoError(t, whole.InverseTo(&covariance))
+				outer := l.outer
+				own, away := mat.NewSymDense(len(outer), nil), mat.NewVecDense(len(outer), nil)
+				for a, i := range outer {
+					away.SetVec(a, one.v[i]-p.centre[i])
+					for b, k := range outer[:a+1] {
+						own.SetSym(a, b, covariance.At(i, k))
+					}
+				}
+				var marginal mat.Cholesky
+				require.True(t, marginal.Factorize(own))
+				var solved mat.VecDense
+				require.NoError(t, marginal.SolveVecTo(&solved, away))
+				squares := 0.0
+				for _, k := range outer {
+					squares += z[k] * z[k]
+				}
+				require.InDelta(t, squares, mat.Dot(&solved, away), 1e-8*(1+squares))
+				require.InDelta(t, -marginal.LogDet()/2-float64(len(outer))*halfLog2Pi, p.logScale, 1e-8)
+				require.InDelta(t, p.logScale+l.logNoise(z), one.logQ, 1e-12)
+			}
+		})
+	}
+}
+
+// The density of the noise integrates to one, and is that of its draws: mean squares agree within
+// four standard errors.
+func TestNoiseOfOuterEffects(t *testing.T) {
+	l := &laplaceEffects{jointEffects: &jointEffects{effects: 2}, outer: []int{0, 1}}
+	sum, squares := 0.0, 0.0
+	const step = 0.1
+	for x := -25.0; x < 25; x += step {
+		for y := -25.0; y < 25; y += step {
+			density := math.Exp(l.logNoise([]float64{x, y})-2*halfLog2Pi) * step * step
+			sum += density
+			squares += x * x * density
+		}
+	}
+	require.InDelta(t, 1, sum, 1e-6)
+	random := stream.Rand(3, "noise")
+	const draws = 40_000
+	var mean, square float64
+	for range draws {
+		x := l.noise(random)[0]
+		mean += x * x / draws
+		square += x * x * x * x / draws
+	}
+	require.InDelta(t, squares, mean, 4*math.Sqrt((square-mean*mean)/draws))
+}
+
+// Counts of few persons by two items, and whether there are any: the evidence of each choice of
+// groupings is that of sums over a grid of standard deviations, with Gauss-Hermite rules over the
+// intercept and the effects of items at each point. The tolerance is four standard errors and the
+// quadratures' own 0.01.
+func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
+	for name, opt := range map[string]FrameOptions{
+		"counts": {Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: PoissonResponse},
+		"any":    {Formula: "b ~ 1 + (1 | person) + (1 | item)", Response: LogisticResponse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegression(t, frameOf(t, crossedCounts(4, 7, 2, 2), opt), Options{Select: true})
+			require.True(t, r.weighable())
+			result, err := r.Run(t.Context(), open(t, gpu.CPU), Run{})
+			require.NoError(t, err)
+			require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+			require.Len(t, result.Models, 4)
+			rule := newInnerRule(r, quadratureNodes)
+			constants := likelihood.LogConstants(rule.row, r.y)
+			for index, code := range r.codes() {
+				want := gridOfOuter(t, r, rule, constants, r.space.masks[index])
+				for _, m := range result.Models {
+					if m.Code == codeText(code) {
+						assert.InDelta(t, want, float64(*m.LogEvidence), 4*float64(*m.LogEvidenceSE)+0.01, m.Formula)
+					}
+				}
+			}
+		})
+	}
+}
+
+// gridOfOuter is the log evidence of a model by a grid over its standard deviations.
+func gridOfOuter(t *testing.T, r *Regression, rule *innerRule, constants float64, mask []bool) float64 {
+	t.Helper()
+	const step = 0.6
+	var free []int
+	for j := range r.coordinates {
+		if mask[j] && r.coordinates[j].kind != sdCoordinate {
+			free = append(free, j)
+		}
+	}
+	theta := make([]float64, r.Dim())
+	hyper := r.hyperparameters(mask)
+	var values []float64
+	var visit func(k int)
+	visit = func(k int) {
+		if k < len(hyper) {
+			for tau := -6.0; tau < 6; tau += step {
+				theta[hyper[k]] = tau
+				visit(k + 1)
+			}
+			return
+		}
+		value, err := adaptiveHermite(func(x []float64) float64 {
+			for i, j := range free {
+				theta[j] = x[i]
+			}
+			return logJointAt(rule, constants, mask, theta)
+		}, len(free), 5)
+		require.NoError(t, err)
+		values = append(values, value+float64(len(hyper))*math.Log(step))
+	}
+	visit(0)
+	return logsum.Of(values)
+}
+
+// A run stops within a second when it is cancelled.
+func TestCrossedCountsCancelled(t *testing.T) {
+	r := newRegression(t, frameOf(t, crossedCounts(5, 60, 12, 2), FrameOptions{Formula: "y ~ 1 + (1 | person) + (1 | item)", Response: PoissonResponse}), Options{})
+	ctx, cancel := gocontext.WithCancel(t.Context())
+	defer cancel()
+	var cancelled time.Time
+	time.AfterFunc(200*time.Millisecond, func() {
+		cancelled = time.Now()
+		cancel()
+	})
+	_, err := r.Run(ctx, open(t, gpu.CPU), Run{})
+	require.ErrorIs(t, err, gocontext.Canceled)
+	require.Less(t, time.Since(cancelled), time.Second)
+}
