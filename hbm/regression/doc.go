@@ -5,7 +5,8 @@
 // [Regression]. [Regression.Run] answers with the marginal family. For a gaussian response all
 // effects are integrated out in closed form, and the few standard deviations and correlations by
 // importance sampling: nothing is trained. For other responses the effects of the largest grouping
-// are integrated out by quadrature, and one flow learns everything else, for all models at once if
+// are integrated out by quadrature. With more groupings, importance sampling from a Laplace
+// approximation does the rest; with one, a flow learns everything else, for all models at once if
 // terms are selected. [Regression.RunFamily] fits a family of package hbm to the same regression
 // written with plates, and [Regression.Infer] answers for a table with a family that was trained
 // on simulated ones.
@@ -27,6 +28,9 @@
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
 //	run_exact.go              the answer for a gaussian response
+//	laplace_effects.go        their approximation for other responses, and draws from it
+//	inner_integral.go         the effects of one grouping integrated out, on the host
+//	run_laplace.go            the answer for other responses with more than one grouping
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
 //	anchor.go                 a Laplace approximation of each model, where training starts

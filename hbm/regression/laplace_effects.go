@@ -78,12 +78,13 @@ type outerProposal struct {
 }
 
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
-// mode of the outer ones; a step of less than closeSquare, a squared distance in posterior standard
-// deviations, is the last. Chosen by hand: weights make up for the rest.
+// mode of the outer ones; a step of less than closeSquare, or closeOuter, squared distances in
+// posterior standard deviations, is the last. Chosen by hand: weights make up for the rest.
 const (
 	newtonSteps = 60
 	outerSteps  = 4
 	closeSquare = 1e-5
+	closeOuter  = 1e-3
 )
 
 // given returns the approximation at the hyperparameters in θ of the model that uses the
@@ -239,7 +240,7 @@ func (p *outerProposal) moveOuter() bool {
 			}
 		}
 		move := p.factor.Solve(gradient)
-		if dot(move, gradient) < closeSquare || step == outerSteps-1 {
+		if dot(move, gradient) < closeOuter || step == outerSteps-1 {
 			break
 		}
 		next := make([]float64, len(p.centre))

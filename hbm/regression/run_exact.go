@@ -68,6 +68,9 @@ type modelIntegral struct {
 
 // extend makes n more draws.
 func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) (err error) {
+	if n == 0 {
+		return nil
+	}
 	if m.estimate != nil {
 		m.outer = append(m.outer, make([]outerDraws, n)...)
 	}

@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -30,8 +32,13 @@ const (
 	laplaceNumbers    = 1 << 26 // kept, of all draws of a model
 	laplaceSE         = 0.03
 	laplaceESS        = 1 << 10
+	// pairs of draws of the outer effects for each: as many as bring the relative variance of their
+	// mean weight below laplaceVariance, which laplacePilot pairs tell, and at most
+	laplaceMostPairs = 8
+	laplacePilot     = 48
+	laplaceVariance  = 0.1
 	// of draws in a round of the adaptation, for each hyperparameter and one more: each finds modes
-	laplacePerRound = 60
+	laplacePerRound = 40
 )
 
 // outerDraws are draws of the outer effects for one of the hyperparameters.
@@ -59,7 +66,7 @@ func (r *Regression) weighable() bool {
 // hyperparameters and outer effects.
 func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
 	l := newLaplaceEffects(r)
-	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplacePairs*r.Dim())))
+	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -68,14 +75,8 @@ func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(don
 		}
 		m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
 		m.free = r.hyperparameters(m.mask)
-		m.estimate = func(i int, h []float64) float64 {
-			random := stream.Rand(seed, fmt.Sprintf("hbm/outer/%v/%d", m.code, i))
-			var logEstimate float64
-			logEstimate, m.outer[i] = l.estimate(m, h, random)
-			return logEstimate
-		}
 		models, logPrior = append(models, m), append(logPrior, r.space.logPrior[index])
-		if err := r.adapt(ctx, m, integrate.Problem{Noise: closeSquare, PerRound: laplacePerRound * (len(m.free) + 1)}, l.logMarginal, laplaceFirstDraws, seed); err != nil {
+		if err := l.begin(ctx, m, seed); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
 		}
 	}
@@ -98,33 +99,92 @@ func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(don
 	}
 }
 
-// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, by the same pairs of normal
-// numbers wherever it is asked for, so that it is smooth; −Inf where it cannot be computed.
+// begin finds the proposal of a model and how many pairs of outer effects its estimates need, and
+// makes its first draws.
+func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, seed uint64) error {
+	best := &highest{value: math.Inf(-1)}
+	logDensity := func(mask []bool, theta []float64) float64 {
+		value := l.logMarginal(mask, theta)
+		best.see(value, theta)
+		return value
+	}
+	problem := integrate.Problem{Noise: closeOuter / 10, PerRound: laplacePerRound * (len(m.free) + 1)}
+	pairs := 1
+	m.estimate = func(i int, h []float64) float64 {
+		random := stream.Rand(seed, fmt.Sprintf("hbm/outer/%v/%d", m.code, i))
+		var logEstimate float64
+		logEstimate, m.outer[i] = l.estimate(m, h, pairs, random)
+		return logEstimate
+	}
+	if err := l.r.adapt(ctx, m, problem, logDensity, 0, seed); err != nil {
+		return err
+	}
+	if best.theta == nil { // no hyperparameters
+		best.theta = make([]float64, l.r.Dim())
+	}
+	pairs = l.pairsAt(m.mask, best.theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
+	return m.extend(ctx, laplaceFirstDraws, stream.Rand(seed, fmt.Sprintf("hbm/first/%v", m.code)))
+}
+
+// highest is where the largest of some values was seen, by any goroutine.
+type highest struct {
+	lock  sync.Mutex
+	value float64
+	theta []float64
+}
+
+func (h *highest) see(value float64, theta []float64) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if value > h.value {
+		h.value, h.theta = value, slices.Clone(theta)
+	}
+}
+
+// pairsAt is the number of pairs that estimates need, by some at the hyperparameters in θ.
+func (l *laplaceEffects) pairsAt(mask []bool, theta []float64, random *rand.Rand) int {
+	p, ok := l.given(mask, theta)
+	if !ok {
+		return laplaceMostPairs
+	}
+	weights := make([]float64, laplacePilot)
+	for k := range weights {
+		weights[k] = math.Exp(p.logWeight(l.noise(random)) - p.logDensity)
+	}
+	mean, sd := stat.MeanStdDev(weights, nil)
+	pairs := math.Ceil(sd * sd / (mean * mean * laplaceVariance))
+	if !(pairs < laplaceMostPairs) {
+		return laplaceMostPairs
+	}
+	return max(1, int(pairs))
+}
+
+// logWeight is the logarithm of the mean weight of a pair.
+func (p *outerProposal) logWeight(z []float64) float64 {
+	pair := p.pair(z)
+	return logsum.Of([]float64{pair[0].logP - pair[0].logQ, pair[1].logP - pair[1].logQ}) - math.Ln2
+}
+
+// logMarginal is about log p(y, h | m) for the hyperparameters h in θ, by the same normal numbers
+// wherever it is asked for, so that it is smooth; −Inf where it cannot be computed.
 func (l *laplaceEffects) logMarginal(mask []bool, theta []float64) float64 {
 	p, ok := l.given(mask, theta)
 	if !ok {
 		return math.Inf(-1)
 	}
-	random := stream.Rand(0, "hbm/outer")
-	var logWeights []float64
-	for range laplacePairs {
-		for _, d := range p.pair(l.noise(random)) {
-			logWeights = append(logWeights, d.logP-d.logQ)
-		}
-	}
-	return logsum.Of(logWeights) - math.Log(float64(len(logWeights))) + l.r.logPriorOfHyperparameters(mask, theta)
+	return p.logWeight(l.noise(stream.Rand(0, "hbm/outer"))) + l.r.logPriorOfHyperparameters(mask, theta)
 }
 
 // estimate is an unbiased estimate of p(y, h | m), as a logarithm, from pairs of draws of the outer
 // effects.
-func (l *laplaceEffects) estimate(m *modelIntegral, h []float64, random *rand.Rand) (float64, outerDraws) {
+func (l *laplaceEffects) estimate(m *modelIntegral, h []float64, pairs int, random *rand.Rand) (float64, outerDraws) {
 	theta := m.at(h, make([]float64, l.r.Dim()))
 	p, ok := l.given(m.mask, theta)
 	if !ok {
 		return math.Inf(-1), outerDraws{}
 	}
 	var draws outerDraws
-	for range laplacePairs {
+	for range pairs {
 		for _, d := range p.pair(l.noise(random)) {
 			at := slices.Clone(theta)
 			p.outerTheta(d.v, m.mask, at)
