@@ -10,8 +10,8 @@ import (
 )
 
 // laplaceEffects approximates the distribution of all effects v of a regression (see jointEffects)
-// whose response is not gaussian, given its hyperparameters h. With w_i the curvatures of −log p(y_i)
-// in η_i,
+// whose response is not gaussian, given its hyperparameters h. With w_i the curvatures of −log
+// p(y_i) in η_i,
 //
 //	v | y, h ≈ N(v̂, P⁻¹),   P = Fᵀ Dᵀ W D F + I.
 //
@@ -22,8 +22,8 @@ import (
 //	p(y, o | h) = N(o; 0, I) Π_j ∫ Π_{i in j} p(y_i | η_i(o) + a_i u) N(u; 0, I) du,
 //
 // and a draw has the weight p(y, o | h) / q(o | h), whose mean is p(y | h) whatever the
-// approximation is. To be near this density rather than that of all effects, v̂ is moved to its mode
-// in o, and w_i are curvatures expected over the inner effects.
+// approximation is. To be near this density rather than that of all effects, v̂ is moved to its
+// mode in o, and w_i are curvatures expected over the inner effects.
 type laplaceEffects struct {
 	*jointEffects
 	rule      *innerRule // of weights

@@ -61,8 +61,8 @@ type Problem struct {
 	// Noise is about the error of LogDensity: modes are searched for no closer than it tells, and
 	// their curvature is found by differences that rise above it. 0 stands for that of rounding.
 	Noise float64
-	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200 more
-	// for each coordinate.
+	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200
+	// more for each coordinate.
 	PerRound int
 }
 

@@ -38,9 +38,9 @@ const (
 
 // Analyse prepares factors of matrices of n rows with the entries given; entries outside the list
 // are zero, but for the diagonal, which every matrix has: an entry for each place of the diagonal
-// must be in the list. An entry may be there several times; its values add up. Rows that last says are
-// eliminated after all others, so that what Spread draws of them depends on numbers for them alone;
-// nil says none.
+// must be in the list. An entry may be there several times; its values add up. Rows that last says
+// are eliminated after all others, so that what Spread draws of them depends on numbers for them
+// alone; nil says none.
 func Analyse(n int, entries []Entry, last []bool) *Symbolic {
 	neighbours := make([][]int, n)
 	diagonal := make([]bool, n)
