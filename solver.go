@@ -54,8 +54,15 @@ func (s *solver) limited(ctx context.Context, share float64) (context.Context, c
 func (s *solver) report(c *Certificate, full bool) SolveRound {
 	now := time.Now()
 	round := SolveRound{
-		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, ESS: c.ESS, Draws: c.Draws,
-		Shortage: math.Min(c.shortage(s.target.Space(), s.cfg.Precision), math.MaxFloat64), Seconds: now.Sub(s.since).Seconds(),
+		Work: s.plan.Work, Why: s.plan.Why, Steps: s.t.step, Full: full, Verdict: c.Verdict, Draws: c.Draws,
+		Shortage: math.MaxFloat64, Seconds: now.Sub(s.since).Seconds(),
+	}
+	// A checkpoint holds numbers only, and draws that all have no weight leave none.
+	if finite(c.ESS) {
+		round.ESS = c.ESS
+	}
+	if shortage := c.shortage(s.target.Space(), s.cfg.Precision); finite(shortage) {
+		round.Shortage = shortage
 	}
 	if !math.IsNaN(c.KHat) {
 		round.KHat = math.Min(c.KHat, unknownKHat)
