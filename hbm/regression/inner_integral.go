@@ -19,9 +19,6 @@ type innerRule struct {
 	weight  []float64
 }
 
-// mostInner is the largest number of effects that vary by the inner grouping.
-var mostInner = len(quadratureNodes) - 1
-
 func newInnerRule(r *Regression, nodes []int) *innerRule {
 	l := &innerRule{r: r, row: r.rowLikelihood(), members: r.innerRows()}
 	l.newton = l.row.NewtonAt
