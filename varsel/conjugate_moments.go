@@ -86,6 +86,9 @@ func (p *Problem) decomposedMoments(ctx gocontext.Context, models []vti.ModelEst
 // components are the normal distributions that the coefficients of one model have given each point
 // of log σ, by coordinate, with weights that sum to its probability.
 func (p *Problem) components(code []int32, probability float64) (map[int][]mixtureComponent, error) {
+	if p.Slots != nil {
+		code = bitCode(p.members(code), len(p.Design.Predictors))
+	}
 	a := p.Target.active(code)
 	m, err := p.Target.conjugate(a)
 	if err != nil {
@@ -93,6 +96,15 @@ func (p *Problem) components(code []int32, probability float64) (map[int][]mixtu
 	}
 	out := map[int][]mixtureComponent{}
 	return out, p.addComponents(out, m, a, probability)
+}
+
+// bitCode is the model with some of n predictors, a bit for each.
+func bitCode(members []int, n int) []int32 {
+	code := make([]int32, n)
+	for _, s := range members {
+		code[s] = 1
+	}
+	return code
 }
 
 // addComponents adds those of one decomposed model.

@@ -130,10 +130,10 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 			report.LogEvidence, report.LogEvidenceSE = number(model.LogEvidence+jacobian), number(model.LogEvidenceSE)
 		}
 	}
-	if c.Basis == vti.ExactSum && p.Slots == nil {
+	if c.Basis == vti.ExactSum {
 		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than
 		// there are; where evidences are closed forms they are too.
-		if problem, err := p.ExactProblem(); err == nil {
+		if problem, err := p.ExactProblem(); err == nil && p.Slots == nil {
 			answer, err := Exact(ctx, problem)
 			if err == nil {
 				result.Coefficients = p.exactCoefficients(answer)
@@ -143,8 +143,10 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 				return err
 			}
 		}
-		if result.Coefficients = p.decomposedMoments(ctx, c.Models); result.Coefficients != nil {
-			return nil
+		if c.Complete {
+			if result.Coefficients = p.decomposedMoments(ctx, c.Models); result.Coefficients != nil {
+				return nil
+			}
 		}
 	}
 	result.Coefficients = p.summarizeDraws(p.toOriginal(c.Sample.Codes, c.Sample.Theta), c.Sample.Weight, c.Sample.Group)
