@@ -19,8 +19,8 @@ const mostDecomposed = 1 << 12
 const (
 	negligibleMoment   = 1e-22
 	negligibleQuantile = 1e-9
-	// resolvedShare is the share of a model from which on its components enter quantiles one by one,
-	// and not as the one normal distribution with their moments. Chosen by hand.
+	// resolvedShare is the share of a model from which on its components enter quantiles one by
+	// one, and not as the one normal distribution with their moments. Chosen by hand.
 	resolvedShare = 1e-4
 )
 
