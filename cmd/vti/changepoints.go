@@ -30,10 +30,10 @@ func (f *changepointFlags) register(cmd *cobra.Command) {
 		flags.BoolVar(&f.options.Uneven, "uneven", false, "take a series whose times are not evenly spaced")
 	})
 	flagGroup(cmd, "Model", func() {
-		flags.Var(parsed[changepoint.Kind]{&f.options.Kind, changepoint.ParseKind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events (default mean; events without --value)")
+		flags.Var(parsed[changepoint.Kind]{&f.options.Kind, changepoint.ParseKind}, "model", "what changes: mean, variance, both, slope, rate of counts, or events; auto is mean, and events without --value")
 		flags.Var(count{&f.options.MaxChanges, 1}, "max-changes", "most changes (default 30)")
 		flags.Var(&f.meanChanges, "mean-changes", "prior mean of the number of changes, which is Poisson (default 3)")
-		flags.Var(parsed[changepoint.Places]{&f.options.Places, changepoint.ParsePlaces}, "places", "prior of places: uniform, or spaced, which avoids short segments (default uniform; events spaced)")
+		flags.Var(parsed[changepoint.Places]{&f.options.Places, changepoint.ParsePlaces}, "places", "prior of places: uniform, or spaced, which avoids short segments; auto is uniform, and spaced for events")
 		flags.Var(count{&f.options.Shortest, 1}, "shortest", "fewest rows of a segment (default 1; variance and both 2)")
 		flags.Var(&f.levelSD, "level-sd", "mean, slope: prior sd of a level, in units of the sd of the column (default 1)")
 		flags.Var(&f.rateShape, "rate-shape", "rate, events: shape of the Gamma prior of rates (default 1)")

@@ -58,13 +58,13 @@ func printDag(w io.Writer, r *dag.Result) {
 			fmt.Fprintf(w, "  worst R-hat %.3f (good up to 1.01), at least %.0f effective draws, edge probabilities to ± %.2g, %d chains of %d draws\n\n",
 				float64(c.RHat), float64(c.ESS), float64(c.WorstSE), c.Chains, c.Draws/c.Chains)
 		case c.Families > 0 && c.Draws == 0:
-			fmt.Fprintf(w, "  all graphs were summed; evidences of categories are importance weights, Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g\n\n", float64(c.KHat), float64(c.WorstSE))
+			fmt.Fprintf(w, "  all graphs were summed; evidences of categories are importance weights, Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g\n\n", float64(c.KHat), float64(c.WorstSE))
 		case c.RHat > 0:
 			fmt.Fprintf(w, "  by tempered chains: R-hat %.3f (good up to 1.01), edge probabilities to ± %.2g, %d draws\n\n", float64(c.RHat), float64(c.WorstSE), c.Draws)
 		case c.Families == 0:
-			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws)
+			fmt.Fprintf(w, "  Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g, %d draws\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws)
 		default:
-			fmt.Fprintf(w, "  Pareto k̂ %.2f (good below 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
+			fmt.Fprintf(w, "  Pareto k̂ %.2f (good up to 0.5, of many draws 0.7), edge probabilities to ± %.2g, %d draws for %d families\n\n", float64(c.KHat), float64(c.WorstSE), c.Draws, c.Families)
 		}
 	}
 	printModelCheck(w, r.ModelCheck)
