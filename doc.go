@@ -91,6 +91,7 @@
 //	certify_laplace.go   models whose weights are not reliable
 //	laplace_proposal.go  the proposal at a mode
 //	laplace_modes.go     and at all modes of a model that were found
+//	mode_starts.go       and where a target knows that there may be modes
 //	witness.go           what earlier certificates and chains have found
 //	certify_witness.go   weights of it under a certificate's proposals
 //	certify_chains.go    tempered chains that check weights

@@ -11,7 +11,7 @@ import (
 
 const (
 	// mostModes bounds the modes of a model's proposal. Chosen by hand.
-	mostModes = 16
+	mostModes = 32
 	// thinlyProposed is how many times larger than the mean the weight of a draw has to be for
 	// there to be another mode to look for where it is. Chosen by hand.
 	thinlyProposed = 5.0
@@ -20,7 +20,7 @@ const (
 	leastModeShare = 0.25
 	// vainClimbs is the number of climbs to modes that are known, or to none, after which no more
 	// are tried. Chosen by hand.
-	vainClimbs = 3
+	vainClimbs = 16
 )
 
 // laplaceModes is a mixture of Laplace proposals of one model, one for each mode that was found.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
@@ -177,30 +176,9 @@ func (s *assignments) SampleParameters(code []int32, n int, random *rand.Rand) (
 		}
 		row := theta.RawRowView(i)
 		drawers[outliers].draw(random, row)
-		logDensity[i] = t.logJointAt(a, row, eta) - sum.logEvidence
+		logDensity[i] = t.logJointAt(a, t.scale, row, eta) - sum.logEvidence
 	}
 	return theta, logDensity, nil
-}
-
-// logJointAt is log p(y, θ | m) in float64, with eta [n] to work in.
-func (t *Target) logJointAt(a active, theta, eta []float64) float64 {
-	clear(eta)
-	copy(eta, t.offset)
-	sum := 0.0
-	prior := func(value, mean, sd float64) {
-		z := (value - mean) / sd
-		sum -= z*z/2 + math.Log(sd) + halfLog2Pi
-	}
-	for k, j := range a.coordinates {
-		floats.AddScaled(eta, theta[j], a.columns[k])
-		prior(theta[j], a.mean[k], a.sd[k])
-	}
-	logScale := t.logScale
-	if t.scale >= 0 {
-		logScale = theta[t.scale]
-		prior(logScale, t.mean[t.scale], t.sd[t.scale])
-	}
-	return sum + t.responses.logDensityAt(eta, math.Exp(logScale))
 }
 
 // components are the normal distributions that coefficients have given an assignment and σ.

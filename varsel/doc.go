@@ -76,6 +76,7 @@
 //	exact_target.go           evidences and draws for the engine
 //	exact_anchors.go          normal approximations of Gaussian models, by their closed forms
 //	slab.go, slab_*.go        g-priors and their mixtures
+//	mode_starts.go            where few rows that contradict each other have modes
 //	assignments.go            robust regressions of few rows: sums over which rows are outliers
 //	conjugate.go, conjugate_scale.go, conjugate_moments.go
 //	                          one model given σ, its posterior of σ, and moments of all models

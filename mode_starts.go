@@ -1,0 +1,39 @@
+package vti
+
+import "math"
+
+// ModeStarter is a Target that knows where modes of a model may be. Weights cannot show a mode
+// where no draw fell, and one of a thousandth of a model, far out, moves a standard deviation by a
+// tenth. Where a draw at such a point would have a weight that the draws of a certificate do not
+// bear out, modes are climbed to from there.
+type ModeStarter interface {
+	// ModeStarts returns at most so many points θ [n][D] of a model, inactive coordinates 0, and
+	// log p(y, θ | m) at each. It may be called from several goroutines.
+	ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64)
+}
+
+// Bounds of the points that are looked at: of one model, and of all. Chosen by hand: a batch or two
+// of densities for a model.
+const (
+	mostStarts    = 64
+	mostAllStarts = 1 << 14
+)
+
+// addModeStarts adds what the target knows to the points that are looked at.
+func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) {
+	starter, ok := s.evaluator.target.(ModeStarter)
+	if !ok {
+		return
+	}
+	most := min(mostStarts, mostAllStarts/len(s.codes))
+	for i, code := range s.codes {
+		if most == 0 || math.IsInf(logPrior[i], -1) {
+			continue
+		}
+		theta, logJoint := starter.ModeStarts(code, most)
+		for k := range theta {
+			at.models, at.theta = append(at.models, i), append(at.theta, theta[k])
+			at.byModel[i] = append(at.byModel[i], climbStart{theta[k], logJoint[k]})
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package varsel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+)
+
+var (
+	_ vti.ModeStarter = (*Target)(nil)
+	_ vti.ModeStarter = (*SlotTarget)(nil)
+)
+
+// mostContradicting is the largest number of rows for which modes are looked for where some of them
+// are fitted. Chosen by hand: with more rows a few of them do not hold a mode.
+const mostContradicting = 24
+
+// ModeStarts are the coefficients that fit as many rows as there are coefficients, under likelihoods
+// that let other rows be far off: few rows that contradict each other have a mode for many of these
+// sets (the elemental sets of robust regression, Rousseeuw 1984). None for other likelihoods.
+func (t *Target) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
+	return t.elementalSets(t.active(code), t.scale, t.space.Dim(), most, fmt.Sprint("modes/", code))
+}
+
+// ModeStarts are those of the model that a list stands for.
+func (t *SlotTarget) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
+	return t.bits.elementalSets(t.active(code), t.scale(), t.space.Dim(), most, fmt.Sprint("modes/", code))
+}
+
+// elementalSets fits sets of rows, all of them or as many as are wanted, drawn from a stream.
+func (t *Target) elementalSets(a active, scale, dim, most int, name string) (theta [][]float64, logJoint []float64) {
+	n, k := len(t.responses.y), len(a.coordinates)
+	if t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind || n > mostContradicting || n < 2 || k == 0 {
+		return nil, nil
+	}
+	size := min(k, n-1)
+	var sets [][]int
+	if combin.GeneralizedBinomial(float64(n), float64(size)) <= float64(most) {
+		sets = combin.Combinations(n, size)
+	} else {
+		random := stream.Rand(0, name)
+		for range most {
+			sets = append(sets, random.Perm(n)[:size])
+		}
+	}
+	eta := make([]float64, n)
+	for _, rows := range sets {
+		at := make([]float64, dim)
+		if !t.fit(a, scale, rows, at) {
+			continue
+		}
+		if density := t.logJointAt(a, scale, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
+			theta, logJoint = append(theta, at), append(logJoint, density)
+		}
+	}
+	return theta, logJoint
+}
+
+// fit writes to θ the mode of the coefficients given some rows alone, with hardly any noise where
+// its scale is unknown, and then the median of all residuals as the scale.
+func (t *Target) fit(a active, scale int, rows []int, theta []float64) bool {
+	pick := func(values []float64) []float64 {
+		few := make([]float64, len(rows))
+		for i, row := range rows {
+			few[i] = values[row]
+		}
+		return few
+	}
+	columns := make([][]float64, len(a.columns))
+	for j, column := range a.columns {
+		columns[j] = pick(column)
+	}
+	m, err := newConjugate(pick(t.responses.y), columns, a.mean, a.sd, 0, 0)
+	if err != nil {
+		return false
+	}
+	logSigma, lowest := t.logScale, 0.0
+	if scale >= 0 {
+		const far = 3
+		lowest = t.mean[t.scale] - far*t.sd[t.scale]
+		logSigma = lowest
+	}
+	standard := make([]float64, len(a.columns))
+	for i, d := range m.d {
+		floats.AddScaled(standard, d/(d*d+math.Exp(2*logSigma))*m.c[i], m.v[i])
+	}
+	residuals := slices.Clone(t.responses.y)
+	for j, c := range a.coordinates {
+		theta[c] = a.mean[j] + a.sd[j]*standard[j]
+		floats.AddScaled(residuals, -theta[c], a.columns[j])
+	}
+	if scale >= 0 {
+		for i, r := range residuals {
+			residuals[i] = math.Abs(r)
+		}
+		slices.Sort(residuals)
+		theta[scale] = math.Max(math.Log(residuals[len(residuals)/2]), lowest)
+	}
+	return true
+}
+
+// logJointAt is log p(y, θ | m) in float64, with eta [n] to work in and log σ at coordinate scale,
+// unless that is −1.
+func (t *Target) logJointAt(a active, scale int, theta, eta []float64) float64 {
+	clear(eta)
+	copy(eta, t.offset)
+	sum := 0.0
+	prior := func(value, mean, sd float64) {
+		z := (value - mean) / sd
+		sum -= z*z/2 + math.Log(sd) + halfLog2Pi
+	}
+	for k, j := range a.coordinates {
+		floats.AddScaled(eta, theta[j], a.columns[k])
+		prior(theta[j], a.mean[k], a.sd[k])
+	}
+	logScale := t.logScale
+	if scale >= 0 {
+		logScale = theta[scale]
+		prior(logScale, t.mean[t.scale], t.sd[t.scale])
+	}
+	return sum + t.responses.logDensityAt(eta, math.Exp(logScale))
+}
