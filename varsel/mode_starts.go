@@ -22,9 +22,10 @@ var (
 // are fitted. Chosen by hand: with more rows a few of them do not hold a mode.
 const mostContradicting = 24
 
-// ModeStarts are the coefficients that fit as many rows as there are coefficients, under likelihoods
-// that let other rows be far off: few rows that contradict each other have a mode for many of these
-// sets (the elemental sets of robust regression, Rousseeuw 1984). None for other likelihoods.
+// ModeStarts are the coefficients that fit as many rows as there are coefficients, under
+// likelihoods that let other rows be far off: few rows that contradict each other have a mode for
+// many of these sets (the elemental sets of robust regression, Rousseeuw 1984). None for other
+// likelihoods.
 func (t *Target) ModeStarts(code []int32, most int) (theta [][]float64, logJoint []float64) {
 	return t.elementalSets(t.active(code), t.scale, t.space.Dim(), most, fmt.Sprint("modes/", code))
 }
