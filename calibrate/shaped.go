@@ -197,22 +197,15 @@ func (p *regressionProblem) shaped(of shapedRow, free bool) func(coordinates []i
 				}
 			}
 		}
-		out := modelMoments{logEvidence: floats.LogSumExp(terms), mean: make([]float64, k+1), variance: make([]float64, k+1)}
+		out := modelMoments{logEvidence: floats.LogSumExp(terms)}
 		if math.IsNaN(out.logEvidence) {
 			return modelMoments{}, errors.New("quadrature: the density is not a number")
 		}
-		for pass := range 2 {
-			for t, m := range list {
-				w := math.Exp(terms[t] - out.logEvidence)
-				for c := range k {
-					if pass == 0 {
-						out.mean[c] += w * m.mean[c]
-					} else {
-						out.variance[c] += w * (m.variance[c] + (m.mean[c]-out.mean[c])*(m.mean[c]-out.mean[c]))
-					}
-				}
+		out.mean, out.variance = averages(terms, k+1, func(t int, add func(at int, mean, variance float64)) {
+			for c := range k {
+				add(c, list[t].mean[c], list[t].variance[c])
 			}
-		}
+		})
 		out.mean[k], out.variance[k] = math.NaN(), math.NaN()
 		return out, nil
 	}
