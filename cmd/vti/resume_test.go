@@ -196,13 +196,13 @@ func TestCertifyDraws(t *testing.T) {
 	draws := func(args ...string) int {
 		return decode(t, mustRun(t, append(args, "--json", "--quiet")...).stdout).Certificate.Draws
 	}
-	few := draws(append(tiny("varsel", testdata(t, "hald.csv"), "--target", "y", "--likelihood", "student", "--out", "run"), "--certify-draws", "100")...)
+	few := draws(append(tiny("varsel", testdata(t, "prostate.csv"), "--target", "lpsa", "--likelihood", "student", "--exclude", "lbph,svi,lcp,gleason,pgg45", "--out", "run"), "--certify-draws", "100")...)
 	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 100`)
 	trained := readFile(t, "run/posterior.vti")
 	assert.Equal(t, few, draws("varsel", "--resume", "run"), "a resumed run keeps the number")
 	more := draws("varsel", "--resume", "run", "--certify-draws", "4000")
 	assert.Contains(t, readFile(t, "run/run.json"), `"certify_draws": 4000`)
-	assert.NotEqual(t, few, more, "weights and chains, which have draws of different numbers, answer in turn")
+	assert.Greater(t, more, few)
 	assert.True(t, trained == readFile(t, "run/posterior.vti"), "nothing is trained anew")
 }
 
