@@ -71,10 +71,15 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 		random := stream.Rand(seed, "loo/"+strconv.Itoa(row))
 		var total, density, mean, below float64
 		largest, shift := maximum(smoothed.LogWeights), maximum(logDensity)
+		unsmoothed := math.Exp(-largest - shift) // a weight times its density, but for those of the tail
 		for s, l := range smoothed.LogWeights {
 			w := math.Exp(l - largest)
 			total += w
-			density += w * math.Exp(logDensity[s]-shift)
+			if l == ratios[s] {
+				density += unsmoothed
+			} else {
+				density += w * math.Exp(logDensity[s]-shift)
+			}
 			mean += w * rows.Response.Mean(eta[s], rows.NoiseScale(row, s))
 			below += w * rows.below(row, rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random))
 		}

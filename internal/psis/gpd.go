@@ -34,13 +34,30 @@ func fitGPD(x []float64) (k, sigma float64) {
 	return k, -k / t
 }
 
-// meanLog1p is the mean of log(1 − t x).
+// meanLog1p is the mean of log(1 − t x), for x sorted ascending and t below 1/max x.
 func meanLog1p(t float64, x []float64) float64 {
+	// below that size of t x the products would lose digits of so small a mean
+	const small = 1e-3
 	var sum float64
-	for _, v := range x {
-		sum += math.Log1p(-t * v)
+	if math.Abs(t)*x[len(x)-1] < small {
+		for _, v := range x {
+			sum += math.Log1p(-t * v)
+		}
+		return sum / float64(len(x))
 	}
-	return sum / float64(len(x))
+	product := 1.0 // of some of the 1 − t x: one logarithm for many
+	for _, v := range x {
+		factor := 1 - t*v
+		if factor > 1e100 {
+			sum += math.Log(factor)
+			continue
+		}
+		if product *= factor; product < 1e-200 || product > 1e200 {
+			sum += math.Log(product)
+			product = 1
+		}
+	}
+	return (sum + math.Log(product)) / float64(len(x))
 }
 
 // quantileGPD is the quantile function at 0 ≤ p < 1.

@@ -159,17 +159,13 @@ func (r *Result) smoothTail(order []int) {
 }
 
 func (r *Result) summarise() {
-	r.LogMean, r.LogMeanSE = logMeanExp(r.LogWeights, r.N)
-	largest := math.Inf(-1)
-	for _, l := range r.LogWeights {
-		largest = max(largest, l)
-	}
-	if math.IsInf(largest, -1) {
+	var weights []float64
+	r.LogMean, r.LogMeanSE, weights = logMeanExp(r.LogWeights, r.N)
+	if weights == nil {
 		return
 	}
 	var sum, squares float64
-	for _, l := range r.LogWeights {
-		w := math.Exp(l - largest)
+	for _, w := range weights {
 		sum += w
 		squares += w * w
 	}
@@ -185,32 +181,35 @@ func LogMeanExp(logWeights []float64) (mean, se float64) {
 			return math.NaN(), math.NaN()
 		}
 	}
-	return logMeanExp(logWeights, len(logWeights))
+	mean, se, _ = logMeanExp(logWeights, len(logWeights))
+	return mean, se
 }
 
 // logMeanExp takes n apart from the slice, so that draws left out (−Inf in the slice) do not count.
-func logMeanExp(logWeights []float64, n int) (mean, se float64) {
+// It returns the weights too, relative to the largest; nil where all are zero.
+func logMeanExp(logWeights []float64, n int) (mean, se float64, weights []float64) {
 	largest := math.Inf(-1)
 	for _, l := range logWeights {
 		largest = max(largest, l)
 	}
 	if math.IsInf(largest, -1) {
-		return largest, math.NaN()
+		return largest, math.NaN(), nil
 	}
+	weights = make([]float64, len(logWeights))
 	var sum float64
-	for _, l := range logWeights {
-		sum += math.Exp(l - largest)
+	for i, l := range logWeights {
+		weights[i] = math.Exp(l - largest)
+		sum += weights[i]
 	}
 	average := sum / float64(n)
 	var deviations float64 // Σ (w − mean)², the left-out draws corrected for below
-	for _, l := range logWeights {
-		d := math.Exp(l-largest) - average
-		deviations += d * d
+	for _, w := range weights {
+		deviations += (w - average) * (w - average)
 	}
 	deviations -= float64(len(logWeights)-n) * average * average
 	se = math.NaN()
 	if n > 1 {
 		se = math.Sqrt(max(0, deviations)/(float64(n)*float64(n-1))) / average
 	}
-	return largest + math.Log(average), se
+	return largest + math.Log(average), se, weights
 }

@@ -34,6 +34,22 @@ func TestFitGPD(t *testing.T) {
 	}
 }
 
+// One logarithm for many factors is as good as one for each, also where factors overflow together or
+// the mean is tiny.
+func TestMeanLog1p(t *testing.T) {
+	x := make([]float64, 1000)
+	for i := range x {
+		x[i] = math.Exp(float64(i)/20 - 49.95) // up to 1
+	}
+	for _, at := range []float64{1 - 1e-12, 0.5, 1.1e-3, 0.9e-3, 1e-9, -1e-9, -1.1e-3, -1, -1e10, -1e150, -1e300} {
+		want := 0.0
+		for _, v := range x {
+			want += math.Log1p(-at*v) / float64(len(x))
+		}
+		require.InEpsilon(t, want, meanLog1p(at, x), 1e-11, at)
+	}
+}
+
 func TestQuantileGPDInvertsDistribution(t *testing.T) {
 	for _, k := range []float64{-0.4, 1e-9, 0.5, 2} {
 		for _, p := range []float64{0, 1e-6, 0.3, 0.9, 0.9999} {
