@@ -20,10 +20,15 @@ type selection struct {
 	target string
 	// order are the predictors, the most probable first.
 	order []int
+	// places are the indices of predictors by name.
+	places map[string]int
 }
 
 func (s *source) selectionArticle(result *varsel.Result) *article {
-	v := &selection{source: s, result: result, target: s.value("design.target")}
+	v := &selection{source: s, result: result, target: s.value("design.target"), places: map[string]int{}}
+	for k, name := range result.Data.Predictors {
+		v.places[name] = k
+	}
 	for k := range result.Inclusion {
 		v.order = append(v.order, k)
 	}
@@ -217,18 +222,18 @@ func (v *selection) memberNames(code string) (names []string) {
 	return names
 }
 
-// predictorOf is the predictor that a coefficient belongs to, −1 for none.
+// predictorOf is the predictor that a coefficient belongs to, −1 for none: the one of its name, or
+// the longest one that it is a level of.
 func (v *selection) predictorOf(coefficient string) int {
-	best := -1
-	for k, name := range v.result.Data.Predictors {
-		if coefficient == name {
+	if k, ok := v.places[coefficient]; ok {
+		return k
+	}
+	for at := strings.LastIndexByte(coefficient, '='); at >= 0; at = strings.LastIndexByte(coefficient[:at], '=') {
+		if k, ok := v.places[coefficient[:at]]; ok {
 			return k
 		}
-		if strings.HasPrefix(coefficient, name+"=") && (best < 0 || len(name) > len(v.result.Data.Predictors[best])) {
-			best = k
-		}
 	}
-	return best
+	return -1
 }
 
 // likelySizes are the smallest and the largest size between the 5% and 95% quantiles.

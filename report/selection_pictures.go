@@ -184,17 +184,16 @@ func (v *selection) coefficients() section {
 
 // coefficientOrder is that of the probabilities of their predictors.
 func (v *selection) coefficientOrder() (order []int) {
-	for k := range v.result.Coefficients {
-		if v.predictorOf(v.result.Coefficients[k].Name) < 0 {
+	of := make([][]int, len(v.result.Data.Predictors))
+	for k, c := range v.result.Coefficients {
+		if predictor := v.predictorOf(c.Name); predictor >= 0 {
+			of[predictor] = append(of[predictor], k)
+		} else {
 			order = append(order, k)
 		}
 	}
 	for _, predictor := range v.order {
-		for k, c := range v.result.Coefficients {
-			if v.predictorOf(c.Name) == predictor {
-				order = append(order, k)
-			}
-		}
+		order = append(order, of[predictor]...)
 	}
 	return order
 }

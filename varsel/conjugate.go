@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
 // conjugate is the posterior of one Gaussian model in closed form given σ. With φ_j = (θ_j − μ_j) /
@@ -35,102 +34,143 @@ type conjugate struct {
 // squares residual whatever the coefficients; see responses.
 func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int, residual float64) (*conjugate, error) {
 	n, k := len(y), len(columns)
-	both := mat.NewDense(n, k+1, nil) // [A r]
-	for i := range n {
-		row := both.RawRowView(i)
-		row[k] = y[i]
-		for j, column := range columns {
-			row[j] = column[i] * sd[j]
-			row[k] -= column[i] * mean[j]
+	numbers := make([]float64, n*(k+1))
+	w, r := make([][]float64, k), numbers[n*k:] // A and r
+	copy(r, y)
+	for j, column := range columns {
+		w[j] = numbers[n*j : n*(j+1)]
+		for i, x := range column {
+			w[j][i] = x * sd[j]
+			r[i] -= x * mean[j]
 		}
 	}
-	m := &conjugate{mean: mean, sd: sd, residual: residual, rows: n + more}
-	if n > k+1 { // fewer rows, the same inner products
-		var qr mat.QR
-		qr.Factorize(both)
-		var r mat.Dense
-		qr.RTo(&r)
-		both = mat.DenseCopyOf(r.Slice(0, k+1, 0, k+1))
-	}
-	w := make([][]float64, k)
-	for j := range w {
-		w[j] = mat.Col(nil, j, both)
-	}
-	r := mat.Col(nil, k, both)
-	m.size = floats.Dot(r, r) + residual
-	norms := make([]float64, k)
+	m := &conjugate{mean: mean, sd: sd, size: floats.Dot(r, r) + residual, rows: n + more}
+	norms, total := make([]float64, k), m.size
 	for j, column := range w {
 		norms[j] = floats.Norm(column, 2)
+		total += norms[j] * norms[j]
 	}
-	v, err := orthogonalise(w)
-	if err != nil || math.IsInf(m.size, 0) || math.IsNaN(m.size) {
+	if math.IsInf(total, 0) || math.IsNaN(total) {
 		return nil, errors.New("the sums of squares of a model are not finite: rescale the columns")
 	}
-	for j, column := range w {
-		d, rounding := floats.Norm(column, 2), 0.0
-		for i, norm := range norms {
-			rounding += math.Abs(v[j][i]) * norm * 0x1p-54
+	l := triangularise(w, r)
+	c := r[:len(l)] // Q'r
+	orthogonalise(l, c)
+	for i, line := range l {
+		d, rounding := floats.Norm(line, 2), 0.0
+		if d == 0 {
+			continue
+		}
+		floats.Scale(1/d, line)
+		for j, norm := range norms {
+			rounding += math.Abs(line[j]) * norm * 0x1p-54
 		}
 		if d <= rounding {
 			continue // a combination of the other columns
 		}
-		c := floats.Dot(column, r) / d
-		floats.AddScaled(r, -c/d, column)
-		m.d, m.c, m.v = append(m.d, d), append(m.c, c), append(m.v, v[j])
+		m.d, m.c, m.v = append(m.d, d), append(m.c, c[i]), append(m.v, line)
+		c[i] = 0 // what is left in r is no column's
 	}
-	m.residual += floats.Dot(r, r)
+	m.residual = residual + floats.Dot(r, r)
 	// A residual below the rounding of the response is rounding, and zero is below all numbers.
 	const tiny = 1e-300
 	m.residual = max(m.residual, m.size*0x1p-104, tiny)
 	return m, nil
 }
 
-// orthogonalise rotates columns in place until they are orthogonal, by one-sided Jacobi rotations,
-// which find small singular values as well as large ones where columns differ in scale (Demmel and
-// Veselić 1992). It returns the columns of the product of the rotations, so that w = A V.
-func orthogonalise(w [][]float64) (v [][]float64, err error) {
-	const sweeps = 40 // 6 to 10 are enough
-	v = make([][]float64, len(w))
-	for j := range v {
-		v[j] = make([]float64, len(w))
-		v[j][j] = 1
+// triangularise reflects columns w [k][n] and r [n] in place so that w becomes triangular: Q'A = R,
+// larger columns first. It returns the rows of R, [k] each, in the order of the columns as they
+// were given; there are no more than the rank.
+func triangularise(w [][]float64, r []float64) (rows [][]float64) {
+	k := len(w)
+	if k == 0 {
+		return nil
 	}
-	if len(w) == 0 {
-		return v, nil
+	order := make([]int, k)
+	for j := range order {
+		order[j] = j
 	}
-	tolerance := 0x1p-52 * math.Sqrt(float64(len(w[0])))
+	numbers := make([]float64, k*min(k, len(r)))
+	for i := 0; i < min(k, len(r)); i++ {
+		largest, at := -1.0, i
+		for j := i; j < k; j++ {
+			if square := floats.Dot(w[j][i:], w[j][i:]); square > largest {
+				largest, at = square, j
+			}
+		}
+		w[i], w[at] = w[at], w[i]
+		order[i], order[at] = order[at], order[i]
+		reflector := w[i][i:]
+		norm := floats.Norm(reflector, 2)
+		if norm == 0 {
+			break
+		}
+		// H = I − u u'/(1 + |x_1|/|x|) with u = x/|x| + sign(x_1) e_1, so that nothing underflows
+		floats.Scale(1/norm, reflector)
+		sign := math.Copysign(1, reflector[0])
+		reflector[0] += sign
+		factor := 1 / math.Abs(reflector[0])
+		reflect := func(x []float64) { floats.AddScaled(x, -factor*floats.Dot(reflector, x), reflector) }
+		row := numbers[k*i : k*(i+1)]
+		row[order[i]] = -sign * norm
+		for j := i + 1; j < k; j++ {
+			reflect(w[j][i:])
+			row[order[j]] = w[j][i]
+		}
+		reflect(r[i:])
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
+// and the numbers c, one a line, with them. After triangularise that finds small singular values as
+// well as large ones where columns differ in scale, and in few sweeps (Drmač and Veselić 2008).
+func orthogonalise(lines [][]float64, c []float64) {
+	const sweeps = 40 // 2 to 5 are enough
+	if len(lines) == 0 {
+		return
+	}
+	tolerance := 0x1p-52 * math.Sqrt(float64(len(lines[0])))
+	squares := make([]float64, len(lines))
+	for i, line := range lines {
+		squares[i] = floats.Dot(line, line)
+	}
 	for range sweeps {
 		rotated := false
-		for i := range w {
+		for i := range lines {
 			for j := range i {
-				a, b, inner := floats.Dot(w[i], w[i]), floats.Dot(w[j], w[j]), floats.Dot(w[i], w[j])
-				if math.IsNaN(inner) || math.IsInf(a+b, 0) {
-					return nil, errors.New("not finite")
-				}
-				if math.Abs(inner) <= tolerance*math.Sqrt(a)*math.Sqrt(b) {
+				inner := floats.Dot(lines[i], lines[j])
+				if math.Abs(inner) <= tolerance*math.Sqrt(squares[i])*math.Sqrt(squares[j]) {
 					continue
 				}
 				rotated = true
-				cotangent := (b - a) / (2 * inner) // of twice the angle
-				tangent := math.Copysign(1, cotangent) / (math.Abs(cotangent) + math.Hypot(1, cotangent))
-				cos := 1 / math.Hypot(1, tangent)
-				rotate(w[i], w[j], cos, cos*tangent)
-				rotate(v[i], v[j], cos, cos*tangent)
+				cotangent := (squares[j] - squares[i]) / (2 * inner) // of twice the angle
+				tangent := math.Copysign(1, cotangent) / (math.Abs(cotangent) + math.Sqrt(1+cotangent*cotangent))
+				cos := 1 / math.Sqrt(1+tangent*tangent)
+				sin := cos * tangent
+				squares[i], squares[j] = rotate(lines[i], lines[j], cos, sin)
+				c[i], c[j] = cos*c[i]-sin*c[j], sin*c[i]+cos*c[j]
 			}
 		}
 		if !rotated {
-			break
+			return
 		}
 	}
-	return v, nil
 }
 
-// rotate turns (x, y) by an angle: (cos x − sin y, sin x + cos y).
-func rotate(x, y []float64, cos, sin float64) {
+// rotate turns (x, y) by an angle: (cos x − sin y, sin x + cos y), and returns their sums of
+// squares.
+func rotate(x, y []float64, cos, sin float64) (xx, yy float64) {
+	y = y[:len(x)]
 	for i, a := range x {
 		b := y[i]
-		x[i], y[i] = cos*a-sin*b, sin*a+cos*b
+		first, second := cos*a-sin*b, sin*a+cos*b
+		x[i], y[i] = first, second
+		xx += first * first
+		yy += second * second
 	}
+	return xx, yy
 }
 
 // logEvidence is log p(y | m, σ), every constant kept.
