@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -85,6 +86,8 @@ func (f *hbmFlags) registerModel(cmd *cobra.Command) {
 		flags.Var(count{&f.fit.steps, 1}, "steps", "training steps, as of --effort fixed (default there 400, student 800; not marginal 2000, with --amortize 10000; marginal with a gaussian response trains nothing)")
 		flags.Var(count{&f.fit.batch, 2}, "batch", "draws per training step (default 256; not marginal 8 to 64), or simulated tables with --amortize (16)")
 		registerFloatType(cmd, &f.fit.dtype)
+		dtype := flags.Lookup("dtype")
+		dtype.DefValue, dtype.Usage = "", "float32, or float64: slower, and exact to more digits (default float32; not marginal float64, unless with --members or --amortize)"
 		registerLaunch(cmd, &f.fit.launch)
 	})
 	registerCertifyDraws(cmd, &f.certifyDraws,
@@ -112,6 +115,9 @@ func (f *hbmFlags) describe(flags *pflag.FlagSet, path string) (any, error) {
 	}
 	if err := f.checkFamily(flags); err != nil {
 		return nil, err
+	}
+	if !flags.Changed("dtype") {
+		f.fit.dtype = dtypes.InvalidDType // what it is depends on the family
 	}
 	record := &regression.Record{Header: runs.Header{Command: "hbm", Version: vti.Version, Data: path}, Frame: f.frame, Model: f.model, Seed: f.output.seed,
 		Family: f.family.String(), Encoding: f.encoding, Members: f.members,

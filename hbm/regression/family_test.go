@@ -180,6 +180,24 @@ func TestFamiliesAgreeWithTheMarginalAnswer(t *testing.T) {
 	}
 }
 
+// Where the noise is 34 and three groups show no spread at all, their sd comes close to zero, and
+// the distances of the groups with it. Every draw still has a density.
+func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
+	f := frameOf(t, "y,x,g\n26.12,-0.1246,a\n-24.89,-0.4277,b\n15.36,0.6804,c\n8.537,0.8917,a\n-25.67,-2.171,b\n13.11,-2.614,c\n"+
+		"-8.349,0.4758,a\n41.16,-0.05394,b\n51.52,-0.983,c\n-20.28,-0.1671,a\n6.124,0.7757,b\n-5.509,-0.5501,c\n", FrameOptions{Formula: "y ~ x + (1 | g)"})
+	r := newRegression(t, f, Options{ResponseSD: 1})
+	record := Record{Seed: 230592878940990, Steps: 200}
+	plates, fit, err := r.familyFit(t.Context(), open(t, gpu.CPU), record.FamilyRun(hbm.PAVIF))
+	require.NoError(t, err)
+	posterior, err := hbm.Fit(t.Context(), open(t, gpu.CPU), plates.Model, plates.Data, fit)
+	require.NoError(t, err)
+	draws, err := posterior.Sample(t.Context(), 2000, "draws")
+	require.NoError(t, err)
+	for i := range draws.N {
+		require.False(t, math.IsNaN(draws.LogJoint[i]-draws.LogQ[i]) || math.IsInf(draws.LogQ[i], 0), "draw %d", i)
+	}
+}
+
 func TestFamilyMistakes(t *testing.T) {
 	crossed := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class) + (1 | teacher)"}), Options{})
 	require.ErrorContains(t, crossed.CheckFamily(hbm.ADAVI, 0), `needs nested plates, but "(Intercept) | teacher" is on plates (teacher) and "(Intercept) | class" on (class), which are crossed`)

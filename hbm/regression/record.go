@@ -1,6 +1,7 @@
 package regression
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -28,7 +29,7 @@ type Record struct {
 	// Family is what is fitted: MarginalFamily, also if it is absent, or the name of a Family.
 	Family string        `json:"family,omitempty"`
 	Flow   cosmic.Config `json:"flow"`
-	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: Float32
+	DType  dtypes.DType  `json:"dtype,omitempty"` // of flow and target; absent: what FitConfig and FamilyRun choose
 	run.Budget
 	Steps int `json:"steps,omitempty"`
 	Batch int `json:"batch,omitempty"`
@@ -88,7 +89,7 @@ func (r *Record) FitConfig(regression *Regression) vti.Config {
 		fit = fit.InRounds()
 	}
 	fit = regression.Training(fit)
-	r.Flow, r.Batch = fit.Flow.WithDefaults(), fit.Batch
+	r.Flow, r.Batch, r.DType = fit.Flow.WithDefaults(), fit.Batch, cmp.Or(r.DType, dtypes.Float32)
 	if !inRounds {
 		r.Steps = fit.Steps
 	}
@@ -109,8 +110,13 @@ func (r *Record) PlateFamily() (family hbm.Family, ok bool, err error) {
 
 // FamilyRun is FitConfig for a family of plates.
 func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
+	// Effects are centred at the coefficients. Where the posterior lets a grouping have no spread
+	// at all, how many sds they lie apart is a difference that float32 rounds away.
+	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
+		r.DType = dtypes.Float64
+	}
 	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
-	r.Flow, r.Steps = fit.Flow, fit.Steps
+	r.Flow, r.Steps, r.DType = fit.Flow, fit.Steps, fit.DType
 	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}}
 }
 
