@@ -176,7 +176,7 @@ func (w *modelWeights) certificateTo(ctx context.Context, cfg CertifyConfig) (*C
 			}
 		}
 		found := slices.Clone(w.evidence) // what draws of parameters add is not to outlast this
-		c, err := w.certificate(ctx)
+		c, err := w.certificate(ctx, cfg.glance)
 		if err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 			return nil, err
 		}
 	}
-	drawn, err := x.drawParameters(ctx, c, probability, sumStream)
+	drawn, err := x.drawParameters(ctx, c, probability, parameterDraws, sumStream)
 	if err != nil {
 		return nil, err
 	}

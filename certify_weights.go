@@ -66,7 +66,7 @@ func (x *modelMasses) weighModels(ctx context.Context, cfg CertifyConfig) (*Cert
 			cfg.Progress(min(w.draws, cfg.Draws), cfg.Draws)
 		}
 	}
-	c, err := w.certificate(ctx)
+	c, err := w.certificate(ctx, cfg.glance)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +132,17 @@ func (w *modelWeights) weigh() (smoothed psis.Result, ofDraws, ofModels []float6
 }
 
 // certificate is what the draws so far show.
-func (w *modelWeights) certificate(ctx context.Context) (*Certificate, error) {
+func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certificate, error) {
 	c := &Certificate{Basis: Weights, byModel: &WeightedSample{}, Proposed: w.proposed}
 	for _, at := range w.positions {
 		c.byModel.Codes = append(c.byModel.Codes, w.codes[at])
 	}
 	_, _, weights := w.weigh()
-	drawn, err := w.drawParameters(ctx, c, weights, w.stream)
+	n := parameterDraws
+	if glance && w.exact() {
+		n = glancedParameters
+	}
+	drawn, err := w.drawParameters(ctx, c, weights, n, w.stream)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,10 @@ import (
 // deviations of 0.4 percent.
 const parameterDraws = 1 << 15
 
+// glancedParameters is their number at a glance where evidences are exact, so that draws add
+// nothing to what is known of models: all that is asked of them is how far q is. Chosen by hand.
+const glancedParameters = 1 << 12
+
 // drawnModels are the models that parameters were drawn for, with the log weights of the proposals,
 // less their mean, where draws are not exact.
 type drawnModels struct {
@@ -61,11 +65,11 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return math.Inf(1)
 }
 
-// drawParameters fills the sample of a certificate with draws of parameters given models, which are
+// drawParameters fills the sample of a certificate with n draws of parameters given models, which are
 // taken by their weights, spread as evenly as can be. Where evidences are estimates the draws add
 // to what is known of them, and each counts by what that makes of its model.
-func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, stream string) (*drawnModels, error) {
-	counts := weighted.Counts(weights, parameterDraws, x.e.random(stream+"/parameters"))
+func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
+	counts := weighted.Counts(weights, n, x.e.random(stream+"/parameters"))
 	drawn := &drawnModels{}
 	for i, count := range counts {
 		if count > 0 {
@@ -89,7 +93,7 @@ func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weight
 		return nil, err
 	}
 	sample := &c.Sample
-	sample.Theta = mat.NewDense(parameterDraws, x.e.target.Space().Dim(), nil)
+	sample.Theta = mat.NewDense(n, x.e.target.Space().Dim(), nil)
 	total := 0.0
 	for k, i := range drawn.positions {
 		own := draws[k]

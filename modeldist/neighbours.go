@@ -1,6 +1,7 @@
 package modeldist
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,10 +13,10 @@ import (
 // away.
 type Neighbours struct {
 	centres [][]int32
-	with    map[int32][]int // centres that have an item
+	with    map[int32][]int // which of the different centres have an item
 	logOdds []float64       // of additions, by item
 	base    float64         // log probability of no addition
-	// of each centre: what its members change in base, all of them left out
+	// of each different centre: its share, and what its members change in base, all of them left out
 	constant []float64
 	skip     []float64 // as in Conditionals
 	terms    []float64 // scratch of LogProb
@@ -35,7 +36,7 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 	if len(centres) == 0 {
 		panic("modeldist.NewNeighbours: got no centres")
 	}
-	n := &Neighbours{centres: centres, with: map[int32][]int{}, logOdds: make([]float64, len(weights)), skip: make([]float64, len(weights)+1), terms: make([]float64, len(centres))}
+	n := &Neighbours{centres: centres, with: map[int32][]int{}, logOdds: make([]float64, len(weights)), skip: make([]float64, len(weights)+1)}
 	total := 0.0
 	for _, weight := range weights {
 		total += weight
@@ -46,14 +47,24 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 		n.base += math.Log1p(-p)
 		n.skip[item+1] = n.skip[item] - math.Log1p(-p)
 	}
-	for k, centre := range centres {
-		constant := -math.Log(float64(len(centres)))
+	times := map[string]int{}
+	for _, centre := range centres {
+		times[fmt.Sprint(centre)]++
+	}
+	for _, centre := range centres {
+		count, fresh := times[fmt.Sprint(centre)]
+		if !fresh {
+			continue
+		}
+		delete(times, fmt.Sprint(centre))
+		constant := math.Log(float64(count) / float64(len(centres)))
 		for _, item := range centre {
-			n.with[item] = append(n.with[item], k)
+			n.with[item] = append(n.with[item], len(n.constant))
 			constant += n.skip[item+1] - n.skip[item] + math.Log(leftOut)
 		}
 		n.constant = append(n.constant, constant)
 	}
+	n.terms = make([]float64, len(n.constant))
 	return n
 }
 
