@@ -65,9 +65,9 @@ func (d *drawnModels) shape(probability []float64) float64 {
 	return math.Inf(1)
 }
 
-// drawParameters fills the sample of a certificate with n draws of parameters given models, which are
-// taken by their weights, spread as evenly as can be. Where evidences are estimates the draws add
-// to what is known of them, and each counts by what that makes of its model.
+// drawParameters fills the sample of a certificate with n draws of parameters given models, which
+// are taken by their weights, spread as evenly as can be. Where evidences are estimates the draws
+// add to what is known of them, and each counts by what that makes of its model.
 func (x *modelMasses) drawParameters(ctx context.Context, c *Certificate, weights []float64, n int, stream string) (*drawnModels, error) {
 	counts := weighted.Counts(weights, n, x.e.random(stream+"/parameters"))
 	drawn := &drawnModels{}

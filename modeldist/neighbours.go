@@ -16,7 +16,8 @@ type Neighbours struct {
 	with    map[int32][]int // which of the different centres have an item
 	logOdds []float64       // of additions, by item
 	base    float64         // log probability of no addition
-	// of each different centre: its share, and what its members change in base, all of them left out
+	// of each different centre: its share, and what its members change in base, all of them left
+	// out
 	constant []float64
 	skip     []float64 // as in Conditionals
 	terms    []float64 // scratch of LogProb

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -17,10 +18,20 @@ const (
 	hardShare = 0.95
 )
 
+// spareHeap is how much the process allocates at most before the collector runs for the first time,
+// and spareShare how much of the memory of the machine: a part of the work of a small table was
+// collecting a few megabytes again and again. Chosen by hand.
+const (
+	spareHeap  = 96 << 20
+	spareShare = 1.0 / 64
+)
+
 // watchMemory calls exhausted, once, when the process has used up the memory of the machine; what
 // it returns ends the watch. Sizes that cannot be are refused before: this is for the rest.
 func watchMemory(total float64, exhausted func()) (stop func()) {
 	debug.SetMemoryLimit(int64(softShare * total))
+	// counts as in use, which the collector lets double; the system gives no memory for it
+	spare := make([]byte, int(min(spareHeap, spareShare*total)))
 	ticker, done := time.NewTicker(50*time.Millisecond), make(chan struct{})
 	go func() {
 		for {
@@ -36,6 +47,7 @@ func watchMemory(total float64, exhausted func()) (stop func()) {
 		}
 	}()
 	return func() {
+		runtime.KeepAlive(spare)
 		ticker.Stop()
 		close(done)
 	}

@@ -6,7 +6,10 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"sync"
 
+	"git.sr.ht/~sbinet/gg"
+	imagedraw "golang.org/x/image/draw"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -46,11 +49,31 @@ func (p *Picture) Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	raster := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(color.White))
-	p.draw(draw.New(raster))
-	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error {
-		return encode(w, raster.Image().(*image.RGBA))
-	})
+	pixels := newPixels(width, height)
+	defer used.Put(pixels)
+	context := gg.NewContextForRGBA(pixels)
+	context.SetLineCapButt()
+	context.SetInterpolator(imagedraw.ApproxBiLinear) // letters keep their size
+	context.InvertY()
+	p.draw(draw.New(vgimg.NewWith(vgimg.UseImageWithContext(pixels, context), vgimg.UseDPI(resolution))))
+	return atomicfile.Write(filepath.Join(dir, p.Name+".png"), func(w io.Writer) error { return encode(w, pixels) })
+}
+
+// used are images that have been written: new memory of some megabytes each costs more than drawing
+// in it.
+var used = sync.Pool{New: func() any { return new(image.RGBA) }}
+
+// newPixels is an image of a size, whatever is in it.
+func newPixels(width, height vg.Length) *image.RGBA {
+	pixels := used.Get().(*image.RGBA)
+	columns, rows := int(width.Dots(resolution)+0.5), int(height.Dots(resolution)+0.5)
+	if numbers := 4 * columns * rows; cap(pixels.Pix) < numbers {
+		pixels.Pix = make([]uint8, numbers)
+	} else {
+		pixels.Pix = pixels.Pix[:numbers]
+	}
+	pixels.Stride, pixels.Rect = 4*columns, image.Rect(0, 0, columns, rows)
+	return pixels
 }
 
 // draw draws what is seen at first.

@@ -42,17 +42,24 @@ type run struct {
 func indexed(from *image.RGBA) *image.Paletted {
 	// Pictures are flat: what is counted and written is runs of equal pixels.
 	shades := map[uint32]*shade{}
+	var recent [1 << 8]*shade // by a hash of their bytes: most runs have one of few colours
 	var runs []run
 	pixel := func(k int) uint32 { return binary.LittleEndian.Uint32(from.Pix[4*k:]) }
 	for k, pixels := 0, len(from.Pix)/4; k < pixels; {
 		bytes, end := pixel(k), k+1
+		for twice := uint64(bytes) | uint64(bytes)<<32; end+1 < pixels && binary.LittleEndian.Uint64(from.Pix[4*end:]) == twice; end += 2 {
+		}
 		for end < pixels && pixel(end) == bytes {
 			end++
 		}
-		s := shades[bytes]
-		if s == nil {
-			s = &shade{bytes: bytes, red: from.Pix[4*k], green: from.Pix[4*k+1], blue: from.Pix[4*k+2]}
-			shades[bytes] = s
+		last := &recent[bytes*2654435761>>24]
+		s := *last
+		if s == nil || s.bytes != bytes {
+			if s = shades[bytes]; s == nil {
+				s = &shade{bytes: bytes, red: from.Pix[4*k], green: from.Pix[4*k+1], blue: from.Pix[4*k+2]}
+				shades[bytes] = s
+			}
+			*last = s
 		}
 		s.count += end - k
 		runs = append(runs, run{s, end})
@@ -82,9 +89,11 @@ func indexed(from *image.RGBA) *image.Paletted {
 	}
 	k := 0
 	for _, r := range runs {
-		for ; k < r.end; k++ {
-			to.Pix[k] = r.shade.index
+		pixels := to.Pix[k:r.end]
+		for i := range pixels {
+			pixels[i] = r.shade.index
 		}
+		k = r.end
 	}
 	return to
 }

@@ -34,8 +34,8 @@ func TestFitGPD(t *testing.T) {
 	}
 }
 
-// One logarithm for many factors is as good as one for each, also where factors overflow together or
-// the mean is tiny.
+// One logarithm for many factors is as good as one for each, also where factors overflow together
+// or the mean is tiny.
 func TestMeanLog1p(t *testing.T) {
 	x := make([]float64, 1000)
 	for i := range x {
