@@ -168,7 +168,9 @@ func (a *Amortized) run(name string, graphFn any, args ...any) ([]*tensors.Tenso
 // known is what graphs know of a batch of problems.
 type known struct {
 	data                       []*Node // [B, ...] in float32
-	logMass, precision, linear *Node   // [B, M], [B, D, D], [B, D] in float64; nil: none
+	logMass, precision, linear *Node   // [R, M], [R, Q, D, D], [R, Q, D] in float64; nil: none
+	// times is B/R: rows of a batch of draws for each problem. Q is 1, or the number of models.
+	times int
 }
 
 // batchOf are the arrays of problems, for known to read.
@@ -194,13 +196,15 @@ func (a *Amortized) batchOf(problems []*Problem) (inputs []any) {
 	}
 	dim := a.family.Space().Dim()
 	add(func(p *Problem) []float64 { return p.LogMass }, len(a.like.LogMass))
-	add(func(p *Problem) []float64 { return p.Precision }, dim, dim)
-	add(func(p *Problem) []float64 { return p.Linear }, dim)
+	quadratics := len(a.like.Linear) / dim
+	add(func(p *Problem) []float64 { return p.Precision }, quadratics, dim, dim)
+	add(func(p *Problem) []float64 { return p.Linear }, quadratics, dim)
 	return inputs
 }
 
 // known reads what batchOf wrote, and returns the inputs that follow.
 func (a *Amortized) known(inputs []*Node) (k known, rest []*Node) {
+	k.times = 1
 	next := func() (input *Node) {
 		input, inputs = inputs[0], inputs[1:]
 		return input
@@ -217,24 +221,11 @@ func (a *Amortized) known(inputs []*Node) (k known, rest []*Node) {
 	return k, inputs
 }
 
-// repeated has every problem so many times in a row.
-func (k known) repeated(times int) known {
-	if times == 1 {
-		return k
-	}
-	repeat := func(x *Node) *Node {
-		if x == nil {
-			return nil
-		}
-		dims := x.Shape().Dimensions
-		wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)
-		return Reshape(wide, append([]int{dims[0] * times}, dims[1:]...)...)
-	}
-	out := known{logMass: repeat(k.logMass), precision: repeat(k.precision), linear: repeat(k.linear)}
-	for _, x := range k.data {
-		out.data = append(out.data, repeat(x))
-	}
-	return out
+// repeated is x [B, ...] with every row so many times in a row.
+func repeated(x *Node, times int) *Node {
+	dims := x.Shape().Dimensions
+	wide := BroadcastToDims(InsertAxes(x, 1), append([]int{dims[0], times}, dims[1:]...)...)
+	return Reshape(wide, append([]int{dims[0] * times}, dims[1:]...)...)
 }
 
 // conditional is q(m, θ | D) in a graph, for the problems of a batch.
@@ -247,9 +238,11 @@ type conditional struct {
 
 // repeated has every problem so many times in a row.
 func (c conditional) repeated(times int) conditional {
-	if times > 1 {
-		c.context = known{data: []*Node{c.context}}.repeated(times).data[0]
-		c.known = c.known.repeated(times)
+	c.context, c.times = repeated(c.context, times), times
+	data := c.data
+	c.data = nil
+	for _, x := range data {
+		c.data = append(c.data, repeated(x, times))
 	}
 	return c
 }
@@ -266,25 +259,32 @@ func (c conditional) logModel(codes *Node) *Node {
 	return c.models.Given(c.context, c.logMass).LogProb(c.ctx.In(modelScope), codes)
 }
 
-// flowGiven is the flow with the anchors of the problems.
-func (c conditional) flowGiven() *cosmic.Flow {
+// flowGiven is the flow with the anchors of the problems, or of their models.
+func (c conditional) flowGiven(codes *Node) *cosmic.Flow {
 	if c.precision == nil {
 		return c.flow
 	}
-	return c.flow.Given(c.precision, c.linear)
+	dims := c.linear.Shape().Dimensions
+	rows, quadratics, dim := dims[0], dims[1], dims[2]
+	at := MulScalar(DivScalar(Iota(codes.Graph(), shapes.Make(dtypes.Int32, codes.Shape().Dim(0), 1), 0), c.times), quadratics)
+	if quadratics > 1 {
+		at = Add(at, InsertAxes(space.Index(c.family.Space().Cards(), codes), -1))
+	}
+	precision := Gather(Reshape(c.precision, rows*quadratics, dim*dim), at)
+	return c.flow.Given(Reshape(precision, -1, dim, dim), Gather(Reshape(c.linear, rows*quadratics, dim), at))
 }
 
 // logParameters is log q(θ | m, D) of theta [B, D]. [B]
 func (c conditional) logParameters(codes, theta *Node) *Node {
 	mask := c.family.Space().Mask(codes)
-	z, logDet := c.flowGiven().ToBase(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
+	z, logDet := c.flowGiven(codes).ToBase(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, theta.DType()), theta)
 	return logConditional(mask, z, logDet)
 }
 
 // push maps z [B, D] to θ [B, D], with log q(θ | m, D) and log p(y, θ | m) [B].
 func (c conditional) push(codes, z *Node) (theta, logQ, logJoint *Node) {
 	mask := c.family.Space().Mask(codes)
-	theta, logDet := c.flowGiven().ToParams(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
+	theta, logDet := c.flowGiven(codes).ToParams(c.ctx.In(flowScope), mask, cosmic.MaskFeatures(mask, c.context, z.DType()), z)
 	return theta, logConditional(mask, z, logDet), c.family.LogJoint(c.data, codes, mask, theta)
 }
 

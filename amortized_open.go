@@ -49,7 +49,8 @@ func (a *Amortized) Beginning(problem *Problem, sp space.Space, place Place) (*B
 	wide, dim := a.family.Space().Dim(), sp.Dim()
 	b.flow.Dim, b.flow.Features = dim, 0
 	b.flow.Placement = &cosmic.Placement{Dim: wide, At: place.Coordinates, Context: about}
-	if problem.Precision != nil {
+	b.flow.Placement.Given = len(problem.Linear) > wide
+	if problem.Precision != nil && !b.flow.Placement.Given {
 		b.flow.Precision, b.flow.Linear = make([]float64, dim*dim), make([]float64, dim)
 		for i, from := range place.Coordinates {
 			b.flow.Linear[i] = problem.Linear[from]
@@ -97,8 +98,9 @@ func (a *Amortized) contextOf(problem *Problem) ([]float64, error) {
 	return tensors.CopyFlatData[float64](outputs[0])
 }
 
-// modelsBatch is the number of codes whose density is evaluated at once.
-const modelsBatch = 256
+// modelsBatch is the largest number of codes whose density is evaluated at once: each batch goes
+// over all approximate masses.
+const modelsBatch = 4096
 
 // logModels is log q(m | D) of all codes with outcomes cards at sites of the family, normalised
 // over these.
@@ -110,15 +112,16 @@ func (a *Amortized) logModels(problem *Problem, about []float64, cards, sites []
 	wide := len(a.family.Space().Cards())
 	var logQ []float64
 	inputs := append(a.batchOf([]*Problem{problem}), tensors.FromFlatDataAndDimensions(about, 1, len(about)))
-	flat := make([]int32, 0, modelsBatch*wide)
+	batch := min(count, modelsBatch)
+	flat := make([]int32, 0, batch*wide)
 	flush := func() error {
 		rows := len(flat) / wide
 		flat = flat[:cap(flat)]
-		outputs, err := a.run("models", func(ctx *Context, inputs []*Node) []*Node {
+		outputs, err := a.run(fmt.Sprintf("models/%d", batch), func(ctx *Context, inputs []*Node) []*Node {
 			k, rest := a.known(inputs)
-			c := conditional{a, k, ctx, ConvertDType(rest[0], dtypes.Float32)}.repeated(modelsBatch)
+			c := conditional{a, k, ctx, ConvertDType(rest[0], dtypes.Float32)}.repeated(batch)
 			return []*Node{c.logModel(rest[1])}
-		}, append(inputs[:len(inputs):len(inputs)], tensors.FromFlatDataAndDimensions(flat, modelsBatch, wide))...)
+		}, append(inputs[:len(inputs):len(inputs)], tensors.FromFlatDataAndDimensions(flat, batch, wide))...)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,12 @@ const (
 // weights have missed; draws of the chains themselves do not. Where there is one, weights are made
 // once more with proposals there.
 func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, again func(CertifyConfig) (*Certificate, error)) (*Certificate, error) {
-	chains, err := certifyByChains(ctx, e, weights, cfg)
+	if cfg.Short && weights.Verdict == Trusted {
+		if err := checkShort(ctx, e, weights, cfg); err != nil || weights.Confirmed {
+			return weights, err
+		}
+	}
+	chains, err := certifyByChains(ctx, e, weights, cfg, longChains(cfg))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -62,6 +67,20 @@ func check(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyC
 	answer := conclusion(e.target.Space(), weights, chains)
 	answer.witnesses = weights.witnesses
 	return answer, nil
+}
+
+// checkShort confirms weights where short chains agree with them. What else short chains show is
+// for longer ones to say.
+func checkShort(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) error {
+	cfg.stream += "/short"
+	chains, err := certifyByChains(ctx, e, weights, cfg, shortChains)
+	if err != nil {
+		return ctx.Err()
+	}
+	_, share, err := weights.unseenOf(chains)
+	weights.Confirmed = err == nil && share <= verdict.DoubtfulMissed && chains.Verdict == Trusted &&
+		missedByChains(weights, chains) == "" && disagreement(e.target.Space(), weights, chains) == ""
+	return err
 }
 
 // conclusion is what weights and chains together show.

@@ -28,26 +28,44 @@ const (
 	rareOutcome = 0.01
 )
 
+// chainLength is how many chains there are and how long: at most so many iterations, of which draws
+// are enough where so many are effective and the chains agree.
+type chainLength struct {
+	chains, burnIn, iterations int
+	enough                     float64
+}
+
+// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a mode
+// of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64 iterations of
+// burn-in every third run had not mixed, after 96 one of 15.
+var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000}
+
+// longChains are the others.
+func longChains(cfg CertifyConfig) chainLength {
+	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
+	l := chainLength{chainCount, min(checkBurnIn, iterations), iterations, enoughESS}
+	// effective draws at which the error of a probability of a half is precision
+	if cfg.precision > 0 {
+		l.enough = math.Min(l.enough, 1/(4*cfg.precision*cfg.precision))
+	}
+	return l
+}
+
 // certifyByChains certifies by tempered chains. Their errors are those between chains, their
 // evidence comes from the ladder of temperatures.
-func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig) (*Certificate, error) {
+func certifyByChains(ctx context.Context, e *evaluator, weights *Certificate, cfg CertifyConfig, length chainLength) (*Certificate, error) {
 	settings, err := chainConfig(e, cfg.stream+"/chains")
 	if err != nil {
 		return nil, err
 	}
-	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
 	if settings.Starts, err = checkingStarts(e, cfg.stream, weights); err != nil {
 		return nil, err
 	}
-	settings.BurnIn, settings.Iterations = min(checkBurnIn, iterations), iterations
-	enough := float64(enoughESS)
-	// effective draws at which the error of a probability of a half is precision
-	if cfg.precision > 0 {
-		enough = math.Min(enough, 1/(4*cfg.precision*cfg.precision))
-	}
+	settings.Starts = settings.Starts[:length.chains] // of all kinds
+	settings.Chains, settings.BurnIn, settings.Iterations = length.chains, length.burnIn, length.iterations
 	settings.Enough = func(chains *rjmcmc.Result) bool {
 		worst := worstOf(e.target.Space(), chains)
-		return worst.RHat <= enoughRHat && worst.ESS >= enough
+		return worst.RHat <= enoughRHat && worst.ESS >= length.enough
 	}
 	if cfg.Progress != nil {
 		settings.Progress = func(now rjmcmc.Progress) { cfg.Progress(cfg.Draws+cfg.Draws*now.Iteration/now.Total, 2*cfg.Draws) }

@@ -116,15 +116,32 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vti.Trusted, weights.Verdict, "weights alone cannot tell")
 	require.InDelta(t, 1.0/3, weights.Models[1].Certified, 0.01)
-	checked, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true})
-	require.NoError(t, err)
-	require.Equal(t, vti.Trusted, checked.Verdict, checked.Reasons)
-	require.True(t, checked.Confirmed)
-	require.Nil(t, checked.Sample.Group, "the better weights are more precise than the chains")
-	half, se := checked.Probability(func(code []int32) bool { return code[0] == 1 })
-	require.InDelta(t, 0.5, half, 4*se)
-	require.Less(t, se, 0.01)
-	require.InDelta(t, 0, checked.LogEvidence, 4*checked.LogEvidenceSE)
+	for _, short := range []bool{false, true} {
+		checked, err := posterior.Certify(t.Context(), vti.CertifyConfig{Draws: 1 << 15, Confirm: true, Short: short})
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, checked.Verdict, checked.Reasons)
+		require.True(t, checked.Confirmed)
+		require.Nil(t, checked.Sample.Group, "the better weights are more precise than the chains")
+		half, se := checked.Probability(func(code []int32) bool { return code[0] == 1 })
+		require.InDelta(t, 0.5, half, 4*se)
+		require.Less(t, se, 0.01)
+		require.InDelta(t, 0, checked.LogEvidence, 4*checked.LogEvidenceSE)
+	}
+}
+
+// Short chains confirm good weights by themselves.
+func TestShortChainsConfirm(t *testing.T) {
+	posterior := poorPosterior(t, newConjugate(40, 4), 1, 0)
+	var calls []int
+	for _, short := range []bool{true, false} {
+		calls = append(calls, 0)
+		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{
+			Draws: 1 << 15, Confirm: true, Short: short, Progress: func(int, int) { calls[len(calls)-1]++ },
+		})
+		require.NoError(t, err)
+		require.True(t, certificate.Confirmed)
+	}
+	require.Less(t, calls[0], calls[1], "as many iterations as long chains")
 }
 
 // What weights and chains show together: chains that have missed what weights found are not

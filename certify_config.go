@@ -16,6 +16,11 @@ type CertifyConfig struct {
 	// Confirm checks weights by tempered chains (certify_chains.go) even if they look reliable:
 	// right for posteriors with several modes, since weights cannot show a mode where no draw fell.
 	Confirm bool
+	// Short lets chains that check weights which are trusted by themselves end after some thousand
+	// effective draws, where they agree; where they do not, or the weights are not, chains are as
+	// long as without it. It is for data sets of a kind whose posteriors were tried: short chains
+	// find fewer modes.
+	Short bool
 	// Progress, if not nil, is called as draws accumulate, with the number expected in all (an
 	// upper bound).
 	Progress func(done, total int)

@@ -251,8 +251,9 @@ func (e *evaluator) flowOf(codes, mask *Node, dtype dtypes.DType) *cosmic.Flow {
 	if dtype != e.dtype {
 		flow = flow.EndingIn(dtype)
 	}
-	// a flow that is part of a larger one was trained with an anchor of its own
-	if quadratic, ok := e.target.(QuadraticTarget); ok && flow.Config().Placement == nil {
+	// a flow that is part of a larger one has the anchor that it was trained with
+	placement := flow.Config().Placement
+	if quadratic, ok := e.target.(QuadraticTarget); ok && (placement == nil || placement.Given) {
 		flow = flow.Given(quadratic.Quadratic(codes, mask, dtype))
 	}
 	return flow

@@ -52,7 +52,9 @@ type Problem struct {
 	LogMass []float64
 	// Precision [D·D] and Linear [D], nil for none, are the quadratic −½ θᵀHθ + bᵀθ of an
 	// approximation of the log density of the largest model: what q(θ | m, D) is before any
-	// training. All problems of a family have it, or none has.
+	// training. With [M·D·D] and [M·D] each model has one of its own, in the order of their index.
+	// The data set's own Target must then be a [QuadraticTarget] with the same quadratics. All
+	// problems of a family have as many, or none has.
 	Precision, Linear []float64
 }
 
@@ -66,8 +68,12 @@ func (p *Problem) check(like *Problem, sp space.Space, truth bool) error {
 		return fmt.Errorf("got a code of %d sites and %d parameters, want %d and %d: without what data was made from only reverse training is possible", len(p.Code), len(p.Theta), sites, dim)
 	case len(p.LogMass) != len(like.LogMass):
 		return fmt.Errorf("got %d approximate masses of models, want %d as in other problems", len(p.LogMass), len(like.LogMass))
-	case (p.Precision == nil) != (like.Precision == nil) || p.Precision != nil && (len(p.Precision) != dim*dim || len(p.Linear) != dim):
-		return fmt.Errorf("got a quadratic of %d and %d numbers, want %d and %d in all problems or in none", len(p.Precision), len(p.Linear), dim*dim, dim)
+	case len(p.Precision) != len(like.Precision) || len(p.Precision) != len(p.Linear)*dim:
+		return fmt.Errorf("got quadratics of %d and %d numbers, want %d and %d as in other problems", len(p.Precision), len(p.Linear), len(like.Precision), len(like.Precision)/dim)
+	case len(p.Linear) != 0 && len(p.Linear) != dim:
+		if count, ok := space.CountCodes(sp.Cards()); !ok || len(p.Linear) != count*dim {
+			return fmt.Errorf("got quadratics of %d and %d numbers, want %d and %d, or so many for each model", len(p.Precision), len(p.Linear), dim*dim, dim)
+		}
 	}
 	for i, array := range p.Data {
 		size := 1

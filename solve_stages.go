@@ -108,7 +108,7 @@ func (s *solver) next(ctx context.Context, now SolveRound, masses *modelMasses) 
 }
 
 // exhausted reports whether all steps are taken.
-func (s *solver) exhausted() bool { return s.t.step >= s.t.config.Steps }
+func (s *solver) exhausted() bool { return s.cfg.Untrained || s.t.step >= s.t.config.Steps }
 
 // trainNext begins a round of training.
 func (s *solver) trainNext(why string) error {

@@ -46,22 +46,25 @@ func TestChainsShowWhatWeightsHaveMissed(t *testing.T) {
 	require.InDelta(t, target.logEvidence()+math.Log1p(-copyShare), alone.Certificate.LogEvidence, 0.01)
 
 	cfg.Certify.Confirm = true
-	both, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
-	require.NoError(t, err)
-	c := both.Certificate
-	require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
-	require.Equal(t, vti.Weights, c.Basis)
-	require.True(t, c.Confirmed)
-	// five standard errors: a false alarm in 1.7 million
-	require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
-	require.Less(t, c.LogEvidenceSE, 0.02)
-	inCopy := 0.0
-	for i, weight := range c.Sample.Weight {
-		if c.Sample.Theta.At(i, 0) > target.apart/2 {
-			inCopy += weight
+	for _, short := range []bool{false, true} { // chains that are short are no less able to object
+		cfg.Certify.Short = short
+		both, err := vti.Solve(t.Context(), openDevice(t, gpu.CPU), target, cfg)
+		require.NoError(t, err)
+		c := both.Certificate
+		require.Equal(t, vti.Trusted, c.Verdict, c.Reasons)
+		require.Equal(t, vti.Weights, c.Basis)
+		require.True(t, c.Confirmed)
+		// five standard errors: a false alarm in 1.7 million
+		require.InDelta(t, target.logEvidence(), c.LogEvidence, 5*c.LogEvidenceSE)
+		require.Less(t, c.LogEvidenceSE, 0.02)
+		inCopy := 0.0
+		for i, weight := range c.Sample.Weight {
+			if c.Sample.Theta.At(i, 0) > target.apart/2 {
+				inCopy += weight
+			}
 		}
+		require.InDelta(t, copyShare, inCopy, 0.01)
 	}
-	require.InDelta(t, copyShare, inCopy, 0.01)
 }
 
 // A mode that an earlier certificate has found is not forgotten by a flow that proposes nothing

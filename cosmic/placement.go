@@ -21,6 +21,9 @@ type Placement struct {
 	At []int `json:"at"`
 	// Context is what all rows are conditioned on beside their masks.
 	Context []float64 `json:"context,omitempty"`
+	// Given reports whether the larger flow was trained with an anchor of its own for each row, as
+	// [Flow.Given] takes it: this one wants the same.
+	Given bool `json:"given,omitempty"`
 }
 
 // validate checks the placement of a flow of so many coordinates.

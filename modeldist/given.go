@@ -9,9 +9,10 @@ import (
 
 // Given returns the distribution given what is known of each row of a batch: q(m | D). context [B,
 // C] is what the network reads, for a configuration with a Context of C numbers and nil otherwise.
-// logMass [B, M] float64, nil for none, are log weights of all models in the order of their index,
+// logMass [R, M] float64, nil for none, are log weights of all models in the order of their index,
 // not normalised: the distribution that a new network starts from, whose conditionals are added to
-// its outputs. The result belongs to the graph of the nodes; its variables are those of a.
+// its outputs. R divides B: the first B/R rows of the batch have the first row of it, and so on.
+// The result belongs to the graph of the nodes; its variables are those of a.
 func (a *Autoregressive) Given(context, logMass *graph.Node) *Autoregressive {
 	given := *a
 	given.context, given.logMass = context, logMass
@@ -28,16 +29,17 @@ func (a *Autoregressive) offset(codes *graph.Node, site int) *graph.Node {
 	for _, card := range a.cards[site+1:] {
 		after *= card
 	}
-	batch, card := codes.Shape().Dim(0), a.cards[site]
-	mass := logSumExpLast(graph.Reshape(a.logMass, batch*before, card, after)) // [B·before, K]
-	if before == 1 {
+	batch, rows, card := codes.Shape().Dim(0), a.logMass.Shape().Dim(0), a.cards[site]
+	mass := logSumExpLast(graph.Reshape(a.logMass, rows*before, card, after)) // [R·before, K]
+	if before == 1 && rows == batch {
 		return mass
 	}
 	prefix := graph.Zeros(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1)) // its index
 	for s := range site {
 		prefix = graph.Add(graph.MulScalar(prefix, a.cards[s]), graph.SliceAxis(codes, 1, graph.AxisElem(s)))
 	}
-	row := graph.MulScalar(graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1), 0), before)
+	row := graph.Iota(codes.Graph(), shapes.Make(dtypes.Int32, batch, 1), 0)
+	row = graph.MulScalar(graph.DivScalar(row, batch/rows), before)
 	return graph.Gather(mass, graph.Add(row, prefix)) // [B, K]
 }
 

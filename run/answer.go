@@ -59,7 +59,7 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		clock.Certified()
 		return &Answer{Posterior: posterior, Certificate: certificate}, t.End(err)
 	}
-	if q.Fit.FirstRound == 0 || q.Untrained {
+	if q.Fit.FirstRound == 0 {
 		find := vti.Fit
 		if q.Untrained {
 			find = vti.Open
@@ -74,7 +74,7 @@ func (t *Training) Ask(ctx context.Context, device *gpu.Device, target vti.Targe
 		return &Answer{Posterior: posterior, Certificate: certificate}, err
 	}
 	solution, err := vti.Solve(ctx, device, target, vti.SolveConfig{
-		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status,
+		Fit: q.Fit, Certify: q.Certify, Precision: q.Precision, MaxTime: q.MaxTime, Status: q.Status, Untrained: q.Untrained,
 	})
 	if err = t.End(err); err != nil {
 		return nil, err

@@ -39,7 +39,12 @@ type FamilyConfig struct {
 	Correlation Range `json:"correlation"`
 	// Noise is σ1 of the robust likelihood in units of the response's sd; 0.02 to 0.9.
 	Noise Range `json:"noise"`
+	// Start numbers the approximations that networks of this version start from.
+	Start int `json:"start"`
 }
+
+// startOfNetworks is raised whenever these change: a network has learned what its own lack.
+const startOfNetworks = 2
 
 // WithDefaults returns the configuration with what zeros stand for filled in.
 func (c FamilyConfig) WithDefaults() FamilyConfig {
@@ -51,13 +56,19 @@ func (c FamilyConfig) WithDefaults() FamilyConfig {
 			*field.value = field.fallback
 		}
 	}
+	c.Start = startOfNetworks
 	c.Model = c.Model.withDefaults()
 	return c
 }
 
-// mostAmortized is the largest number of predictors: the approximations that a network starts from
-// are those of all models.
-const mostAmortized = 12
+// mostPredictors is the largest number of predictors: a network starts from approximations of all
+// models, which cost least under the Gaussian likelihood.
+func (c FamilyConfig) mostPredictors() float64 {
+	if c.Model.Likelihood == likelihood.GaussianKind {
+		return 16
+	}
+	return 12
+}
 
 // Validate reports the first field that is out of its range.
 func (c FamilyConfig) Validate() error {
@@ -68,8 +79,8 @@ func (c FamilyConfig) Validate() error {
 	switch kind := c.Model.Likelihood; {
 	case kind == likelihood.GaussianKind && c.Model.Sigma != 0, kind == likelihood.RobustKind && c.Model.UnknownSigma1, kind == likelihood.StudentKind, kind > likelihood.PoissonKind:
 		return fmt.Errorf("networks are trained for the gaussian likelihood with unknown σ, the robust one with known scales, logistic and poisson; got %s", kind)
-	case c.Predictors.Low < 1 || c.Predictors.High > mostAmortized || c.Predictors.Low > c.Predictors.High:
-		return fmt.Errorf("predictors: got %g to %g, want 1 to at most %d", c.Predictors.Low, c.Predictors.High, mostAmortized)
+	case c.Predictors.Low < 1 || c.Predictors.High > c.mostPredictors() || c.Predictors.Low > c.Predictors.High:
+		return fmt.Errorf("predictors: got %g to %g, want 1 to at most %g", c.Predictors.Low, c.Predictors.High, c.mostPredictors())
 	case c.Rows.Low < 3 || c.Rows.High > 10_000 || c.Rows.Low > c.Rows.High:
 		return fmt.Errorf("rows: got %g to %g, want 3 to at most 10,000", c.Rows.Low, c.Rows.High)
 	case c.Correlation.Low < 0 || c.Correlation.High >= 1 || c.Correlation.Low > c.Correlation.High:
@@ -90,6 +101,8 @@ type Family struct {
 	table *encode.Table
 	rows  int // N
 	most  int // P
+	// each reports whether every model starts from an approximation of its own.
+	each bool
 }
 
 var _ vti.Family = (*Family)(nil)
@@ -101,6 +114,7 @@ func NewFamily(cfg FamilyConfig) (*Family, error) {
 	}
 	cfg = cfg.WithDefaults()
 	f := &Family{cfg: cfg, rows: int(cfg.Rows.High), most: int(cfg.Predictors.High)}
+	f.each = !f.unknownScale() && anchorable(1<<f.most, f.rows, f.dim(), cfg.Model.Likelihood == likelihood.RobustKind)
 	always, groups := []int{0}, make([][]int, f.most)
 	for j := range groups {
 		groups[j] = []int{1 + j}

@@ -21,6 +21,9 @@ func ReadFamily(path string) (*Family, *vti.AmortizedSettings, error) {
 	if err := decoder.Decode(&cfg); err != nil {
 		return nil, nil, fmt.Errorf("%s: not a network of vti amortize varsel: %w", path, err)
 	}
+	if cfg.Start != startOfNetworks {
+		return nil, nil, fmt.Errorf("%s: another version of vti trained this network, from other approximations (got start %d, want %d): train it again", path, cfg.Start, startOfNetworks)
+	}
 	family, err := NewFamily(cfg)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)

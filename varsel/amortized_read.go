@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -43,7 +44,7 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 	if err := f.Fits(p); err != nil {
 		return nil, vti.Place{}, err
 	}
-	s := newSketch(p)
+	s := newSketch(p, f.each)
 	groups, n := len(p.Design.Predictors), p.Design.Rows()
 	logPrior := p.Model.Prior.LogProbs(groups)
 	masses := s.masses(logPrior)
@@ -67,7 +68,7 @@ func (f *Family) Problem(p *Problem) (*vti.Problem, vti.Place, error) {
 		place.Coordinates[p.Target.scale] = f.dim() - 1
 	}
 	out := &vti.Problem{LogMass: f.spread(masses, place.Sites)}
-	out.Precision, out.Linear = f.widen(s, place.Coordinates)
+	out.Precision, out.Linear = f.widen(s, place)
 	add := func(values []float64, dims ...int) {
 		out.Data = append(out.Data, vti.Array{Values: values, Dims: dims})
 	}
@@ -153,28 +154,47 @@ func logit(p float64) float64 { return math.Log(math.Max(p, 1e-9)) - math.Log(ma
 func (f *Family) spread(masses []float64, sites []int) []float64 {
 	wide := slices.Repeat([]float64{absent}, 1<<f.most)
 	for m, v := range masses {
-		index := 0
-		for j, at := range sites {
-			index |= (m >> j & 1) << (f.most - 1 - at)
-		}
-		wide[index] = math.Max(v, absent)
+		wide[f.index(m, sites)] = math.Max(v, absent)
 	}
 	return wide
 }
 
-// widen is the quadratic at the coordinates of the family.
-func (f *Family) widen(s *sketch, coordinates []int) (precision, linear []float64) {
-	own, dim := len(coordinates), f.dim()
-	h, b := s.quadratic(own)
-	precision, linear = make([]float64, dim*dim), make([]float64, dim)
-	for at := range dim {
-		precision[at*dim+at] = 1
+// index is that of the family's code of a table's model m, the first predictor lowest.
+func (f *Family) index(m int, sites []int) (index int) {
+	for j, at := range sites {
+		index |= (m >> j & 1) << (f.most - 1 - at)
 	}
-	for i, from := range coordinates {
-		linear[from] = b[i]
-		for j, to := range coordinates {
-			precision[from*dim+to] = h[i*own+j]
+	return index
+}
+
+// widen is the quadratic of the largest model, or are those of all, at the coordinates of the
+// family.
+func (f *Family) widen(s *sketch, place vti.Place) (precision, linear []float64) {
+	own, dim, count := len(place.Coordinates), f.dim(), 1
+	if f.each {
+		count = 1 << f.most
+	}
+	precision, linear = make([]float64, count*dim*dim), make([]float64, count*dim)
+	for at := range count * dim {
+		precision[at*dim+at%dim] = 1
+	}
+	put := func(index int, h, b []float64) {
+		for i, from := range place.Coordinates {
+			linear[index*dim+from] = b[i]
+			for j, to := range place.Coordinates {
+				precision[(index*dim+from)*dim+to] = h[i*own+j]
+			}
 		}
+	}
+	if !f.each {
+		h, b := s.quadratic(own)
+		put(0, h, b)
+		return precision, linear
+	}
+	groups := len(place.Sites)
+	for m := range 1 << groups {
+		at := int(bits.Reverse32(uint32(m)) >> (32 - groups)) // the first site is highest
+		put(f.index(m, place.Sites), s.anchors.precision[at*own*own:(at+1)*own*own], s.anchors.linear[at*own:(at+1)*own])
 	}
 	return precision, linear
 }

@@ -8,20 +8,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sketch approximates the evidences of all models of a table: under the robust likelihood by
-// expectation propagation for each, and else by sufficient statistics, when each row is read as a
-// normal observation of its linear predictor, with the weight that it has at the mode of the
+// sketch approximates the evidences of all models of a table: by those of their own approximations
+// where they have these (modelAnchors), and else by sufficient statistics, when each row is read as
+// a normal observation of its linear predictor, with the weight that it has at the mode of the
 // largest model. That is exact for a normal response, up to the integral over σ.
 type sketch struct {
-	fit       *modeFit  // of the largest model
-	precision []float64 // X'WX of all coefficients, without the prior [k·k]
-	linear    []float64 // X'Wŷ [k]
-	square    float64   // ŷ'Wŷ of all rows, for a noise scale that is inferred
+	fit       *modeFit      // of the largest model
+	anchors   *modelAnchors // nil: none
+	precision []float64     // X'WX of all coefficients, without the prior [k·k]
+	linear    []float64     // X'Wŷ [k]
+	square    float64       // ŷ'Wŷ of all rows, for a noise scale that is inferred
 	rows      float64
 }
 
-// newSketch approximates the largest model.
-func newSketch(p *Problem) *sketch {
+// newSketch approximates the largest model, and with each all of them.
+func newSketch(p *Problem, each bool) *sketch {
 	t := p.Target
 	full := make([]int32, len(t.space.Cards()))
 	for i := range full {
@@ -29,8 +30,9 @@ func newSketch(p *Problem) *sketch {
 	}
 	s := &sketch{fit: newModeFit(t, t.active(full)), rows: float64(p.Design.Rows())}
 	s.fit.find()
-	if t.outliers != nil {
-		return s // each model has an approximation of its own
+	if each {
+		s.anchors = p.anchors()
+		return s
 	}
 	k := len(s.fit.columns)
 	s.precision, s.linear = make([]float64, k*k), make([]float64, k)
@@ -59,6 +61,13 @@ const scaleRounds = 3
 // constant of the table.
 func (s *sketch) logMass(members []int) float64 {
 	t := s.fit.target
+	if s.anchors != nil {
+		index := 0
+		for _, j := range members[1:] { // the intercept first
+			index |= 1 << (len(s.anchors.cards) - j)
+		}
+		return s.anchors.logEvidence[index]
+	}
 	if t.outliers != nil {
 		var a active
 		for _, j := range members {

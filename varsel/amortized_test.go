@@ -171,7 +171,7 @@ func TestSketchesAreNearTheExactPosterior(t *testing.T) {
 	for seed := range uint64(20) {
 		p := drawnTable(t, f, seed)
 		want := exactProbabilities(t, p)
-		masses := newSketch(p).masses(p.Model.Prior.LogProbs(len(p.Design.Predictors)))
+		masses := newSketch(p, f.each).masses(p.Model.Prior.LogProbs(len(p.Design.Predictors)))
 		total := logsum.Of(masses)
 		distance := 0.0
 		for m := range want {
@@ -205,7 +205,7 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 		want string
 	}{
 		{FamilyConfig{Model: ModelOptions{Likelihood: likelihood.StudentKind}}, "got student"},
-		{FamilyConfig{Predictors: Range{2, 40}}, "at most 12"},
+		{FamilyConfig{Predictors: Range{2, 40}}, "at most 16"},
 		{FamilyConfig{Correlation: Range{0.5, 1}}, "below 1"},
 	} {
 		_, err := NewFamily(c.cfg)

@@ -26,6 +26,7 @@ type modelAnchors struct {
 	cards             []int
 	dim               int
 	precision, linear []float64 // [K·D·D] and [K·D], by the index of the code
+	logEvidence       []float64 // approximate log p(y | m) where no scale is inferred [K]
 }
 
 // Bounds of the work on anchors. Chosen by hand, not tuned: a second or two on two cores.
@@ -40,14 +41,19 @@ const (
 func (t *Target) needsAnchors() bool {
 	count, ok := space.Count(t.space)
 	rows, dim := t.x.Dims()
-	work := float64(count) * float64(rows*dim*dim)
-	if t.outliers != nil {
-		work *= 10 // more rounds, each with exponentials of every row
-	}
-	if !ok || count > anchoredModels || count*dim*dim > anchorNumbers || work > anchorWork || dim > cosmic.MaxCoupledDim {
+	if !ok || !anchorable(count, rows, dim, t.outliers != nil) {
 		return false
 	}
 	return t.scale >= 0 || t.kind.Link() != likelihood.IdentityLink || t.outliers != nil
+}
+
+// anchorable reports whether so many models are few enough for an approximation of each.
+func anchorable(count, rows, dim int, outliers bool) bool {
+	work := float64(count) * float64(rows*dim*dim)
+	if outliers {
+		work *= 10 // more rounds, each with exponentials of every row
+	}
+	return count <= anchoredModels && count*dim*dim <= anchorNumbers && work <= anchorWork && dim <= cosmic.MaxCoupledDim
 }
 
 // newModelAnchors finds the approximations of all models, on all cores; nil where they are not
@@ -59,7 +65,7 @@ func newModelAnchors(t *Target) *modelAnchors {
 	cards := t.space.Cards()
 	count, _ := space.Count(t.space)
 	dim := t.space.Dim()
-	a := &modelAnchors{cards, dim, make([]float64, count*dim*dim), make([]float64, count*dim)}
+	a := &modelAnchors{cards, dim, make([]float64, count*dim*dim), make([]float64, count*dim), make([]float64, count)}
 	codes := make([][]int32, 0, count)
 	for _, code := range space.All(cards) {
 		codes = append(codes, append([]int32(nil), code...))
@@ -72,6 +78,7 @@ func newModelAnchors(t *Target) *modelAnchors {
 				fit := newModeFit(t, t.active(codes[i]))
 				fit.find()
 				fit.store(t.scale, a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
+				a.logEvidence[i] = fit.logEvidence
 			}
 		})
 	}
@@ -99,11 +106,14 @@ type modeFit struct {
 
 	theta, eta []float64
 	logScale   float64
-	curvature  float64       // of log σ
-	precision  *mat.SymDense // X'WX + Λ
-	linear     *mat.VecDense // X'Wŷ + Λμ
-	weights    []float64     // w
-	response   []float64     // ŷ, less the offset
+	curvature  float64 // of log σ
+
+	logEvidence float64 // approximately, where σ is known
+
+	precision *mat.SymDense // X'WX + Λ
+	linear    *mat.VecDense // X'Wŷ + Λμ
+	weights   []float64     // w
+	response  []float64     // ŷ, less the offset
 }
 
 // Iterated least squares stop when no linear predictor moves by more than modeTolerance working
@@ -149,7 +159,7 @@ func (f *modeFit) logJoint(theta, eta []float64) float64 {
 func (f *modeFit) find() {
 	if t := f.target; t.outliers != nil && len(f.columns) > 0 {
 		p := newPropagation(t.outliers, t.responses.y, f.offset, f.active)
-		if p.run(); p.finite() {
+		if f.logEvidence = p.run(); p.finite() {
 			copy(f.theta, p.mean())
 			f.precision, f.linear = p.precision(), mat.NewVecDense(len(p.linear), p.linear)
 			return
@@ -186,6 +196,21 @@ func (f *modeFit) find() {
 		}
 	}
 	f.expand(false)
+	f.logEvidence = f.laplaceEvidence()
+}
+
+// laplaceEvidence is the log evidence as the quadratic at the mode has it; NaN where rounding makes
+// that indefinite.
+func (f *modeFit) laplaceEvidence() float64 {
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(f.precision) {
+		return math.NaN()
+	}
+	sum := f.logJoint(f.theta, f.eta) - cholesky.LogDet()/2
+	for _, sd := range f.sd {
+		sum -= math.Log(sd)
+	}
+	return sum
 }
 
 // expand sets the quadratic of the log density at the coefficients so far; see responses.working.

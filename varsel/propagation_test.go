@@ -59,7 +59,7 @@ func TestPropagationNearlyFindsRobustProbabilities(t *testing.T) {
 	var divergences []float64
 	for seed := range uint64(10) {
 		p := drawnTable(t, f, 500+seed)
-		masses := newSketch(p).masses(p.Model.Prior.LogProbs(len(p.Design.Predictors)))
+		masses := newSketch(p, f.each).masses(p.Model.Prior.LogProbs(len(p.Design.Predictors)))
 		for m, v := range masses {
 			masses[m] = math.Exp(v)
 		}

@@ -60,6 +60,7 @@ func Run(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunCon
 			return nil, err
 		}
 		fit.Tempering = 0 // it knows more than one mode
+		cfg.Certify.Short = true
 	}
 	cfg.Certify.Confirm = cfg.Certify.Confirm || problem.heavyTails()
 	answer, err := training.Ask(ctx, device, problem.Posterior(), clock, run.Question{
