@@ -63,7 +63,7 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 		}
 	}
 	certificate.pool(s.tallies, logPrior)
-	if cfg.glance {
+	if cfg.glance && !cfg.keepModels {
 		logMass := make([]float64, len(logPrior))
 		for i, model := range certificate.Models {
 			logMass[i] = logPrior[i] + model.LogEvidence

@@ -47,7 +47,7 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 	if !finite(logTotal) {
 		return nil, fmt.Errorf("log evidence of all models together: got %v, want a number", logTotal)
 	}
-	if cfg.glance {
+	if cfg.glance && !cfg.keepModels {
 		if err := setTable(x.e, x.logPrior, x.logMasses()); err != nil {
 			return nil, err
 		}

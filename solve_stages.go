@@ -32,7 +32,7 @@ const (
 func (s *solver) glance(ctx context.Context) error {
 	cfg := s.cfg.Certify
 	cfg.glance, cfg.stream, cfg.byDraws = true, fmt.Sprintf("glance/%d", len(s.plan.Rounds)), s.plan.ByDraws
-	cfg.witnesses = s.plan.Witnesses
+	cfg.witnesses, cfg.keepModels = s.plan.Witnesses, s.cfg.Untrained
 	cfg.Draws = min(max(cfg.Draws/4, 1), glanceBudget)
 	if s.needsPilot() {
 		if err := fitToChains(ctx, s.t.evaluator); err != nil {
