@@ -35,9 +35,9 @@ type chainLength struct {
 	enough                     float64
 }
 
-// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a mode
-// of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64 iterations of
-// burn-in every third run had not mixed, after 96 one of 15.
+// shortChains are those of CertifyConfig.Short. Chosen by hand: of a thousand effective draws a
+// mode of a hundredth of the posterior has ten, and DoubtfulMissed asks for five. After 64
+// iterations of burn-in every third run had not mixed, after 96 one of 15.
 var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 1000}
 
 // longChains are the others.

@@ -23,7 +23,8 @@ type SolveConfig struct {
 	// time the same seed gives the same bits on a slow machine and a fast one. 0 stands for no
 	// limit while work helps, and DefaultMaxTime where the last round did not.
 	MaxTime time.Duration
-	// Untrained leaves out all training, and keeps q(m): what Fit begins with is certified as it is.
+	// Untrained leaves out all training, and keeps q(m): what Fit begins with is certified as it
+	// is.
 	Untrained bool
 	// Status, if not nil, is called with what is done next, and why.
 	Status func(text string)

@@ -26,8 +26,8 @@ var (
 
 // TestQualityOfNetwork measures a network on fresh tables. Raw: q(m | D) against the exact
 // posterior over models where that is known (Gaussian, or robust of 10 rows), beside the
-// sketch that it starts from. Certified: verdicts and CPU seconds of vti varsel --from, on tables of
-// all sizes, and what the network says beside the certified answer.
+// sketch that it starts from. Certified: verdicts and CPU seconds of vti varsel --from, on tables
+// of all sizes, and what the network says beside the certified answer.
 //
 //	go test -tags quality -v -run QualityOfNetwork ./varsel -args -quality.network robust.vti
 func TestQualityOfNetwork(t *testing.T) {
