@@ -61,7 +61,7 @@ func TestAmortizeAndFrom(t *testing.T) {
 		{[]string{"varsel", hald, "--target", "y", "--from", hald}, "hald.csv"},
 		{[]string{"amortize", "varsel", "--out", filepath.Join(dir, "no", "such")}, "no such file"},
 		{[]string{"amortize", "varsel", "--predictors", "8:2", "--out", "x"}, "expected low:high"},
-		{[]string{"amortize", "varsel", "--predictors", "2:99", "--out", "x"}, "at most 12"},
+		{[]string{"amortize", "varsel", "--predictors", "2:99", "--out", "x"}, "at most 16"},
 	} {
 		got := vtiCommand(t, c.args...)
 		require.NotZero(t, got.status, c.args)
