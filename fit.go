@@ -142,6 +142,9 @@ func newTrainer(ctx context.Context, device *gpu.Device, target Target, cfg Conf
 			return nil, err
 		}
 	}
+	if grouped, ok := cfg.Models.(GroupedModels); ok && cfg.Batch%grouped.Rows() != 0 {
+		return nil, fmt.Errorf("vti.Config: got Batch %d, want a multiple of the %d rows that a model takes", cfg.Batch, grouped.Rows())
+	}
 	cfg.Flow.Dim, cfg.Flow.Features = sp.Dim(), space.FeatureDimOf(sp)
 	if cfg.Begin == nil {
 		cfg.Flow.Seed = cfg.Seed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -65,6 +66,15 @@ func (p *Posterior) Sample(n int, name string) (codes [][]int32, theta *mat.Dens
 		}
 	}
 	return codes, theta, logQ, nil
+}
+
+// ModelVariable is the value of a variable of q(m) by its name.
+func (p *Posterior) ModelVariable(name string) (*tensors.Tensor, error) {
+	variable := p.evaluator.variables.GetVariableByScopeAndName("/"+modelScope, name)
+	if variable == nil || !variable.HasValue() {
+		return nil, fmt.Errorf("vti.ModelVariable: q(m) has no variable %q", name)
+	}
+	return variable.Value()
 }
 
 // LogProb is log q(m) + log q(θ | m) of each row: codes[i] is a model and row i of theta [n,D] its

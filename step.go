@@ -36,7 +36,14 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 	now := t.scheduleOf(ctx, step)
 	power := now.power(cfg.Tempering)
 	flowLoss := train.FiniteMean(toFloat64(Sub(logQ, Mul(logJoint, ConvertDType(power, logJoint.DType())))))
-	scoreLoss, nonFinite := t.scoreLoss(ctx, codes, loss, logModel)
+	var scoreLoss, nonFinite *Node
+	rows := 1 // of a model
+	if grouped, ok := cfg.Models.(GroupedModels); ok {
+		rows = grouped.Rows()
+		scoreLoss, nonFinite, loss = grouped.ScoreLoss(ctx.In(modelScope), codes, ConvertDType(logH, dtypes.Float64))
+	} else {
+		scoreLoss, nonFinite = t.scoreLoss(ctx, codes, loss, logModel)
+	}
 	flowVariables := train.VariablesIn(ctx, flowScope, g)
 	modelVariables := train.VariablesIn(ctx, modelScope, g)
 	gradients := Gradient(Add(flowLoss, scoreLoss), train.ValuesOf(g, append(flowVariables, modelVariables...))...)
@@ -56,7 +63,7 @@ func (t *trainer) stepGraph(ctx *Context, g *Graph) []*Node {
 
 	sums := ctx.InAbsPath("/"+trainScope).VariableWithValue("sums", make([]float64, numCounters)).SetTrainable(false)
 	total := Add(sums.ValueGraph(g), Stack([]*Node{
-		train.FiniteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), entropy,
+		train.FiniteMean(loss), Where(apply, norm, ZerosLike(norm)), toFloat64(nonFinite), OneMinus(toFloat64(apply)), MulScalar(entropy, rows),
 	}, 0))
 	sums.SetValueGraph(total)
 	if len(t.learners()) == 0 {

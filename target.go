@@ -38,6 +38,21 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
+// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch each, as
+// graphs take one for every node: LogProb says of each row its part of log q(m), and the flow, the
+// target and the prior say of each row theirs. It makes the loss that q(m) follows by itself, since
+// it knows which rows which of its choices can change.
+type GroupedModels interface {
+	ModelDistribution
+	// Rows is the number of rows of a model. Batches are multiples of it.
+	Rows() int
+	// ScoreLoss returns a scalar with the gradient of the expected loss of models with respect to
+	// q(m), the number of rows that it leaves out (int32), and the losses of the M models drawn:
+	// codes [B,S], logH [B] float64 = log q(θ | m) − log η(θ | m) of rows -> losses [M]. It is
+	// called once in a step, in which it may change variables of its own.
+	ScoreLoss(ctx *Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node)
+}
+
 // Learner is a ModelDistribution that learns from the rewards of its draws by itself, and not along
 // a gradient. Its calls come from one goroutine, with the context that LogProb and Sample are
 // given.

@@ -8,8 +8,9 @@ import (
 	"github.com/transdim/vti/space"
 )
 
-// familySpace is the space of families: one site, whose outcome k is family k. Networks see the
-// node one-hot and the parents as bits.
+// familySpace is the space of families: one site, whose outcome k is family k, and with graphs a
+// second one, the set of nodes before that of the family in the order, on which nothing of the
+// family depends. Networks see the node one-hot and the parents as bits.
 type familySpace struct {
 	cards    []int
 	masks    [][]bool    // [F][D]
@@ -32,23 +33,34 @@ func newFamilySpace(l layout, families []dgraph.Family) *familySpace {
 	return s
 }
 
-// Cards returns the number of families.
+// Cards returns the number of families, and of sets of nodes if they are a site.
 func (s *familySpace) Cards() []int { return s.cards }
+
+// families are those of codes [B,S] -> [B,1].
+func (s *familySpace) families(codes *graph.Node) *graph.Node {
+	space.AssertCodes("dag.familySpace", codes, len(s.cards))
+	return graph.SliceAxis(codes, 1, graph.AxisRange(0, 1))
+}
+
+// code is that of a family.
+func (s *familySpace) code(family int) []int32 {
+	code := make([]int32, len(s.cards))
+	code[0] = int32(family)
+	return code
+}
 
 // Dim returns D.
 func (s *familySpace) Dim() int { return len(s.masks[0]) }
 
-// Mask returns the coordinates that each family uses: codes [B,1] int32 -> [B,D] Bool.
+// Mask returns the coordinates that each family uses: codes [B,S] int32 -> [B,D] Bool.
 func (s *familySpace) Mask(codes *graph.Node) *graph.Node {
-	space.AssertCodes("dag.familySpace.Mask", codes, 1)
-	return graph.Gather(graph.Const(codes.Graph(), s.masks), codes)
+	return graph.Gather(graph.Const(codes.Graph(), s.masks), s.families(codes))
 }
 
 // FeatureDim returns 2N.
 func (s *familySpace) FeatureDim() int { return len(s.features[0]) }
 
-// Features returns node and parents: codes [B,1] int32 -> [B,2N].
+// Features returns node and parents: codes [B,S] int32 -> [B,2N].
 func (s *familySpace) Features(codes *graph.Node, dtype dtypes.DType) *graph.Node {
-	space.AssertCodes("dag.familySpace.Features", codes, 1)
-	return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), s.features), codes), dtype)
+	return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), s.features), s.families(codes)), dtype)
 }

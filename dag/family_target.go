@@ -95,11 +95,11 @@ func (t *familyTarget) asTarget() vti.Target {
 // flow on, on the parameters themselves and not on those that anchors have scaled.
 func (p *Problem) FamilyTarget() vti.Target { return newFamilyTarget(p).asTarget() }
 
-// Quadratic returns the quadratic of each family: codes [B,1] -> [B,D,D], [B,D].
+// Quadratic returns the quadratic of each family: codes [B,S] -> [B,D,D], [B,D].
 func (t linearTarget) Quadratic(codes, _ *graph.Node, dtype dtypes.DType) (precision, linear *graph.Node) {
-	g, dim := codes.Graph(), t.space.Dim()
+	g, dim, family := codes.Graph(), t.space.Dim(), t.space.families(codes)
 	precisions := graph.Reshape(graph.Const(g, t.precisions), len(t.nodes), dim, dim)
-	return graph.ConvertDType(graph.Gather(precisions, codes), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), codes), dtype)
+	return graph.ConvertDType(graph.Gather(precisions, family), dtype), graph.ConvertDType(graph.Gather(graph.Const(g, t.linear), family), dtype)
 }
 
 // rootOfGram returns R [N·N] with RᵀR = Σ x xᵀ over the rows that count for a node, as its
@@ -135,20 +135,20 @@ func rootOfGram(d *Data, node int) []float64 {
 func (t *familyTarget) Space() space.Space { return t.space }
 
 // LogPrior is uniform over families: which of them matter is a question for the posterior over
-// graphs. [B,1] -> [B]
+// graphs. [B,S] -> [B]
 func (t *familyTarget) LogPrior(codes *graph.Node) *graph.Node {
-	zero := graph.ConvertDType(graph.Squeeze(codes, 1), dtypes.Float64)
+	zero := graph.ConvertDType(graph.Squeeze(t.space.families(codes), 1), dtypes.Float64)
 	return graph.AddScalar(graph.MulScalar(zero, 0), -math.Log(float64(len(t.nodes))))
 }
 
-// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,1], mask [B,D],
+// LogJoint is log p(x_j, θ_j | x_pa), or with anchors that density of η. codes [B,S], mask [B,D],
 // theta [B,D] -> [B]
 func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 	if t.anchors == nil {
 		return t.logJointOf(codes, mask, theta)
 	}
 	take := func(table [][]float32) *graph.Node {
-		return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), table), codes), theta.DType())
+		return graph.ConvertDType(graph.Gather(graph.Const(codes.Graph(), table), t.space.families(codes)), theta.DType())
 	}
 	logScale := take(t.anchors.LogScale)
 	logDet := graph.ReduceSum(graph.Where(mask, logScale, graph.ZerosLike(logScale)), -1)
@@ -157,7 +157,7 @@ func (t *familyTarget) LogJoint(codes, mask, theta *graph.Node) *graph.Node {
 
 // logJointOf is log p(x_j, θ_j | x_pa) of the parameters themselves.
 func (t *familyTarget) logJointOf(codes, mask, theta *graph.Node) *graph.Node {
-	return t.logJointOfNode(graph.Gather(graph.Const(codes.Graph(), t.nodes), codes), mask, theta)
+	return t.logJointOfNode(graph.Gather(graph.Const(codes.Graph(), t.nodes), t.space.families(codes)), mask, theta)
 }
 
 // logJointOfNode is the same of a node whose parents are those that the mask has. node [B] int32,

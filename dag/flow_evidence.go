@@ -47,9 +47,13 @@ func (p *Problem) setByMechanism(field *int, linear, mlp int) {
 	}
 }
 
+// sumOfScores makes the posterior over graphs of scores, as NewPosterior does.
+type sumOfScores func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, status func(string)) (*Posterior, error)
+
 // scored are the scores that importance weights gave, and the draws behind them.
 type scored struct {
 	target    *familyTarget
+	sum       sumOfScores
 	evidences *vti.Evidences
 	scores    Scores
 	draws     int
@@ -92,19 +96,20 @@ func (p *Problem) guess(ctx gocontext.Context) ([]float64, error) {
 const flatten = 50
 
 // estimate finds the evidence of every family, with most draws for those whose errors matter to
-// the posterior over graphs.
-func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, draws, anneal int, status func(string)) (*scored, *Posterior, error) {
+// the posterior over graphs, which sum makes of scores.
+func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, target *familyTarget, sum sumOfScores, cfg RunConfig) (*scored, *Posterior, error) {
+	draws, anneal, status := cfg.Draws, cfg.Anneal, cfg.Status
 	codes := make([][]int32, len(p.Families))
 	allocation := make([]int, len(p.Families))
 	for i := range codes {
-		codes[i] = []int32{int32(i)}
+		codes[i] = target.space.code(i)
 		allocation[i] = min(max(pilotBudget/len(codes), leastPilot), mostPilot)
 	}
 	evidences, err := posterior.Evidences(codes, "families")
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &scored{target: target, evidences: evidences, kept: make([]int, len(codes))}
+	s := &scored{target: target, sum: sum, evidences: evidences, kept: make([]int, len(codes))}
 	status(fmt.Sprintf("evidences of %d families", len(codes)))
 	if err := evidences.Draw(ctx, allocation, false); err != nil {
 		return nil, nil, err
@@ -162,7 +167,7 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 		s.scores.KHat = append(s.scores.KHat, model.KHat)
 		s.draws += model.Draws
 	}
-	return NewPosterior(ctx, p.Structure, s.scores, status)
+	return s.sum(ctx, p.Structure, s.scores, status)
 }
 
 // familyName is a family in words.

@@ -101,7 +101,7 @@ func (p *Problem) ResolveEvidence(e Evidence) (Evidence, error) {
 		return e, p.checkClosedForm()
 	case p.checkOneRegime() != nil:
 		return 0, p.checkOneRegime()
-	case e == Flow && p.Model.Mechanism != Linear:
+	case e == Flow && p.Model.Mechanism != Linear && p.Model.Mechanism != MLP:
 		return 0, fmt.Errorf("a flow is for linear mechanisms and networks, not for %s, whose evidences are closed forms", p.Model.Mechanism)
 	case e == Particles && p.Model.Mechanism != MLP:
 		return 0, fmt.Errorf("particles are for mechanisms that are networks, not for %s", p.Model.Mechanism)

@@ -25,6 +25,7 @@ import (
 // for.
 type anchors struct {
 	Shift, LogScale [][]float32 // μ and ρ [F][D]
+	Bound           []float64   // on the log evidence, without that of constants of the entropy [F]
 }
 
 // Settings of the fit of anchors, by Adam on single draws.
@@ -58,12 +59,12 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 	for k := range start {
 		start[k] = float32(0.5 * random.NormFloat64())
 	}
-	a := &anchors{make([][]float32, len(families)), make([][]float32, len(families))}
+	a := &anchors{make([][]float32, len(families)), make([][]float32, len(families)), make([]float64, len(families))}
 	place := map[dgraph.Family]int{}
 	for i, f := range families {
 		place[f] = i
 	}
-	bound := make([]float64, len(families))
+	bound := a.Bound
 	levels := make([][]int, t.layout.nodes)
 	for i, f := range families {
 		size := f.Parents.Len()
@@ -75,7 +76,7 @@ func (t *familyTarget) fitAnchors(ctx gocontext.Context, device *gpu.Device, see
 			own := level[:min(anchorBatch, len(level))]
 			steps := anchorSteps
 			if families[own[0]].Parents.Len() == 0 && t.layout.sigma > 0 {
-				steps = 0 // there is nothing to fit
+				steps = 1 // there is nothing to fit, only a bound to be found
 			}
 			for _, i := range own {
 				if !a.startFrom(i, families[i], place, bound, t.layout, start) {
@@ -134,7 +135,7 @@ func (t *familyTarget) ascend(ctx gocontext.Context, exec *graph.Exec, a *anchor
 		}
 	}
 	size := batch * dim
-	codes := make([]int32, batch)
+	codes := make([]int32, 0, batch*len(t.space.cards))
 	values := [2][]float32{make([]float32, size), make([]float32, size)}
 	var first, second [2][]float64
 	for part := range values {
@@ -142,11 +143,11 @@ func (t *familyTarget) ascend(ctx gocontext.Context, exec *graph.Exec, a *anchor
 	}
 	for row := range batch {
 		i := own[row%len(own)] // a batch that is not full repeats itself
-		codes[row] = int32(i)
+		codes = append(codes, t.space.code(i)...)
 		copy(values[0][row*dim:], a.Shift[i])
 		copy(values[1][row*dim:], a.LogScale[i])
 	}
-	codesTensor := tensors.FromFlatDataAndDimensions(codes, batch, 1)
+	codesTensor := tensors.FromFlatDataAndDimensions(codes, batch, len(t.space.cards))
 	noise := make([]float32, size)
 	for _, i := range own {
 		bound[i] = 0
@@ -220,7 +221,7 @@ func readAnchors(path string, families, dim int) (*anchors, error) {
 	if err := gob.NewDecoder(file).Decode(&a); err != nil {
 		return nil, fmt.Errorf("%s: damaged: %w", path, err)
 	}
-	if len(a.Shift) != families || len(a.LogScale) != families || families > 0 && (len(a.Shift[0]) != dim || len(a.LogScale[0]) != dim) {
+	if len(a.Shift) != families || len(a.LogScale) != families || len(a.Bound) != families || families > 0 && (len(a.Shift[0]) != dim || len(a.LogScale[0]) != dim) {
 		return nil, fmt.Errorf("%s: got the anchors of %d families, want %d with %d coordinates", path, len(a.Shift), families, dim)
 	}
 	return &a, nil

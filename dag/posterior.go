@@ -33,6 +33,7 @@ type Posterior struct {
 
 	sum      dgraph.Sum
 	logTotal float64
+	drawn    float64 // effective draws behind a sum that is an estimate; 0: it is exact
 }
 
 // NewPosterior sums over all graphs that the structure allows. Scores must have the families of the
@@ -181,7 +182,7 @@ func (p *Posterior) scoreVariance(probability float64, joint map[int]float64, to
 }
 
 // EdgeErrors are the standard errors of the edge probabilities, [N][N]: those that come from the
-// errors of the scores.
+// errors of the scores, and of a sum that is an estimate.
 func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 	nodes := p.Structure.Nodes
 	errors, probabilities := zeros(nodes), p.EdgeProbabilities()
@@ -197,6 +198,9 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 			}
 		}
 		errors[e.From][e.To] = math.Sqrt(p.scoreVariance(probabilities[e.From][e.To], joint, total))
+		if p.drawn > 0 {
+			errors[e.From][e.To] = math.Hypot(errors[e.From][e.To], shareError(probabilities[e.From][e.To], p.drawn))
+		}
 	}
 	return errors
 }

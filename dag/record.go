@@ -111,14 +111,9 @@ func (r *Record) FitConfig(problem *Problem) vti.Config {
 // fs.ErrNotExist.
 func CheckCheckpoint(device *gpu.Device, problem *Problem, method Method, fit vti.Config) error {
 	if method == Made {
-		made, err := problem.madeTarget()
-		if err != nil {
-			return err
-		}
-		if fit, err = problem.madeTraining(made.graphs, fit); err != nil {
-			return err
-		}
-		_, err = vti.Load(device, made.target, fit)
+		// its variables are in the checkpoint
+		models := newLearnedGraphs(problem, make([]float64, len(problem.Families)))
+		_, err := vti.Load(device, problem.madeTarget().asTarget(), problem.madeTraining(fit, models))
 		return err
 	}
 	fit.Models = newDesign(problem.Families, make([]float64, len(problem.Families)))

@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/memory"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
 
@@ -44,15 +45,7 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
 		return nil, err
 	}
-	if cfg.Draws == 0 {
-		cfg.Draws = defaultDraws
-		if problem.Model.Mechanism == MLP {
-			cfg.Draws = defaultDraws / 8
-		}
-	}
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
-	}
+	cfg = problem.withDefaultDraws(cfg)
 	fit := problem.Training(cfg.Fit)
 	training, err := run.StartTraining(cfg.Dir, fit.Resume)
 	if err != nil {
@@ -68,22 +61,58 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		return nil, err
 	}
 	clock.Trained()
-	found, posterior, err := problem.estimate(ctx, trained, target, cfg.Draws, cfg.Anneal, cfg.Status)
+	found, posterior, err := problem.estimate(ctx, trained, target, NewPosterior, cfg)
 	if err != nil {
 		return nil, err
 	}
+	answer := flowAnswer{found: found, posterior: posterior, steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
+	return problem.concludeFlow(ctx, answer, fit.Seed, cfg, clock)
+}
+
+// withDefaultDraws fills in what RunFlow and RunMade have in common.
+func (p *Problem) withDefaultDraws(cfg RunConfig) RunConfig {
+	if cfg.Draws == 0 {
+		cfg.Draws = defaultDraws
+		if p.Model.Mechanism == MLP {
+			cfg.Draws = defaultDraws / 8
+		}
+	}
+	if cfg.Status == nil {
+		cfg.Status = func(string) {}
+	}
+	return cfg
+}
+
+// flowAnswer is what a trained flow has found.
+type flowAnswer struct {
+	found     *scored
+	posterior *Posterior
+	steps     int
+	loss      float64
+	backend   string
+	judge     func(v *verdict.Judgement) // what else the verdict rests on; nil: nothing
+}
+
+// concludeFlow draws graphs and parameters, judges, and writes the files.
+func (problem *Problem) concludeFlow(ctx gocontext.Context, a flowAnswer, seed uint64, cfg RunConfig, clock *run.Clock) (*Result, error) {
+	found, posterior := a.found, a.posterior
 	cfg.Status("drawing graphs")
-	graphs, err := posterior.Sample(ctx, stream.Rand(fit.Seed, "graphs"), graphDraws)
+	graphs, err := posterior.Sample(ctx, stream.Rand(seed, "graphs"), graphDraws)
 	if err != nil {
 		return nil, err
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
-	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
+	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &seed, Backend: a.backend, Steps: a.steps, Loss: number(a.loss), RunDir: cfg.Dir}
 	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
+	if a.judge != nil {
+		v := &verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
+		a.judge(v)
+		result.Certificate.judged(v)
+	}
 	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
 		return nil, err
 	}
-	random := stream.Rand(fit.Seed, "parameters")
+	random := stream.Rand(seed, "parameters")
 	source := found.parameters(random)
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, nil, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err

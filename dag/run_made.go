@@ -5,14 +5,22 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	"github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
+
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/memory"
+	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
-	"github.com/transdim/vti/modeldist"
 	"github.com/transdim/vti/run"
 )
+
+// maxMadeNodes is the largest number of nodes of RunMade: a training step sums over N^2 2^N numbers.
+const maxMadeNodes = 13
 
 // CheckMade fails for problems that RunMade cannot take.
 func (p *Problem) CheckMade() error {
@@ -21,6 +29,9 @@ func (p *Problem) CheckMade() error {
 	}
 	if err := p.checkOneRegime(); err != nil {
 		return err
+	}
+	if p.Structure.Nodes > maxMadeNodes {
+		return fmt.Errorf("a learned q(m) has tables of all sets of nodes: got %d nodes, want at most %d", p.Structure.Nodes, maxMadeNodes)
 	}
 	if err := p.listable(maxFamilies); err != nil {
 		return err
@@ -38,241 +49,173 @@ func (p *Problem) countable(what string) error {
 }
 
 // MadeTraining fills in what the problem decides of the training of RunMade where fit leaves it
-// open.
+// open. Batch is the number of graphs.
 func (p *Problem) MadeTraining(fit vti.Config) vti.Config {
-	p.setByMechanism(&fit.Steps, 2000, 4000)
-	// a draw of networks costs a pass over the data for every node
-	p.setByMechanism(&fit.Batch, 1024, 64)
+	p.setByMechanism(&fit.Steps, 300, 1000)
+	p.setByMechanism(&fit.Batch, 128, 32) // a draw of networks costs a pass over the data
 	return fit
 }
 
-// madeTraining is the training of the undivided flow and of q(m), a network over the sites of a
-// code, with the constraints built in.
-func (p *Problem) madeTraining(target *graphTarget, fit vti.Config) (vti.Config, error) {
+// madeModelStep is the rate of Adam on q(m), 0.02 on its logits, as a multiple of that of the
+// engine. Chosen by hand.
+const madeModelStep = 40
+
+// madeTraining is the training of the flow and of q(m) on the rows of graphs.
+func (p *Problem) madeTraining(fit vti.Config, models *learnedGraphs) vti.Config {
 	fit = p.MadeTraining(fit)
-	ordered := target.space.Ordered
-	edge := 0.0 // log odds of the first parent of a node
-	if sizes := p.Structure.Prior.BySize; sizes != nil {
-		edge = sizes[1]
-	}
-	config := modeldist.AutoregressiveConfig{Seed: fit.Seed, DType: fit.DType, Constraint: dgraph.NewOrderedConstraint(ordered, p.Structure)}
-	for _, card := range ordered.Cards() {
-		start := make([]float64, card)
-		if card == 2 && len(config.SiteLogPrior) >= p.Structure.Nodes-1 {
-			start[1] = edge
-		}
-		config.SiteLogPrior = append(config.SiteLogPrior, start)
-	}
-	var err error
-	if fit.Models, err = modeldist.NewAutoregressive(ordered.Cards(), config); err != nil {
-		return fit, err
-	}
-	precision := 1.0 // of standardised coordinates
-	if p.Model.Mechanism == MLP {
-		precision = 1 / square(p.Model.PriorSD)
-	}
-	dim := target.space.Dim()
-	fit.Flow.Precision = make([]float64, dim*dim)
-	for k := range dim {
-		fit.Flow.Precision[k*dim+k] = precision
-	}
-	return fit, nil
+	fit.Batch *= models.Rows()
+	fit.Models, fit.ModelStep = models, madeModelStep
+	// entropies of rows are not those of graphs; the variance of the gradient is small instead
+	fit.InformationGain = math.Inf(1)
+	return fit
 }
 
-// madeTarget prepares what RunMade trains on.
-func (p *Problem) madeTarget() (*madeTarget, error) {
-	if p.Model.Mechanism == Linear {
-		t, err := newStandardTarget(p)
-		if err != nil {
-			return nil, err
-		}
-		return &madeTarget{t, t.graphTarget, t.parameters}, nil
-	}
-	t := newGraphTarget(p)
-	return &madeTarget{t, t, func(_ []dgraph.Set, draw []float64) []float64 { return draw }}, nil
+// madeTarget is the target of all families for rows of graphs.
+func (p *Problem) madeTarget() *familyTarget {
+	t := newFamilyTarget(p)
+	t.space.cards = append(t.space.cards, 1<<p.Structure.Nodes)
+	return t
 }
 
-// madeTarget is the posterior over codes and the parameters of all nodes, in the coordinates of the
-// undivided flow.
-type madeTarget struct {
-	target vti.Target
-	graphs *graphTarget
-	// parameters are those that the coordinates of a draw stand for
-	parameters func(parents []dgraph.Set, draw []float64) []float64
-}
-
-// RunMade trains one flow over the parameters of all nodes together with q(m) over codes (P, U), a
-// masked autoregressive network, as the paper does, and certifies both by the weights of their
-// draws. It knows nothing of families but, for linear mechanisms, the modes that its coordinates
-// start from. Files are those of [RunFlow].
+// RunMade trains one flow over the parameters of all nodes together with q(m), a distribution over
+// orders and the edges along them, as the paper does. Given the graph the posterior is a product
+// over nodes, and so is the flow: nodes share its networks, which are told the node and its parents.
+// The loss is then a sum over nodes, which q(m) follows with little noise ([learnedGraphs]).
+//
+// Draws of q(m) are weighted by the evidences that weights of the flow give to families. Whether
+// they show the whole posterior is checked by the sum over all graphs of the same evidences. Files
+// are those of [RunFlow].
 func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
 	if err := problem.CheckMade(); err != nil {
 		return nil, err
 	}
-	if cfg.Status == nil {
-		cfg.Status = func(string) {}
+	if err := memory.Check(fmt.Sprintf("dag: Draws %d", cfg.Draws), 8*float64(cfg.Draws)); err != nil {
+		return nil, err
 	}
-	made, err := problem.madeTarget()
+	cfg = problem.withDefaultDraws(cfg)
+	target := problem.madeTarget()
+	training, err := run.StartTraining(cfg.Dir, cfg.Fit.Resume)
 	if err != nil {
 		return nil, err
 	}
-	target, graphs, parameters := made.target, made.graphs, made.parameters
-	fit, err := problem.madeTraining(graphs, cfg.Fit)
+	fit := training.Configure(cfg.Fit, 0)
+	pilot, err := problem.pilotScores(ctx, device, target, fit, cfg)
 	if err != nil {
-		return nil, err
+		return nil, training.End(err)
 	}
-	training, err := run.StartTraining(cfg.Dir, fit.Resume)
-	if err != nil {
-		return nil, err
-	}
-	trained, err := vti.Fit(ctx, device, target, training.Configure(fit, 0))
+	models := newLearnedGraphs(problem, pilot)
+	trained, err := vti.Fit(ctx, device, target.asTarget(), problem.madeTraining(fit, models))
 	if err = training.End(err); err != nil {
 		return nil, err
 	}
 	clock.Trained()
-	told := 0
-	certificate, err := trained.Certify(ctx, vti.CertifyConfig{Draws: cfg.Draws, Progress: func(done, total int) {
-		if tenths := 10 * done / total; tenths > told {
-			told = tenths
-			cfg.Status(fmt.Sprintf("certifying, %d of at most %d draws", done, total))
-		}
-	}})
+	cfg.Status("drawing graphs from q(m)")
+	proposals, err := models.proposals(ctx, trained, stream.Rand(fit.Seed, "orders and graphs"))
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &fit.Seed, Backend: device.String(), Steps: trained.Steps(), Loss: number(training.Loss()), RunDir: cfg.Dir}
-	result.LogEvidence, result.LogEvidenceSE = Number(certificate.LogEvidence+problem.LogJacobian()), Number(certificate.LogEvidenceSE)
-	summary, err := graphs.summarise(certificate)
+	sum := func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, _ func(string)) (*Posterior, error) {
+		return proposals.posterior(structure, scores), ctx.Err()
+	}
+	found, posterior, err := problem.estimate(ctx, trained, target, sum, cfg)
 	if err != nil {
 		return nil, err
 	}
-	result.Certificate = &Certificate{
-		KHat: Number(certificate.KHat), WorstSE: worstError(summary.errors), Draws: certificate.Draws, NonFinite: certificate.NonFinite,
-		RHat: Number(certificate.RHat),
-	}
-	v := &verdict.Judgement{Verdict: certificate.Verdict, Reasons: certificate.Reasons}
-	v.Event(float64(result.Certificate.WorstSE), anEdge)
-	result.Certificate.judged(v)
-	if err := problem.fillGraphs(ctx, result, summary.probabilities, summary.errors, summary.draws, summary.probabilityOf, cfg.Truth); err != nil {
+	answer := flowAnswer{found: found, posterior: posterior, steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
+	cfg.Status("checking q(m) by the sum over graphs")
+	exact, err := NewPosterior(ctx, problem.Structure, found.scores, cfg.Status)
+	if err != nil {
 		return nil, err
 	}
-	sample := graphs.resample(certificate.Sample, fit.Seed, parameters)
-	random := stream.Rand(fit.Seed, "parameters")
-	posterior, source := sample.split(random)
-	if err := problem.describe(ctx, result, cfg.Dir, posterior, source, nil, sample, random); err != nil {
+	answer.judge = func(v *verdict.Judgement) { proposals.judge(v, found.scores, exact.logTotal) }
+	return problem.concludeFlow(ctx, answer, fit.Seed, cfg, clock)
+}
+
+// pilotScores are what q(m) starts from, score by score: of networks the bounds of anchors, normal
+// distributions of independent parameters, and of linear mechanisms Laplace approximations. A run
+// that is resumed has them in its checkpoint.
+func (p *Problem) pilotScores(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config, cfg RunConfig) (scores []float64, err error) {
+	if p.Model.Mechanism == Linear {
+		return target.laplaceScores(device)
+	}
+	target.anchors, err = p.anchorsOf(ctx, device, target, fit, cfg)
+	if err != nil {
 		return nil, err
 	}
-	result.Seconds = clock.Seconds()
-	return result, problem.write(result, cfg.Dir)
+	for i, bound := range target.anchors.Bound {
+		scores = append(scores, bound+float64(len(used(target.space.masks[i])))*(halfLog2Pi+0.5))
+	}
+	return scores, nil
 }
 
-// graphSummary is the posterior over graphs that a certificate over codes amounts to.
-type graphSummary struct {
-	probabilities, errors [][]float64 // of edges
-	// graphs, the most probable first, as if each had been drawn in proportion to its probability
-	draws         []Draw
-	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64)
-}
-
-// summarise adds up the codes of each graph.
-func (t *graphTarget) summarise(c *vti.Certificate) (*graphSummary, error) {
-	nodes := t.space.Nodes()
-	place := map[string]int{} // of graphs by key
-	var graphs []*dgraph.Graph
-	decoded := map[string]int{} // of codes
-	var failed error
-	graphOf := func(code []int32) int {
-		text := fmt.Sprint(code)
-		at, known := decoded[text]
-		if known {
-			return at
+// laplaceScores are the log evidences that the quadratics of linear families amount to.
+func (t *familyTarget) laplaceScores(device *gpu.Device) ([]float64, error) {
+	dim := t.space.Dim()
+	exec, err := graph.NewExec(device.Backend(), func(codes, theta *graph.Node) *graph.Node {
+		return graph.ConvertDType(t.logJointOf(codes, t.space.Mask(codes), theta), dtypes.Float64)
+	})
+	if err != nil {
+		return nil, err
+	}
+	codes, modes := make([]int32, 0, 2*len(t.nodes)), make([]float64, 0, dim*len(t.nodes))
+	scores := make([]float64, len(t.nodes))
+	var stats *linearStats
+	for i, f := range t.problem.Families {
+		if i == 0 || t.problem.Families[i-1].Node != f.Node {
+			stats = newLinearStats(t.problem.Data, f.Node)
 		}
-		g, err := t.space.Graph(code)
+		q, mask := newQuadratic(t.layout, stats, f, t.problem.Model.PriorSD), t.layout.mask(f)
+		_, logDet, err := q.transform(mask)
 		if err != nil {
-			failed = err
-			return 0
+			return nil, fmt.Errorf("%s: %w", t.problem.familyName(f), err)
 		}
-		key := g.Key()
-		if at, known = place[key]; !known {
-			at = len(graphs)
-			place[key] = at
-			graphs = append(graphs, g)
-		}
-		decoded[text] = at
-		return at
+		scores[i] = logDet + float64(len(used(mask)))*halfLog2Pi
+		codes, modes = append(codes, t.space.code(i)...), append(modes, q.mode...)
 	}
-	codes := c.Sample.Codes
-	if c.Complete {
-		codes = nil
-		for _, model := range c.Models {
-			codes = append(codes, model.Code)
+	outputs, err := exec.Exec(tensors.FromFlatDataAndDimensions(codes, len(t.nodes), len(t.space.cards)), tensors.FromFlatDataAndDimensions(modes, len(t.nodes), dim))
+	if err != nil {
+		return nil, fmt.Errorf("pilot scores of families: %w", err)
+	}
+	for i, value := range tensors.MustCopyFlatData[float64](outputs[0]) {
+		if scores[i] += value; math.IsNaN(scores[i]) || math.IsInf(scores[i], 0) {
+			return nil, fmt.Errorf("the pilot score of %s is %g", t.problem.familyName(t.problem.Families[i]), scores[i])
 		}
 	}
-	for _, code := range codes {
-		graphOf(code)
-	}
-	if failed != nil {
-		return nil, failed
-	}
-	s := &graphSummary{probabilities: zeros(nodes), errors: zeros(nodes)}
-	pairs := dgraph.OrderedPairs(nodes)
-	of, se := c.Frequencies(len(pairs), func(code []int32) (present []int) {
-		g := graphs[graphOf(code)]
-		for k, e := range pairs {
-			if g.Has(e.From, e.To) {
-				present = append(present, k)
-			}
-		}
-		return present
-	})
-	for k, e := range pairs {
-		s.probabilities[e.From][e.To], s.errors[e.From][e.To] = of[k], se[k]
-	}
-	of, se = c.Frequencies(len(graphs), func(code []int32) []int { return []int{graphOf(code)} })
-	order := mostProbable(of, len(of))
-	for _, g := range order {
-		// Counts are weights to those who sum over draws.
-		if count := int(math.Round(of[g] * graphWeight)); count > 0 {
-			s.draws = append(s.draws, Draw{Graph: graphs[g], Count: count, Probability: of[g], SE: se[g]})
-		}
-	}
-	s.probabilityOf = func(event func(*dgraph.Graph) bool) (probability, se float64) {
-		within := make([]bool, len(graphs))
-		for g := range within {
-			within[g] = event(graphs[g])
-		}
-		return c.Probability(func(code []int32) bool { return within[graphOf(code)] })
-	}
-	return s, nil
+	return scores, nil
 }
 
-// graphWeight turns probabilities into counts.
-const graphWeight = 1 << 30
-
-// resample picks draws in proportion to their weights.
-func (t *graphTarget) resample(sample vti.WeightedSample, seed uint64, parameters func(parents []dgraph.Set, draw []float64) []float64) (d drawn) {
-	random := stream.Rand(seed, "resample")
-	next, seen := random.Float64(), 0.0
-	dim := t.space.layout.dim()
-	for i, weight := range sample.Weight {
-		for seen += weight * fileDraws; next < seen && len(d.parents) < fileDraws; next++ {
-			g, err := t.space.Graph(sample.Codes[i])
-			if err != nil {
-				panic(err) // the codes of a certificate are those of the space
-			}
-			parents := g.ParentSets()
-			theta := parameters(parents, sample.Theta.RawRowView(i))
-			thetas := make([][]float64, len(parents))
-			for j := range thetas {
-				thetas[j] = theta[j*dim : (j+1)*dim]
-			}
-			d.parents, d.thetas = append(d.parents, parents), append(d.thetas, thetas)
-		}
+// posterior is what draws of q(m) amount to with the scores of families.
+func (p *graphProposals) posterior(structure dgraph.Structure, scores Scores) *Posterior {
+	sum := p.sum(scores.LogEvidence)
+	out := &Posterior{Structure: structure, Scores: scores, sum: sum, logTotal: sum.logTotal}
+	out.LogEvidence = sum.logTotal - p.models.logMass
+	out.Marginals = sum.Marginals(len(scores.Families), func(int, int) bool { return true })
+	variance := square(sum.weights.LogMeanSE)
+	for i, share := range out.Marginals {
+		variance += square(share * scores.SE[i])
 	}
-	random.Shuffle(len(d.parents), func(a, b int) {
-		d.parents[a], d.parents[b] = d.parents[b], d.parents[a]
-		d.thetas[a], d.thetas[b] = d.thetas[b], d.thetas[a]
-	})
-	return d
+	out.LogEvidenceSE, out.drawn = math.Sqrt(variance), sum.weights.ESS
+	return out
 }
+
+// judge lowers the verdict where the weights of draws of q(m) are not to be relied on, or where they
+// add up to less than all graphs do, whose log sum is exact.
+func (p *graphProposals) judge(v *verdict.Judgement, scores Scores, exact float64) {
+	sum := p.sum(scores.LogEvidence)
+	v.Weights(sum.weights.K)
+	v.Missed(psis.TailShare(sum.weights.K, len(p.families)), sum.weights.K, len(p.families))
+	v.Size(sum.weights.ESS, len(p.families))
+	v.Evidence(sum.weights.LogMeanSE)
+	off := math.Abs(math.Expm1(sum.logTotal - exact))
+	if noise := notableErrors * sum.weights.LogMeanSE; off > noise {
+		v.Limit(off, verdict.DoubtfulMissed+noise, failedOff+noise, "the weights of draws of q(m) and the sum over all graphs differ by a share of %.2g")
+	}
+}
+
+// Limits of the difference between weights and sum: in standard errors below which it may be chance,
+// and the share above which the answer is not to be used.
+const (
+	notableErrors = 4
+	failedOff     = 0.1
+)

@@ -21,7 +21,6 @@
 //	enumerate.go           every acyclic graph, one by one
 //	lehmer.go              orders of nodes as Lehmer codes
 //	ordered.go             graphs as codes of an order and the edges along it
-//	ordered_constraint.go  which of these codes a structure allows
 //	count_orders.go        topological orders of graphs, counted inside a computation graph
 //	sum_layers.go          sums over graphs, each counted once
 //	sum_orders.go          sums over orders and the graphs along them

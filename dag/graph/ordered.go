@@ -46,16 +46,6 @@ func (o Ordered) site(s, t int) int {
 	return o.nodes - 1 + s*(2*o.nodes-s-1)/2 + t - s - 1
 }
 
-// pairOf are the positions s < t whose edge a site tells of.
-func (o Ordered) pairOf(site int) (s, t int) {
-	for s = range o.nodes {
-		if last := o.site(s, o.nodes-1); site <= last {
-			return s, o.nodes - 1 - (last - site)
-		}
-	}
-	panic(fmt.Sprintf("graph.Ordered.pairOf: site %d of %d", site, len(o.Cards())))
-}
-
 // Graph decodes a code.
 func (o Ordered) Graph(code []int32) (*Graph, error) {
 	if want := len(o.Cards()); len(code) != want {
