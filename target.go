@@ -38,10 +38,10 @@ type ModelDistribution interface {
 	Sample(ctx *Context, uniforms *graph.Node) *graph.Node
 }
 
-// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch each, as
-// graphs take one for every node: LogProb says of each row its part of log q(m), and the flow, the
-// target and the prior say of each row theirs. It makes the loss that q(m) follows by itself, since
-// it knows which rows which of its choices can change.
+// GroupedModels is a ModelDistribution whose models take several consecutive rows of a batch each,
+// as graphs take one for every node: LogProb says of each row its part of log q(m), and the flow,
+// the target and the prior say of each row theirs. It makes the loss that q(m) follows by itself,
+// since it knows which rows which of its choices can change.
 type GroupedModels interface {
 	ModelDistribution
 	// Rows is the number of rows of a model. Batches are multiples of it.

@@ -26,7 +26,7 @@ type Certificate struct {
 	// WorstSE is the largest standard error of an edge probability.
 	WorstSE Number `json:"worst_se"`
 	// Families is the number of families whose evidence was estimated: all that the constraints
-	// leave. Draws counts the draws behind them. Of an undivided flow and of chains there are none.
+	// leave. Draws counts the draws behind them. Of chains there are none.
 	Families  int `json:"families,omitempty"`
 	Draws     int `json:"draws"`
 	NonFinite int `json:"non_finite,omitempty"`
@@ -37,8 +37,7 @@ type Certificate struct {
 	Settling Number `json:"settling,omitzero"`
 
 	// Of chains: how many they are, and of all edges and the log density the worst R-hat and the
-	// least effective number of draws. An undivided flow has an R-hat where its weights were not
-	// good enough and tempered chains judged it.
+	// least effective number of draws.
 	Chains int    `json:"chains,omitempty"`
 	RHat   Number `json:"rhat,omitzero"`
 	ESS    Number `json:"ess,omitzero"`

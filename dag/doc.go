@@ -21,8 +21,9 @@
 // exact ([Posterior]). Scores are closed forms for all mechanisms but networks ([RunExact]); for
 // networks they come from particles ([RunParticles]). Chains over graphs take closed forms to any
 // number of nodes ([RunGraphChains]). For comparison there are a flow over the parameters of a
-// family ([RunFlow]), the undivided flow of the paper ([RunMade]), and reversible-jump chains that
-// use nothing of this structure ([RunReversibleJump]).
+// family ([RunFlow]), that flow trained together with a learned q(m) over orders and edges, as in
+// the paper ([RunMade]), and reversible-jump chains that use nothing of this structure
+// ([RunReversibleJump]).
 //
 // # Files
 //
@@ -78,8 +79,10 @@
 //	network_anchors.go          normal approximations of networks
 //	training_families.go        which families training sees
 //	flow_evidence.go            evidences by importance weights
-//	graph_target.go             codes and parameters of all nodes together
-//	graph_target_standardised.go  the same in coordinates that are nearly standard normal
+//	learned_graphs.go           q(m), over orders and graphs along them
+//	learned_graphs_loss.go      what it follows
+//	learned_graphs_draws.go     its draws and their weights
+//	graph_target.go             codes and parameters of all nodes together, for reversible jump
 //
 // Answers:
 //

@@ -17,9 +17,9 @@ import (
 //	the next node v     with probability ∝ exp γ_S,v among those not in S, the nodes so far,
 //	its parents pa ⊂ S  with probability ∝ exp s_v,pa, bit by bit.
 //
-// With γ and s free it contains every posterior under the prior over orders. A graph takes N rows of
-// a batch, one for each position, with the codes (family, S): log q(m) is the sum of what LogProb
-// says of its rows.
+// With γ and s free it contains every posterior under the prior over orders. A graph takes N rows
+// of a batch, one for each position, with the codes (family, S): log q(m) is the sum of what
+// LogProb says of its rows.
 //
 // q(m) starts where the posterior over orders and graphs would be if pilot scores were evidences.
 type learnedGraphs struct {
@@ -89,8 +89,8 @@ func (m *learnedGraphs) pilotWeights(scores []float64) []float64 {
 	return weights
 }
 
-// startsAfter reports whether a node can come next after a set of nodes: it is none of them, and all
-// that must be its parents are.
+// startsAfter reports whether a node can come next after a set of nodes: it is none of them, and
+// all that must be its parents are.
 func (m *learnedGraphs) startsAfter(set, j int) bool {
 	return set>>j&1 == 0 && m.structure.Required[j][0]&^uint64(set) == 0
 }

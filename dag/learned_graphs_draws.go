@@ -120,9 +120,9 @@ func (t *graphTables) logProb(families, before []int) (sum float64) {
 	return sum
 }
 
-// graphDrawsOfModels is how many graphs are drawn from q(m) to be weighted, and pilotShare the share
-// of them that comes from where q(m) started, over which training has no power: what it has lost is
-// seen there. Chosen by hand.
+// graphDrawsOfModels is how many graphs are drawn from q(m) to be weighted, and pilotShare the
+// share of them that comes from where q(m) started, over which training has no power: what it has
+// lost is seen there. Chosen by hand.
 const (
 	graphDrawsOfModels = 1 << 16
 	pilotShare         = 0.25

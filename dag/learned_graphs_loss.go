@@ -17,16 +17,17 @@ const memoryOfFamily = 10
 
 // ScoreLoss is a scalar with the gradient of the expected loss
 //
-//	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(j, pa_j)] + E log orders(A)
+//	E Σ_j [log h(θ_j | j, pa_j) + log q(v_j | S_j) + log q(pa_j | j, S_j) − log p(j, pa_j)]
+//	  + E log orders(A)
 //
-// with respect to q(m), where h is the density of the flow over that of the target and the last term
-// is there under the prior over graphs. A table of what log h of each family is expected to be, from
-// steps before, is the control variate: its expectation under q(m) is exact, a sum over sets of
-// nodes (expectedLoss), and so is its gradient. Score functions are left with what differs from it:
-// parents are credited with that of their own family alone, the next node with those of its own
-// position and after, both with log orders(A), and from each the mean over the other graphs is
-// subtracted. codes [G·N,2], logH [G·N]; losses [G] are those of graphs, nonFinite counts rows that
-// were left out.
+// with respect to q(m), where h is the density of the flow over that of the target and the last
+// term is there under the prior over graphs. A table of what log h of each family is expected to
+// be, from steps before, is the control variate: its expectation under q(m) is exact, a sum over
+// sets of nodes (expectedLoss), and so is its gradient. Score functions are left with what differs
+// from it: parents are credited with that of their own family alone, the next node with those of
+// its own position and after, both with log orders(A), and from each the mean over the other graphs
+// is subtracted. codes [G·N,2], logH [G·N]; losses [G] are those of graphs, nonFinite counts rows
+// that were left out.
 func (m *learnedGraphs) ScoreLoss(ctx *vti.Context, codes, logH *graph.Node) (scalar, nonFinite, losses *graph.Node) {
 	g, nodes := codes.Graph(), m.structure.Nodes
 	graphs := codes.Shape().Dim(0) / nodes
@@ -107,8 +108,8 @@ func (m *learnedGraphs) adjacency(family *graph.Node, graphs int) *graph.Node {
 	return graph.GreaterThan(edges, graph.Scalar(g, dtypes.Float32, 0.5))
 }
 
-// expectedLoss is the exact expectation under q(m) of the sum over nodes of expected [F] + log q(m) −
-// log p, by sums over the sets S of nodes so far:
+// expectedLoss is the exact expectation under q(m) of the sum over nodes of expected [F] + log q(m)
+// − log p, by sums over the sets S of nodes so far:
 //
 //	V(S) = Σ_v q(v | S) [log q(v | S) + E(expected + log q(pa) − log p | v, S) + V(S + v)].
 func (m *learnedGraphs) expectedLoss(l *graphLogits, expected *graph.Node) *graph.Node {

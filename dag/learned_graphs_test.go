@@ -17,8 +17,8 @@ import (
 	"github.com/transdim/vti/internal/verdict"
 )
 
-// orderedRows are the rows (family, nodes before) of all pairs of an order and a graph along it that
-// a structure allows: N consecutive ones for each pair.
+// orderedRows are the rows (family, nodes before) of all pairs of an order and a graph along it
+// that a structure allows: N consecutive ones for each pair.
 func orderedRows(m *learnedGraphs) (codes [][]int32) {
 	nodes := m.structure.Nodes
 	var extend func(set int, rows [][]int32)
@@ -254,9 +254,9 @@ func gradientOf(t *testing.T, backend backends.Backend, ctx *context.Context, sc
 	}
 }
 
-// Weights of draws of q(m) give the probabilities of all graphs; and where both what was learned and
-// its start have lost graphs that the scores prefer, the verdict says so, though all weights that
-// were drawn are alike.
+// Weights of draws of q(m) give the probabilities of all graphs; and where both what was learned
+// and its start have lost graphs that the scores prefer, the verdict says so, though all weights
+// that were drawn are alike.
 func TestWeightedGraphs(t *testing.T) {
 	random := rand.New(rand.NewPCG(10, 1))
 	for name, s := range testStructures() {

@@ -12,8 +12,8 @@ const (
 	Exact
 	// Chains are Markov chains over graphs, for linear mechanisms.
 	Chains
-	// Made is the method of the paper: one flow over the parameters of all nodes, and a masked
-	// autoregressive network q(m) over orders and edges along them.
+	// Made is the method of the paper: one flow over the parameters of all nodes, and a learned
+	// q(m) over orders and edges along them.
 	Made
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/transdim/vti/internal/draws"
 )
 
-// One flow for all nodes with a learned q(m) comes to the edge probabilities of the exact sums, under
-// either prior over graphs and with constraints, and a run goes on from its checkpoint to the same
-// numbers.
+// One flow for all nodes with a learned q(m) comes to the edge probabilities of the exact sums,
+// under either prior over graphs and with constraints, and a run goes on from its checkpoint to the
+// same numbers.
 func TestRunMade(t *testing.T) {
 	device, err := gpu.Open(gpu.CPU)
 	require.NoError(t, err)

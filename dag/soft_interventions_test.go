@@ -106,6 +106,13 @@ func TestSoftInterventionsAreRefused(t *testing.T) {
 	require.ErrorContains(t, p.CheckReversibleJump(), "soft interventions")
 	_, err = p.ResolveEvidence(Flow)
 	require.ErrorContains(t, err, "soft interventions")
+	for _, mechanism := range []Mechanism{Linear, MLP} {
+		plain, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: mechanism}, Constraints{})
+		require.NoError(t, err)
+		evidence, err := plain.ResolveEvidence(Flow)
+		require.NoError(t, err)
+		require.Equal(t, Flow, evidence)
+	}
 	parsed, err := table.Parse("few.csv", []byte("a,b,w\n1.5,2,\n2,1,\n3,7,b\n4,1,\n2.5,3,b\n"))
 	require.NoError(t, err)
 	_, err = NewData(parsed, DataOptions{SoftIntervened: "w"})

@@ -65,8 +65,8 @@ they come from particles that are tempered from the prior to the posterior. To c
 trains one flow for the parameters of all families, whose importance weights give the evidences. Larger
 graphs, up to 128 columns with linear mechanisms, are found by Markov
 chains over graphs (--structure chains), which run until they agree. To compare, --structure made does as
-the paper does: one flow over the parameters of all columns and a network that draws an order and the
-edges along it, certified together. The answer comes with a verdict:
+the paper does: one flow over the parameters of all columns, trained together with a distribution of orders and the
+edges along them. The answer comes with a verdict:
 
   trusted    the probabilities hold to within their standard errors
   doubtful   they may hold, but the computation does not show it
