@@ -68,22 +68,6 @@ func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
 	return LogKernels(l, y, eta, scale) + LogConstants(l, y)
 }
 
-// kernelSummer is a Row that sums kernels faster than one by one.
-type kernelSummer interface {
-	sumKernels(y, eta []float64) float64
-}
-
-// LogKernels is Σ_i LogKernelAt(y_i, η_i, σ).
-func LogKernels(l Row, y, eta []float64, scale float64) (sum float64) {
-	if s, ok := l.(kernelSummer); ok {
-		return s.sumKernels(y, eta)
-	}
-	for i, v := range y {
-		sum += l.LogKernelAt(v, eta[i], scale)
-	}
-	return sum
-}
-
 // logAddExp is log(exp a + exp b) without overflow.
 func logAddExp(a, b *Node) *Node { return Add(Max(a, b), Log1P(Exp(Neg(Abs(Sub(a, b)))))) }
 

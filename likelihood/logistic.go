@@ -33,17 +33,40 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 // sumKernels takes one logarithm for many rows: of the product of 1 + exp(−|η|), which are at most
 // 2.
 func (logistic) sumKernels(y, eta []float64) (sum float64) {
-	const factors = 1000 // 2^1000 is a float64
-	product := 1.0
-	for i, v := range y {
-		against := (1 - 2*v) * eta[i]
-		sum -= math.Max(against, 0)
-		if product *= 1 + math.Exp(-math.Abs(against)); i%factors == factors-1 {
-			sum -= math.Log(product)
-			product = 1
+	inVectors(y, eta, func(_ int, y, eta, work []float64) {
+		for i, v := range y {
+			against := (1 - 2*v) * eta[i]
+			if work[i] = against; against > 0 {
+				sum -= against
+				work[i] = -against
+			}
 		}
-	}
-	return sum - math.Log(product)
+		vectors.Exp(work, work)
+		product := 1.0 // at most 2^vectorRows
+		for _, q := range work {
+			product *= 1 + q
+		}
+		sum -= math.Log(product)
+	})
+	return sum
+}
+
+// newtons is NewtonAt of many rows.
+func (logistic) newtons(y, eta, slope, curvature []float64) {
+	inVectors(y, eta, func(first int, y, eta, work []float64) {
+		for i, x := range eta {
+			work[i] = -math.Abs(x)
+		}
+		vectors.Exp(work, work)
+		for i, q := range work {
+			d := 1 / (1 + q)
+			p := d
+			if eta[i] < 0 {
+				p = q * d
+			}
+			slope[first+i], curvature[first+i] = y[i]-p, max(q*d*d, leastLogisticCurvature)
+		}
+	})
 }
 
 func (logistic) LogConstant(float64) float64 { return 0 }

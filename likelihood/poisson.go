@@ -58,19 +58,40 @@ func (poisson) LogKernelAt(y, eta, _ float64) float64 {
 // keeps all digits takes more, is off by less than 10⁻¹¹.
 const smallCount = 1000
 
+// logCounts are the logarithms of small counts; of 0 any number, which is not used.
+var logCounts = func() (logs [smallCount + 1]float64) {
+	for y := 1; y <= smallCount; y++ {
+		logs[y] = math.Log(float64(y))
+	}
+	return logs
+}()
+
 // sumKernels is the sum of LogKernelAt.
 func (p poisson) sumKernels(y, eta []float64) (sum float64) {
-	for i, v := range y {
-		switch e := eta[i]; {
-		case v > smallCount || e > mostLogRatio:
-			sum += p.LogKernelAt(v, e, 1)
-		case v <= 1:
-			sum += v*(e+1) - math.Exp(e)
-		default:
-			sum += v*(e-math.Log(v)+1) - math.Exp(e)
+	inVectors(y, eta, func(_ int, y, eta, rate []float64) {
+		vectors.Exp(rate, eta)
+		for i, v := range y {
+			if v > smallCount || eta[i] > mostLogRatio {
+				sum += p.LogKernelAt(v, eta[i], 1)
+			} else {
+				sum += v*(eta[i]-logCounts[int(v)]+1) - rate[i]
+			}
 		}
-	}
+	})
 	return sum
+}
+
+// newtons is NewtonAt of many rows.
+func (poisson) newtons(y, eta, slope, curvature []float64) {
+	inVectors(y, eta, func(first int, y, eta, rate []float64) {
+		vectors.Exp(rate, eta)
+		for i, v := range y {
+			if eta[i] > mostLogRatio {
+				rate[i] = cappedExpAt(eta[i])
+			}
+			slope[first+i], curvature[first+i] = v-rate[i], max(rate[i], leastPoissonCurvature)
+		}
+	})
 }
 
 // LogConstant is log p(y | log y) = y log y − y − log y!, for large y by Stirling's series, whose

@@ -6,12 +6,15 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Numbers of equally weighted draws behind the summaries of a regression, and of candidates for
@@ -76,68 +79,104 @@ func (r *Regression) emptySample(n int) *posteriorSample {
 // grouping from their distribution given those, which is normal for a gaussian response, and
 // otherwise by resampling candidates. ess is the effective number of these.
 func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, ess float64, seed uint64) (*posteriorSample, error) {
-	random := stream.Rand(seed, "hbm/effects")
 	rows := r.chooseDraws(weighted.Weight, seed)
 	if len(rows) == 0 {
 		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
 	s.moments, s.ess = r.momentsOfSample(weighted, seed), ess
-	counts := make([][]float64, len(r.groups))
-	for i, g := range r.groups {
-		s.pooling = append(s.pooling, make([]float64, g.effects()))
-		counts[i] = make([]float64, len(g.Columns))
-	}
-	check, members := r.newCheck(), r.innerRows()
-	for k, i := range rows {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
-		}
-		code, theta := weighted.Codes[i], weighted.Theta.RawRowView(i)
-		mask := r.space.MaskRow(code, nil)
-		s.codes = append(s.codes, code)
+	for _, i := range rows {
+		s.codes = append(s.codes, weighted.Codes[i])
 		s.logP, s.logQ = append(s.logP, weighted.LogP[i]), append(s.logQ, weighted.LogQ[i])
-		if s.effects != nil {
-			r.tableEffects(mask, theta, s.effects.RawRowView(k))
-		}
-		eta, sigma := r.predictorAt(mask, theta), r.noiseAt(theta)
-		factors := make([][][]float64, len(r.groups))
-		for i, g := range r.groups {
-			factors[i] = r.factorAt(g, mask, theta)
-		}
-		if s.sds != nil {
-			r.tableSDs(factors, sigma, s.sds.RawRowView(k))
-		}
-		for i, g := range r.groups {
-			factor := factors[i]
-			for c := range factor {
-				if mask[g.sd[c]] {
-					counts[i][c]++
-				}
+	}
+	chunks := make([]*drawnChunk, (len(rows)+drawChunk-1)/drawChunk)
+	members := r.innerRows()
+	if err := parallel.Do(len(chunks), func(c int) error {
+		chunks[c] = r.newDrawnChunk()
+		random := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c))
+		for k := c * drawChunk; k < min((c+1)*drawChunk, len(rows)); k++ {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
 			}
-			if g != r.inner {
-				r.outerEffects(g, factor, theta, s.varying[i].RawRowView(k))
-				continue
-			}
-			for level := range g.Levels {
-				u, covariance := r.drawEffects(members[level], eta, factor, sigma, random)
-				r.addInner(g, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
-				for c := range factor {
-					if prior := norm(factor[c]); prior > 0 {
-						s.pooling[i][c*len(g.Levels)+level] += quadraticForm(covariance, factor[c]) / (prior * prior)
-					}
-				}
-			}
+			chunks[c].draw(s, k, weighted.Theta.RawRowView(rows[k]), members, random)
 		}
-		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
-		s.predictors.add(k, eta, sigma)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	total := r.newDrawnChunk()
+	for _, c := range chunks {
+		for i := range r.groups {
+			floats.Add(total.pooling[i], c.pooling[i])
+			floats.Add(total.counts[i], c.counts[i])
+		}
 	}
 	for i, g := range r.groups {
-		for at := range s.pooling[i] {
-			s.pooling[i][at] /= counts[i][at/len(g.Levels)]
+		for at := range total.pooling[i] {
+			total.pooling[i][at] /= total.counts[i][at/len(g.Levels)]
 		}
 	}
+	s.pooling = total.pooling
 	return s, nil
+}
+
+// drawChunk is the number of draws of effects that one stream of random numbers serves.
+const drawChunk = 64
+
+// drawnChunk is what some draws of effects add up: the shares of posteriorSample.pooling [q·J], and
+// the numbers of draws in which a column varies [q], of each grouping.
+type drawnChunk struct {
+	r               *Regression
+	check           *predictiveCheck
+	pooling, counts [][]float64
+}
+
+func (r *Regression) newDrawnChunk() *drawnChunk {
+	c := &drawnChunk{r: r, check: r.newCheck()}
+	for _, g := range r.groups {
+		c.pooling, c.counts = append(c.pooling, make([]float64, g.effects())), append(c.counts, make([]float64, len(g.Columns)))
+	}
+	return c
+}
+
+// draw draws the effects of the inner grouping given the coordinates θ, and writes the k-th draw of
+// a sample.
+func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members [][]int, random *rand.Rand) {
+	r, mask := d.r, d.r.space.MaskRow(s.codes[k], nil)
+	if s.effects != nil {
+		r.tableEffects(mask, theta, s.effects.RawRowView(k))
+	}
+	eta, sigma := r.predictorAt(mask, theta), r.noiseAt(theta)
+	factors := make([][][]float64, len(r.groups))
+	for i, g := range r.groups {
+		factors[i] = r.factorAt(g, mask, theta)
+	}
+	if s.sds != nil {
+		r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+	}
+	for i, g := range r.groups {
+		factor := factors[i]
+		for c := range factor {
+			if mask[g.sd[c]] {
+				d.counts[i][c]++
+			}
+		}
+		if g != r.inner {
+			r.outerEffects(g, factor, theta, s.varying[i].RawRowView(k))
+			continue
+		}
+		for level := range g.Levels {
+			u, covariance := r.drawEffects(members[level], eta, factor, sigma, random)
+			r.addInner(g, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
+			for c := range factor {
+				if prior := norm(factor[c]); prior > 0 {
+					d.pooling[i][c*len(g.Levels)+level] += quadraticForm(covariance, factor[c]) / (prior * prior)
+				}
+			}
+		}
+	}
+	d.check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
+	s.predictors.add(k, eta, sigma)
 }
 
 // innerRows lists the rows of each level of the inner grouping.
@@ -305,20 +344,20 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			effects.Set(k, c, sum)
 		}
 	}
-	logDensity := func(u []float64) float64 {
-		sum := 0.0
-		for _, x := range u {
-			sum -= x * x / 2
-		}
-		for k, i := range rows {
-			at := eta[i]
-			for c := range q {
-				at += effects.At(k, c) * u[c]
-			}
-			sum += row.LogKernelAt(r.y[i], at, sigma)
-		}
-		return sum
+	y, at := make([]float64, len(rows)), make([]float64, len(rows))
+	for k, i := range rows {
+		y[k] = r.y[i]
 	}
+	predictors := func(u []float64) []float64 {
+		for k, i := range rows {
+			at[k] = eta[i]
+			for c, x := range effects.RawRowView(k) {
+				at[k] += x * u[c]
+			}
+		}
+		return at
+	}
+	logDensity := func(u []float64) float64 { return likelihood.LogKernels(row, y, predictors(u), sigma) - dot(u, u)/2 }
 	mode := make([]float64, q)
 	hessian, slope := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil)
 	var cholesky mat.Cholesky
@@ -331,12 +370,8 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			}
 			hessian.SetSym(a, a, 1)
 		}
-		for k, i := range rows {
-			at := eta[i]
-			for c := range q {
-				at += effects.At(k, c) * mode[c]
-			}
-			first, second := newton(r.y[i], at, sigma)
+		for k, eta := range predictors(mode) {
+			first, second := newton(y[k], eta, sigma)
 			for a := range q {
 				slope.SetVec(a, slope.AtVec(a)+first*effects.At(k, a))
 				for b := range a + 1 {

@@ -12,7 +12,7 @@ import (
 type innerRule struct {
 	r       *Regression
 	row     likelihood.Likelihood
-	newton  func(y, eta, sigma float64) (slope, curvature float64)
+	newtons func(y, eta []float64, sigma float64, slope, curvature []float64)
 	members [][]int     // rows of each level
 	y       [][]float64 // their responses
 	nodes   [][]float64
@@ -21,9 +21,15 @@ type innerRule struct {
 
 func newInnerRule(r *Regression, nodes []int) *innerRule {
 	l := &innerRule{r: r, row: r.rowLikelihood(), members: r.innerRows()}
-	l.newton = l.row.NewtonAt
+	l.newtons = func(y, eta []float64, sigma float64, slope, curvature []float64) {
+		likelihood.Newtons(l.row, y, eta, sigma, slope, curvature)
+	}
 	if r.Frame.Response.Continuous() { // as Newton is in graphs
-		l.newton = l.row.BoundAt
+		l.newtons = func(y, eta []float64, sigma float64, slope, curvature []float64) {
+			for i := range y {
+				slope[i], curvature[i] = l.row.BoundAt(y[i], eta[i], sigma)
+			}
+		}
 	}
 	for _, rows := range l.members {
 		var y []float64
@@ -45,6 +51,8 @@ type innerPoint struct {
 	unit  []float64 // [n, q]
 	sigma float64
 	at    []float64   // memory for the predictors of a level
+	slope []float64   // for slopes
+	curve []float64   // and for curvatures
 	terms []float64   // and for the terms of the rule
 	u     [][]float64 // and for its nodes
 }
@@ -52,7 +60,7 @@ type innerPoint struct {
 // point begins at Λ of the inner grouping and σ; eta is still to be set.
 func (l *innerRule) point(factor [][]float64, sigma float64) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, n), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, n), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
 		for c := range q {
@@ -145,13 +153,14 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			*hessian.at(c, c) = 1
 			move[c] = -mode[c]
 		}
-		for k, eta := range p.predictors(rows, mode) {
-			slope, curvature := p.newton(y[k], eta, p.sigma)
-			unit := p.unit[rows[k]*q:][:q]
+		slope, curvature := p.slope[:len(rows)], p.curve[:len(rows)]
+		p.newtons(y, p.predictors(rows, mode), p.sigma, slope, curvature)
+		for k, i := range rows {
+			unit := p.unit[i*q:][:q]
 			for a, x := range unit {
-				move[a] += slope * x
+				move[a] += slope[k] * x
 				for b := range a + 1 {
-					*hessian.at(a, b) += curvature * x * unit[b]
+					*hessian.at(a, b) += curvature[k] * x * unit[b]
 				}
 			}
 		}
@@ -200,10 +209,10 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows := p.members[level]
-		for m, eta := range p.predictors(rows, u) {
-			s, c := p.row.NewtonAt(p.y[level][m], eta, p.sigma)
-			slope[rows[m]] += share * s
-			curvature[rows[m]] += share * c
+		likelihood.Newtons(p.row, p.y[level], p.predictors(rows, u), p.sigma, p.slope, p.curve)
+		for m, i := range rows {
+			slope[i] += share * p.slope[m]
+			curvature[i] += share * p.curve[m]
 		}
 	}
 	return integral

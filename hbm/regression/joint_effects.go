@@ -24,8 +24,9 @@ type jointEffects struct {
 	blocks  []effectBlock
 	firstOf []int // of each grouping: the first of its effects
 	// rows lists the blocks of each row of D: that of the population, and a level of each
-	// grouping.
-	rows [][]int
+	// grouping; designs are its entries in these.
+	rows    [][]int
+	designs [][][]float64
 	// rowPairs lists for each row the pairs of its blocks, in the order in which loops over its
 	// blocks a, and blocks b up to a, meet them.
 	rowPairs [][]int32
@@ -52,7 +53,7 @@ type gramBlock struct {
 
 // newJointEffects prepares the distribution for a regression.
 func newJointEffects(r *Regression) *jointEffects {
-	e := &jointEffects{r: r, rows: make([][]int, len(r.y)), rowPairs: make([][]int32, len(r.y))}
+	e := &jointEffects{r: r, rows: make([][]int, len(r.y)), designs: make([][][]float64, len(r.y)), rowPairs: make([][]int32, len(r.y))}
 	add := func(size, group int) {
 		e.blocks = append(e.blocks, effectBlock{e.effects, size, group})
 		e.effects += size
@@ -60,7 +61,7 @@ func newJointEffects(r *Regression) *jointEffects {
 	if r.x != nil {
 		add(len(r.Frame.Columns), -1)
 		for i := range e.rows {
-			e.rows[i] = append(e.rows[i], 0)
+			e.rows[i], e.designs[i] = append(e.rows[i], 0), append(e.designs[i], r.x.RawRowView(i))
 		}
 	}
 	for k, g := range r.groups {
@@ -70,16 +71,16 @@ func newJointEffects(r *Regression) *jointEffects {
 			add(len(g.Columns), k)
 		}
 		for i, level := range g.Index {
-			e.rows[i] = append(e.rows[i], first+level)
+			e.rows[i], e.designs[i] = append(e.rows[i], first+level), append(e.designs[i], g.z.RawRowView(i))
 		}
 	}
 	places := map[[2]int]int{}
 	for i, blocks := range e.rows {
 		for k, a := range blocks {
-			for _, b := range blocks[:k+1] {
+			for m, b := range blocks[:k+1] {
 				at := e.pairOf(places, a, b)
 				e.rowPairs[i] = append(e.rowPairs[i], int32(at))
-				e.pairs[at].add(e.design(i, e.blocks[a]), e.design(i, e.blocks[b]), 1)
+				addProduct(e.pairs[at].gram, e.designs[i][k], e.designs[i][m], 1)
 			}
 		}
 	}
@@ -119,14 +120,6 @@ func (e *jointEffects) isOuter() []bool {
 	return outer
 }
 
-// design are the entries of a row of D in a block.
-func (e *jointEffects) design(row int, block effectBlock) []float64 {
-	if block.group < 0 {
-		return e.r.x.RawRowView(row)
-	}
-	return e.r.groups[block.group].z.RawRowView(row)
-}
-
 // pairOf returns the place of the block of DᵀD of two blocks among the pairs.
 func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	at, ok := places[[2]int{a, b}]
@@ -138,12 +131,13 @@ func (e *jointEffects) pairOf(places map[[2]int]int, a, b int) int {
 	return at
 }
 
-// add adds the product of the entries of a row in both blocks, times a weight.
-func (p *gramBlock) add(x, z []float64, weight float64) {
+// addProduct adds x zᵀ times a weight to a matrix, row by row.
+func addProduct(gram, x, z []float64, weight float64) {
 	for i, left := range x {
 		left *= weight
+		row := gram[i*len(z):][:len(z)]
 		for j, right := range z {
-			p.gram[i*len(z)+j] += left * right
+			row[j] += left * right
 		}
 	}
 }
@@ -199,10 +193,10 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 				rest[i] -= r.x.At(i, j) * mean
 			}
 		}
-		for _, b := range blocks {
-			block := e.blocks[b]
-			for a, z := range e.design(i, block) {
-				right[block.first+a] += z * rest[i] * precision
+		for k, b := range blocks {
+			first := e.blocks[b].first
+			for a, z := range e.designs[i][k] {
+				right[first+a] += z * rest[i] * precision
 			}
 		}
 	}
@@ -210,11 +204,8 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	effects := c.effectsOf(c.centre)
 	squares := 0.0
 	for i, blocks := range e.rows {
-		for _, b := range blocks {
-			block := e.blocks[b]
-			for a, z := range e.design(i, block) {
-				rest[i] -= z * effects[block.first+a]
-			}
+		for k, b := range blocks {
+			rest[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
 		}
 		squares += rest[i] * rest[i] * precision
 	}
@@ -300,6 +291,29 @@ func (c *conditional) effectsOf(v []float64) []float64 {
 	return b
 }
 
+// standard is F⁻¹ b, 0 where the model has no effects: the inverse of effectsOf.
+func (c *conditional) standard(b []float64) []float64 {
+	v := make([]float64, len(b))
+	for _, block := range c.e.blocks {
+		for a := range block.size {
+			rest, scale := b[block.first+a], 0.0
+			if block.group < 0 {
+				scale = c.sd[a]
+			} else {
+				factor := c.factors[block.group][a]
+				for k := range a {
+					rest -= factor[k] * v[block.first+k]
+				}
+				scale = factor[a]
+			}
+			if scale > 0 {
+				v[block.first+a] = rest / scale
+			}
+		}
+	}
+	return v
+}
+
 // draw draws all effects, less the prior mean.
 func (c *conditional) draw(random *rand.Rand) []float64 {
 	z := make([]float64, c.e.effects)
@@ -322,9 +336,8 @@ func (c *conditional) predictor(effects []float64) []float64 {
 				eta[i] += c.e.r.x.At(i, j) * mean
 			}
 		}
-		for _, b := range blocks {
-			block := c.e.blocks[b]
-			eta[i] += dot(c.e.design(i, block), effects[block.first:block.first+block.size])
+		for k, b := range blocks {
+			eta[i] += dot(c.e.designs[i][k], effects[c.e.blocks[b].first:])
 		}
 	}
 	return eta

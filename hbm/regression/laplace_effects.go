@@ -29,7 +29,7 @@ type laplaceEffects struct {
 	rule      *innerRule // of weights
 	coarse    *innerRule // of the approximation
 	constants float64    // of the densities of the rows
-	start     []float64  // of the search for v̂
+	start     []float64  // of the search for v̂: F v at another h
 	innerAt   int        // the first of the inner effects
 	inner     int        // the index of their grouping
 	outside   []bool     // of each effect: whether it is an outer one
@@ -47,7 +47,6 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		}
 	}
 	l.constants = likelihood.LogConstants(l.rule.row, r.y)
-	l.start = make([]float64, l.effects)
 	for k, g := range r.groups {
 		if g == r.inner {
 			l.inner, l.innerAt = k, l.firstOf[k]
@@ -57,11 +56,20 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.gramFirst = append(l.gramFirst, l.grams)
 		l.grams += len(p.gram)
 	}
-	mask := slices.Repeat([]bool{true}, r.Dim())
-	if p := (&outerProposal{conditional: l.prior(mask, make([]float64, r.Dim())), l: l}); p.climb() {
-		l.start = p.centre
+	l.start = make([]float64, l.effects)
+	return l.from(slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim()))
+}
+
+// from is l with searches for modes that start at the mode of a model given the hyperparameters in
+// θ: effects that rows know well are much the same for others, and a few steps are saved for each.
+func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
+	p := &outerProposal{conditional: l.prior(mask, theta), l: l}
+	if !p.climb() {
+		return l
 	}
-	return l
+	own := *l
+	own.start = p.effectsOf(p.centre)
+	return &own
 }
 
 // coarseNodes are those of rules that only find where to draw from.
@@ -79,12 +87,15 @@ type outerProposal struct {
 
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
 // mode of the outer ones; a step of less than closeSquare, or closeOuter, squared distances in
-// posterior standard deviations, is the last. Chosen by hand: weights make up for the rest.
+// posterior standard deviations, is the last. farthestStart bounds standard effects where a search
+// starts. Chosen by hand: weights make up for the rest, and what a step of Newton leaves of a short
+// way is about its square.
 const (
-	newtonSteps = 60
-	outerSteps  = 4
-	closeSquare = 1e-5
-	closeOuter  = 1e-3
+	newtonSteps   = 60
+	outerSteps    = 4
+	closeSquare   = 0.05
+	closeOuter    = 1e-3
+	farthestStart = 4
 )
 
 // given returns the approximation at the hyperparameters in θ of the model that uses the
@@ -98,7 +109,7 @@ func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bo
 	return p, true
 }
 
-// climb takes the centre to the mode of all effects, and P there.
+// climb takes the centre near the mode of all effects.
 func (p *outerProposal) climb() bool {
 	l, r := p.l, p.l.r
 	var eta []float64
@@ -110,7 +121,10 @@ func (p *outerProposal) climb() bool {
 		}
 		return sum
 	}
-	p.centre = slices.Clone(l.start)
+	p.centre = p.standard(l.start)
+	for k, v := range p.centre {
+		p.centre[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
+	}
 	best := value(p.centre)
 	if !(best > math.Inf(-1)) {
 		p.centre = make([]float64, l.effects)
@@ -118,9 +132,7 @@ func (p *outerProposal) climb() bool {
 	}
 	slope, curvature, trial := make([]float64, len(r.y)), make([]float64, len(r.y)), make([]float64, l.effects)
 	for range newtonSteps {
-		for i := range eta {
-			slope[i], curvature[i] = l.rule.row.NewtonAt(r.y[i], eta[i], p.sigma)
-		}
+		likelihood.Newtons(l.rule.row, r.y, eta, p.sigma, slope, curvature)
 		if !p.factorize(curvature) {
 			return false
 		}
@@ -130,11 +142,11 @@ func (p *outerProposal) climb() bool {
 		if math.IsNaN(decrement) {
 			return false
 		}
-		if decrement < closeSquare {
-			break
-		}
 		for share := 1.0; ; share /= 2 {
 			if share < 1e-6 {
+				if decrement < closeSquare {
+					return true
+				}
 				return false
 			}
 			for k := range trial {
@@ -144,6 +156,9 @@ func (p *outerProposal) climb() bool {
 				p.centre, trial, best = trial, p.centre, at
 				break
 			}
+		}
+		if decrement < closeSquare {
+			break
 		}
 	}
 	return true
@@ -162,10 +177,10 @@ func (p *outerProposal) eta(v []float64) []float64 {
 func (p *outerProposal) gradient(slope, v []float64) []float64 {
 	right := make([]float64, p.l.effects)
 	for i, blocks := range p.l.rows {
-		for _, b := range blocks {
-			block := p.l.jointEffects.blocks[b]
-			for a, z := range p.l.design(i, block) {
-				right[block.first+a] += z * slope[i]
+		for k, b := range blocks {
+			first := p.l.jointEffects.blocks[b].first
+			for a, z := range p.l.designs[i][k] {
+				right[first+a] += z * slope[i]
 			}
 		}
 	}
@@ -180,14 +195,16 @@ func (p *outerProposal) gradient(slope, v []float64) []float64 {
 func (p *outerProposal) factorize(weight []float64) bool {
 	l := p.l
 	grams := make([]float64, l.grams)
-	for i, blocks := range l.rows {
-		at := 0
-		for k, a := range blocks {
-			for _, b := range blocks[:k+1] {
-				pair := l.rowPairs[i][at]
-				at++
-				block := gramBlock{gram: grams[l.gramFirst[pair]:]}
-				block.add(l.design(i, l.jointEffects.blocks[a]), l.design(i, l.jointEffects.blocks[b]), weight[i])
+	for i, designs := range l.designs {
+		pairs := l.rowPairs[i]
+		for k, x := range designs {
+			for _, z := range designs[:k+1] {
+				gram := grams[l.gramFirst[pairs[0]]:]
+				if pairs = pairs[1:]; len(x) == 1 && len(z) == 1 {
+					gram[0] += weight[i] * x[0] * z[0]
+				} else {
+					addProduct(gram, x, z, weight[i])
+				}
 			}
 		}
 	}

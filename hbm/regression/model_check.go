@@ -29,6 +29,8 @@ func (r *Regression) newKept(n int) *keptPredictors {
 			k.rows = append(k.rows, i)
 		}
 	}
+	kept := (n + k.every - 1) / k.every
+	k.eta, k.sigma = make([][]float64, kept), make([]float64, kept)
 	return k
 }
 
@@ -41,7 +43,7 @@ func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
 	for at, i := range k.rows {
 		own[at] = eta[i]
 	}
-	k.eta, k.sigma = append(k.eta, own), append(k.sigma, sigma)
+	k.eta[draw/k.every], k.sigma[draw/k.every] = own, sigma
 }
 
 // checkModel compares the table with responses replicated from draws. It returns nil where there

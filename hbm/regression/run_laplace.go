@@ -122,6 +122,7 @@ func (l *laplaceEffects) begin(ctx gocontext.Context, m *modelIntegral, seed uin
 	if best.theta == nil { // no hyperparameters
 		best.theta = make([]float64, l.r.Dim())
 	}
+	l = l.from(m.mask, best.theta)
 	pairs = l.pairsAt(m.mask, best.theta, stream.Rand(seed, fmt.Sprintf("hbm/pairs/%v", m.code)))
 	return m.extend(ctx, laplaceFirstDraws, stream.Rand(seed, fmt.Sprintf("hbm/first/%v", m.code)))
 }
