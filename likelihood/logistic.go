@@ -32,28 +32,37 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 
 // sumKernels takes one logarithm for many rows: of the product of 1 + exp(−|η|), which are at most
 // 2.
-func (logistic) sumKernels(y, eta []float64) (sum float64) {
-	inVectors(y, eta, func(_ int, y, eta, work []float64) {
-		for i, v := range y {
-			against := (1 - 2*v) * eta[i]
-			if work[i] = against; against > 0 {
-				sum -= against
-				work[i] = -against
+func (logistic) sumKernels(y, eta, sums []float64) {
+	const factors = 1000 // 2^1000 is a float64
+	withBuffer(len(eta), func(work []float64) {
+		for k := range sums {
+			sum, own := 0.0, work[k*len(y):][:len(y)]
+			for i, x := range eta[k*len(y):][:len(y)] {
+				against := (1 - 2*y[i]) * x
+				if own[i] = against; against > 0 {
+					sum -= against
+					own[i] = -against
+				}
 			}
+			sums[k] = sum
 		}
 		vectors.Exp(work, work)
-		product := 1.0 // at most 2^vectorRows
-		for _, q := range work {
-			product *= 1 + q
+		for k := range sums {
+			product := 1.0
+			for i, q := range work[k*len(y):][:len(y)] {
+				if product *= 1 + q; i%factors == factors-1 {
+					sums[k] -= math.Log(product)
+					product = 1
+				}
+			}
+			sums[k] -= math.Log(product)
 		}
-		sum -= math.Log(product)
 	})
-	return sum
 }
 
 // newtons is NewtonAt of many rows.
 func (logistic) newtons(y, eta, slope, curvature []float64) {
-	inVectors(y, eta, func(first int, y, eta, work []float64) {
+	withBuffer(len(eta), func(work []float64) {
 		for i, x := range eta {
 			work[i] = -math.Abs(x)
 		}
@@ -64,7 +73,7 @@ func (logistic) newtons(y, eta, slope, curvature []float64) {
 			if eta[i] < 0 {
 				p = q * d
 			}
-			slope[first+i], curvature[first+i] = y[i]-p, max(q*d*d, leastLogisticCurvature)
+			slope[i], curvature[i] = y[i]-p, max(q*d*d, leastLogisticCurvature)
 		}
 	})
 }

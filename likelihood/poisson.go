@@ -66,30 +66,33 @@ var logCounts = func() (logs [smallCount + 1]float64) {
 	return logs
 }()
 
-// sumKernels is the sum of LogKernelAt.
-func (p poisson) sumKernels(y, eta []float64) (sum float64) {
-	inVectors(y, eta, func(_ int, y, eta, rate []float64) {
+// sumKernels are the sums of LogKernelAt.
+func (p poisson) sumKernels(y, eta, sums []float64) {
+	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
-		for i, v := range y {
-			if v > smallCount || eta[i] > mostLogRatio {
-				sum += p.LogKernelAt(v, eta[i], 1)
-			} else {
-				sum += v*(eta[i]-logCounts[int(v)]+1) - rate[i]
+		for k := range sums {
+			sum, rate := 0.0, rate[k*len(y):]
+			for i, x := range eta[k*len(y):][:len(y)] {
+				if v := y[i]; v > smallCount || x > mostLogRatio {
+					sum += p.LogKernelAt(v, x, 1)
+				} else {
+					sum += v*(x-logCounts[int(v)]+1) - rate[i]
+				}
 			}
+			sums[k] = sum
 		}
 	})
-	return sum
 }
 
 // newtons is NewtonAt of many rows.
 func (poisson) newtons(y, eta, slope, curvature []float64) {
-	inVectors(y, eta, func(first int, y, eta, rate []float64) {
+	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
 		for i, v := range y {
 			if eta[i] > mostLogRatio {
 				rate[i] = cappedExpAt(eta[i])
 			}
-			slope[first+i], curvature[first+i] = v-rate[i], max(rate[i], leastPoissonCurvature)
+			slope[i], curvature[i] = v-rate[i], max(rate[i], leastPoissonCurvature)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package likelihood
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/transdim/vti/internal/kernel"
@@ -9,36 +10,43 @@ import (
 // vectors computes exponentials of many rows at once.
 var vectors = kernel.VectorsOf[float64](kernel.Detect())
 
-// vectorRows is the number of rows that are computed together.
-const vectorRows = 256
-
 // buffers are memory for these.
-var buffers = sync.Pool{New: func() any { return new([vectorRows]float64) }}
+var buffers = sync.Pool{New: func() any { return new([]float64) }}
 
-// inVectors calls do for one part of rows after another, with memory that fits: y and eta [n].
-func inVectors(y, eta []float64, do func(first int, y, eta, work []float64)) {
-	work := buffers.Get().(*[vectorRows]float64)
-	for first := 0; first < len(y); first += vectorRows {
-		last := min(first+vectorRows, len(y))
-		do(first, y[first:last], eta[first:last], work[:last-first])
-	}
+// withBuffer calls do with memory for n numbers.
+func withBuffer(n int, do func(work []float64)) {
+	work := buffers.Get().(*[]float64)
+	*work = slices.Grow((*work)[:0], n)[:n]
+	do(*work)
 	buffers.Put(work)
 }
 
-// kernelSummer is a Row that sums kernels faster than one by one.
+// kernelSummer is a Row that sums kernels faster than one by one: as LogKernelSums does.
 type kernelSummer interface {
-	sumKernels(y, eta []float64) float64
+	sumKernels(y, eta, sums []float64)
 }
 
 // LogKernels is Σ_i LogKernelAt(y_i, η_i, σ).
-func LogKernels(l Row, y, eta []float64, scale float64) (sum float64) {
+func LogKernels(l Row, y, eta []float64, scale float64) float64 {
+	var sum [1]float64
+	LogKernelSums(l, y, eta, scale, sum[:])
+	return sum[0]
+}
+
+// LogKernelSums writes LogKernels of several predictors of the same rows to sums [m]: y [n] and eta
+// [m, n].
+func LogKernelSums(l Row, y, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
-		return s.sumKernels(y, eta)
+		s.sumKernels(y, eta, sums)
+		return
 	}
-	for i, v := range y {
-		sum += l.LogKernelAt(v, eta[i], scale)
+	for k := range sums {
+		sum := 0.0
+		for i, v := range y {
+			sum += l.LogKernelAt(v, eta[k*len(y)+i], scale)
+		}
+		sums[k] = sum
 	}
-	return sum
 }
 
 // newtonRows is a Row that finds slopes and curvatures faster than one by one.

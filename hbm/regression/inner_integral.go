@@ -14,6 +14,7 @@ type innerRule struct {
 	row     likelihood.Likelihood
 	newtons func(y, eta []float64, sigma float64, slope, curvature []float64)
 	members [][]int     // rows of each level
+	largest int         // number of rows of a level
 	y       [][]float64 // their responses
 	nodes   [][]float64
 	weight  []float64
@@ -36,7 +37,7 @@ func newInnerRule(r *Regression, nodes []int) *innerRule {
 		for _, i := range rows {
 			y = append(y, r.y[i])
 		}
-		l.y = append(l.y, y)
+		l.y, l.largest = append(l.y, y), max(l.largest, len(y))
 	}
 	q := len(r.inner.Columns)
 	l.nodes, l.weight = hermiteRule(q, nodes[q])
@@ -50,7 +51,7 @@ type innerPoint struct {
 	eta   []float64 // [n] without the inner effects
 	unit  []float64 // [n, q]
 	sigma float64
-	at    []float64   // memory for the predictors of a level
+	at    []float64   // memory for the predictors of a level, at every node
 	slope []float64   // for slopes
 	curve []float64   // and for curvatures
 	terms []float64   // and for the terms of the rule
@@ -60,7 +61,7 @@ type innerPoint struct {
 // point begins at Λ of the inner grouping and σ; eta is still to be set.
 func (l *innerRule) point(factor [][]float64, sigma float64) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, n), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, l.largest*len(l.nodes)), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
 		for c := range q {
@@ -127,9 +128,9 @@ func (b *smallBlock) backward(x []float64) {
 // is as good around any point that near.
 const closeMode = 0.02
 
-// predictors are those of the rows of a level at effects u.
-func (p *innerPoint) predictors(rows []int, u []float64) []float64 {
-	at := p.at[:len(rows)]
+// predictors are those of the rows of a level at effects u, written to at.
+func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
+	at = at[:len(rows)]
 	q := len(u)
 	for k, i := range rows {
 		at[k] = p.eta[i]
@@ -154,7 +155,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			move[c] = -mode[c]
 		}
 		slope, curvature := p.slope[:len(rows)], p.curve[:len(rows)]
-		p.newtons(y, p.predictors(rows, mode), p.sigma, slope, curvature)
+		p.newtons(y, p.predictors(rows, mode, p.at), p.sigma, slope, curvature)
 		for k, i := range rows {
 			unit := p.unit[i*q:][:q]
 			for a, x := range unit {
@@ -181,18 +182,21 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			mode[c] += math.Min(math.Max(move[c], -longestStep), longestStep)
 		}
 	}
+	sets := p.at[:len(rows)*len(p.nodes)]
 	for k, t := range p.nodes {
 		u := p.u[k]
 		for c := range u {
 			u[c] = math.Sqrt2 * t[c]
 		}
 		hessian.backward(u)
-		squares := 0.0
 		for c := range u {
 			u[c] += mode[c]
-			squares += u[c] * u[c]
 		}
-		p.terms[k] = likelihood.LogKernels(p.row, y, p.predictors(rows, u), p.sigma) - squares/2 + p.weight[k]
+		p.predictors(rows, u, sets[k*len(rows):])
+	}
+	likelihood.LogKernelSums(p.row, y, sets, p.sigma, p.terms)
+	for k, u := range p.u {
+		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
 	// The scale of u in t is √2^q / |L|, the normal density of u has (2π)^(−q/2).
 	return logsum.Of(p.terms) - logDiagonal + float64(q)*(math.Ln2/2-halfLog2Pi)
@@ -209,7 +213,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows := p.members[level]
-		likelihood.Newtons(p.row, p.y[level], p.predictors(rows, u), p.sigma, p.slope, p.curve)
+		likelihood.Newtons(p.row, p.y[level], p.predictors(rows, u, p.at), p.sigma, p.slope, p.curve)
 		for m, i := range rows {
 			slope[i] += share * p.slope[m]
 			curvature[i] += share * p.curve[m]
