@@ -122,7 +122,10 @@ func exactVarsel(p *varsel.Problem) (*exactPosterior, error) {
 	own.logPrior = model.Prior.LogProbs(groups)
 	centre, spread := 0.0, 1.0
 	switch {
+	case !design.Likelihood.Continuous() && model.ResponseSD > 0:
+		centre = model.ResponseMean
 	case !design.Likelihood.Continuous():
+		centre = design.Likelihood.Centre(design.Y, design.Offset)
 	case model.ResponseSD > 0: // standardised by the response's sd, not by that of the priors
 		centre = (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD
 		spread = model.ResponseSD / design.Scaling.YSD

@@ -177,6 +177,25 @@ func (k Kind) Binary() bool { return k == LogisticKind }
 // negative of that stands for it.
 func (k Kind) Survival() bool { return k == ExponentialKind || k == WeibullKind }
 
+// HasUnit reports whether the response is a positive number in some unit, while η has none: in
+// another unit everything is the same but η, which is shifted.
+func (k Kind) HasUnit() bool { return k == GammaKind || k == ExponentialKind || k == WeibullKind }
+
+// Centre is the η about which the prior of an intercept lies where it does not know the unit of the
+// response: the mean of log y, less the offset, where there is a unit, else 0. offset may be nil.
+func (k Kind) Centre(y, offset []float64) (centre float64) {
+	if !k.HasUnit() {
+		return 0
+	}
+	for i, v := range y {
+		centre += math.Log(math.Abs(v)) / float64(len(y)) // a negative one is a bound
+		if offset != nil {
+			centre -= offset[i] / float64(len(y))
+		}
+	}
+	return centre
+}
+
 // Conjugate reports whether the response or its logarithm is normal given σ, so that coefficients
 // with normal priors can be integrated out in closed form.
 func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }

@@ -17,7 +17,7 @@ import (
 // for a continuous response, of the link otherwise. Chosen by hand, to say little: log σ within a
 // factor of 50 of sd(y).
 const (
-	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(0, 10²) on the link scale
+	interceptSD = 10 // the intercept is N(mean(y), (10 sd(y))²), or N(centre, 10²) on the link scale
 	logScaleSD  = 2  // log σ is N(log sd(y), 2²)
 )
 
@@ -44,8 +44,9 @@ type ModelOptions struct {
 	// are for the Gaussian likelihood with unknown noise.
 	Slab Slab `json:"slab,omitzero"`
 	// ResponseMean and ResponseSD are the mean and the standard deviation of a continuous response
-	// that its priors refer to; ResponseSD 0 stands for those of the table. A response that is
-	// drawn from the priors needs them to be fixed before.
+	// that its priors refer to, or ResponseMean is the centre of the prior of the intercept of a
+	// positive one; ResponseSD 0 stands for those of the table. A response that is drawn from the
+	// priors needs them to be fixed before.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Prior is the distribution over models.
@@ -278,11 +279,13 @@ func coefficientPrior(design *Design, model ModelOptions) (mean, sd []float64) {
 }
 
 // responseUnit is the mean and the standard deviation that the priors refer to, on the working
-// scale: 0 and 1 for responses without units.
+// scale: for responses on a link scale its centre (see likelihood.Kind) and 1.
 func responseUnit(design *Design, model ModelOptions) (mean, sd float64) {
 	switch {
+	case design.Likelihood.HasUnit() && model.ResponseSD > 0:
+		return model.ResponseMean, 1
 	case !design.Likelihood.Continuous():
-		return 0, 1
+		return design.Likelihood.Centre(design.Y, design.Offset), 1
 	case model.ResponseSD > 0:
 		return (model.ResponseMean - design.Scaling.YMean) / design.Scaling.YSD, model.ResponseSD / design.Scaling.YSD
 	}

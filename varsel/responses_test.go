@@ -77,7 +77,8 @@ func TestCensoredTimes(t *testing.T) {
 	theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{0}, 1, stream.Rand(1, "times"))
 	require.NoError(t, err)
 	rate := math.Exp(-theta.At(0, 0))
-	want := 2*math.Log(rate) - 11*rate - theta.At(0, 0)*theta.At(0, 0)/200 - math.Log(10) - halfLog2Pi
+	away := theta.At(0, 0) - math.Log(30)/4 // from the mean of log y, bounds among them
+	want := 2*math.Log(rate) - 11*rate - away*away/200 - math.Log(10) - halfLog2Pi
 	require.InDelta(t, want, logJoint[0], 1e-10)
 
 	data, err := table.New("t", append(columns, table.Numbers("two", []float64{0, 1, 2, 0}))...)
@@ -89,5 +90,44 @@ func TestCensoredTimes(t *testing.T) {
 	} {
 		_, err := NewDesign(data, opt)
 		require.ErrorContains(t, err, message)
+	}
+}
+
+// Times in another unit have another intercept, and an evidence that differs by the Jacobian: that
+// of their densities, not of the probabilities of bounds.
+func TestUnitsOfPositiveResponses(t *testing.T) {
+	const unit = 1000
+	y, columns := []float64{0.3, 2, 7, 3, 11, 0.9}, []*table.Column{
+		table.Numbers("c", []float64{0, 1, 0, 0, 1, 0}), table.Numbers("x", []float64{1, 0, 2, 1, -1, 0.5}), table.Numbers("o", []float64{0, 0.3, 0, -1, 0, 0}),
+	}
+	var scaled []float64
+	for _, v := range y {
+		scaled = append(scaled, unit*v)
+	}
+	for name, opt := range map[string]DesignOptions{
+		"gamma":       {Target: "y", Exclude: []string{"c", "o"}, Likelihood: likelihood.GammaKind},
+		"offset":      {Target: "y", Exclude: []string{"c"}, Offset: "o", Likelihood: likelihood.GammaKind},
+		"exponential": {Target: "y", Censored: "c", Exclude: []string{"o"}, Likelihood: likelihood.ExponentialKind},
+		"weibull":     {Target: "y", Censored: "c", Offset: "o", Likelihood: likelihood.WeibullKind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			densities := float64(len(y))
+			if opt.Censored != "" {
+				densities -= 2
+			}
+			var first [2]float64 // an intercept, and the density there
+			for k, values := range [][]float64{y, scaled} {
+				problem, err := NewProblem(designOf(t, opt, append(columns, table.Numbers("y", values))...), ModelOptions{Likelihood: opt.Likelihood})
+				require.NoError(t, err)
+				theta, logJoint, _, err := problem.Posterior().(vti.LaplaceTarget).ProposeParameters([]int32{1}, 1, stream.Rand(1, "units"))
+				require.NoError(t, err)
+				if k == 0 {
+					first = [2]float64{theta.At(0, 0), logJoint[0]}
+					continue
+				}
+				require.InDelta(t, first[0]+math.Log(unit), theta.At(0, 0), 1e-6)
+				require.InDelta(t, first[1]-densities*math.Log(unit), logJoint[0], 1e-6)
+			}
+		})
 	}
 }

@@ -229,7 +229,7 @@ func (j *job) stopped(err error, dir string, resumable bool) error {
 		if resumable {
 			return fmt.Errorf("%w\n%s", err, resume)
 		}
-		return fmt.Errorf("%w\nthis command cannot be resumed; %s holds only its record", err, dir)
+		return fmt.Errorf("%w\nthis run cannot be resumed; %s holds only its record", err, dir)
 	}
 	var trouble *gpu.Failure
 	if resumable && errors.As(err, &trouble) && !trouble.OutOfMemory {

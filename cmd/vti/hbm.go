@@ -47,8 +47,8 @@ groups (pooled) or varies by group, and every answer gets a probability.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
 tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures), and
-the state of training (posterior.vti), from which a run that was stopped or killed goes on with
---resume.`,
+where something is trained its state (posterior.vti), from which a run that was stopped or killed goes
+on with --resume; one that trains nothing begins again.`,
 		Example: `  vti hbm testdata/radon.csv --select \
       --formula "log_radon ~ floor + log_uppm + (1 + floor | county)"
   vti hbm testdata/sleepstudy.csv --formula "Reaction ~ Days + (Days | Subject)"
@@ -118,7 +118,7 @@ func (a *app) beginHbm(cmd *cobra.Command, args []string, f *hbmFlags) (*hierarc
 // training is the task of a regression: train, certify, and print the answer.
 func (r *hierarchical) training(stepsPerLaunch int) task {
 	return task{
-		name: "hbm", files: regression.Files(), computes: true, resumable: true, intro: r.printProblem, check: r.checkCheckpoint,
+		name: "hbm", files: regression.Files(), computes: true, resumable: r.trains(), intro: r.printProblem, check: r.checkCheckpoint,
 		compute: func(ctx context.Context, at *session) (*conclusion, error) {
 			family, ok, err := r.record.PlateFamily()
 			if err != nil {
@@ -136,6 +136,12 @@ func (r *hierarchical) training(stepsPerLaunch int) task {
 			return r.conclude(result), nil
 		},
 	}
+}
+
+// trains reports whether there is a state that a run could go on from.
+func (r *hierarchical) trains() bool {
+	_, plates, err := r.record.PlateFamily()
+	return plates || err != nil || r.regression.Trains()
 }
 
 // checkCheckpoint reports what keeps training from going on from the checkpoint.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,21 @@ func TestInterrupt(t *testing.T) {
 	assert.FileExists(t, "run/result.json")
 }
 
+// crossedSleep is sleepstudy with a response of 0 and 1.
+func crossedSleep(t *testing.T) string {
+	lines := strings.Split(strings.TrimSpace(string(readFile(t, testdata(t, "sleepstudy.csv")))), "\n")
+	for i, line := range lines {
+		short := "short"
+		if i > 0 {
+			short = strconv.Itoa(int(line[0]-'0') % 2)
+		}
+		lines[i] = short + "," + line
+	}
+	path := filepath.Join(t.TempDir(), "sleep.csv")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	return path
+}
+
 // TestCancelled is the same within the process, for every command that computes.
 func TestCancelled(t *testing.T) {
 	emptyDir(t, "", "")
@@ -128,6 +144,13 @@ func TestCancelled(t *testing.T) {
 		assert.Regexp(t, want, got.stderr)
 		assert.NotContains(t, got.stderr, "context canceled")
 	}
+	for formula, likelihood := range map[string]string{"Reaction ~ Days + (Days | Subject)": "gaussian", "short ~ 1 + (1 | Subject) + (1 | Days)": "logistic"} {
+		got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", formula, "--likelihood", likelihood)
+		assert.Equal(t, statusInterrupted, got.status)
+		assert.Regexp(t, `stopped.*\nthis run cannot be resumed`, got.stderr, "nothing is trained")
+	}
+	got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", "short ~ Days + (1 | Subject)", "--likelihood", "logistic", "--out", "one")
+	assert.Regexp(t, `to continue: vti hbm --resume one\n`, got.stderr)
 }
 
 // TestResumeRefuses checks that a directory that is damaged, foreign, or contradicted by a flag is

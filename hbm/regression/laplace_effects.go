@@ -39,7 +39,7 @@ type laplaceEffects struct {
 }
 
 func newLaplaceEffects(r *Regression) *laplaceEffects {
-	l := &laplaceEffects{jointEffects: newJointEffects(r), rule: newInnerRule(r, quadratureNodes), coarse: newInnerRule(r, coarseNodes)}
+	l := &laplaceEffects{jointEffects: r.joint(), rule: newInnerRule(r, quadratureNodes), coarse: newInnerRule(r, coarseNodes)}
 	l.outside = l.isOuter()
 	for k, outer := range l.outside {
 		if outer {

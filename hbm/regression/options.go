@@ -67,8 +67,9 @@ type Options struct {
 	// Degrees are the degrees of freedom of the student likelihood; 0 stands for 4.
 	Degrees float64 `json:"degrees"`
 	// ResponseMean and ResponseSD are the mean and sd(y) of a continuous response that its priors
-	// refer to; ResponseSD 0 stands for those of the table. A response that is drawn from the
-	// priors needs them to be fixed before.
+	// refer to, or ResponseMean is the centre of the prior of the intercept of a positive one;
+	// ResponseSD 0 stands for those of the table. A response that is drawn from the priors needs
+	// them to be fixed before.
 	ResponseMean float64 `json:"response_mean,omitempty"`
 	ResponseSD   float64 `json:"response_sd,omitempty"`
 	// Terms are the priors of single effects and standard deviations, which replace those above.

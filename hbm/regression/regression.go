@@ -42,6 +42,7 @@ type Regression struct {
 	// from the density of the working response to that of the table's
 	logJacobian float64
 	likelihood  func() groupedLikelihood // of flows; made when it is first called
+	joint       func() *jointEffects     // made when it is first called
 	anchors     *anchors                 // of each model, once known
 	prepared    bool                     // by Prepare
 }
@@ -124,6 +125,7 @@ func New(f *Frame, opt Options) (*Regression, error) {
 		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
 	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
+	r.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(r) })
 	return r, nil
 }
 
@@ -276,7 +278,7 @@ func (r *Regression) layOut() {
 	for _, c := range r.Frame.Columns {
 		sd, mean := r.Options.CoefficientScale, 0.0
 		if c.Name == formula.InterceptName {
-			sd = r.Options.InterceptScale
+			sd, mean = r.Options.InterceptScale, r.centre()
 			if p := r.Options.Intercept; p != nil {
 				mean, sd = (p.Mean-r.yMean)/r.ySD, p.SD/r.ySD
 			}
@@ -324,6 +326,14 @@ func (r *Regression) layOut() {
 			}
 		}
 	}
+}
+
+// centre is the mean of the prior of the intercept on the working scale, unless it is given.
+func (r *Regression) centre() float64 {
+	if r.Frame.Response.HasUnit() && r.Options.ResponseSD > 0 {
+		return r.Options.ResponseMean
+	}
+	return r.Frame.Response.Centre(r.y, r.offset)
 }
 
 // Dim is D, the number of coordinates.

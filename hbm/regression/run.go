@@ -80,11 +80,16 @@ type Run struct {
 	Again bool
 }
 
+// Trains reports whether [Regression.Run] trains anything: only then is there a state that a run
+// which was stopped goes on from.
+func (r *Regression) Trains() bool { return !r.integrable() && !r.weighable() }
+
 // Run trains, certifies, draws the effects of all levels, and writes checkpoint, trace, tables,
 // draws and fitted rows to the run directory.
 //
 // When ctx is cancelled during training the checkpoint is written and the error wraps ctx.Err();
-// Run with Fit.Resume set continues from there.
+// Run with Fit.Resume set continues from there. Where nothing is trained (see Trains) there is no
+// checkpoint.
 func (r *Regression) Run(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	if r.integrable() {
 		return r.runExact(ctx, device, cfg)

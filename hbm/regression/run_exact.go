@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
@@ -24,6 +25,7 @@ const (
 	exactModels          = 128
 	exactHyperparameters = 10
 	exactWork            = 2e7 // multiplications of a factor
+	dearWork             = 1e9 // of one model alone, from fewer draws
 )
 
 // Draws of the hyperparameters of a model: first, and at most; they double until the log evidence
@@ -37,6 +39,32 @@ const (
 	exactESS        = 1 << 13
 )
 
+// effort says how many draws of the hyperparameters of a model are made, and how well its log
+// evidence is to be known.
+type effort struct {
+	first, most int
+	se, ess     float64
+	// sharp reports whether moments are to be known as well as draws can tell them
+	sharp    bool
+	perRound int // of the adaptation, for each hyperparameter and one more; 0 for the usual
+}
+
+// effort is by what a density costs: a factor of more than exactWork multiplications takes a tenth
+// of a second, and answers are what a thousand of them can tell. Its numbers are chosen by hand:
+// means to 4 percent of a standard deviation, within a minute on two processors for the 4,100
+// effects of InstEval.
+func (r *Regression) effort() effort {
+	if r.joint().symbolic.Work() > exactWork {
+		return effort{first: 640, most: 1 << 12, se: laplaceSE, ess: 1.2 * verdict.DoubtfulESS, perRound: 10}
+	}
+	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
+}
+
+// problem is how the proposal for a model of so many hyperparameters is found.
+func (e effort) problem(hyperparameters int) integrate.Problem {
+	return integrate.Problem{Dear: e.perRound > 0, PerRound: e.perRound * (hyperparameters + 1)}
+}
+
 // integrable reports whether [Regression.Run] needs no training: given standard deviations,
 // correlations and noise the effects of a gaussian regression are normal, and there are few enough
 // of the former to integrate over.
@@ -44,12 +72,15 @@ func (r *Regression) integrable() bool {
 	if !r.Frame.Response.Conjugate() || len(r.space.masks) > exactModels {
 		return false
 	}
+	if len(r.space.masks) > 1 && r.joint().symbolic.Work() > exactWork {
+		return false
+	}
 	for _, mask := range r.space.masks {
 		if len(r.hyperparameters(mask)) > exactHyperparameters {
 			return false
 		}
 	}
-	return newJointEffects(r).symbolic.Work() <= exactWork
+	return r.joint().symbolic.Work() <= dearWork
 }
 
 // modelIntegral is the integral over the hyperparameters of one model.
@@ -134,7 +165,7 @@ func drawsOf(models []*modelIntegral, c *vti.Certificate) *integralDraws {
 // closed form, and hyperparameters by importance sampling. Draws are added until evidences and
 // moments are known well, or there are as many as may be.
 func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
-	effects := newJointEffects(r)
+	effects, e := r.joint(), r.effort()
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -150,21 +181,21 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 			m.weights = psis.Result{LogWeights: []float64{logDensity}, ESS: exactESS, LogMean: logDensity, N: 1}
 			continue
 		}
-		if err := r.adapt(ctx, m, integrate.Problem{}, effects.logMarginal, exactFirstDraws, seed); err != nil {
+		if err := r.adapt(ctx, m, e.problem(len(m.free)), effects.logMarginal, e.first, seed); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
 		}
 	}
 	for round := 0; ; round++ {
 		found := &integral{effects: effects, models: models, certificate: r.certificateOf(models, logPrior)}
 		c := found.certificate
-		more := r.mostUncertain(models, c, exactMostDraws)
-		if len(more) == 0 || c.LogEvidenceSE <= exactSE && c.ESS >= exactESS && c.KHat <= psis.Reliable && missed(c) <= verdict.DoubtfulMissed {
+		more := r.mostUncertain(models, c, e.most)
+		if len(more) == 0 || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && c.KHat <= psis.Reliable && missed(c) <= verdict.DoubtfulMissed {
 			found.draws = drawsOf(models, c)
 			var err error
 			if found.moments, err = r.moments(ctx, effects, found.draws, seed); err != nil {
 				return nil, err
 			}
-			if len(more) == 0 || found.moments == nil || found.moments.sharp(len(r.Frame.Columns)+len(r.sdNames())) {
+			if len(more) == 0 || !e.sharp || found.moments == nil || found.moments.sharp(len(r.Frame.Columns)+len(r.sdNames())) {
 				return found, nil
 			}
 		}
@@ -176,7 +207,7 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 			}
 		}
 		if progress != nil {
-			progress(r.certificateOf(models, logPrior).Draws, exactMostDraws)
+			progress(r.certificateOf(models, logPrior).Draws, e.most)
 		}
 	}
 }
@@ -407,42 +438,61 @@ func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed ui
 	if len(rows) == 0 {
 		return r.noSample(), nil
 	}
-	s, check, random := r.emptySample(len(rows)), r.newCheck(), stream.Rand(seed, "hbm/effects")
+	s := r.emptySample(len(rows))
 	s.moments, s.ess = found.moments, found.certificate.ESS
-	theta := make([]float64, r.Dim())
-	for k, row := range rows {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
-		}
+	for _, row := range rows {
 		m, at := d.models[d.model[row]], d.place[row]
-		given, ok := effects.given(m.mask, m.at(m.sample.Points[at], theta))
-		if !ok {
-			return nil, fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
-		}
-		drawn := given.draw(random)
-		s.codes = append(s.codes, m.code)
 		logPrior := r.space.logPrior[r.index(m.code)]
+		s.codes = append(s.codes, m.code)
 		s.logP = append(s.logP, logPrior+m.sample.LogDensity[at])
 		s.logQ = append(s.logQ, logPrior+m.sample.LogProposal[at])
-		if s.effects != nil {
-			for j := range r.Frame.Columns {
-				theta[j] = given.mean[j] + drawn[j]
-			}
-			r.tableEffects(m.mask, theta, s.effects.RawRowView(k))
-		}
-		if s.sds != nil {
-			r.tableSDs(given.factors, given.sigma, s.sds.RawRowView(k))
-		}
-		for _, block := range effects.blocks {
-			if block.group >= 0 {
-				r.tableLevel(block, effects, drawn, s.varying[block.group].RawRowView(k))
-			}
-		}
-		eta := given.predictor(drawn)
-		check.statistics(r.replicate(eta, given.sigma, random), s.replicated.RawRowView(k))
-		s.predictors.add(k, eta, given.sigma)
 	}
-	return s, nil
+	same := make([]int, len(rows)) // draws of the same hyperparameters, which need one factor, together
+	for k := range same {
+		same[k] = k
+	}
+	slices.SortStableFunc(same, func(a, b int) int { return cmp.Compare(rows[a], rows[b]) })
+	return s, parallel.Do((len(rows)+drawChunk-1)/drawChunk, func(c int) error {
+		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
+		var given *conditional
+		for at, k := range same[c*drawChunk : min((c+1)*drawChunk, len(rows))] {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
+			}
+			m, place := d.models[d.model[rows[k]]], d.place[rows[k]]
+			if at == 0 || rows[k] != rows[same[c*drawChunk+at-1]] {
+				var ok bool
+				if given, ok = effects.given(m.mask, m.at(m.sample.Points[place], theta)); !ok {
+					return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
+				}
+			}
+			r.drawGiven(s, k, given, m.mask, theta, check, random)
+		}
+		return nil
+	})
+}
+
+// drawGiven draws all effects given hyperparameters, and writes the k-th draw of a sample. theta is
+// overwritten.
+func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
+	drawn := given.draw(random)
+	if s.effects != nil {
+		for j := range r.Frame.Columns {
+			theta[j] = given.mean[j] + drawn[j]
+		}
+		r.tableEffects(mask, theta, s.effects.RawRowView(k))
+	}
+	if s.sds != nil {
+		r.tableSDs(given.factors, given.sigma, s.sds.RawRowView(k))
+	}
+	for _, block := range given.e.blocks {
+		if block.group >= 0 {
+			r.tableLevel(block, given.e, drawn, s.varying[block.group].RawRowView(k))
+		}
+	}
+	eta := given.predictor(drawn)
+	check.statistics(r.replicate(eta, given.sigma, random), s.replicated.RawRowView(k))
+	s.predictors.add(k, eta, given.sigma)
 }
 
 // tableLevel writes the effects of a level in the units of the table, among those of its grouping.

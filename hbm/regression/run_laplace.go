@@ -59,7 +59,7 @@ func (r *Regression) weighable() bool {
 			return false
 		}
 	}
-	return newJointEffects(r).symbolic.Work() <= exactWork
+	return r.joint().symbolic.Work() <= exactWork
 }
 
 // weigh finds the evidence of every model that the prior allows by importance sampling over its

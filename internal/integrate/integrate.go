@@ -44,6 +44,7 @@ const (
 	leastShare    = 0.01 // of a component, or it goes
 	shrink        = 0.02 // of the covariance of all draws that is added to that of each component
 	emSteps       = 5
+	dearGain      = 0.05 // nats, below which a search that is dear ends
 )
 
 // Problem is a density to integrate.
@@ -61,6 +62,9 @@ type Problem struct {
 	// Noise is about the error of LogDensity: modes are searched for no closer than it tells, and
 	// their curvature is found by differences that rise above it. 0 stands for that of rounding.
 	Noise float64
+	// Dear says that a density costs so much that one search for a mode, from the best of the first
+	// draws, is enough, and that it ends where it gains little: draws find what it has missed.
+	Dear bool
 	// PerRound is the number of draws in each round of the adaptation; 0 stands for 400 and 200
 	// more for each coordinate.
 	PerRound int
@@ -169,10 +173,15 @@ func (p *Proposal) modes(ctx context.Context, all *Sample, wide *mat.SymDense) (
 	for _, i := range best[:min(starts-1, len(best))] {
 		from = append(from, all.Points[i])
 	}
+	if p.problem.Dear {
+		from = from[1:2]
+	}
 	var found mixture
 	settings := &optimize.Settings{FuncEvaluations: 300 * (dim + 1)}
 	if p.problem.Noise > 0 {
 		settings.Converger = &optimize.FunctionConverge{Absolute: 10 * p.problem.Noise, Iterations: 10 * dim}
+	} else if p.problem.Dear {
+		settings.Converger = &optimize.FunctionConverge{Absolute: dearGain, Iterations: 5 * dim}
 	}
 	minus := func(x []float64) float64 { return finiteOr(-p.problem.LogDensity(x), 1e100) }
 	for _, start := range from {

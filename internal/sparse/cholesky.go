@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
 // Factor is the Cholesky factor of a matrix.
@@ -26,7 +25,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 		s: s, diagonal: make([]float64, s.head), rows: make([]int32, s.first[s.head]), values: make([]float64, s.first[s.head]),
 	}
 	rest := s.n - s.head
-	schur := blas64.Symmetric{N: rest, Stride: max(rest, 1), Uplo: blas.Lower, Data: make([]float64, rest*rest)}
+	schur := make([]float64, rest*rest)
 	next := append([]int(nil), s.first[:s.head]...) // where the next entry of each column goes
 	x := make([]float64, s.n)
 	for k := range s.n {
@@ -54,7 +53,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 			f.logDet += math.Log(pivot)
 			continue
 		}
-		row := schur.Data[(k-s.head)*rest:]
+		row := schur[(k-s.head)*rest:]
 		for j := s.head; j < k; j++ {
 			row[j-s.head] = x[j]
 			x[j] = 0
@@ -63,7 +62,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	}
 	if rest > 0 {
 		var ok bool
-		if f.dense, ok = lapack64.Potrf(schur); !ok {
+		if f.dense, ok = s.factorizeDense(schur, rest); !ok {
 			return nil, false
 		}
 		for i := range rest {

@@ -64,6 +64,7 @@ func TestFactorize(t *testing.T) {
 		"sparse":   func() ([]Entry, []float64, *mat.SymDense) { return random(source, 120, 3) },
 		"dense":    func() ([]Entry, []float64, *mat.SymDense) { return random(source, 60, 60) },
 		"nested":   func() ([]Entry, []float64, *mat.SymDense) { return crossed(source, 200, 5, 400) },
+		"panels":   func() ([]Entry, []float64, *mat.SymDense) { return random(source, 101, 60) },
 		"crossed":  func() ([]Entry, []float64, *mat.SymDense) { return crossed(source, 90, 60, 900) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,6 +108,16 @@ func TestFactorize(t *testing.T) {
 				require.Less(t, mat.Norm(&identity, math.Inf(1)), 1e-8)
 			}
 		})
+	}
+}
+
+// BenchmarkFactorize has a dense part of 1,128 rows, as lecturers of InstEval.
+func BenchmarkFactorize(b *testing.B) {
+	entries, values, _ := crossed(rand.New(rand.NewPCG(3, 4)), 1128, 2972, 73421)
+	s := Analyse(1128+2972, entries, nil)
+	for b.Loop() {
+		_, ok := s.Factorize(values)
+		require.True(b, ok)
 	}
 }
 

@@ -12,4 +12,5 @@
 //	order.go     the order of elimination
 //	symbolic.go  the pattern of the factor, and where its dense part begins
 //	cholesky.go  factors, solutions, log determinants
+//	dense.go     the factor of the dense part
 package sparse

@@ -3,6 +3,8 @@ package sparse
 import (
 	"fmt"
 	"slices"
+
+	"github.com/transdim/vti/internal/kernel"
 )
 
 // Entry is a place of a symmetric matrix: an entry and its mirror image are one.
@@ -20,7 +22,8 @@ type Symbolic struct {
 	first   []int // of each column of the head: where its entries below the diagonal begin
 	// entries of the matrix by rows of the new order, with their places among the values: of a row
 	// k those in columns up to k.
-	rows [][]placed
+	rows  [][]placed
+	plans []*kernel.ProductPlan[float64] // of the dense part
 }
 
 // placed is an entry in a row: its column in the new order, and the place of its value.
@@ -115,6 +118,7 @@ func (s *Symbolic) fill() {
 		cut, _ := slices.BinarySearch(s.columns[k], int32(s.head))
 		s.columns[k] = s.columns[k][:cut]
 	}
+	s.plans = densePlans(s.n - s.head)
 }
 
 // Size returns the number of rows.
