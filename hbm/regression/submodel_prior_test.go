@@ -7,6 +7,7 @@ import (
 	"github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
 
+	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/testkit"
 )
@@ -81,4 +82,41 @@ func TestSubmodelPriorsOfGraphsAndHost(t *testing.T) {
 		return r.logPriorDensity(mask, theta, used, r.columns(theta, used))
 	}, masks, thetas)
 	require.InDeltaSlice(t, want, out.Value(), 1e-9)
+}
+
+// The evidence of a model does not depend on the order of terms, nor on what else the formula that
+// it was selected from has: it is that of its own formula.
+func TestEvidencesOfSubmodelsAreTheirOwn(t *testing.T) {
+	formulas := []string{
+		"y ~ x + z + (1 + x | g) + (1 | h)", "y ~ z + x + (1 | h) + (1 + x | g)", "y ~ x + s + (1 + s + x | g) + (1 | h)", "y ~ x + z + x:z + (1 + x + z | g)",
+	}
+	type answer struct{ logEvidence, se float64 }
+	found := map[string]map[string]answer{} // by a model, and the formula it came from
+	for _, source := range formulas {
+		r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: source}), Options{Select: true, Correlation: 1.5})
+		effects := r.joint()
+		for index, code := range r.codes() {
+			name, ok := map[string]string{
+				"y ~ 1 + x + (1 + x | g)": "slopes", "y ~ 1 + x + (1 + x | g) + (1 | h)": "both", "y ~ 1 + x + (1 | h) + (1 + x | g)": "both", "y ~ 1 + x + (1 | g)": "levels", "y ~ 1 + x": "none",
+			}[r.FormulaOf(code)]
+			if !ok {
+				continue
+			}
+			m := &modelIntegral{code: code, mask: r.space.masks[index], sample: &integrate.Sample{}}
+			m.free = r.hyperparameters(m.mask)
+			require.NoError(t, r.adapt(t.Context(), m, integrate.Problem{}, effects.logMarginal, exactFirstDraws, 1))
+			if found[name] == nil {
+				found[name] = map[string]answer{}
+			}
+			found[name][source] = answer{m.weights.LogMean + r.LogJacobian(), m.weights.LogMeanSE}
+		}
+	}
+	for name, want := range map[string]int{"slopes": 4, "both": 3, "levels": 4, "none": 4} {
+		require.Len(t, found[name], want, "%s: %v", name, found)
+		first := found[name][formulas[0]]
+		for source, other := range found[name] {
+			require.Less(t, other.se, 0.02, "%s from %s", name, source)
+			require.InDelta(t, first.logEvidence, other.logEvidence, 4*math.Hypot(first.se, other.se)+1e-9, "%s from %s", name, source)
+		}
+	}
 }
