@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"internal/made":       {"internal/memory", "internal/stream"},
 	"internal/checkpoint": {"internal/atomicfile"},
 	"internal/integrate":  {"internal/logsum"},
+	"internal/sparse":     {"internal/kernel"},
 	"internal/draws":      {"internal/atomicfile", "internal/columnar"},
 	"internal/rundir":     {"internal/atomicfile"},
 	"internal/picture":    {"internal/atomicfile"},

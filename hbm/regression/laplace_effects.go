@@ -144,10 +144,7 @@ func (p *outerProposal) climb() bool {
 		}
 		for share := 1.0; ; share /= 2 {
 			if share < 1e-6 {
-				if decrement < closeSquare {
-					return true
-				}
-				return false
+				return decrement < closeSquare
 			}
 			for k := range trial {
 				trial[k] = p.centre[k] + share*step[k]

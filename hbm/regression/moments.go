@@ -95,12 +95,12 @@ func (r *Regression) moments(ctx gocontext.Context, effects *jointEffects, d *in
 				random := stream.Rand(seed, fmt.Sprintf("hbm/moments/%d", chunk))
 				for i := chunk * momentChunk; i < min((chunk+1)*momentChunk, len(rows)); i++ {
 					of := d.models[d.model[rows[i]]]
-					given, ok := effects.given(of.mask, of.at(of.sample.Points[d.place[rows[i]]], theta))
+					given, drawn, ok := of.effectsAt(effects, d.place[rows[i]], theta, random)
 					if !ok {
 						failed <- i
 						return
 					}
-					given.momentsInto(given.draw(random), theta, of.mask, m.value.RawRowView(i), m.within.RawRowView(i))
+					given.momentsInto(drawn, theta, of.mask, m.value.RawRowView(i), m.within.RawRowView(i))
 				}
 			}
 		})

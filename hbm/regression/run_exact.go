@@ -51,14 +51,16 @@ type effort struct {
 
 // effort is by what a density costs: a factor of more than exactWork multiplications takes a tenth
 // of a second, and answers are what a thousand of them can tell. Its numbers are chosen by hand:
-// means to 4 percent of a standard deviation, within a minute on two processors for the 4,100
+// means to 5 percent of a standard deviation, within a minute on two processors for the 4,100
 // effects of InstEval.
 func (r *Regression) effort() effort {
 	if r.joint().symbolic.Work() > exactWork {
-		return effort{first: 640, most: 1 << 12, se: laplaceSE, ess: 1.2 * verdict.DoubtfulESS, perRound: 10}
+		return dearEffort
 	}
 	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
 }
+
+var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: 1.1 * verdict.DoubtfulESS, perRound: 10}
 
 // problem is how the proposal for a model of so many hyperparameters is found.
 func (e effort) problem(hyperparameters int) integrate.Problem {
@@ -95,6 +97,41 @@ type modelIntegral struct {
 	// outer has the effects that were drawn for it.
 	estimate func(i int, h []float64) float64
 	outer    []outerDraws
+	// kept, where a density is dear, is what moments and draws need of each point
+	kept []keptEffects
+}
+
+// keptEffects are the effects given hyperparameters, without their factor, and a draw of them.
+type keptEffects struct {
+	given *conditional
+	drawn []float64
+}
+
+// keep makes a model keep the effects of every point, so that no density is computed twice.
+func (m *modelIntegral) keep(effects *jointEffects, seed uint64) {
+	m.estimate = func(i int, h []float64) float64 {
+		theta := m.at(h, make([]float64, effects.r.Dim()))
+		given, ok := effects.given(m.mask, theta)
+		if !ok {
+			return math.Inf(-1)
+		}
+		m.kept[i] = keptEffects{given, given.draw(stream.Rand(seed, fmt.Sprintf("hbm/kept/%v/%d", m.code, i)))}
+		given.factor = nil
+		return given.logDensity + effects.r.logPriorOfHyperparameters(m.mask, theta)
+	}
+}
+
+// effectsAt are the effects given the hyperparameters of a point, and a draw of them; theta is
+// overwritten. It reports false where they cannot be computed.
+func (m *modelIntegral) effectsAt(effects *jointEffects, place int, theta []float64, random *rand.Rand) (*conditional, []float64, bool) {
+	if m.kept != nil {
+		return m.kept[place].given, m.kept[place].drawn, true
+	}
+	given, ok := effects.given(m.mask, m.at(m.sample.Points[place], theta))
+	if !ok {
+		return nil, nil, false
+	}
+	return given, given.draw(random), true
 }
 
 // extend makes n more draws.
@@ -103,7 +140,7 @@ func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) 
 		return nil
 	}
 	if m.estimate != nil {
-		m.outer = append(m.outer, make([]outerDraws, n)...)
+		m.outer, m.kept = append(m.outer, make([]outerDraws, n)...), append(m.kept, make([]keptEffects, n)...)
 	}
 	switch {
 	case m.estimate == nil:
@@ -165,7 +202,11 @@ func drawsOf(models []*modelIntegral, c *vti.Certificate) *integralDraws {
 // closed form, and hyperparameters by importance sampling. Draws are added until evidences and
 // moments are known well, or there are as many as may be.
 func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
-	effects, e := r.joint(), r.effort()
+	return r.integrateBy(ctx, r.effort(), seed, progress)
+}
+
+func (r *Regression) integrateBy(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
+	effects := r.joint()
 	var models []*modelIntegral
 	var logPrior []float64
 	for index, code := range r.codes() {
@@ -180,6 +221,9 @@ func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func
 			m.sample = &integrate.Sample{Points: [][]float64{nil}, LogDensity: []float64{logDensity}, LogProposal: []float64{0}}
 			m.weights = psis.Result{LogWeights: []float64{logDensity}, ESS: exactESS, LogMean: logDensity, N: 1}
 			continue
+		}
+		if !e.sharp {
+			m.keep(effects, seed)
 		}
 		if err := r.adapt(ctx, m, e.problem(len(m.free)), effects.logMarginal, e.first, seed); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
@@ -447,35 +491,26 @@ func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed ui
 		s.logP = append(s.logP, logPrior+m.sample.LogDensity[at])
 		s.logQ = append(s.logQ, logPrior+m.sample.LogProposal[at])
 	}
-	same := make([]int, len(rows)) // draws of the same hyperparameters, which need one factor, together
-	for k := range same {
-		same[k] = k
-	}
-	slices.SortStableFunc(same, func(a, b int) int { return cmp.Compare(rows[a], rows[b]) })
 	return s, parallel.Do((len(rows)+drawChunk-1)/drawChunk, func(c int) error {
 		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
-		var given *conditional
-		for at, k := range same[c*drawChunk : min((c+1)*drawChunk, len(rows))] {
+		for k := c * drawChunk; k < min((c+1)*drawChunk, len(rows)); k++ {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
 			}
 			m, place := d.models[d.model[rows[k]]], d.place[rows[k]]
-			if at == 0 || rows[k] != rows[same[c*drawChunk+at-1]] {
-				var ok bool
-				if given, ok = effects.given(m.mask, m.at(m.sample.Points[place], theta)); !ok {
-					return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
-				}
+			given, drawn, ok := m.effectsAt(effects, place, theta, random)
+			if !ok {
+				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 			}
-			r.drawGiven(s, k, given, m.mask, theta, check, random)
+			r.drawGiven(s, k, given, drawn, m.mask, theta, check, random)
 		}
 		return nil
 	})
 }
 
-// drawGiven draws all effects given hyperparameters, and writes the k-th draw of a sample. theta is
+// drawGiven writes drawn effects, given hyperparameters, as the k-th draw of a sample. theta is
 // overwritten.
-func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
-	drawn := given.draw(random)
+func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, drawn []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
 	if s.effects != nil {
 		for j := range r.Frame.Columns {
 			theta[j] = given.mean[j] + drawn[j]

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -172,4 +174,29 @@ func dependentTable(seed uint64) string {
 		}
 	}
 	return text
+}
+
+// Where densities are dear fewer draws, which keep their effects, have the same evidence and
+// moments within their errors.
+func TestDearIntegralsAgree(t *testing.T) {
+	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
+	many, err := r.integrate(t.Context(), 1, nil)
+	require.NoError(t, err)
+	few, err := r.integrateBy(t.Context(), dearEffort, 2, nil)
+	require.NoError(t, err)
+	require.LessOrEqual(t, few.certificate.Draws, dearEffort.most)
+	require.Len(t, few.models[0].kept, few.certificate.Draws)
+	require.Less(t, few.certificate.LogEvidenceSE, 2*laplaceSE)
+	require.InDelta(t, many.certificate.LogEvidence, few.certificate.LogEvidence, 4*math.Hypot(many.certificate.LogEvidenceSE, few.certificate.LogEvidenceSE))
+	for k := range r.quantities() {
+		want, got := many.moments.of(k), few.moments.of(k)
+		require.InDelta(t, want.Mean, got.Mean, 5*math.Hypot(want.MeanSE, got.MeanSE), "quantity %d", k)
+		require.InDelta(t, want.SD, got.SD, 5*math.Hypot(want.SDSE, got.SDSE), "quantity %d", k)
+	}
+	sample, err := r.drawExactly(t.Context(), few, 2)
+	require.NoError(t, err)
+	mean, sd := stat.MeanStdDev(mat.Col(nil, 1, sample.effects), nil)
+	want := many.moments.of(1)
+	require.InDelta(t, want.Mean, mean, 5*want.SD/math.Sqrt(few.certificate.ESS))
+	require.InDelta(t, 1, sd/want.SD, 5/math.Sqrt(few.certificate.ESS))
 }
