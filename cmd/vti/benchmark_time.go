@@ -28,12 +28,13 @@ func (a *app) benchmarkTimeCommand() *cobra.Command {
 		Use:   "time",
 		Short: "Time from a table to an answer, and how right it is",
 		Long: `Answers a list of tables, each several times and as a command of its own, with seeds from --seed on,
-and prints the median and the worst of the times, the worst verdict, and the largest error of an inclusion
-probability: against vti exact where there is a closed form, or against stored evidences. Tables that
-are made up are made by vti simulate; the others are looked for in the folders of --data, and left out
-where none has them.
+and prints the median and the worst of the times, the median processor time of all threads, the worst
+verdict, and the largest error of an inclusion probability: against vti exact where there is a closed
+form, or against stored evidences. Tables that are made up are made by vti simulate; the others are
+looked for in the folders of --data, and left out where none has them.
 
-Times are those of this machine as busy as it is: compare them with others of the same run only.`,
+Times are those of this machine as busy as it is: compare them with others of the same run only, and
+on a busy machine compare processor times.`,
 		Example: "  vti benchmark time --only hald,diabetes\n  vti benchmark time --data testdata --data ../data --fixed 1 --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.benchmarkTime(cmd, f) },
@@ -112,9 +113,9 @@ type timesBenchmark struct {
 
 // measureTimes measures cases one after the other, and prints lines unless the answer is JSON.
 func (a *app) measureTimes(ctx context.Context, m timecheck.Measurement, cases []timecheck.Case, quiet bool) (timings []timecheck.Timing, err error) {
-	const header, line = "%-30s %8s %8s %8s  %-9s %9s %9s  %s\n", "%-30s %8s %8s %8s  %-9s %9s %9s  %s"
+	const header, line = "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s\n", "%-30s %8s %8s %8s %8s  %-9s %9s %9s  %s"
 	if !quiet {
-		fmt.Fprintf(a.stdout, header, "table", "median s", "worst s", "wanted s", "verdict", "error", "to fixed", "with fixed effort")
+		fmt.Fprintf(a.stdout, header, "table", "median s", "worst s", "cpu s", "wanted s", "verdict", "error", "to fixed", "with fixed effort")
 	}
 	for _, c := range cases {
 		t, err := m.Run(ctx, c)
@@ -129,7 +130,7 @@ func (a *app) measureTimes(ctx context.Context, m timecheck.Measurement, cases [
 			fmt.Fprintf(a.stdout, "%-30s %s\n", t.Name, t.Skipped)
 			continue
 		}
-		text := fmt.Sprintf(line, t.Name, fmt.Sprintf("%.2f", t.Median), fmt.Sprintf("%.2f", t.Worst), secondsOrNone(t.Wanted), t.Verdict,
+		text := fmt.Sprintf(line, t.Name, fmt.Sprintf("%.2f", t.Median), fmt.Sprintf("%.2f", t.Worst), fmt.Sprintf("%.2f", t.CPU), secondsOrNone(t.Wanted), t.Verdict,
 			errorText(t.LargestError), errorText(t.AgainstFixed), fixedText(t))
 		fmt.Fprintln(a.stdout, strings.TrimRight(text, " "))
 	}

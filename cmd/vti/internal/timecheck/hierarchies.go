@@ -129,11 +129,11 @@ func (m Measurement) RunHierarchy(ctx context.Context, h Hierarchy) (HierarchyRo
 	for k := range m.Repetitions {
 		answer := &regressionAnswer{}
 		args := append(append([]string{"hbm", path}, h.Flags...), "--no-report", "--seed", strconv.FormatUint(m.Seed+uint64(k), 10))
-		seconds, err := m.run(ctx, args, answer)
+		spent, err := m.run(ctx, args, answer)
 		if err != nil {
 			return row, err
 		}
-		times = append(times, seconds)
+		times = append(times, spent.wall)
 		row.Verdict = min(row.Verdict, answer.Certificate.Verdict)
 		h.compare(answer, &row)
 	}

@@ -18,6 +18,9 @@ import (
 	"github.com/transdim/vti/table"
 )
 
+// exact is the command that sums over all models: it draws nothing, and its answers need no verdict.
+const exact = "exact"
+
 // Answer is what is compared of the answer of a command.
 type Answer struct {
 	Certificate struct {
@@ -37,6 +40,9 @@ type Timing struct {
 	// Median and Worst are of the wall-clock times of all repetitions, in seconds.
 	Median float64 `json:"median_seconds"`
 	Worst  float64 `json:"worst_seconds"`
+	// CPU is the median of the processor times of all threads, in seconds, which other work on the
+	// machine changes little.
+	CPU float64 `json:"cpu_seconds"`
 	// Verdict is the worst of all repetitions.
 	Verdict verdict.Verdict `json:"verdict"`
 	// LargestError is that of an inclusion probability against the reference, over all repetitions,
@@ -95,30 +101,36 @@ func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 		}
 		return largest
 	}
-	var times, fixedTimes []float64
+	var times, processor, fixedTimes []float64
 	var fixed map[string]float64
-	for k := range m.FixedRepetitions {
-		seconds, answer, err := m.answer(ctx, c, path, k, "--effort", "fixed")
+	fixedRepetitions := m.FixedRepetitions
+	if c.Command == exact {
+		fixedRepetitions = 0
+	}
+	for k := range fixedRepetitions {
+		spent, answer, err := m.answer(ctx, c, path, k, "--effort", "fixed")
 		if err != nil {
 			return t, err
 		}
-		fixedTimes = append(fixedTimes, seconds)
+		fixedTimes = append(fixedTimes, spent.wall)
 		if t.FixedVerdict == nil || answer.Certificate.Verdict < *t.FixedVerdict {
 			t.FixedVerdict = &answer.Certificate.Verdict
 		}
 		fixed = answer.inclusion()
 	}
 	for k := range m.Repetitions {
-		seconds, answer, err := m.answer(ctx, c, path, k)
+		spent, answer, err := m.answer(ctx, c, path, k)
 		if err != nil {
 			return t, err
 		}
-		times = append(times, seconds)
-		t.Verdict = min(t.Verdict, answer.Certificate.Verdict)
+		times, processor = append(times, spent.wall), append(processor, spent.cpu)
+		if c.Command != exact {
+			t.Verdict = min(t.Verdict, answer.Certificate.Verdict)
+		}
 		t.LargestError = compare(t.LargestError, answer, reference)
 		t.AgainstFixed = compare(t.AgainstFixed, answer, fixed)
 	}
-	t.Median, t.Worst = median(times), slices.Max(times)
+	t.Median, t.Worst, t.CPU = median(times), slices.Max(times), median(processor)
 	if len(fixedTimes) > 0 {
 		t.Fixed = median(fixedTimes)
 	}
@@ -126,16 +138,23 @@ func (m Measurement) Run(ctx context.Context, c Case) (Timing, error) {
 }
 
 // answer runs the command of a case once.
-func (m Measurement) answer(ctx context.Context, c Case, path string, repetition int, more ...string) (seconds float64, a *Answer, err error) {
+func (m Measurement) answer(ctx context.Context, c Case, path string, repetition int, more ...string) (spent seconds, a *Answer, err error) {
 	seed := strconv.FormatUint(m.Seed+uint64(repetition), 10)
 	a = &Answer{}
-	seconds, err = m.run(ctx, append(append([]string{c.Command, path}, c.Flags...), append(more, "--seed", seed)...), a)
-	return seconds, a, err
+	args := append([]string{c.Command, path}, c.Flags...)
+	if c.Command != exact {
+		args = append(args, append(more, "--seed", seed)...)
+	}
+	spent, err = m.run(ctx, args, a)
+	return spent, a, err
 }
+
+// seconds are those of a command: of the clock, and of the processor for all its threads.
+type seconds struct{ wall, cpu float64 }
 
 // run runs a command, whose run directory is removed with the scratch folder, and reads its JSON
 // into answer.
-func (m Measurement) run(ctx context.Context, args []string, answer any) (seconds float64, err error) {
+func (m Measurement) run(ctx context.Context, args []string, answer any) (spent seconds, err error) {
 	dir := filepath.Join(m.Scratch, strconv.FormatInt(time.Now().UnixNano(), 36))
 	args = append(args, "--json", "--quiet", "--out", dir)
 	if m.Progress != nil {
@@ -146,21 +165,24 @@ func (m Measurement) run(ctx context.Context, args []string, answer any) (second
 	command.Stdout, command.Stderr = &stdout, &stderr
 	start := time.Now()
 	err = command.Run()
-	seconds = time.Since(start).Seconds()
+	spent.wall = time.Since(start).Seconds()
+	if command.ProcessState != nil {
+		spent.cpu = (command.ProcessState.UserTime() + command.ProcessState.SystemTime()).Seconds()
+	}
 	if ctx.Err() != nil {
-		return seconds, ctx.Err()
+		return spent, ctx.Err()
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == verdict.ExitFailed {
 		err = nil // an answer that is not to be used
 	}
 	if err != nil {
-		return seconds, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return spent, fmt.Errorf("vti %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
-		return seconds, fmt.Errorf("vti %s: its answer: %w", strings.Join(args, " "), err)
+		return spent, fmt.Errorf("vti %s: its answer: %w", strings.Join(args, " "), err)
 	}
-	return seconds, nil
+	return spent, nil
 }
 
 // inclusion are the inclusion probabilities by name.
@@ -177,7 +199,7 @@ func (m Measurement) reference(ctx context.Context, c Case, path string) (map[st
 	switch c.Reference {
 	case Enumerated:
 		answer := &Answer{}
-		if _, err := m.run(ctx, append([]string{"exact", path}, c.Flags...), answer); err != nil {
+		if _, err := m.run(ctx, append([]string{exact, path}, c.Flags...), answer); err != nil {
 			return nil, err
 		}
 		return answer.inclusion(), nil

@@ -41,6 +41,7 @@ func TestMeasurement(t *testing.T) {
 	require.InDelta(t, 0.11, *first.AgainstFixed, 1e-12)
 	require.Equal(t, verdict.Doubtful, *first.FixedVerdict)
 	require.Positive(t, first.Median)
+	require.Positive(t, first.CPU)
 
 	m.Repetitions = 3
 	all, err := m.Run(t.Context(), hald)
