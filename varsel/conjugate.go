@@ -47,7 +47,7 @@ func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int
 	m := &conjugate{mean: mean, sd: sd, size: floats.Dot(r, r) + residual, rows: n + more}
 	norms, total := make([]float64, k), m.size
 	for j, column := range w {
-		norms[j] = floats.Norm(column, 2)
+		norms[j] = length(column)
 		total += norms[j] * norms[j]
 	}
 	if math.IsInf(total, 0) || math.IsNaN(total) {
@@ -57,7 +57,7 @@ func newConjugate(y []float64, columns [][]float64, mean, sd []float64, more int
 	c := r[:len(l)] // Q'r
 	orthogonalise(l, c)
 	for i, line := range l {
-		d, rounding := floats.Norm(line, 2), 0.0
+		d, rounding := length(line), 0.0
 		if d == 0 {
 			continue
 		}
@@ -91,17 +91,22 @@ func triangularise(w [][]float64, r []float64) (rows [][]float64) {
 		order[j] = j
 	}
 	numbers := make([]float64, k*min(k, len(r)))
+	squares := make([]float64, k) // about those of what is left of the columns: any order is right
+	for j, column := range w {
+		squares[j] = floats.Dot(column, column)
+	}
 	for i := 0; i < min(k, len(r)); i++ {
-		largest, at := -1.0, i
-		for j := i; j < k; j++ {
-			if square := floats.Dot(w[j][i:], w[j][i:]); square > largest {
-				largest, at = square, j
+		at := i
+		for j := i + 1; j < k; j++ {
+			if squares[j] > squares[at] {
+				at = j
 			}
 		}
 		w[i], w[at] = w[at], w[i]
 		order[i], order[at] = order[at], order[i]
+		squares[at] = squares[i]
 		reflector := w[i][i:]
-		norm := floats.Norm(reflector, 2)
+		norm := length(reflector)
 		if norm == 0 {
 			break
 		}
@@ -116,11 +121,21 @@ func triangularise(w [][]float64, r []float64) (rows [][]float64) {
 		for j := i + 1; j < k; j++ {
 			reflect(w[j][i:])
 			row[order[j]] = w[j][i]
+			squares[j] -= w[j][i] * w[j][i]
 		}
 		reflect(r[i:])
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// length is the Euclidean norm, with care only where squares are not in the range of numbers.
+func length(x []float64) float64 {
+	const low, high = 1e-280, 1e280
+	if square := floats.Dot(x, x); square > low && square < high {
+		return math.Sqrt(square)
+	}
+	return floats.Norm(x, 2)
 }
 
 // orthogonalise rotates lines in place until they are orthogonal, by one-sided Jacobi rotations,
