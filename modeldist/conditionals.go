@@ -2,7 +2,7 @@ package modeldist
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -99,20 +99,24 @@ func (c *Conditionals) setCoins(counts, guess []float64, n float64) {
 // fit fits all regressions.
 func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 	k, n := len(c.items), float64(len(draws))
-	rows := make([][]int, len(draws)) // of places
+	rows := tally{at: map[string]int{}} // of places
 	together := make([]float64, k*k)
-	for i, set := range draws {
+	var row []int
+	for _, set := range draws {
+		row = row[:0]
 		for _, item := range set {
 			if place, ok := c.place[item]; ok {
-				rows[i] = append(rows[i], place)
+				row = append(row, place)
 			}
 		}
-		for _, a := range rows[i] {
-			for _, b := range rows[i] {
+		rows.add(row, 1)
+		for _, a := range row {
+			for _, b := range row {
 				together[a*k+b]++
 			}
 		}
 	}
+	position := make([]int, k)
 	share := func(place int) float64 { return (counts[c.items[place]] + 0.5) / (n + 1) }
 	for a := range k {
 		term := conditional{}
@@ -125,39 +129,58 @@ func (c *Conditionals) fit(draws [][]int32, counts []float64) {
 		}
 		slices.SortStableFunc(term.regressors, func(x, y int) int { return cmp.Compare(correlation[y], correlation[x]) })
 		term.regressors = term.regressors[:min(len(term.regressors), mostRegressors)]
-		term.regress(rows, a, share(a))
+		term.regress(&rows, position, a, share(a))
 		c.terms = append(c.terms, term)
 	}
 }
 
+// tally counts equal rows together, in the order in which they first came.
+type tally struct {
+	rows  [][]int
+	times []float64
+	at    map[string]int
+	key   []byte
+}
+
+// add counts a row, which it copies.
+func (t *tally) add(row []int, times float64) {
+	t.key = t.key[:0]
+	for _, v := range row {
+		t.key = binary.AppendUvarint(t.key, uint64(v))
+	}
+	at, known := t.at[string(t.key)]
+	if !known {
+		at = len(t.rows)
+		t.at[string(t.key)] = at
+		t.rows, t.times = append(t.rows, slices.Clone(row)), append(t.times, 0)
+	}
+	t.times[at] += times
+}
+
 // regress fits a logistic regression of the presence of place a by Newton's method; a fit that
-// rounding spoils leaves the share of the item.
-func (t *conditional) regress(rows [][]int, a int, share float64) {
+// rounding spoils leaves the share of the item. position is scratch, zeros for every place.
+func (t *conditional) regress(rows *tally, position []int, a int, share float64) {
 	k := len(t.regressors) + 1
-	position := map[int]int{}
 	for j, regressor := range t.regressors {
 		position[regressor] = j + 1
 	}
-	features, present := make([][]int, 0, len(rows)), make([]bool, 0, len(rows))
-	counts := map[string]int{} // equal rows count together
-	var times []float64
-	for _, row := range rows {
-		var own []int
-		in := false
+	const isIn = 0 // the first number of a row: whether the place is present
+	combined := tally{at: map[string]int{}}
+	var own []int
+	for i, row := range rows.rows {
+		own = append(own[:0], isIn)
 		for _, place := range row {
-			if j, ok := position[place]; ok {
+			if j := position[place]; j > 0 {
 				own = append(own, j)
 			}
-			in = in || place == a
+			if place == a {
+				own[isIn] = 1
+			}
 		}
-		key := fmt.Sprint(in, own)
-		at, known := counts[key]
-		if !known {
-			at = len(features)
-			counts[key] = at
-			features, present, times = append(features, own), append(present, in), append(times, 0)
-		}
-		times[at]++
+		combined.add(own, rows.times[i])
+	}
+	for _, regressor := range t.regressors {
+		position[regressor] = 0
 	}
 	theta := make([]float64, k)
 	theta[0] = math.Log(share) - math.Log1p(-share)
@@ -172,15 +195,17 @@ func (t *conditional) regress(rows [][]int, a int, share float64) {
 			hessian.SetSym(j, j, prior)
 			gradient.SetVec(j, -prior*(theta[j]-centre))
 		}
-		for i, own := range features {
+		for i, row := range combined.rows {
+			own := row[isIn+1:]
 			eta := theta[0]
 			for _, j := range own {
 				eta += theta[j]
 			}
 			p := 1 / (1 + math.Exp(-eta))
-			slope, curvature := -p*times[i], p*(1-p)*times[i]
-			if present[i] {
-				slope += times[i]
+			times := combined.times[i]
+			slope, curvature := -p*times, p*(1-p)*times
+			if row[isIn] == 1 {
+				slope += times
 			}
 			for x := -1; x < len(own); x++ {
 				j := 0

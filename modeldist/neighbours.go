@@ -1,7 +1,6 @@
 package modeldist
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -48,19 +47,18 @@ func NewNeighbours(centres [][]int32, weights []float64) *Neighbours {
 		n.base += math.Log1p(-p)
 		n.skip[item+1] = n.skip[item] - math.Log1p(-p)
 	}
-	times := map[string]int{}
+	different := tally{at: map[string]int{}}
 	for _, centre := range centres {
-		times[fmt.Sprint(centre)]++
-	}
-	for _, centre := range centres {
-		count, fresh := times[fmt.Sprint(centre)]
-		if !fresh {
-			continue
+		row := make([]int, len(centre))
+		for j, item := range centre {
+			row[j] = int(item)
 		}
-		delete(times, fmt.Sprint(centre))
-		constant := math.Log(float64(count) / float64(len(centres)))
+		different.add(row, 1)
+	}
+	for k, centre := range different.rows {
+		constant := math.Log(different.times[k] / float64(len(centres)))
 		for _, item := range centre {
-			n.with[item] = append(n.with[item], len(n.constant))
+			n.with[int32(item)] = append(n.with[int32(item)], k)
 			constant += n.skip[item+1] - n.skip[item] + math.Log(leftOut)
 		}
 		n.constant = append(n.constant, constant)
