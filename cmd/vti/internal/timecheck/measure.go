@@ -18,7 +18,8 @@ import (
 	"github.com/transdim/vti/table"
 )
 
-// exact is the command that sums over all models: it draws nothing, and its answers need no verdict.
+// exact is the command that sums over all models: it draws nothing, and its answers need no
+// verdict.
 const exact = "exact"
 
 // Answer is what is compared of the answer of a command.
