@@ -164,16 +164,30 @@ func TestHbmSelect(t *testing.T) {
 	require.Equal(t, first.Varying, resumed.Varying)
 }
 
-// Counts, with a formula of one model: a flow is trained, the same seed gives the same one, and a
-// run goes on from its checkpoint.
+// Counts of one grouping: nothing is trained, and a run begun anew says the same.
 func TestHbmPoisson(t *testing.T) {
 	rows := strings.SplitAfter(groups(true), "\n")
 	emptyDir(t, "data.csv", strings.Join(rows[:1+6*6], "")) // six groups
-	args := append([]string{"hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)
-	result := decodeHbm(t, mustRun(t, args...).stdout)
+	result := decodeHbm(t, mustRun(t, "hbm", "data.csv", "-f", "y ~ x + (1 | g)", "-l", "poisson", "--json", "--out", "out").stdout)
 	require.Empty(t, result.Terms)
 	require.Empty(t, result.Models)
 	require.Len(t, result.SDs, 1)
+	require.InDelta(t, 0.4, float64(result.Effects[1].Mean), 0.2)
+	require.Equal(t, "trusted", result.Certificate.Verdict)
+	require.Nil(t, result.ELBO)
+	require.NoFileExists(t, "out/posterior.vti")
+	resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", "out", "--json", "--quiet").stdout)
+	require.Equal(t, result.Effects, resumed.Effects)
+	require.Equal(t, result.Varying, resumed.Varying)
+}
+
+// Counts without a grouping: a flow is trained, the same seed gives the same one, and a run goes on
+// from its checkpoint.
+func TestHbmWithoutGroups(t *testing.T) {
+	emptyDir(t, "data.csv", groups(true))
+	args := append([]string{"hbm", "data.csv", "-f", "y ~ x", "-l", "poisson", "--json", "--out", "out"}, quickHbm...)
+	result := decodeHbm(t, mustRun(t, args...).stdout)
+	require.Empty(t, result.SDs)
 	require.InDelta(t, 0.4, float64(result.Effects[1].Mean), 0.2)
 	require.InDelta(t, *result.LogEvidence, *result.ELBO, 1)
 	require.Positive(t, result.Weights)
@@ -182,7 +196,6 @@ func TestHbmPoisson(t *testing.T) {
 	require.FileExists(t, "out/trace.csv")
 	resumed := decodeHbm(t, mustRun(t, "hbm", "--resume", "again", "--json", "--quiet").stdout)
 	require.Equal(t, result.Effects, resumed.Effects)
-	require.Equal(t, result.Varying, resumed.Varying)
 }
 
 // Families of plates give the same kind of answer, and their runs go on from their checkpoints.

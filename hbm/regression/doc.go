@@ -30,7 +30,7 @@
 //	run_exact.go              the answer for a gaussian response
 //	laplace_effects.go        their approximation for other responses, and draws from it
 //	inner_integral.go         the effects of one grouping integrated out, on the host
-//	run_laplace.go            the answer for other responses with more than one grouping
+//	run_laplace.go            the answer for most other responses
 //	target.go                 the log joint density as a vti.Target, for flows
 //	gaussian.go, quadrature.go   the effects of one grouping integrated out
 //	anchor.go                 a Laplace approximation of each model, where training starts

@@ -124,9 +124,13 @@ func (b *smallBlock) backward(x []float64) {
 	}
 }
 
-// closeMode is how near a mode, in units of u, nodes are laid around it. Chosen by hand: the rule
-// is as good around any point that near.
-const closeMode = 0.02
+// closeMode is how near a mode, in posterior standard deviations, nodes are laid around it, and
+// mostModeSteps bounds the steps there. Chosen by hand: the rule is as good around any point that
+// near.
+const (
+	closeMode     = 0.02
+	mostModeSteps = 60
+)
 
 // predictors are those of the rows of a level at effects u, written to at.
 func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
@@ -170,12 +174,12 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			return math.NaN()
 		}
 		hessian.forward(move[:q])
-		hessian.backward(move[:q])
-		largest := 0.0
+		decrement := 0.0
 		for _, m := range move[:q] {
-			largest = math.Max(largest, math.Abs(m))
+			decrement += m * m
 		}
-		if largest < closeMode || step == 2*modeSteps {
+		hessian.backward(move[:q])
+		if decrement < closeMode*closeMode || step == mostModeSteps {
 			break
 		}
 		for c := range q {

@@ -56,8 +56,9 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.gramFirst = append(l.gramFirst, l.grams)
 		l.grams += len(p.gram)
 	}
-	l.start = make([]float64, l.effects)
-	return l.from(slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim()))
+	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
+	l.start = l.leastSquares(all, typical)
+	return l.from(all, typical)
 }
 
 // from is l with searches for modes that start at the mode of a model given the hyperparameters in
@@ -70,6 +71,26 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 	own := *l
 	own.start = p.effectsOf(p.centre)
 	return &own
+}
+
+// leastSquares is the mode that there would be if the response were gaussian on the scale of the
+// predictor, with the curvature that each row has where it fits exactly; no effects where that
+// cannot be computed. Newton's steps from no effects at all would take a count of a million for a
+// predictor of a million.
+func (l *laplaceEffects) leastSquares(mask []bool, theta []float64) []float64 {
+	p := &outerProposal{conditional: l.prior(mask, theta), l: l}
+	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
+	none := make([]float64, l.effects)
+	eta := p.eta(none)
+	for i, at := range l.r.linearised(l.r.y, nil) {
+		var slope float64
+		slope, weight[i] = l.rule.row.NewtonAt(l.r.y[i], at, p.sigma)
+		right[i] = slope + weight[i]*(at-eta[i])
+	}
+	if !p.factorize(weight) {
+		return none
+	}
+	return p.effectsOf(p.factor.Solve(p.gradient(right, none)))
 }
 
 // coarseNodes are those of rules that only find where to draw from.

@@ -48,10 +48,12 @@ type outerDraws struct {
 	share      []float64   // of the weight of all
 }
 
-// weighable reports whether the effects of a response that is not gaussian, and of more than one
-// grouping, are drawn from a Laplace approximation without training.
+// weighable reports whether the effects of a response that is not gaussian are drawn from a Laplace
+// approximation without training. Where the density of a row is not log-concave the effects of the
+// population may have several modes; with one grouping a flow is trained then.
 func (r *Regression) weighable() bool {
-	if r.Frame.Response.Conjugate() || len(r.groups) < 2 || len(r.space.masks) > exactModels {
+	kind := r.Frame.Response
+	if kind.Conjugate() || len(r.groups) == 0 || len(r.groups) == 1 && !kind.LogConcave() || len(r.space.masks) > exactModels {
 		return false
 	}
 	for _, mask := range r.space.masks {
@@ -227,8 +229,7 @@ func (r *Regression) weightedSample(found *integral) vti.WeightedSample {
 	return s
 }
 
-// runLaplace is [Regression.Run] for a response that is not gaussian and effects of more than one
-// grouping: nothing is trained.
+// runLaplace is [Regression.Run] for a response that is not gaussian: nothing is trained.
 func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
 	clock := run.NewClock()
 	found, err := r.weigh(ctx, cfg.Fit.Seed, cfg.Certify.Progress)

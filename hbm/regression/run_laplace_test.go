@@ -219,3 +219,18 @@ func TestCrossedCountsCancelled(t *testing.T) {
 	require.ErrorIs(t, err, gocontext.Canceled)
 	require.Less(t, time.Since(cancelled), time.Second)
 }
+
+// Three of four groups have one row each, and counts go to ten million: searches for modes get
+// there, and the tail of the standard deviation of the groups, which the prior alone ends, is in
+// its own. The figures are those of a grid over slope, deviation and effects (calibrate.Hbm, number
+// 18 of seed 601), the tolerances 4 standard errors.
+func TestHugeCountsOfFewGroups(t *testing.T) {
+	f := frameOf(t, "y,x,g\n13944354,1.6609122133654237,g0\n4790054,-0.0855047356573122,g1\n747725,-3.126535492977914,g2\n"+
+		"9152244,0.9785673396460612,g3\n4839652,-0.06490858772791919,g2\n", FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
+	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+	require.InDelta(t, -76.0264, float64(*result.LogEvidence), 4*float64(*result.LogEvidenceSE))
+	sd := result.SDs[0]
+	require.InDelta(t, math.Exp(-4.7739), float64(sd.SD), 4*float64(sd.SDSE))
+	require.Less(t, float64(sd.SDSE), 0.05*float64(sd.SD))
+}
