@@ -241,6 +241,14 @@ func (f *Family) drawTable(random *rand.Rand) (*Problem, []float64) {
 	if x == nil {
 		return nil, nil
 	}
+	return f.drawResponse(x, random)
+}
+
+// drawResponse draws a model, parameters and responses for a design behind a column of ones; nil if
+// the table is refused.
+func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []float64) {
+	n, columns := x.Dims()
+	p := columns - 1
 	model := f.cfg.Model
 	model.ResponseMean, model.ResponseSD = 0, 1
 	theta := make([]float64, p+1, p+2)

@@ -17,6 +17,7 @@ import (
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/report"
+	"github.com/transdim/vti/internal/rundir"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/space"
 	"github.com/transdim/vti/varsel"
@@ -168,6 +169,11 @@ func (a *app) amortizeVarsel(cmd *cobra.Command, f *amortizeFlags) error {
 	if err := f.training.Validate(); err != nil {
 		return err
 	}
+	release, err := rundir.LockFile(f.out)
+	if err != nil {
+		return err
+	}
+	defer release()
 	device, err := gpu.OpenWith(gpu.Options{Kind: f.device})
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/transdim/vti/internal/rundir"
 )
 
 // A network is trained, refuses to be overwritten and tables that it is not for, and begins a
@@ -67,6 +69,12 @@ func TestAmortizeAndFrom(t *testing.T) {
 		require.NotZero(t, got.status, c.args)
 		require.Contains(t, got.stderr, c.want)
 	}
+	release, err := rundir.LockFile(network) // as another process that trains it does
+	require.NoError(t, err)
+	got = vtiCommand(t, "amortize", "varsel", "--resume", network)
+	require.Equal(t, statusUsage, got.status)
+	require.Contains(t, got.stderr, "is in use")
+	release()
 	damaged, err := os.ReadFile(network)
 	require.NoError(t, err)
 	damaged[len(damaged)/2] ^= 1

@@ -20,8 +20,13 @@ var errLocked = errors.New("locked")
 
 // Lock locks a directory against other processes until release is called. It fails at once, naming
 // the process, if another one holds the lock.
-func Lock(dir string) (release func(), err error) {
-	path := filepath.Join(dir, lockFile)
+func Lock(dir string) (release func(), err error) { return lockWith(filepath.Join(dir, lockFile), dir) }
+
+// LockFile is Lock for one file, which need not exist yet: its lock is beside it.
+func LockFile(path string) (release func(), err error) { return lockWith(path+lockFile, path) }
+
+// lockWith locks what, a directory or a file, with the lock file at path.
+func lockWith(path, what string) (release func(), err error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
@@ -35,11 +40,11 @@ func Lock(dir string) (release func(), err error) {
 			if id, err := strconv.Atoi(strings.TrimSpace(string(holder))); err == nil {
 				process += fmt.Sprintf(" (process %d)", id)
 			}
-			return nil, fmt.Errorf("%s is in use: %s is running there; wait until it has ended", dir, process)
+			return nil, fmt.Errorf("%s is in use: %s is running there; wait until it has ended", what, process)
 		}
 		if err != nil {
 			_ = file.Close()
-			return nil, fmt.Errorf("locking %s: %w", dir, err)
+			return nil, fmt.Errorf("locking %s: %w", what, err)
 		}
 		// The holder before may have removed the file between our opening and locking it.
 		if !sameFile(file, path) {
@@ -55,7 +60,7 @@ func Lock(dir string) (release func(), err error) {
 		}
 		if err != nil {
 			release()
-			return nil, fmt.Errorf("locking %s: %w", dir, err)
+			return nil, fmt.Errorf("locking %s: %w", what, err)
 		}
 		return release, nil
 	}
