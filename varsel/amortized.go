@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -270,7 +271,7 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 	}
 	response, y := likelihood.New(model.Likelihood, model.shape()), make([]float64, n)
 	for i := range y {
-		y[i] = response.Draw(floatsDot(theta[:p+1], x.RawRowView(i)), scale, random)
+		y[i] = response.Draw(floats.Dot(theta[:p+1], x.RawRowView(i)), scale, random)
 	}
 	if !f.acceptable(y) {
 		return nil, nil
@@ -280,13 +281,6 @@ func (f *Family) drawResponse(x *mat.Dense, random *rand.Rand) (*Problem, []floa
 		return nil, nil
 	}
 	return problem, theta
-}
-
-func floatsDot(a, b []float64) (sum float64) {
-	for i, v := range a {
-		sum += v * b[i]
-	}
-	return sum
 }
 
 // Bounds of what simulated responses are accepted: a table's own is standardised, so that those

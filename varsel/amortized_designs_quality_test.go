@@ -50,8 +50,8 @@ func related(correlation float64, j int, before []float64, random *rand.Rand) fl
 
 // TestQualityOfNetworkOnStrangeDesigns runs a robust network for tables of 13 rows on designs that
 // its training does not draw, four predictors each, and compares what it says, and what the
-// certificate makes of that, with the sum over which rows are outliers. A trusted answer must not be
-// wrong: beyond five of its standard errors and 0.005.
+// certificate makes of that, with the sum over which rows are outliers. A trusted answer must not
+// be wrong: beyond five of its standard errors and 0.005.
 //
 //	go test -tags quality -v -run StrangeDesigns ./varsel -args -quality.network robust.vti
 func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
