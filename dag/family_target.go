@@ -196,7 +196,9 @@ func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
 	part := func(from, size int) *graph.Node { return graph.SliceAxis(theta, 1, graph.AxisRange(from, from+size)) }
 	values := graph.ConvertDType(graph.Reshape(graph.Const(g, t.values), nodes, rows), theta.DType())
 	first := graph.Reshape(part(0, nodes*l.hidden), batch, nodes, l.hidden)
-	hidden := graph.Einsum("ir,bih->bhr", values, first) // [B, H, n]
+	// [B, H, n]; with the operands in this order, and the sum below as one, nothing of this size is
+	// transposed
+	hidden := graph.Einsum("bih,ir->bhr", first, values)
 	index := graph.InsertAxes(node, -1)
 	own := graph.Gather(values, index)
 	if t.centers != nil {
@@ -210,7 +212,7 @@ func (t *familyTarget) squares(node, theta *graph.Node) *graph.Node {
 		hidden = graph.Add(hidden, graph.InsertAxes(part(l.b1(), l.hidden), -1))
 	}
 	hidden = graph.MaxScalar(hidden, 0)
-	mean := graph.Einsum("bhr,bh->br", hidden, part(l.w2(), l.hidden))
+	mean := graph.ReduceSum(graph.Mul(hidden, graph.InsertAxes(part(l.w2(), l.hidden), -1)), 1)
 	if l.bias {
 		mean = graph.Add(mean, part(l.b2(), 1))
 	}
