@@ -33,7 +33,9 @@ func (a *app) benchmarkHbmCommand() *cobra.Command {
 own, and prints the worst verdict, the largest difference of a posterior mean from the reference in its
 standard deviations, the range of standard deviations by those of the reference, the largest error of a
 log evidence, and seconds, beside those of lme4. References were computed in R by importance sampling,
-under the same priors; tables that no folder of --data has are left out.
+under the same priors; those of tables with a star (cbpp, grouseticks, verbagg, insteval) are estimates
+and standard errors of lme4, which has no priors and no evidence. Tables that no folder of --data has,
+or that do not run, say so.
 
 Times are those of this machine as busy as it is; lme4's are processor seconds of one fit, stored.`,
 		Example: "  vti benchmark hbm --only penicillin,oats\n  vti benchmark hbm --data testdata,../data --seeds 5 --json",
@@ -103,11 +105,14 @@ func (a *app) benchmarkHbm(cmd *cobra.Command, f hierarchyFlags) error {
 			fmt.Fprintf(a.stdout, "%-12s %s\n", row.Name, row.Skipped)
 			continue
 		}
-		ratio := ""
+		ratio, name := "", row.Name
+		if row.Flat {
+			name += "*"
+		}
 		if row.SDRatio != nil {
 			ratio = fmt.Sprintf("%.3f to %.3f", row.SDRatio[0], row.SDRatio[1])
 		}
-		fmt.Fprintf(a.stdout, line, row.Name, row.Verdict, errorText(row.LargestShift), ratio, errorText(row.EvidenceError),
+		fmt.Fprintf(a.stdout, line, name, row.Verdict, errorText(row.LargestShift), ratio, errorText(row.EvidenceError),
 			fmt.Sprintf("%d of %d", row.Unresolved, 2*row.Compared*row.Seeds), fmt.Sprintf("%.2f", row.Seconds), secondsOrNone(row.LME4))
 	}
 	if f.json {

@@ -16,7 +16,7 @@ func TestReferencesOfHierarchies(t *testing.T) {
 	list, err := Hierarchies()
 	require.NoError(t, err)
 	for _, h := range list {
-		require.False(t, math.IsNaN(h.LogEvidence), h.Name)
+		require.Equal(t, h.Flat, math.IsNaN(h.LogEvidence), h.Name)
 		require.NotEmpty(t, h.Moments, h.Name)
 		for name, moments := range h.Moments {
 			require.Positive(t, moments[1], "%s: %s", h.Name, name)
@@ -49,4 +49,8 @@ esac
 	row, err = m.RunHierarchy(t.Context(), h)
 	require.NoError(t, err)
 	require.Equal(t, "t.csv is in no folder of data", row.Skipped)
+	lost := Measurement{Program: filepath.Join(dir, "none"), Repetitions: 1, Seed: 1, Folders: []string{dir}, Scratch: dir}
+	row, err = lost.RunHierarchy(t.Context(), Hierarchy{Name: "t", File: "t.csv"})
+	require.NoError(t, err)
+	require.Contains(t, row.Skipped, "none", "why it does not run")
 }
