@@ -149,7 +149,7 @@ func TestCancelled(t *testing.T) {
 		assert.Equal(t, statusInterrupted, got.status)
 		assert.Regexp(t, `stopped.*\nthis run cannot be resumed`, got.stderr, "nothing is trained")
 	}
-	got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", "short ~ Days + (1 | Subject)", "--likelihood", "logistic", "--out", "one")
+	got = vtiIn(ctx, t, "hbm", crossedSleep(t), "--formula", "Reaction ~ Days + (1 | Subject)", "--likelihood", "student", "--out", "one")
 	assert.Regexp(t, `to continue: vti hbm --resume one\n`, got.stderr)
 }
 
