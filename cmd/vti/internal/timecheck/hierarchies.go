@@ -21,8 +21,8 @@ type Hierarchy struct {
 	// Seconds of processor time that lme4 takes on the same table, measured on one machine of two
 	// cores; 0 where they are not known.
 	LME4 float64
-	// Flat says that the reference are estimates and standard errors of lme4, whose priors are flat:
-	// it has no evidence, and large tables alone agree with it.
+	// Flat says that the reference are estimates and standard errors of lme4, whose priors are
+	// flat: it has no evidence, and large tables alone agree with it.
 	Flat bool
 	// LogEvidence is that of the reference, with its standard error; NaN for none.
 	LogEvidence, LogEvidenceSE float64
