@@ -26,11 +26,12 @@ import (
 //
 // The squared length of d standard normal numbers is d ± √(2d); stretched noise has one that is
 // beyond of such deviations longer. All constants are chosen by hand: the shares cost 30 percent of
-// the draws of a family that is exact.
+// the draws of a family that is exact. With 9 for single variables, of 84 families two had a
+// standard deviation 11 percent too small.
 var widenings = [...]struct {
 	share, beyond float64
 	single        bool
-}{{share: 0.65}, {share: 0.15, beyond: 3}, {share: 0.10, beyond: 9}, {share: 0.10, beyond: 9, single: true}}
+}{{share: 0.65}, {share: 0.15, beyond: 3}, {share: 0.10, beyond: 9}, {share: 0.10, beyond: 20, single: true}}
 
 // stretchOf is s for d numbers.
 func stretchOf(d int, beyond float64) float64 {

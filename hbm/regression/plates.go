@@ -208,18 +208,12 @@ func (r *Regression) near() func(coordinate int) (mean, sd float64) {
 	}
 }
 
-// addGlobals adds what has no plate: population effects, standard deviations, partial correlations
-// and σ.
+// addGlobals adds what has no plate: standard deviations, partial correlations, σ and population
+// effects. A family follows each variable with those after it: how far a coefficient may be off
+// depends on the standard deviations of its groupings, and without them its tail is too heavy for
+// any family.
 func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 	r := p.regression
-	if n := len(r.Frame.Columns); n > 0 {
-		means, sds, starts, spreads := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		for j := range n {
-			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
-			starts[j], spreads[j] = near(j)
-		}
-		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), hbm.Event(n), hbm.Near(starts, spreads))
-	}
 	for j, c := range r.coordinates {
 		var density hbm.Density
 		var link hbm.Link = hbm.IdentityLink{}
@@ -235,6 +229,14 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		}
 		mean, sd := near(j)
 		p.globals[j] = p.Model.Latent(c.name, density, hbm.Through(link), hbm.Near([]float64{mean}, []float64{sd}))
+	}
+	if n := len(r.Frame.Columns); n > 0 {
+		means, sds, starts, spreads := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		for j := range n {
+			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
+			starts[j], spreads[j] = near(j)
+		}
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), hbm.Event(n), hbm.Near(starts, spreads))
 	}
 }
 

@@ -37,7 +37,8 @@ func (scaleLink) Dim(event []int) (int, error) {
 
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	s := newScaleMap(u, OnesLike(u), l.unit, 1)
-	return Squeeze(s.scale, -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+	// Where it would be zero, distances of effects in standard deviations would not be numbers.
+	return Squeeze(MaxScalar(s.scale, leastSoftplus*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
 // partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap.
