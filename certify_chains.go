@@ -44,9 +44,10 @@ var shortChains = chainLength{chains: 32, burnIn: 128, iterations: 768, enough: 
 func longChains(cfg CertifyConfig) chainLength {
 	iterations := max(min(cfg.Draws, fewDraws)/drawsPerIteration+max(cfg.Draws-fewDraws, 0)/moreDrawsPerIteration, 4*chainThin)
 	l := chainLength{chainCount, min(checkBurnIn, iterations), iterations, enoughESS}
-	// effective draws at which the error of a probability of a half is precision
+	// Effective draws at which the error of a probability of a half is precision, and a third
+	// more: errors come from the differences between chains, which few chains know only roughly.
 	if cfg.precision > 0 {
-		l.enough = math.Min(l.enough, 1/(4*cfg.precision*cfg.precision))
+		l.enough = math.Min(l.enough, 1/(3*cfg.precision*cfg.precision))
 	}
 	return l
 }

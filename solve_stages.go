@@ -199,8 +199,21 @@ func (s *solver) certify(ctx context.Context) error {
 	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
 	if c.Verdict != Trusted {
 		why = c.Reasons[0]
+	} else if now.Shortage <= mostMore && !s.enlarged(1) {
+		return s.begin(certifying, Weighing, why, "a certificate of so many")
 	}
 	return s.trainNext(why)
+}
+
+// mostMore is by which factor a trusted certificate may be enlarged where its draws fall short of
+// the precision; where they would have to be even more, training is cheaper. Chosen by hand.
+const mostMore = 4
+
+// enlarged reports whether the certificate so many rounds before the last one was one that Solve
+// may end with, so that the one after it is, or would be, a larger one.
+func (s *solver) enlarged(before int) bool {
+	at := len(s.plan.Rounds) - 1 - before
+	return at >= 0 && s.plan.Rounds[at].Full
 }
 
 // fresh makes the certificate. Chains check it where they are asked for and weights are not out of
@@ -228,6 +241,9 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, er
 // precision needs, within bounds.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
+	if s.enlarged(0) {
+		most *= 2 * mostMore
+	}
 	last := s.plan.Rounds[len(s.plan.Rounds)-1]
 	return int(math.Min(math.Max(2*last.needed(), fewestDraws), float64(most)))
 }

@@ -18,3 +18,16 @@ func TestRoundWithoutWeightsCanBeWritten(t *testing.T) {
 	_, err := json.Marshal(s.plan)
 	require.NoError(t, err)
 }
+
+// A trusted certificate that falls short of the precision by little is made anew with draws enough,
+// once, instead of training.
+func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
+	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 15}}}
+	s.plan.Rounds = []SolveRound{{Draws: 1 << 13, Shortage: 3.9}}
+	require.Equal(t, 1<<15, s.draws())
+	s.plan.Rounds = append(s.plan.Rounds, SolveRound{Full: true, Verdict: Trusted, Draws: 1 << 15, Shortage: 1.5})
+	require.False(t, s.enlarged(1))
+	require.Equal(t, 3<<15, s.draws())
+	s.plan.Rounds = append(s.plan.Rounds, SolveRound{Full: true, Verdict: Trusted, Draws: 3 << 15, Shortage: 1.1})
+	require.True(t, s.enlarged(1))
+}
