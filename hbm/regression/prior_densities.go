@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gomlx/gomlx/pkg/core/dtypes"
 	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -35,10 +36,19 @@ func (scaleLink) Dim(event []int) (int, error) {
 	return 1, nil
 }
 
+// leastRatio and leastRatio32 bound standard deviations from below, in units of their scale, in
+// float64 and in float32. The prior has about as much mass below.
+const leastRatio, leastRatio32 = 1e-12, 1e-5
+
 func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	s := newScaleMap(u, OnesLike(u), l.unit, 1)
-	// Where it would be zero, distances of effects in standard deviations would not be numbers.
-	return Squeeze(MaxScalar(s.scale, leastSoftplus*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
+	// A sum of a coefficient and an effect rounds away effects that are smaller yet: their
+	// distances in standard deviations would be zero, and their density too large.
+	least := leastRatio
+	if u.DType() == dtypes.Float32 {
+		least = leastRatio32
+	}
+	return Squeeze(MaxScalar(s.scale, least*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
 // partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap.
