@@ -27,7 +27,8 @@
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters
-//	run_exact.go              the answer for a gaussian response
+//	effort.go                 what is answered without training, and by how many draws
+//	run_exact.go, exact_draws.go   the answer for a gaussian response, and draws of its effects
 //	laplace_effects.go        their approximation for other responses, and draws from it
 //	inner_integral.go         the effects of one grouping integrated out, on the host
 //	run_laplace.go            the answer for most other responses

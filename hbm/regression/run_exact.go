@@ -12,78 +12,11 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/run"
 )
-
-// Limits of what is integrated without training: beyond them a flow is trained. Chosen by hand, so
-// that an answer within them takes at most a few minutes on two processors.
-const (
-	exactModels          = 128
-	exactHyperparameters = 10
-	exactWork            = 2e7 // multiplications of a factor
-	dearWork             = 1e9 // of one model alone, from fewer draws
-)
-
-// Draws of the hyperparameters of a model: first, and at most; they double until the log evidence
-// of all models has the standard error, and the sample the effective size, that is wanted. The
-// error is chosen by hand: Bayes factors to half a percent, a fifth of what a comparison of models
-// can use.
-const (
-	exactFirstDraws = 1 << 12
-	exactMostDraws  = 1 << 17
-	exactSE         = 0.005
-	exactESS        = 1 << 13
-)
-
-// effort says how many draws of the hyperparameters of a model are made, and how well its log
-// evidence is to be known.
-type effort struct {
-	first, most int
-	se, ess     float64
-	// sharp reports whether moments are to be known as well as draws can tell them
-	sharp    bool
-	perRound int // of the adaptation, for each hyperparameter and one more; 0 for the usual
-}
-
-// effort is by what a density costs: a factor of more than exactWork multiplications takes a tenth
-// of a second, and answers are what a thousand of them can tell. Its numbers are chosen by hand:
-// means to 5 percent of a standard deviation, within a minute on two processors for the 4,100
-// effects of InstEval.
-func (r *Regression) effort() effort {
-	if r.joint().symbolic.Work() > exactWork {
-		return dearEffort
-	}
-	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
-}
-
-var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: 1.1 * verdict.DoubtfulESS, perRound: 10}
-
-// problem is how the proposal for a model of so many hyperparameters is found.
-func (e effort) problem(hyperparameters int) integrate.Problem {
-	return integrate.Problem{Dear: e.perRound > 0, PerRound: e.perRound * (hyperparameters + 1)}
-}
-
-// integrable reports whether [Regression.Run] needs no training: given standard deviations,
-// correlations and noise the effects of a gaussian regression are normal, and there are few enough
-// of the former to integrate over.
-func (r *Regression) integrable() bool {
-	if !r.Frame.Response.Conjugate() || len(r.space.masks) > exactModels {
-		return false
-	}
-	if len(r.space.masks) > 1 && r.joint().symbolic.Work() > exactWork {
-		return false
-	}
-	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask)) > exactHyperparameters {
-			return false
-		}
-	}
-	return r.joint().symbolic.Work() <= dearWork
-}
 
 // modelIntegral is the integral over the hyperparameters of one model.
 type modelIntegral struct {
@@ -472,69 +405,4 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	}
 	own.Verdict, own.Reasons = j.Verdict, j.Reasons
 	return nil
-}
-
-// drawExactly draws everything: a model and its hyperparameters by their weights, and all effects
-// from their joint normal distribution given these.
-func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed uint64) (*posteriorSample, error) {
-	d, effects := found.draws, found.effects
-	rows := r.chooseDraws(d.weight, seed)
-	if len(rows) == 0 {
-		return r.noSample(), nil
-	}
-	s := r.emptySample(len(rows))
-	s.moments, s.ess = found.moments, found.certificate.ESS
-	for _, row := range rows {
-		m, at := d.models[d.model[row]], d.place[row]
-		logPrior := r.space.logPrior[r.index(m.code)]
-		s.codes = append(s.codes, m.code)
-		s.logP = append(s.logP, logPrior+m.sample.LogDensity[at])
-		s.logQ = append(s.logQ, logPrior+m.sample.LogProposal[at])
-	}
-	return s, parallel.Do((len(rows)+drawChunk-1)/drawChunk, func(c int) error {
-		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
-		for k := c * drawChunk; k < min((c+1)*drawChunk, len(rows)); k++ {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
-			}
-			m, place := d.models[d.model[rows[k]]], d.place[rows[k]]
-			given, drawn, ok := m.effectsAt(effects, place, theta, random)
-			if !ok {
-				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
-			}
-			r.drawGiven(s, k, given, drawn, m.mask, theta, check, random)
-		}
-		return nil
-	})
-}
-
-// drawGiven writes drawn effects, given hyperparameters, as the k-th draw of a sample. theta is
-// overwritten.
-func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, drawn []float64, mask []bool, theta []float64, check *predictiveCheck, random *rand.Rand) {
-	if s.effects != nil {
-		for j := range r.Frame.Columns {
-			theta[j] = given.mean[j] + drawn[j]
-		}
-		r.tableEffects(mask, theta, s.effects.RawRowView(k))
-	}
-	if s.sds != nil {
-		r.tableSDs(given.factors, given.sigma, s.sds.RawRowView(k))
-	}
-	for _, block := range given.e.blocks {
-		if block.group >= 0 {
-			r.tableLevel(block, given.e, drawn, s.varying[block.group].RawRowView(k))
-		}
-	}
-	eta := given.predictor(drawn)
-	check.statistics(r.replicate(eta, given.sigma, random), s.replicated.RawRowView(k))
-	s.predictors.add(k, eta, given.sigma)
-}
-
-// tableLevel writes the effects of a level in the units of the table, among those of its grouping.
-func (r *Regression) tableLevel(block effectBlock, effects *jointEffects, drawn, dst []float64) {
-	g := r.groups[block.group]
-	level := (block.first - effects.firstOf[block.group]) / block.size
-	for a := range block.size {
-		dst[a*len(g.Levels)+level] = drawn[block.first+a] * r.ySD / g.zSD[a]
-	}
 }

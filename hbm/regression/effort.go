@@ -1,0 +1,72 @@
+package regression
+
+import (
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/verdict"
+)
+
+// Limits of what is integrated without training: beyond them a flow is trained. Chosen by hand, so
+// that an answer within them takes at most a few minutes on two processors.
+const (
+	exactModels          = 128
+	exactHyperparameters = 10
+	exactWork            = 2e7 // multiplications of a factor
+	dearWork             = 1e9 // of one model alone, from fewer draws
+)
+
+// Draws of the hyperparameters of a model: first, and at most; they double until the log evidence
+// of all models has the standard error, and the sample the effective size, that is wanted. The
+// error is chosen by hand: Bayes factors to half a percent, a fifth of what a comparison of models
+// can use.
+const (
+	exactFirstDraws = 1 << 12
+	exactMostDraws  = 1 << 17
+	exactSE         = 0.005
+	exactESS        = 1 << 13
+)
+
+// effort says how many draws of the hyperparameters of a model are made, and how well its log
+// evidence is to be known.
+type effort struct {
+	first, most int
+	se, ess     float64
+	// sharp reports whether moments are to be known as well as draws can tell them
+	sharp    bool
+	perRound int // of the adaptation, for each hyperparameter and one more; 0 for the usual
+}
+
+// effort is by what a density costs: a factor of more than exactWork multiplications takes a tenth
+// of a second, and answers are what a thousand of them can tell. Its numbers are chosen by hand:
+// means to 5 percent of a standard deviation, within a minute on two processors for the 4,100
+// effects of InstEval.
+func (r *Regression) effort() effort {
+	if r.joint().symbolic.Work() > exactWork {
+		return dearEffort
+	}
+	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
+}
+
+var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: 1.1 * verdict.DoubtfulESS, perRound: 10}
+
+// problem is how the proposal for a model of so many hyperparameters is found.
+func (e effort) problem(hyperparameters int) integrate.Problem {
+	return integrate.Problem{Dear: e.perRound > 0, PerRound: e.perRound * (hyperparameters + 1)}
+}
+
+// integrable reports whether [Regression.Run] needs no training: given standard deviations,
+// correlations and noise the effects of a gaussian regression are normal, and there are few enough
+// of the former to integrate over.
+func (r *Regression) integrable() bool {
+	if !r.Frame.Response.Conjugate() || len(r.space.masks) > exactModels {
+		return false
+	}
+	if len(r.space.masks) > 1 && r.joint().symbolic.Work() > exactWork {
+		return false
+	}
+	for _, mask := range r.space.masks {
+		if len(r.hyperparameters(mask)) > exactHyperparameters {
+			return false
+		}
+	}
+	return r.joint().symbolic.Work() <= dearWork
+}
