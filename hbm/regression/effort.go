@@ -1,6 +1,9 @@
 package regression
 
 import (
+	"math"
+	"time"
+
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/verdict"
 )
@@ -25,6 +28,9 @@ const (
 	exactESS        = 1 << 13
 )
 
+// leastESS is what every answer is to have: a verdict asks for a little less.
+const leastESS = 1.1 * verdict.DoubtfulESS
+
 // effort says how many draws of the hyperparameters of a model are made, and how well its log
 // evidence is to be known.
 type effort struct {
@@ -33,7 +39,24 @@ type effort struct {
 	// sharp reports whether moments are to be known as well as draws can tell them
 	sharp    bool
 	perRound int // of the adaptation, for each hyperparameter and one more; 0 for the usual
+	// until, if not zero, is when no more draws are begun
+	until time.Time
 }
+
+// asked is effort for the precision and the time that a run asks for, where it does: effective draws
+// and odds of models that leave a probability of a half the error Precision.
+func (e effort) asked(cfg Run, started time.Time) effort {
+	if p := cfg.Precision; p > 0 {
+		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)
+	}
+	if cfg.MaxTime > 0 {
+		e.until = started.Add(cfg.MaxTime)
+	}
+	return e
+}
+
+// late reports whether the time is over.
+func (e effort) late() bool { return !e.until.IsZero() && !time.Now().Before(e.until) }
 
 // effort is by what a density costs: a factor of more than exactWork multiplications takes a tenth
 // of a second, and answers are what a thousand of them can tell. Its numbers are chosen by hand:
@@ -46,7 +69,7 @@ func (r *Regression) effort() effort {
 	return effort{first: exactFirstDraws, most: exactMostDraws, se: exactSE, ess: exactESS, sharp: true}
 }
 
-var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: 1.1 * verdict.DoubtfulESS, perRound: 10}
+var dearEffort = effort{first: 3 << 8, most: 3 << 11, se: laplaceSE, ess: leastESS, perRound: 10}
 
 // problem is how the proposal for a model of so many hyperparameters is found.
 func (e effort) problem(hyperparameters int) integrate.Problem {

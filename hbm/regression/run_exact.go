@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -133,12 +134,8 @@ func drawsOf(models []*modelIntegral, c *vti.Certificate) *integralDraws {
 
 // integrate finds the evidence of every model that the prior allows: effects are integrated out in
 // closed form, and hyperparameters by importance sampling. Draws are added until evidences and
-// moments are known well, or there are as many as may be.
-func (r *Regression) integrate(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
-	return r.integrateBy(ctx, r.effort(), seed, progress)
-}
-
-func (r *Regression) integrateBy(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
+// moments are known well, or there are as many as may be, or the time is over.
+func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	effects := r.joint()
 	var models []*modelIntegral
 	var logPrior []float64
@@ -166,6 +163,9 @@ func (r *Regression) integrateBy(ctx gocontext.Context, e effort, seed uint64, p
 		found := &integral{effects: effects, models: models, certificate: r.certificateOf(models, logPrior)}
 		c := found.certificate
 		more := r.mostUncertain(models, c, e.most)
+		if e.late() {
+			more = nil
+		}
 		if len(more) == 0 || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && c.KHat <= psis.Reliable && missed(c) <= verdict.DoubtfulMissed {
 			found.draws = drawsOf(models, c)
 			var err error
@@ -301,8 +301,8 @@ func (r *Regression) certificateOf(models []*modelIntegral, logPrior []float64) 
 
 // runExact is [Regression.Run] where nothing needs to be trained.
 func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
-	clock := run.NewClock()
-	found, err := r.integrate(ctx, cfg.Fit.Seed, cfg.Certify.Progress)
+	clock, started := run.NewClock(), time.Now()
+	found, err := r.integrate(ctx, r.effort().asked(cfg, started), cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +372,7 @@ func (r *Regression) compareExact(ctx gocontext.Context, ess float64, result *Re
 	if !r.integrable() {
 		return nil
 	}
-	found, err := r.integrate(ctx, *result.Seed, nil)
+	found, err := r.integrate(ctx, r.effort(), *result.Seed, nil)
 	if err != nil {
 		return err
 	}

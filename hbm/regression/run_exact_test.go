@@ -180,9 +180,9 @@ func dependentTable(seed uint64) string {
 // moments within their errors.
 func TestDearIntegralsAgree(t *testing.T) {
 	r := newRegression(t, frameOf(t, grouped18, FrameOptions{Formula: "y ~ x + (1 | g) + (1 | h)"}), Options{SDPrior: HalfNormalSD})
-	many, err := r.integrate(t.Context(), 1, nil)
+	many, err := r.integrate(t.Context(), r.effort(), 1, nil)
 	require.NoError(t, err)
-	few, err := r.integrateBy(t.Context(), dearEffort, 2, nil)
+	few, err := r.integrate(t.Context(), dearEffort, 2, nil)
 	require.NoError(t, err)
 	require.LessOrEqual(t, few.certificate.Draws, dearEffort.most)
 	require.Len(t, few.models[0].kept, few.certificate.Draws)

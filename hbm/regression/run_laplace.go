@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -66,7 +67,7 @@ func (r *Regression) weighable() bool {
 
 // weigh finds the evidence of every model that the prior allows by importance sampling over its
 // hyperparameters and outer effects.
-func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(done, total int)) (*integral, error) {
+func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
 	l := newLaplaceEffects(r)
 	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
 	var models []*modelIntegral
@@ -88,7 +89,7 @@ func (r *Regression) weigh(ctx gocontext.Context, seed uint64, progress func(don
 			progress(c.Draws, most*len(models))
 		}
 		more := r.mostUncertain(models, c, most)
-		if len(more) == 0 || c.LogEvidenceSE <= laplaceSE && c.ESS >= laplaceESS && missed(c) <= verdict.DoubtfulMissed {
+		if len(more) == 0 || e.late() || c.LogEvidenceSE <= e.se && c.ESS >= e.ess && missed(c) <= verdict.DoubtfulMissed {
 			return &integral{models: models, certificate: c, draws: drawsOf(models, c)}, nil
 		}
 		for _, k := range more {
@@ -231,8 +232,8 @@ func (r *Regression) weightedSample(found *integral) vti.WeightedSample {
 
 // runLaplace is [Regression.Run] for a response that is not gaussian: nothing is trained.
 func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg Run) (*Result, error) {
-	clock := run.NewClock()
-	found, err := r.weigh(ctx, cfg.Fit.Seed, cfg.Certify.Progress)
+	clock, started := run.NewClock(), time.Now()
+	found, err := r.weigh(ctx, effort{se: laplaceSE, ess: laplaceESS}.asked(cfg, started), cfg.Fit.Seed, cfg.Certify.Progress)
 	if err != nil {
 		return nil, err
 	}
