@@ -199,7 +199,7 @@ func (s *solver) certify(ctx context.Context) error {
 	why := fmt.Sprintf("%.2g times as many draws would be needed", now.Shortage)
 	if c.Verdict != Trusted {
 		why = c.Reasons[0]
-	} else if now.Shortage <= mostMore && !s.enlarged(1) {
+	} else if now.Shortage <= mostMore && !s.enlarged(1) && s.fits(s.draws()) {
 		return s.begin(certifying, Weighing, why, "a certificate of so many")
 	}
 	return s.trainNext(why)
@@ -235,6 +235,13 @@ func (s *solver) fresh(ctx context.Context, cfg CertifyConfig) (*Certificate, er
 		})
 	}
 	return c, nil
+}
+
+// fits reports whether there is memory for a certificate of so many draws.
+func (s *solver) fits(draws int) bool {
+	cfg := s.cfg.Certify
+	cfg.Draws = draws
+	return cfg.CheckSize(s.target) == nil
 }
 
 // draws is the number of draws of a full certificate: twice as many as the last round says that the

@@ -43,8 +43,8 @@ type effort struct {
 	until time.Time
 }
 
-// asked is effort for the precision and the time that a run asks for, where it does: effective draws
-// and odds of models that leave a probability of a half the error Precision.
+// asked is effort for the precision and the time that a run asks for, where it does: effective
+// draws and odds of models that leave a probability of a half the error Precision.
 func (e effort) asked(cfg Run, started time.Time) effort {
 	if p := cfg.Precision; p > 0 {
 		e.ess, e.se = math.Max(1/(4*p*p), leastESS), math.Min(e.se, 4*p)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"github.com/gomlx/gomlx/pkg/core/tensors"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +18,7 @@ import (
 	"github.com/transdim/vti/cosmic"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/testkit"
 )
 
 // Two classes in each of three schools, and teachers across.
@@ -195,6 +198,24 @@ func TestFamiliesOfGroupsWithoutSpread(t *testing.T) {
 	require.NoError(t, err)
 	for i := range draws.N {
 		require.False(t, math.IsNaN(draws.LogJoint[i]-draws.LogQ[i]) || math.IsInf(draws.LogQ[i], 0), "draw %d", i)
+	}
+}
+
+// However small a standard deviation comes out, effects of that size beside a coefficient of a few
+// units keep their distance from it: rounded away they would have too large a density, and families
+// would be drawn to where that is. Tolerances are two units of the last place of the coefficient.
+func TestSmallestSDsKeepDistances(t *testing.T) {
+	far := []float64{-60, -20, -12, -8, -5}
+	for _, dtype := range []dtypes.DType{dtypes.Float32, dtypes.Float64} {
+		out := MustExecOnce(testkit.Backend(t), func(u *Node) *Node {
+			sd, _ := scaleLink{unit: 2}.ToEvent(ConvertDType(u, dtype), nil)
+			effect := AddScalar(MulScalar(sd, 1.5), 3)
+			return ConvertDType(Div(AddScalar(effect, -3), sd), dtypes.Float64)
+		}, [][]float64{{far[0]}, {far[1]}, {far[2]}, {far[3]}, {far[4]}})
+		tolerance := map[dtypes.DType]float64{dtypes.Float32: 0.025, dtypes.Float64: 5e-4}[dtype]
+		for i, distance := range tensors.MustCopyFlatData[float64](out) {
+			require.InDelta(t, 1.5, distance, tolerance, "%v at %g", dtype, far[i])
+		}
 	}
 }
 
