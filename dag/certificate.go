@@ -86,6 +86,7 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 	}
 	v := verdict.New()
 	v.Weights(float64(c.KHat))
+	v.Missed(p.missed(), float64(c.KHat), count)
 	v.Event(float64(c.WorstSE), anEdge)
 	v.NonFinite(nonFinite, count)
 	c.judged(v)
@@ -96,7 +97,7 @@ func (p *Posterior) certify(draws []Draw, edgeErrors [][]float64, count, nonFini
 func (p *Posterior) certifyScores(draws []Draw, edgeErrors [][]float64) *Certificate {
 	c := &Certificate{Families: len(p.Scores.Families), KHat: Number(p.typicalKHat(draws)), WorstSE: worstError(edgeErrors)}
 	v := verdict.New()
-	v.Weights(float64(c.KHat))
+	p.judgeScores(v, float64(c.KHat), draws)
 	v.Event(float64(c.WorstSE), anEdge)
 	v.Evidence(p.LogEvidenceSE)
 	c.judged(v)
@@ -117,12 +118,21 @@ func certifyChains(chains, draws int, worst rjmcmc.Summary) *Certificate {
 	return c
 }
 
-// weighted adds the k̂ of scores that are importance weights.
-func (c *Certificate) weighted(kHat float64) {
-	c.KHat = Number(kHat)
+// weighted adds what scores that are importance weights do to the graphs that were drawn.
+func (c *Certificate) weighted(scores *Posterior, draws []Draw) {
+	c.KHat = Number(scores.typicalKHat(draws))
 	v := &verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-	v.Weights(kHat)
+	scores.judgeScores(v, float64(c.KHat), draws)
 	c.judged(v)
+}
+
+// judgeScores judges scores that are importance weights and have no parameters drawn: by k̂, and by
+// how far edge probabilities may be off by what no draw showed.
+func (p *Posterior) judgeScores(v *verdict.Judgement, kHat float64, draws []Draw) {
+	v.Weights(kHat)
+	if missed := worstError(p.missedEdges(draws)); missed > verdict.DoubtfulMissed {
+		v.Lower(verdict.Doubtful, "an edge probability may be off by %.2g because of weights larger than any that was drawn (Pareto k̂ %.2f)", missed, kHat)
+	}
 }
 
 // worstError is the largest of all edges.

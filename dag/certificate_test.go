@@ -4,12 +4,15 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 	"github.com/transdim/vti/rjmcmc"
 )
 
@@ -21,7 +24,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	scores := randomScores(random, s, 3)
 	for i := range scores.SE {
 		scores.SE[i] = 0.001
-		scores.KHat = append(scores.KHat, 0.2)
+		scores.KHat, scores.Missed = append(scores.KHat, 0.2), append(scores.Missed, 0.0005)
 	}
 	judge := func() *Certificate {
 		p, err := NewPosterior(context.Background(), s, scores, nil)
@@ -35,7 +38,7 @@ func TestVerdictOnGraphs(t *testing.T) {
 	order := mostProbable(p.Marginals, len(p.Marginals))
 	for _, f := range order {
 		if p.Marginals[f] < 1e-3 {
-			scores.KHat[f] = 5 // of no weight
+			scores.KHat[f], scores.Missed[f] = 5, 1 // of no weight
 		}
 	}
 	require.Equal(t, vti.Trusted, judge().Verdict)
@@ -46,10 +49,57 @@ func TestVerdictOnGraphs(t *testing.T) {
 	scores.KHat[order[0]] = 1.2
 	require.Equal(t, vti.Failed, judge().Verdict)
 	scores.KHat[order[0]] = 0.2
+	// k̂ of 0.65 is below the limit, and of 30,000 draws leaves 2.7 percent
+	scores.KHat[order[0]], scores.Missed[order[0]] = 0.65, psis.TailShare(0.65, 30_000)
+	c = judge()
+	require.Equal(t, vti.Doubtful, c.Verdict)
+	require.Contains(t, c.Reasons[0], "may lie where none of 1000 draws fell")
+	scores.KHat[order[0]], scores.Missed[order[0]] = 0.4, psis.TailShare(0.4, 30_000)
+	require.Equal(t, vti.Trusted, judge().Verdict)
 	for i := range scores.SE {
 		scores.SE[i] = 0.3
 	}
 	require.NotEqual(t, vti.Trusted, judge().Verdict)
+}
+
+// Scores that miss a share of their evidence move edges by what the true scores say.
+func TestMissedEdges(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	s := dgraph.FreeStructure(3)
+	scores := randomScores(random, s, 1)
+	scores.Missed = make([]float64, len(scores.Families))
+	p, err := NewPosterior(t.Context(), s, scores, nil)
+	require.NoError(t, err)
+	order := mostProbable(p.Marginals, len(p.Marginals))
+	found := 0
+	for _, f := range order[:6] {
+		for _, share := range []float64{0.001, 0.1} {
+			clear(scores.Missed)
+			scores.Missed[f] = share
+			p.Scores = scores
+			complete := scores
+			complete.LogEvidence = slices.Clone(scores.LogEvidence)
+			complete.LogEvidence[f] -= math.Log1p(-share)
+			shifted, err := NewPosterior(t.Context(), s, complete, nil)
+			require.NoError(t, err)
+			draws := sampleOf(t, p, random, 20_000)
+			want, before, after := 0.0, p.EdgeProbabilities(), shifted.EdgeProbabilities()
+			for _, e := range dgraph.OrderedPairs(3) {
+				want = max(want, math.Abs(after[e.From][e.To]-before[e.From][e.To]))
+			}
+			require.InDelta(t, want, float64(worstError(p.missedEdges(draws))), 0.1*want+0.02*share)
+			j := verdict.New()
+			p.judgeScores(j, 0.6, draws)
+			if want > 2*verdict.DoubtfulMissed {
+				found++
+				require.Equal(t, vti.Doubtful, j.Verdict)
+				require.Contains(t, j.Reasons[0], "an edge probability may be off by")
+			} else if want < verdict.DoubtfulMissed/2 {
+				require.Equal(t, vti.Trusted, j.Verdict)
+			}
+		}
+	}
+	require.Positive(t, found)
 }
 
 // Chains are judged by R-hat, effective draws, and the errors of edges, and every objection is

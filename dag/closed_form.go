@@ -77,7 +77,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 	}
 	scores := Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}
 	if p.weighs() {
-		scores.KHat = make([]float64, len(p.Families))
+		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
 	}
 	forms := p.closedForms()
 	for i, f := range p.Families {
@@ -89,7 +89,7 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 			return Scores{}, err
 		}
 		if scores.KHat != nil {
-			scores.SE[i], scores.KHat[i] = scoreError(forms[f.Node], f.Parents)
+			scores.setError(i, scoreError(forms[f.Node], f.Parents))
 		}
 		if progress != nil {
 			progress(i+1, len(p.Families))

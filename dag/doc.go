@@ -47,7 +47,8 @@
 //	linear_posterior.go         draws of their parameters
 //	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
 //	mixed_form.go               numbers and categories in one table
-//	logistic_evidence.go        categories given numbers, by importance weights
+//	logistic_evidence.go        categories given numbers: likelihood, prior and mode
+//	logistic_weights.go         their evidences, by importance weights
 //
 // Graphs from scores:
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/transdim/vti"
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/psis"
 )
 
 // maxFamilies is the largest number of families whose evidences are estimated one by one.
@@ -165,6 +166,7 @@ func (s *scored) update(ctx gocontext.Context, p *Problem, status func(string)) 
 		s.scores.LogEvidence = append(s.scores.LogEvidence, model.LogEvidence)
 		s.scores.SE = append(s.scores.SE, model.LogEvidenceSE)
 		s.scores.KHat = append(s.scores.KHat, model.KHat)
+		s.scores.Missed = append(s.scores.Missed, psis.TailShare(model.KHat, model.Draws))
 		s.draws += model.Draws
 	}
 	return s.sum(ctx, p.Structure, s.scores, status)

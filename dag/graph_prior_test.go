@@ -38,7 +38,7 @@ func TestEdgePrior(t *testing.T) {
 	require.NoError(t, err)
 	p, err := NewProblem(chainData(t, 20, DataOptions{}), ModelOptions{EdgePrior: prior}, Constraints{Tiers: [][]string{{"a"}, {"b"}, {"c"}}})
 	require.NoError(t, err)
-	posterior, err := NewPosterior(t.Context(), p.Structure, Scores{p.Families, make([]float64, len(p.Families)), make([]float64, len(p.Families)), nil}, nil)
+	posterior, err := NewPosterior(t.Context(), p.Structure, Scores{Families: p.Families, LogEvidence: make([]float64, len(p.Families)), SE: make([]float64, len(p.Families))}, nil)
 	require.NoError(t, err)
 	edges := posterior.EdgeProbabilities()
 	require.InDeltaSlice(t, []float64{0, 0.6, 0.25}, edges[0], 1e-12)

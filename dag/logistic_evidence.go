@@ -11,7 +11,6 @@ import (
 
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -42,8 +41,11 @@ type logisticForm struct {
 	known map[dgraph.Set]logisticEvidence
 }
 
-// logisticEvidence is a log evidence with its standard error and the k̂ of the weights.
-type logisticEvidence struct{ value, se, kHat float64 }
+// logisticEvidence is a log evidence by weights.
+type logisticEvidence struct {
+	value float64
+	weightsError
+}
 
 func newLogisticForm(columns *mixedColumns, node int) *logisticForm {
 	l := &logisticForm{columns: columns, node: node, contrasts: orthonormalContrasts(len(columns.data.Levels[node])), known: map[dgraph.Set]logisticEvidence{}}
@@ -62,16 +64,6 @@ func newLogisticForm(columns *mixedColumns, node int) *logisticForm {
 	}
 	return l
 }
-
-// Limits of the work for an evidence, in pairs of draws.
-const (
-	fewestPairs = 32
-	mostPairs   = 2048
-	// standard error at which draws are enough: of ten such families an edge gets 0.01 at most
-	enoughError = 0.015
-	// of few draws k̂ is known badly
-	enoughKHat = 0.5
-)
 
 // evidence is that of a family, found once.
 func (l *logisticForm) evidence(parents dgraph.Set) logisticEvidence {
@@ -268,60 +260,4 @@ func (f *logisticFamily) mode() ([]float64, *mat.Cholesky) {
 		}
 	}
 	return theta, &factor
-}
-
-// moreDegrees is by how many degrees of freedom of the t distribution of draws exceed the number of
-// coefficients. Their tails bound the weights, whose target has those of its normal prior. Chosen
-// by hand.
-const moreDegrees = 20
-
-// rowsPerDegree is how many rows add a degree of freedom: the more rows, the more normal the
-// posterior is. Chosen by hand.
-const rowsPerDegree = 12
-
-// evidence weighs pairs of draws on both sides of the mode, which cancel what is skew.
-func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
-	mode, factor := f.mode()
-	if factor == nil { // overflow
-		return logisticEvidence{value: math.NaN(), se: math.NaN(), kHat: math.Inf(1)}
-	}
-	dim := float64(len(mode))
-	degrees := dim + moreDegrees + float64(len(f.form.levels)/rowsPerDegree)
-	above, _ := math.Lgamma((degrees + dim) / 2)
-	below, _ := math.Lgamma(degrees / 2)
-	constant := above - below - dim/2*math.Log(degrees*math.Pi) + factor.LogDet()/2
-	center := f.linear(mode)
-	var upper mat.TriDense
-	factor.UTo(&upper)
-	standard, theta := make([]float64, len(mode)), make([]float64, len(mode))
-	logs, pairs := []float64(nil), []float64(nil)
-	var own logisticEvidence
-	for count := fewestPairs; ; count *= 2 {
-		for len(pairs) < count {
-			squares := 0.0
-			scale := math.Sqrt(degrees / chiSquared(random, degrees))
-			for k := range standard {
-				standard[k] = scale * random.NormFloat64()
-				squares += square(standard[k])
-			}
-			var offset mat.VecDense
-			// the factor is that of a positive definite matrix
-			_ = offset.SolveVec(&upper, mat.NewVecDense(len(standard), standard))
-			logQ := constant - (degrees+dim)/2*math.Log1p(squares/degrees)
-			shift := f.linear(offset.RawVector().Data)
-			for _, sign := range []float64{1, -1} {
-				copy(theta, mode)
-				floats.AddScaled(theta, sign, offset.RawVector().Data)
-				linear := append([]float64(nil), center...)
-				floats.AddScaled(linear, sign, shift)
-				logs = append(logs, f.logLikelihood(linear)+f.logPrior(theta)-logQ)
-			}
-			pairs = append(pairs, logsum.Add(logs[len(logs)-2], logs[len(logs)-1])-math.Ln2)
-		}
-		own.value, own.se = psis.LogMeanExp(pairs)
-		own.kHat = psis.Smooth(logs).K
-		if own.se < enoughError && own.kHat < enoughKHat || count >= mostPairs {
-			return own
-		}
-	}
 }

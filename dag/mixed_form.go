@@ -127,30 +127,38 @@ func (p *Problem) weighs() bool { return p.mixed != nil && p.Data.categories() >
 
 // scoreErrors are those of the families of a mixture, which graphs that were drawn have.
 func (p *Problem) scoreErrors(posterior mixture) *Posterior {
-	scores := Scores{Families: posterior.families, SE: make([]float64, len(posterior.families)), KHat: make([]float64, len(posterior.families))}
+	count := len(posterior.families)
+	scores := Scores{Families: posterior.families, SE: make([]float64, count), KHat: make([]float64, count), Missed: make([]float64, count)}
 	forms := p.closedForms()
 	for k, f := range scores.Families {
-		scores.SE[k], scores.KHat[k] = scoreError(forms[f.Node], f.Parents)
+		scores.setError(k, scoreError(forms[f.Node], f.Parents))
 	}
 	return &Posterior{Structure: p.Structure, Scores: scores, Marginals: posterior.shares}
 }
 
-// scoreError is the standard error of a log evidence and the k̂ of the weights behind it: 0 and
-// −Inf of what is exact.
-func scoreError(form closedForm, parents dgraph.Set) (se, kHat float64) {
+// weightsError is how well importance weights know a log evidence: its standard error, k̂, and
+// about the share of the evidence that no draw showed. Of what is exact 0, −Inf and 0.
+type weightsError struct{ se, kHat, missed float64 }
+
+// scoreError is that of the score of a family.
+func scoreError(form closedForm, parents dgraph.Set) weightsError {
 	switch form := form.(type) {
 	case *logisticForm:
-		own := form.evidence(parents)
-		return own.se, own.kHat
+		return form.evidence(parents).weightsError
 	case *changedForm:
-		se, kHat = scoreError(form.closedForm, parents)
-		for _, other := range form.others {
-			otherSE, otherKHat := scoreError(other, parents)
-			se, kHat = math.Hypot(se, otherSE), max(kHat, otherKHat)
+		own := scoreError(form.closedForm, parents)
+		for _, one := range form.others {
+			other := scoreError(one, parents)
+			own = weightsError{math.Hypot(own.se, other.se), max(own.kHat, other.kHat), math.Hypot(own.missed, other.missed)}
 		}
-		return se, kHat
+		return own
 	}
-	return 0, math.Inf(-1)
+	return weightsError{kHat: math.Inf(-1)}
+}
+
+// setError notes that of a family.
+func (s *Scores) setError(family int, of weightsError) {
+	s.SE[family], s.KHat[family], s.Missed[family] = of.se, of.kHat, of.missed
 }
 
 // mixedPriors says mechanisms and priors in words.

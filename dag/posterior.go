@@ -17,8 +17,9 @@ type Scores struct {
 	Families []dgraph.Family
 	// LogEvidence is ℓ_j(pa) = log p(x_j | x_pa), and SE its standard error; zero for exact scores.
 	LogEvidence, SE []float64
-	// KHat is the Pareto shape of the weights behind it; nil for exact scores.
-	KHat []float64
+	// KHat is the Pareto shape of the weights behind it, and Missed about the share of the evidence
+	// that lies where none of the draws fell (psis.TailShare); nil for exact scores.
+	KHat, Missed []float64
 }
 
 // Posterior is the distribution over graphs that scores and prior give. It is exact but for the
@@ -203,6 +204,25 @@ func (p *Posterior) EdgeErrors(draws []Draw) [][]float64 {
 		}
 	}
 	return errors
+}
+
+// missed is about the share of the posterior that lies where no draw of a family fell: the shares
+// of families, times their probabilities, as errors that do not depend on each other.
+func (p *Posterior) missed() (share float64) {
+	for f, probability := range p.Marginals {
+		if probability > 0 {
+			share = math.Hypot(share, probability*p.Scores.Missed[f])
+		}
+	}
+	return share
+}
+
+// missedEdges are by how much edge probabilities may be off by these shares: what errors of the
+// scores of that size make of them.
+func (p *Posterior) missedEdges(draws []Draw) [][]float64 {
+	own := *p
+	own.Scores.SE, own.drawn = p.Scores.Missed, 0
+	return own.EdgeErrors(draws)
 }
 
 // weighted are the draws with the shares of their counts as probabilities.

@@ -62,20 +62,20 @@ func RunGraphChains(ctx gocontext.Context, problem *Problem, cfg GraphChainsConf
 	posterior, kept := sampled.gather()
 	draws := kept.count()
 	probabilities, errors := matricesOf(edges)
-	kHat := math.NaN()
+	var scores *Posterior
 	if problem.weighs() { // what errors of the scores move
-		scores := problem.scoreErrors(posterior)
+		scores = problem.scoreErrors(posterior)
 		own := scores.EdgeErrors(draws)
 		for i, row := range own {
 			for j, se := range row {
 				errors[i][j] = math.Hypot(errors[i][j], se)
 			}
 		}
-		worst.MCSE, kHat = math.Hypot(worst.MCSE, float64(worstError(own))), scores.typicalKHat(draws)
+		worst.MCSE = math.Hypot(worst.MCSE, float64(worstError(own)))
 	}
 	result.Certificate = certifyChains(len(sampled.graphs), keptGraphs, worst)
-	if problem.weighs() {
-		result.Certificate.weighted(kHat)
+	if scores != nil {
+		result.Certificate.weighted(scores, draws)
 	}
 	cfg.Status("comparing graphs")
 	// As if the effective draws of the worst edge were those of every event.
