@@ -262,11 +262,14 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 	case likelihood.GaussianKind:
 		exact, err = t.exact(model)
 	case likelihood.LogisticKind:
-		exact, err = t.exactLinked(model, logisticRow)
+		exact, err = t.exactLinked(ctx, model, logisticRow)
 	case likelihood.PoissonKind:
-		exact, err = t.exactLinked(model, poissonRow)
+		exact, err = t.exactLinked(ctx, model, poissonRow)
 	default:
 		return r, nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		r.Reasons = strings.TrimPrefix(r.Reasons+"; no exact answer: "+err.Error(), "; ")

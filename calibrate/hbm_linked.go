@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 
@@ -20,9 +21,11 @@ import (
 const (
 	effectStep   = 0.5
 	effectDepth  = 30.0
+	effectSteps  = 1e4
 	linkedSide   = 28 // points of intercept and slope each
 	linkedStep   = 0.5
 	linkedDepth  = 20.0 // nats below the largest density that are negligible
+	linkedLost   = 1e3  // nats below it from which smaller sds of groups do not come back
 	linkedError  = 1e-4
 	linkedBelow  = -12.0 // of the log sd of groups; below it lies less than 1e−5 of its prior
 	linkedAbove  = 3.0   // beyond it lies nothing of a half-normal prior
@@ -31,8 +34,9 @@ const (
 )
 
 // exactLinked integrates regressions whose response has no noise scale: given intercept, slope and
-// the sd of groups the effect of each group is a question of its own, of one dimension.
-func (t *hbmTable) exactLinked(model regression.Options, row rowDensity) (*exactHbm, error) {
+// the sd of groups the effect of each group is a question of its own, of one dimension. An error is
+// that of ctx, or says why these rules do not serve.
+func (t *hbmTable) exactLinked(ctx context.Context, model regression.Options, row rowDensity) (*exactHbm, error) {
 	if model.SDPrior == regression.HalfCauchySD {
 		return nil, errors.New("the posterior of the sd of groups may have no moments")
 	}
@@ -47,6 +51,9 @@ func (t *hbmTable) exactLinked(model regression.Options, row rowDensity) (*exact
 	unit := cmp.Or(model.SDScale, 1)
 	mode := make([]float64, 2)
 	given := func(at float64) (moments modelMoments, err error) {
+		if ctx.Err() != nil {
+			return moments, ctx.Err()
+		}
 		spread := unit * math.Exp(at)
 		logDensity := func(beta []float64) (sum float64) {
 			for a, sd := range priorSD {
@@ -104,7 +111,12 @@ func overSpread(given func(at float64) (modelMoments, error)) (terms, spreads []
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		top = math.Max(top, m.logEvidence)
+		if top = math.Max(top, m.logEvidence); m.logEvidence < top-linkedLost {
+			break
+		}
+	}
+	if known[linkedAbove].logEvidence == top {
+		return nil, nil, nil, errors.New("the sd of groups lies far beyond its prior")
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for at, m := range known {
@@ -139,6 +151,9 @@ func climbTo(logDensity func([]float64) float64, mode []float64) (*mat.Dense, er
 	if found == nil {
 		return nil, err
 	}
+	if math.IsNaN(found.F) {
+		return nil, errors.New("the log density is not a number")
+	}
 	copy(mode, found.X)
 	k := len(mode)
 	hessian := mat.NewSymDense(k, nil)
@@ -157,7 +172,7 @@ func climbTo(logDensity func([]float64) float64, mode []float64) (*mat.Dense, er
 }
 
 // logEffects is the log integral over the effect of a group, z in units of the sd of groups, of the
-// densities of its rows.
+// densities of its rows; not a number where rounding hides the mode.
 func logEffects(row rowDensity, y, x []float64, rows []int, beta []float64, spread float64) float64 {
 	density := func(z float64) (value, slope, curvature float64) {
 		value, slope, curvature = -z*z/2-halfLog2Pi, -z, 1
@@ -192,6 +207,9 @@ func logEffects(row rowDensity, y, x []float64, rows []int, beta []float64, spre
 	sum := value
 	for _, side := range []float64{-1, 1} {
 		for k := 1.0; ; k++ {
+			if k > effectSteps {
+				return math.NaN()
+			}
 			v, _, _ := density(z + side*k*width)
 			if v < value-effectDepth {
 				break

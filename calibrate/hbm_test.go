@@ -67,7 +67,7 @@ func TestExactLinked(t *testing.T) {
 	for i := range table.y {
 		table.y[i] = float64(i / 2 % 2)
 	}
-	got, err := table.exactLinked(regression.Options{SDScale: 1e-6}, logisticRow)
+	got, err := table.exactLinked(t.Context(), regression.Options{SDScale: 1e-6}, logisticRow)
 	require.NoError(t, err)
 	mean, sd := stat.MeanStdDev(table.x, nil)
 	alone := &regressionProblem{x: mat.NewDense(9, 2, nil), y: table.y, priorMean: make([]float64, 2), priorSD: []float64{interceptSD, 1.5}}
@@ -79,6 +79,12 @@ func TestExactLinked(t *testing.T) {
 	require.InDelta(t, want.logEvidence, got.logEvidence, 2e-3)
 	require.InEpsilon(t, want.mean[1]/sd, got.slope[0], 5e-3)
 	require.InEpsilon(t, math.Sqrt(want.variance[1])/sd, got.slope[1], 5e-3)
+
+	for i := range table.y {
+		table.y[i] = []float64{0, 1e6}[table.group[i]%2]
+	}
+	_, err = table.exactLinked(t.Context(), regression.Options{SDScale: 1e-3}, poissonRow)
+	require.ErrorContains(t, err, "far beyond its prior")
 
 	const noise = 0.7
 	normal := func(y, eta float64) (value, slope, curvature float64) {

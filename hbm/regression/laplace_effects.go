@@ -57,7 +57,8 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.grams += len(p.gram)
 	}
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
-	l.start = l.leastSquares(all, typical)
+	p := &outerProposal{conditional: l.prior(all, typical), l: l}
+	l.start = p.effectsOf(p.leastSquares())
 	return l.from(all, typical)
 }
 
@@ -77,8 +78,8 @@ func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
 // predictor, with the curvature that each row has where it fits exactly; no effects where that
 // cannot be computed. Newton's steps from no effects at all would take a count of a million for a
 // predictor of a million.
-func (l *laplaceEffects) leastSquares(mask []bool, theta []float64) []float64 {
-	p := &outerProposal{conditional: l.prior(mask, theta), l: l}
+func (p *outerProposal) leastSquares() []float64 {
+	l := p.l
 	right, weight := make([]float64, len(l.r.y)), make([]float64, len(l.r.y))
 	none := make([]float64, l.effects)
 	eta := p.eta(none)
@@ -90,7 +91,7 @@ func (l *laplaceEffects) leastSquares(mask []bool, theta []float64) []float64 {
 	if !p.factorize(weight) {
 		return none
 	}
-	return p.effectsOf(p.factor.Solve(p.gradient(right, none)))
+	return p.factor.Solve(p.gradient(right, none))
 }
 
 // coarseNodes are those of rules that only find where to draw from.
@@ -130,8 +131,18 @@ func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bo
 	return p, true
 }
 
-// climb takes the centre near the mode of all effects.
+// climb takes the centre near the mode of all effects: from a mode nearby, and where that fails, as
+// it may where rows take effects many standard deviations from their prior, from least squares.
 func (p *outerProposal) climb() bool {
+	start := p.standard(p.l.start)
+	for k, v := range start {
+		start[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
+	}
+	return p.climbFrom(start) || p.climbFrom(p.leastSquares())
+}
+
+// climbFrom is climb from one place, which is overwritten.
+func (p *outerProposal) climbFrom(start []float64) bool {
 	l, r := p.l, p.l.r
 	var eta []float64
 	value := func(v []float64) float64 {
@@ -142,10 +153,7 @@ func (p *outerProposal) climb() bool {
 		}
 		return sum
 	}
-	p.centre = p.standard(l.start)
-	for k, v := range p.centre {
-		p.centre[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
-	}
+	p.centre = start
 	best := value(p.centre)
 	if !(best > math.Inf(-1)) {
 		p.centre = make([]float64, l.effects)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,4 +234,24 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 	sd := result.SDs[0]
 	require.InDelta(t, math.Exp(-4.7739), float64(sd.SD), 4*float64(sd.SDSE))
 	require.Less(t, float64(sd.SDSE), 0.05*float64(sd.SD))
+}
+
+// Counts of one predictor that varies hardly within groups, by much more than Poisson counts do:
+// rows take effects hundreds of standard deviations from their prior, where Newton's steps from
+// nearby do not arrive. Such a table has an answer, which is not trusted unless it settles.
+func TestOverdispersedCountsOfManyGroups(t *testing.T) {
+	random := rand.New(rand.NewPCG(8, 24))
+	var text strings.Builder
+	text.WriteString("y,x,g\n")
+	for i := range 80 {
+		g := i % 24
+		at := math.Sin(float64(g))
+		fmt.Fprintf(&text, "%d,%v,g%d\n", int(math.Exp(15.7+1.5*random.NormFloat64())), at+1e-4*random.NormFloat64(), g)
+	}
+	f := frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
+	if result.Certificate.Verdict == vti.Trusted {
+		require.Less(t, float64(*result.LogEvidenceSE), 0.1)
+	}
+	require.Less(t, float64(*result.LogEvidence), -1e6)
 }
