@@ -88,6 +88,9 @@ func (v Varsel) draw(random *rand.Rand) (*problem, *drawnTruth, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if v.Record.Model.Likelihood.HasCategories() {
+		return nil, nil, fmt.Errorf("calibrate: responses of categories are not drawn yet; got %s", v.Record.Model.Likelihood)
+	}
 	p := &problem{record: v.Record}
 	p.record.Model.ResponseMean, p.record.Model.ResponseSD = 0, 1
 	target := p.record.Design.Target

@@ -26,5 +26,8 @@
 //	gamma.go, lognormal.go, beta.go
 //	zeros.go       counts with zeros of their own: zero-inflated and hurdle
 //	survival.go    times, of which some are only lower bounds
+//	categories.go  responses of categories, which have several parameters
+//	ordered.go     ordered categories: cumulative logit and probit
 //	special.go     log Γ and its derivatives
+//	normal.go      the normal distribution function with all digits of its logarithm
 package likelihood

@@ -40,6 +40,11 @@ const (
 	// WeibullKind: y is a time with mean exp(η) and a hazard that goes with the power k−1 of time;
 	// −y stands for a time that is known to be longer than y.
 	WeibullKind
+	// CumulativeLogitKind: y is one of K ordered categories, with probability 1/(1+exp(η−c_k)) of
+	// category k or one before it. Its distribution is one of [Categories].
+	CumulativeLogitKind
+	// CumulativeProbitKind: that probability is Φ(c_k−η).
+	CumulativeProbitKind
 )
 
 // Names of the parameters that a kind has beside η.
@@ -59,7 +64,7 @@ type row struct {
 	// expected describes valid responses, and valid reports whether a finite number is one.
 	expected string
 	valid    func(y float64) bool
-	make     func(Shape) Likelihood
+	make     func(Shape) Likelihood // nil: see NewCategories
 }
 
 var kinds = [...]row{
@@ -76,9 +81,14 @@ var kinds = [...]row{
 	BetaKind:             {"beta", LogitLink, precision, "a number between 0 and 1", isShare, func(Shape) Likelihood { return beta{} }},
 	ExponentialKind:      {"exponential", LogLink, "", "a positive number", isPositive, func(Shape) Likelihood { return exponential{} }},
 	WeibullKind:          {"weibull", LogLink, shapeName, "a positive number", isPositive, func(Shape) Likelihood { return weibull{} }},
+	CumulativeLogitKind:  {"cumulative-logit", LogitLink, "", category, isCount, nil},
+	CumulativeProbitKind: {"cumulative-probit", ProbitLink, "", category, isCount, nil},
 }
 
-const counted = "a count (0, 1, 2, …)"
+const (
+	counted  = "a count (0, 1, 2, …)"
+	category = "a category"
+)
 
 func isFinite(y float64) bool { return !math.IsNaN(y) && !math.IsInf(y, 0) }
 func isBinary(y float64) bool { return y == 0 || y == 1 }
@@ -167,8 +177,14 @@ func (k Kind) ScaleSD() float64 {
 
 // Discrete reports whether responses are whole numbers whose densities are probabilities.
 func (k Kind) Discrete() bool {
-	return k == LogisticKind || kinds[k].expected == counted
+	return k == LogisticKind || kinds[k].expected == counted || k.HasCategories()
 }
+
+// HasCategories reports whether the response is one of several categories: see [NewCategories].
+func (k Kind) HasCategories() bool { return kinds[k].expected == category }
+
+// Ordered reports whether these are in order.
+func (k Kind) Ordered() bool { return k == CumulativeLogitKind || k == CumulativeProbitKind }
 
 // Binary reports whether the response is 0 or 1.
 func (k Kind) Binary() bool { return k == LogisticKind }
@@ -204,7 +220,7 @@ func (k Kind) Conjugate() bool { return k.Working() == GaussianKind }
 // the posterior of coefficients has a single mode given the other parameter of a response.
 func (k Kind) LogConcave() bool {
 	switch k {
-	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind:
+	case LogisticKind, PoissonKind, NegativeBinomialKind, HurdleKind, GammaKind, ExponentialKind, WeibullKind, CumulativeLogitKind, CumulativeProbitKind:
 		return true
 	}
 	return false
@@ -230,10 +246,11 @@ type Shape struct {
 	Outlier, Ratio float64
 }
 
-// New returns the likelihood of a kind. It panics when the kind is unknown.
+// New returns the likelihood of a kind. It panics when the kind is unknown, or has categories (see
+// [NewCategories]).
 func New(k Kind, shape Shape) Likelihood {
-	if k < 0 || int(k) >= len(kinds) {
-		panic(fmt.Sprintf("likelihood.New: unknown kind %d", int(k)))
+	if k < 0 || int(k) >= len(kinds) || kinds[k].make == nil {
+		panic(fmt.Sprintf("likelihood.New: no likelihood of kind %s", k))
 	}
 	for _, field := range []struct {
 		value    *float64

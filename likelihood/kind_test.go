@@ -33,7 +33,7 @@ func TestKindNames(t *testing.T) {
 		require.NoError(t, parsed.UnmarshalText(text))
 	}
 	_, err := Parse("cauchy")
-	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential or weibull`)
+	require.EqualError(t, err, `unknown likelihood "cauchy"; want gaussian, robust, student, logistic, poisson, negbinomial, zero-inflated-poisson, hurdle-poisson, gamma, lognormal, beta, exponential, weibull, cumulative-logit or cumulative-probit`)
 	require.Equal(t, "likelihood.Kind(99)", Kind(99).String())
 	require.Panics(t, func() { New(Kind(99), Shape{}) })
 	require.Equal(t, "Link(9)", Link(9).String())
@@ -60,7 +60,7 @@ func TestExpectedResponses(t *testing.T) {
 
 // Links are increasing, and the linear predictor of a response leads back near it.
 func TestLinks(t *testing.T) {
-	for _, link := range []Link{IdentityLink, LogitLink, LogLink} {
+	for _, link := range []Link{IdentityLink, LogitLink, LogLink, ProbitLink} {
 		for eta := -5.0; eta < 5; eta += 0.5 {
 			assert.Less(t, link.Mean(eta), link.Mean(eta+0.5), link)
 		}

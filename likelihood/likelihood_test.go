@@ -27,6 +27,9 @@ func likelihoods(t *testing.T, each func(t *testing.T, kind Kind, l Likelihood, 
 		RobustKind:  {{}, {Outlier: 0.4, Ratio: 2}, {Outlier: 0.2, Ratio: 0.3}},
 	}
 	for _, kind := range Kinds() {
+		if kind.HasCategories() {
+			continue // ordered_test.go
+		}
 		var places []at
 		for _, eta := range []float64{-3, 0, 0.7, 4} {
 			switch {
@@ -381,6 +384,9 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 func TestLogKernelsSumRows(t *testing.T) {
 	random := stream.Rand(1, "kernels")
 	for _, kind := range Kinds() {
+		if kind.HasCategories() {
+			continue // ordered_test.go
+		}
 		l := New(kind, Shape{})
 		n := 2500
 		y, eta, want := make([]float64, n), make([]float64, n), 0.0

@@ -15,9 +15,11 @@ const (
 	LogitLink
 	// LogLink: the mean is exp η.
 	LogLink
+	// ProbitLink: the mean is Φ(η).
+	ProbitLink
 )
 
-// String returns "identity", "logit" or "log".
+// String returns "identity", "logit", "log" or "probit".
 func (l Link) String() string {
 	switch l {
 	case IdentityLink:
@@ -26,6 +28,8 @@ func (l Link) String() string {
 		return "logit"
 	case LogLink:
 		return "log"
+	case ProbitLink:
+		return "probit"
 	}
 	return fmt.Sprintf("Link(%d)", int(l))
 }
@@ -37,19 +41,23 @@ func (l Link) Mean(eta float64) float64 {
 		return 1 / (1 + math.Exp(-eta))
 	case LogLink:
 		return math.Exp(eta)
+	case ProbitLink:
+		return math.Exp(logNormalCDF(eta))
 	}
 	return eta
 }
 
 // Linear returns a finite value of η that suits one response y: y itself, log(y + ½) of a count, or
-// the tangent of the logit at ½, 4 (y − ½), of a 0/1 response. A least-squares fit to it is a start
-// for better ones.
+// of a 0/1 response the tangent at ½, such as 4 (y − ½) of the logit. A least-squares fit to it is
+// a start for better ones.
 func (l Link) Linear(y float64) float64 {
 	switch l {
 	case LogitLink:
 		return 4 * (y - 0.5)
 	case LogLink:
 		return math.Log(y + 0.5)
+	case ProbitLink:
+		return math.Sqrt(2*math.Pi) * (y - 0.5)
 	}
 	return y
 }

@@ -2,6 +2,7 @@ package likelihood
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -43,6 +44,56 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 		return nil, nil, err
 	}
 	return y, levels, nil
+}
+
+// mostCategories bounds the numbers of categories. Chosen by hand: more of them are a count, or a
+// number.
+const mostCategories = 50
+
+// ReadCategories returns the categories 0, 1, … [n] of a response column, which must have no
+// missing cells, and their texts. levels are these in their order, some of which the column may be
+// without; where it is nil they are the numbers of the column in increasing order, or its labels if
+// no order matters. Errors name the column as what says, such as "target".
+func ReadCategories(t *table.Table, what string, c *table.Column, kind Kind, levels []string) (y []float64, texts []string, err error) {
+	what = fmt.Sprintf("%s %q", what, c.Name)
+	labels := c.AsFactor()
+	switch {
+	case levels != nil:
+		for k, level := range levels {
+			if slices.Contains(levels[:k], level) {
+				return nil, nil, fmt.Errorf("%s: the level %q is listed twice", what, level)
+			}
+		}
+		texts = levels
+	case c.Kind != table.Numeric && kind.Ordered():
+		const show = 5
+		shown := strings.Join(labels.Levels[:min(show, len(labels.Levels))], ", ")
+		if len(labels.Levels) > show {
+			shown += ", …"
+		}
+		return nil, nil, fmt.Errorf("%s: %s: got labels (%s) and no order of them: want all of them as levels, from the lowest to the highest, for a %s likelihood", t.Path, what, shown, kind)
+	default:
+		texts = labels.Levels
+		for row, v := range c.Values {
+			if v != math.Trunc(v) {
+				return nil, nil, fmt.Errorf("%s: %s: %s: got %v, want whole numbers or labels for a %s likelihood", t.Path, t.Place(row), what, v, kind)
+			}
+		}
+	}
+	if len(texts) > mostCategories {
+		return nil, nil, fmt.Errorf("%s: %s: got %d categories, want at most %d for a %s likelihood", t.Path, what, len(texts), mostCategories, kind)
+	}
+	for row, code := range labels.Codes {
+		k := slices.Index(texts, labels.Levels[code])
+		if k < 0 {
+			return nil, nil, fmt.Errorf("%s: %s: %s: got %q, want one of the levels %s", t.Path, t.Place(row), what, labels.Levels[code], strings.Join(texts, ", "))
+		}
+		y = append(y, float64(k))
+	}
+	if len(labels.Levels) == 1 {
+		return nil, nil, nothingToExplain(t, what, labels.Levels[0])
+	}
+	return y, texts, nil
 }
 
 // Check reports the first value of a response that the likelihood cannot have, and a response that

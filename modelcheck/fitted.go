@@ -69,12 +69,19 @@ func newFitting(kind Kind, y []float64, draws int) *fitting {
 }
 
 // binEdges divide the range of a response, with a tenth of it on both sides, or its whole numbers;
-// nil for a response with two values.
+// nil for a response with two values. Those of categories are
+// what there is.
 func binEdges(kind Kind, y []float64) (edges []float64) {
 	if kind == Binary || len(y) == 0 {
 		return nil
 	}
 	low, high := slices.Min(y), slices.Max(y)
+	if kind == Category {
+		for at := low; at <= high+1; at++ {
+			edges = append(edges, at-0.5)
+		}
+		return edges
+	}
 	if kind == Count && high-low < mostCounts {
 		for at := math.Max(0, low-2); at <= high+3; at++ {
 			edges = append(edges, at-0.5)

@@ -20,6 +20,8 @@ const (
 	Binary
 	// Count responses are 0, 1, 2, ….
 	Count
+	// Category responses are the numbers of categories, 0, 1, 2, ….
+	Category
 )
 
 // Column is a named column of a table, in the units of the table.
@@ -34,7 +36,7 @@ type Column struct {
 // Remedies are what the program that calls offers against a finding, such as "--likelihood robust".
 // An empty text stands for general advice.
 type Remedies struct {
-	HeavyTails, Overdispersion, Counts, TwoValues, Curvature, Dependence string
+	HeavyTails, Overdispersion, Counts, TwoValues, Categories, Curvature, Dependence string
 }
 
 // RegressionInput is a fitted regression of one response on columns.
@@ -231,7 +233,7 @@ func (s *sample) set(kind Kind, y, mean, sd []float64) {
 	for i, r := range s.r {
 		s.centred[i] = r - centre
 		c := r
-		if kind != Binary && s.scale > 0 {
+		if kind != Binary && kind != Category && s.scale > 0 {
 			c = s.centred[i] / s.scale
 		}
 		c = max(-3, min(3, c))

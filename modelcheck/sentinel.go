@@ -12,7 +12,7 @@ var codes = []float64{-9, -99, -999, -9999, -99999, -999999, 9, 99, 999, 9999, 9
 // sentinel finds a smallest or largest value that lies further from all others than they lie from
 // each other, and that is a usual code for a missing value or is repeated.
 func sentinel(c Column, kind Kind, rows RowNames) (Finding, bool) {
-	if c.Indicator || kind == Binary {
+	if c.Indicator || kind == Binary || kind == Category {
 		return Finding{}, false
 	}
 	sorted := slices.Clone(c.Values)

@@ -95,9 +95,9 @@ func fewValues(c Column, remedies Remedies) (Finding, bool) {
 		f.Advice = cmp.Or(remedies.TwoValues, "a model for a binary response")
 	case count <= 5 && integers:
 		f.What = fmt.Sprintf("few values: %s takes only %d integers, and the model has continuous noise", c.Name, count)
-		f.Advice = "a model for ordered categories"
+		f.Advice = cmp.Or(remedies.Categories, "a model for ordered categories")
 		if !negative {
-			f.Advice = cmp.Or(remedies.Counts, "a model for counts")
+			f.Advice += " or " + cmp.Or(remedies.Counts, "a model for counts")
 		}
 	default:
 		return Finding{}, false

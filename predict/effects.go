@@ -149,6 +149,10 @@ func EffectsOf(ctx context.Context, source Source, cfg EffectsConfig) (*Effects,
 		return nil, fmt.Errorf("effects: got %d predicted rows, want %d", rows.Len(), g.table.Rows())
 	}
 	e := &Effects{Response: response, Scale: "response", Held: g.held, Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: append(g.notes, rows.Notes...)}
+	if rows.Categories != nil && !cfg.Link {
+		cfg.Link = true
+		e.Notes = append(e.Notes, "means are of the linear predictor: categories have none")
+	}
 	if cfg.Link {
 		e.Scale = "link"
 	}
@@ -237,7 +241,7 @@ func (r *Rows) averages(ctx context.Context, cells, each int, link bool) ([][]fl
 					r.Predictor(row, eta)
 					for s, v := range eta {
 						if !link {
-							v = r.Response.Mean(v, r.NoiseScale(row, s))
+							v = r.Under(s).Mean(v, r.NoiseScale(row, s))
 						}
 						sum[s] += v / float64(each)
 					}

@@ -17,12 +17,18 @@ import (
 // WriteCSV writes a row for each prediction.
 func (r *Result) WriteCSV(path string) error {
 	cells := [][]string{{"row", "mean", "expected_sd", "expected_low", "expected_high", "sd", "low", "high"}}
+	for _, category := range r.Categories {
+		cells[0] = append(cells[0], "p["+category+"]")
+	}
 	if r.Observed != nil {
 		cells[0] = append(cells[0], "observed")
 	}
 	for _, p := range r.Predictions {
 		line := []string{
 			strconv.Itoa(p.Row), p.Mean.Text(), p.ExpectedSD.Text(), p.ExpectedLow.Text(), p.ExpectedHigh.Text(), p.SD.Text(), p.Low.Text(), p.High.Text(),
+		}
+		for _, probability := range p.Probabilities {
+			line = append(line, probability.Text())
 		}
 		switch {
 		case p.Observed != nil:

@@ -68,8 +68,8 @@ func (l *LOO) Replace(fresh *Rows, place int, seed uint64) error {
 	random := stream.Rand(seed, "refit")
 	var mean, below float64
 	for s := range eta {
-		mean += fresh.Response.Mean(eta[s], fresh.NoiseScale(0, s))
-		below += fresh.below(0, fresh.Response.Draw(eta[s], fresh.NoiseScale(0, s), random))
+		mean += fresh.Under(s).Mean(eta[s], fresh.NoiseScale(0, s))
+		below += fresh.below(0, fresh.Under(s).Draw(eta[s], fresh.NoiseScale(0, s), random))
 	}
 	n := float64(len(eta))
 	old := l.Rows[at]

@@ -80,8 +80,8 @@ func LeaveOneOut(ctx context.Context, rows *Rows, seed uint64) (*LOO, error) {
 			} else {
 				density += w * math.Exp(logDensity[s]-shift)
 			}
-			mean += w * rows.Response.Mean(eta[s], rows.NoiseScale(row, s))
-			below += w * rows.below(row, rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random))
+			mean += w * rows.Under(s).Mean(eta[s], rows.NoiseScale(row, s))
+			below += w * rows.below(row, rows.Under(s).Draw(eta[s], rows.NoiseScale(row, s), random))
 		}
 		loo.Rows[row] = LOORow{
 			Row: rows.Places[row], ELPD: Number(shift + math.Log(density/total)), KHat: Number(smoothed.K),
@@ -116,7 +116,7 @@ func (l *LOO) Summarise(rows *Rows) {
 	n := float64(rows.Len())
 	_, variance := stat.PopMeanVariance(elpd, nil)
 	l.SE = Number(math.Sqrt(n * variance))
-	if rows.Labels == nil && !binary(rows.Y) && !rows.anyCensored() {
+	if rows.Labels == nil && rows.Categories == nil && !binary(rows.Y) && !rows.anyCensored() {
 		_, unexplained := stat.PopMeanVariance(residuals, nil)
 		_, all := stat.PopMeanVariance(rows.Y, nil)
 		r2 := Number(1 - unexplained/all)

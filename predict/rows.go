@@ -27,6 +27,13 @@ type Response interface {
 	Draw(eta, scale float64, random *rand.Rand) float64
 }
 
+// Categorical is a Response that is one of several categories.
+type Categorical interface {
+	Response
+	// Probabilities writes those of the categories at a linear predictor, eta [1], to dst [K].
+	Probabilities(eta, dst []float64)
+}
+
 // Rows are N rows of a table under S equally weighted posterior draws, in the units of the table.
 type Rows struct {
 	// Places [N] are the numbers of the rows in their file, which count what Unit says: "line" or
@@ -42,8 +49,9 @@ type Rows struct {
 	// Scale [S] is the noise scale of each draw; RowScale [N], if not nil, is what it is multiplied
 	// by in each row.
 	Scale, RowScale []float64
-	// Response is the distribution of a response.
+	// Response is the distribution of a response; Given [S], if not nil, are those of each draw.
 	Response Response
+	Given    []Response
 	// Chain [S] numbers the chain of each draw from 1; nil for independent draws.
 	Chain []int32
 	// Discrete reports whether responses are whole numbers whose densities are probabilities.
@@ -52,6 +60,8 @@ type Rows struct {
 	Survival bool
 	// Labels are the two texts that the responses 0 and 1 stand for; nil otherwise.
 	Labels []string
+	// Categories are the texts of responses 0, 1, 2, … that are categories; nil otherwise.
+	Categories []string
 	// Notes say what a reader must know of these rows, such as values out of the range seen.
 	Notes []string
 }
@@ -86,7 +96,7 @@ func (r *Rows) Part(mostRows, mostDraws int) *Rows {
 		}
 	}
 	if l := (r.Draws() + mostDraws - 1) / mostDraws; l > 1 {
-		part.Scale, part.Chain = every(r.Scale, l), every(r.Chain, l)
+		part.Scale, part.Given, part.Chain = every(r.Scale, l), every(r.Given, l), every(r.Chain, l)
 		part.Terms = slices.Clone(part.Terms)
 		for t := range part.Terms {
 			coefficients := make([][]float64, len(part.Terms[t].Draws))
@@ -149,10 +159,18 @@ func (r *Rows) NoiseScale(row, draw int) float64 {
 // linear predictors.
 func (r *Rows) LogDensities(row int, eta, dst []float64) {
 	y := r.Y[row]
-	constant := r.Response.LogConstant(y)
+	constant := r.Under(0).LogConstant(y)
 	for s := range dst {
-		dst[s] = r.Response.LogKernelAt(y, eta[s], r.NoiseScale(row, s)) + constant
+		dst[s] = r.Under(s).LogKernelAt(y, eta[s], r.NoiseScale(row, s)) + constant
 	}
+}
+
+// Under is the distribution of a response under a draw.
+func (r *Rows) Under(draw int) Response {
+	if r.Given != nil {
+		return r.Given[draw]
+	}
+	return r.Response
 }
 
 // censored reports whether only a lower bound of the response of a row is known.

@@ -26,6 +26,9 @@ type Prediction struct {
 	SD   Number `json:"sd"`
 	Low  Number `json:"low"`
 	High Number `json:"high"`
+	// Probabilities are those of the categories of the response; absent where it has none. Mean and
+	// what follows are then of the number of the category, from 0.
+	Probabilities []Number `json:"probabilities,omitempty"`
 	// Observed is the response that the table has, if it has one that is not only a lower bound.
 	Observed *Number `json:"observed,omitempty"`
 }
@@ -48,7 +51,9 @@ type Result struct {
 	Level Number `json:"level"`
 	Draws int    `json:"draws"`
 	// Labels are the two texts that the responses 0 and 1 stand for.
-	Labels      []string     `json:"labels,omitempty"`
+	Labels []string `json:"labels,omitempty"`
+	// Categories are those of the response, in the order of Probabilities.
+	Categories  []string     `json:"categories,omitempty"`
 	Predictions []Prediction `json:"predictions"`
 	// Observed compares predictions with the responses that the table has.
 	Observed *Observed `json:"observed,omitempty"`
@@ -86,12 +91,12 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 	if cfg.Level == 0 {
 		cfg.Level = 0.95
 	}
-	result := &Result{Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Notes: rows.Notes, Predictions: make([]Prediction, rows.Len())}
+	result := &Result{Level: Number(cfg.Level), Draws: rows.Draws(), Labels: rows.Labels, Categories: rows.Categories, Notes: rows.Notes, Predictions: make([]Prediction, rows.Len())}
 	scores := make([]float64, rows.Len())
 	err := rows.each(ctx, "predicting", func(row int, eta []float64) {
 		expected, drawn := make([]float64, len(eta)), make([]float64, len(eta))
 		rows.draw(row, cfg.Seed, eta, expected, drawn)
-		p := Prediction{Row: rows.Places[row]}
+		p := Prediction{Row: rows.Places[row], Probabilities: rows.probabilities(eta)}
 		if rows.Y != nil {
 			rows.LogDensities(row, eta, eta)
 			scores[row] = logMean(eta)
@@ -118,9 +123,24 @@ func Summarise(ctx context.Context, rows *Rows, cfg Config) (*Result, error) {
 func (r *Rows) draw(row int, seed uint64, eta, expected, drawn []float64) {
 	random := stream.Rand(seed, "predict/"+strconv.Itoa(row))
 	for s, v := range eta {
-		expected[s] = r.Response.Mean(v, r.NoiseScale(row, s))
-		drawn[s] = r.Response.Draw(v, r.NoiseScale(row, s), random)
+		expected[s] = r.Under(s).Mean(v, r.NoiseScale(row, s))
+		drawn[s] = r.Under(s).Draw(v, r.NoiseScale(row, s), random)
 	}
+}
+
+// probabilities are those of categories, averaged over draws; nil where there are none.
+func (r *Rows) probabilities(eta []float64) (mean []Number) {
+	if r.Categories == nil {
+		return nil
+	}
+	mean, own := make([]Number, len(r.Categories)), make([]float64, len(r.Categories))
+	for s := range eta {
+		r.Under(s).(Categorical).Probabilities(eta[s:s+1], own)
+		for k, p := range own {
+			mean[k] += Number(p / float64(len(eta)))
+		}
+	}
+	return mean
 }
 
 // spread returns standard deviation and quantiles of draws, which it sorts.

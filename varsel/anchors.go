@@ -75,6 +75,10 @@ func newModelAnchors(t *Target) *modelAnchors {
 	for range runtime.GOMAXPROCS(0) {
 		wait.Go(func() {
 			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+				if t.responses.categories != nil {
+					t.storeCategories(codes[i], a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])
+					continue
+				}
 				fit := newModeFit(t, t.active(codes[i]))
 				fit.find()
 				fit.store(t.scale, a.precision[i*dim*dim:(i+1)*dim*dim], a.linear[i*dim:(i+1)*dim])

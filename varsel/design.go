@@ -71,6 +71,9 @@ type DesignOptions struct {
 	Offset string `json:"offset,omitempty"`
 	// NoStandardize keeps predictors and response as they are in the table.
 	NoStandardize bool `json:"no_standardize,omitempty"`
+	// Levels are the labels of a response of categories in their order, some of which the table may
+	// be without; nil where they are numbers, or in no order.
+	Levels []string `json:"levels,omitempty"`
 	// NoIntercept leaves out the column of ones.
 	NoIntercept bool `json:"no_intercept,omitempty"`
 	// DropDegenerate leaves out constant and duplicated columns instead of refusing them.
@@ -110,7 +113,8 @@ type Design struct {
 	// Target is the name of the response, Likelihood what it was checked against.
 	Target     string
 	Likelihood likelihood.Kind
-	// Levels are the two texts of a factor response, which stand for 0 and 1; nil otherwise.
+	// Levels are the two texts of a factor response, which stand for 0 and 1, or those of the
+	// categories of a response; nil otherwise.
 	Levels []string
 	// Y is the response [n], or its logarithm where the likelihood is of that: for continuous
 	// likelihoods less the offset, then centred and scaled. Times that are only lower bounds are
@@ -182,6 +186,9 @@ func (d *Design) LogJacobian() float64 { return d.Scaling.logJacobian(d.Rows()) 
 // NewDesign builds the design matrix and response from a table. Whatever is wrong with the data or
 // contradicts in the options is an error that names the column and, where there is one, the line.
 func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
+	if err := opt.validateCategories(); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Path, err)
+	}
 	t, layout, err := newLayout(t, opt)
 	if err != nil {
 		return nil, err
@@ -200,10 +207,13 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 		return nil, fmt.Errorf("target: %w", err)
 	}
 	var y []float64
-	if opt.Trials != "" {
+	switch {
+	case opt.Trials != "":
 		t, y, err = d.expandTrials(t, response, opt)
 		d.Places, d.PlaceUnit = t.Places()
-	} else {
+	case opt.Likelihood.HasCategories():
+		y, d.Levels, err = likelihood.ReadCategories(t, "target", response, opt.Likelihood, opt.Levels)
+	default:
 		y, d.Levels, err = likelihood.Read(t, "target", response, opt.Likelihood)
 	}
 	if err != nil {
@@ -235,7 +245,8 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
-	predictors, d.Dropped, err = removeDegenerate(predictors, !opt.NoIntercept, opt.DropDegenerate)
+	level := !opt.NoIntercept // cut points are levels, too
+	predictors, d.Dropped, err = removeDegenerate(predictors, level, opt.DropDegenerate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Path, err)
 	}
@@ -245,12 +256,12 @@ func NewDesign(t *table.Table, opt DesignOptions) (*Design, error) {
 			return nil, err
 		}
 		var dropped []Dropped
-		if predictors, dropped, err = removeDegenerate(append(predictors, products...), !opt.NoIntercept, opt.DropDegenerate); err != nil {
+		if predictors, dropped, err = removeDegenerate(append(predictors, products...), level, opt.DropDegenerate); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Path, err)
 		}
 		d.Dropped = append(d.Dropped, dropped...)
 	}
-	columns := d.arrange(predictors, !opt.NoIntercept, t.Rows())
+	columns := d.arrange(predictors, level && !opt.Likelihood.Ordered(), t.Rows())
 	if len(d.Predictors) == 0 {
 		return nil, fmt.Errorf("%s: no predictor is left to select from (%d columns, %d excluded, %d always in, %d dropped)",
 			t.Path, len(t.Names()), len(opt.Exclude), len(opt.Always), len(d.Dropped))

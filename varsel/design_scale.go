@@ -61,6 +61,15 @@ func (s *Scaling) FromOriginal(dst, beta []float64) []float64 {
 	return dst
 }
 
+// shift is what centred columns take from the linear predictor: Σ_j β_j Mean_j of coefficients on
+// the scale of the table.
+func (s *Scaling) shift(beta []float64) (sum float64) {
+	for j, mean := range s.Mean {
+		sum += beta[j] * mean
+	}
+	return sum
+}
+
 // slope is ∂β_j/∂θ_j.
 func (s *Scaling) slope(j int) float64 { return s.YSD / s.SD[j] }
 
@@ -98,8 +107,8 @@ func newScaling(dim int) Scaling {
 
 // scale fills X, Y and Scaling.
 //
-// Columns are centred only when a constant column can take up the shift; without one they are
-// divided by their root mean square (n−1 denominator), and so is the response.
+// Columns are centred only when a constant column, or cut points, can take up the shift; else they
+// are divided by their root mean square (n−1 denominator), and so is the response.
 func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) error {
 	d.Scaling = newScaling(len(columns))
 	for _, j := range d.Always {
@@ -108,7 +117,7 @@ func (d *Design) scale(columns []rawColumn, y []float64, opt DesignOptions) erro
 			break
 		}
 	}
-	centre := d.Scaling.Level >= 0
+	centre := d.Scaling.Level >= 0 || opt.Likelihood.Ordered()
 	d.X = mat.NewDense(len(y), len(columns), nil)
 	for j, c := range columns {
 		if !opt.NoStandardize && j != d.Scaling.Level {

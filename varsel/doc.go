@@ -49,6 +49,8 @@
 //	problem.go                Problem: a design with likelihood and priors
 //	prior.go, heredity.go     priors over models
 //	responses.go              the likelihood of all rows
+//	categories.go             responses of categories: their coordinates and cut points
+//	laplace_categories.go     their approximations around modes
 //	target.go                 Target: the posterior as a graph
 //	codes.go, slots.go        models as bits, and as lists of few among many
 //	slots_*.go                quadratics and draws of lists

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +42,7 @@ var (
 	_ vti.QuadraticTarget = exactSlots{}
 )
 
-// active is a model by its coordinates, that of log σ apart.
+// active is a model by its coordinates, parameters without a column apart.
 type active struct {
 	coordinates []int
 	columns     [][]float64 // of the design
@@ -56,8 +57,9 @@ func (a *active) add(coordinate int, column []float64, mean, sd float64) {
 
 // active returns the model of a code.
 func (t *Target) active(code []int32) (a active) {
+	parameters := t.parameters()
 	for j, on := range t.space.MaskRow(code, nil) {
-		if on && j != t.scale {
+		if on && !slices.Contains(parameters, j) {
 			a.add(j, t.columns[j], t.mean[j], t.sd[j])
 		}
 	}

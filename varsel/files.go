@@ -24,10 +24,11 @@ func Files() []string {
 // one.
 func (p *Problem) finish(r *Result, dir string) error {
 	p.fillPriors(r)
+	names := p.coefficientNames()
 	for _, predictor := range p.Design.Predictors {
-		for _, j := range predictor.Coordinates {
+		for _, j := range eachPlane(predictor.Coordinates, p.planes()) {
 			for k := range r.Coefficients {
-				if r.Coefficients[k].Name == p.Design.Names[j] {
+				if r.Coefficients[k].Name == names[j] {
 					r.Coefficients[k].Predictor = predictor.Name
 				}
 			}
@@ -122,10 +123,20 @@ func (p *Problem) writeDraws(dir string, header draws.Header, d *Draws) error {
 	)
 }
 
-// variables name the columns of files of draws: beta[NAME] for a column of the design, sigma, and
-// coef[1], coef[2], … for the members of a list.
+// variables name the columns of files of draws: beta[NAME] for a coefficient, sigma, cut[A|B] for
+// the cut point between two categories, and coef[1], coef[2], … for the members of a list.
 func (p *Problem) variables() []string {
 	names := p.coordinateNames()
+	if p.Target.responses.categories != nil {
+		for j, name := range names {
+			kind := "beta"
+			if j >= len(p.coefficientNames()) {
+				kind = "cut"
+			}
+			names[j] = kind + "[" + name + "]"
+		}
+		return names
+	}
 	for j, name := range names {
 		member, listed := strings.CutPrefix(name, "coef.")
 		switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/internal/logsum"
+	"github.com/transdim/vti/likelihood"
 )
 
 // laplaceBits is a Target with a log-concave likelihood: the posterior of every model has one mode
@@ -37,20 +38,20 @@ var (
 
 // ProposeParameters draws from a t distribution around the mode of a model.
 func (t laplaceBits) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	return t.proposeParameters(t.active(code), n, t.space.Dim(), t.scale, random)
+	return t.proposeParameters(t.withParameters(t.active(code)), n, t.space.Dim(), random)
 }
 
 // ProposeParameters draws from a t distribution around the mode of a model.
 func (t laplaceSlots) ProposeParameters(code []int32, n int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	return t.bits.proposeParameters(t.active(code), n, t.space.Dim(), t.scale(), random)
+	a := t.active(code)
+	if at := t.scale(); at >= 0 {
+		a = a.with(at, t.mean[at], t.sd[at])
+	}
+	return t.bits.proposeParameters(a, n, t.space.Dim(), random)
 }
 
-// proposeParameters draws n times: coordinates of θ [n, dim] at their places, the logarithm of the
-// other parameter of the response, if it has one, at scale.
-func (t *Target) proposeParameters(a active, n, dim, scale int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
-	if scale >= 0 {
-		a = a.with(scale, t.mean[t.scale], t.sd[t.scale])
-	}
+// proposeParameters draws n times: coordinates of θ [n, dim] at their places.
+func (t *Target) proposeParameters(a active, n, dim int, random *rand.Rand) (theta *mat.Dense, logJoint, logProposal []float64, err error) {
 	fits, err := laplaceFits(t, a)
 	if err != nil {
 		return nil, nil, nil, err
@@ -68,7 +69,15 @@ func (t *Target) proposeParameters(a active, n, dim, scale int, random *rand.Ran
 	return theta, logJoint, logProposal, nil
 }
 
-// with is a with the coordinate of the other parameter of the response, which has no column.
+// withParameters is a with all parameters of the response.
+func (t *Target) withParameters(a active) active {
+	for _, j := range t.parameters() {
+		a = a.with(j, t.mean[j], t.sd[j])
+	}
+	return a
+}
+
+// with is a with the coordinate of a parameter of the response, which has no column.
 func (a active) with(scale int, mean, sd float64) active {
 	a.coordinates = append(a.coordinates[:len(a.coordinates):len(a.coordinates)], scale)
 	a.mean, a.sd = append(a.mean[:len(a.mean):len(a.mean)], mean), append(a.sd[:len(a.sd):len(a.sd)], sd)
@@ -84,7 +93,7 @@ type laplaceMixture []*laplaceFit
 // can be two.
 func laplaceFits(t *Target, a active) (laplaceMixture, error) {
 	starts := []float64{0}
-	if len(a.coordinates) > len(a.columns) {
+	if t.responses.categories == nil && len(a.coordinates) > len(a.columns) {
 		sd := a.sd[len(a.sd)-1]
 		starts = []float64{-sd, sd}
 	}
@@ -154,12 +163,13 @@ type laplaceFit struct {
 	active
 	target *Target
 
-	mode      []float64 // θ̂ [k], the other parameter of the response last
-	height    float64   // the log joint density there
-	factor    []float64 // lower L of H = L Lᵀ [k·k]
-	logDet    float64   // log |L|
-	constant  float64   // of the log joint density
-	eta, step []float64 // scratch [n], [k]
+	mode      []float64             // θ̂ [k], parameters of the response last
+	height    float64               // the log joint density there
+	factor    []float64             // lower L of H = L Lᵀ [k·k]
+	logDet    float64               // log |L|
+	constant  float64               // of the log joint density
+	eta, step []float64             // scratch [n], [k]
+	expansion *likelihood.Expansion // of a response of categories
 }
 
 const (
@@ -183,7 +193,10 @@ func newLaplaceFit(t *Target, a active, start float64) (*laplaceFit, error) {
 	k := len(a.coordinates)
 	f := &laplaceFit{
 		active: a, target: t, mode: append([]float64(nil), a.mean...), factor: make([]float64, k*k),
-		eta: make([]float64, len(t.responses.y)), step: make([]float64, k),
+		eta: make([]float64, t.planes()*len(t.responses.y)), step: make([]float64, k),
+	}
+	if t.responses.categories != nil {
+		f.expansion = likelihood.NewExpansion(t.responses.categories, len(t.responses.y))
 	}
 	if f.scaled() {
 		f.mode[k-1] += start
@@ -241,7 +254,7 @@ func (f *laplaceFit) predict(theta []float64) {
 
 // scaled reports whether the response has another parameter, whose logarithm is the last
 // coordinate.
-func (f *laplaceFit) scaled() bool { return len(f.coordinates) > len(f.columns) }
+func (f *laplaceFit) scaled() bool { return f.expansion == nil && len(f.coordinates) > len(f.columns) }
 
 // scale is that parameter of coordinates; 1 where there is none.
 func (f *laplaceFit) scale(theta []float64) float64 {
@@ -254,7 +267,12 @@ func (f *laplaceFit) scale(theta []float64) float64 {
 // logJoint is log p(y, θ | m), every constant kept. It leaves the linear predictors in eta.
 func (f *laplaceFit) logJoint(theta []float64) float64 {
 	f.predict(theta)
-	sum := f.constant + f.target.responses.logKernels(f.eta, f.scale(theta))
+	sum := f.constant
+	if f.expansion == nil {
+		sum += f.target.responses.logKernels(f.eta, f.scale(theta))
+	} else {
+		sum += f.given(theta).LogProbs(f.target.responses.y, f.eta)
+	}
 	for j, v := range theta {
 		z := (v - f.mean[j]) / f.sd[j]
 		sum -= z * z / 2
@@ -269,6 +287,25 @@ type newtonScratch struct{ slope, curvature, weighted, change []float64 }
 // the step to the mode of the quadratic, which gains half the decrement there. It reports whether
 // the curvature is positive definite.
 func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float64, ok bool) {
+	k := len(f.mode)
+	if f.expansion == nil {
+		f.expandRows(s, cautious)
+	} else {
+		f.expandCategories(s.weighted)
+	}
+	if !cholesky(f.factor, k) {
+		return 0, false
+	}
+	for a := range k { // L u = gradient
+		f.step[a] = (f.step[a] - floats.Dot(f.factor[a*k:a*k+a], f.step[:a])) / f.factor[a*k+a]
+	}
+	decrement = floats.Dot(f.step, f.step)
+	backSolve(f.factor, f.step)
+	return decrement, true
+}
+
+// expandRows sets the gradient in step and the curvature in factor.
+func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
 	r, scale := f.target.responses, f.scale(f.mode)
 	newton := r.NewtonAt
@@ -290,15 +327,6 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 	if f.scaled() {
 		f.scaleRow(s, scale)
 	}
-	if !cholesky(f.factor, k) {
-		return 0, false
-	}
-	for a := range k { // L u = gradient
-		f.step[a] = (f.step[a] - floats.Dot(f.factor[a*k:a*k+a], f.step[:a])) / f.factor[a*k+a]
-	}
-	decrement = floats.Dot(f.step, f.step)
-	backSolve(f.factor, f.step)
-	return decrement, true
 }
 
 // differenceStep is the step of differences in the logarithm of the other parameter of the

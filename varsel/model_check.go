@@ -46,12 +46,12 @@ func (p *Problem) checkModel(ctx gocontext.Context, draws *Draws, seed uint64) (
 			rows = append(rows, i)
 		}
 	}
-	response := likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
 	random := stream.Rand(seed, "model check")
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		// evenly spaced draws; few of them are used several times
 		at := d * len(draws.Codes) / in.Draws
-		scale := p.linearPredictor(draws.Codes[at], draws.Values.RawRowView(at), rows, mean)
+		values := draws.Values.RawRowView(at)
+		response, scale := p.responseGiven(values), p.linearPredictor(draws.Codes[at], values, rows, mean)
 		for k, eta := range mean {
 			replicate[k] = response.Draw(eta, scale, random)
 			mean[k], sd[k] = moments(response, eta, scale)
@@ -68,8 +68,10 @@ func (p *Problem) linearPredictor(code []int32, values []float64, rows []int, et
 	scale = p.knownScale()
 	clear(eta)
 	p.visit(code, values, func(column int, value float64) {
-		if column == design.Dim() {
-			scale = value
+		if column >= design.Dim() {
+			if p.UnknownScale() {
+				scale = value
+			}
 			return
 		}
 		slope, shift := value*design.Scaling.SD[column], value*design.Scaling.Mean[column]
@@ -117,6 +119,8 @@ func checkedKind(kind likelihood.Kind) modelcheck.Kind {
 	switch {
 	case kind.Binary():
 		return modelcheck.Binary
+	case kind.HasCategories():
+		return modelcheck.Category
 	case kind.Discrete():
 		return modelcheck.Count
 	}
@@ -152,6 +156,7 @@ func (p *Problem) remedies() modelcheck.Remedies {
 		Overdispersion: "--likelihood negbinomial, zero-inflated-poisson or hurdle-poisson",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
+		Categories:     "--likelihood cumulative-logit",
 		Curvature:      "a transform of the column, its square as another column, or --interactions",
 		Dependence:     "vti hbm with a grouping of the rows, or a predictor for time or place",
 	}

@@ -20,8 +20,8 @@ const resampled = 10000
 // predictor in the model, or 0 for no more, and the columns are those of the design that are in
 // every model and then one, or as many as the widest predictor has, for each site.
 type Draws struct {
-	// Names are those of the columns of Values; "sigma", if it is unknown, comes after the columns
-	// of the design.
+	// Names are those of the columns of Values; "sigma", if it is unknown, or cut points come after
+	// the coefficients.
 	Names []string
 	// Codes are the models [N][S].
 	Codes [][]int32
@@ -43,11 +43,7 @@ func (p *Problem) coordinateNames() []string {
 	if p.Slots != nil {
 		return p.Slots.coordinateNames(p.Design)
 	}
-	names := slices.Clone(p.Design.Names)
-	if p.UnknownScale() {
-		names = append(names, p.Design.scaleName())
-	}
-	return names
+	return slices.Concat(p.coefficientNames(), p.extraNames())
 }
 
 // toOriginal maps draws of the target's coordinates theta [N,D] to the scale of the table.
@@ -61,11 +57,14 @@ func (p *Problem) toOriginal(codes [][]int32, theta *mat.Dense) *Draws {
 		}
 		return draws
 	}
-	dim := p.Design.Dim()
+	dim := p.Design.Dim() * p.planes()
 	for i := range codes {
 		row := draws.Values.RawRowView(i)
-		p.Design.Scaling.ToOriginal(row[:dim], theta.RawRowView(i)[:dim])
-		if p.UnknownScale() {
+		p.eachPlane(row, theta.RawRowView(i), p.Design.Scaling.ToOriginal)
+		switch {
+		case p.Design.Likelihood.Ordered():
+			copy(row[dim:], p.cuts(theta.RawRowView(i)[dim:], row[:dim]))
+		case p.UnknownScale():
 			row[dim] = math.Exp(theta.At(i, p.Target.scale)) * p.Design.Scaling.YSD
 		}
 	}
@@ -78,25 +77,50 @@ func (p *Problem) fromOriginal(code []int32, values, theta []float64) []int32 {
 	if p.Slots != nil {
 		return p.Slots.fromOriginal(p.Design, code, values, theta)
 	}
-	dim := p.Design.Dim()
-	p.Design.Scaling.FromOriginal(theta[:dim], values[:dim])
-	if p.UnknownScale() {
+	dim := p.Design.Dim() * p.planes()
+	p.eachPlane(theta, values, p.Design.Scaling.FromOriginal)
+	switch {
+	case p.Design.Likelihood.Ordered():
+		copy(theta[dim:], p.sticks(values[dim:], values[:dim]))
+	case p.UnknownScale():
 		theta[p.Target.scale] = math.Log(values[dim] / p.Design.Scaling.YSD)
 	}
 	return code
 }
 
-// summarizeDraws returns the posterior of every column of the design and of sigma, with the given
-// weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
+// eachPlane maps the coefficients of each linear predictor [D] from one list of all to another.
+func (p *Problem) eachPlane(to, from []float64, move func(dst, src []float64) []float64) {
+	dim, planes := p.Design.Dim(), p.planes()
+	if planes == 1 {
+		move(to[:dim], from[:dim])
+		return
+	}
+	own := make([]float64, dim)
+	for m := range planes {
+		for j := range own {
+			own[j] = from[j*planes+m]
+		}
+		move(own, own)
+		for j, v := range own {
+			to[j*planes+m] = v
+		}
+	}
+}
+
+// summarizeDraws returns the posterior of every coefficient and of sigma or cut points, with the
+// given weights of the draws. chain numbers the chain of each draw from 0; nil where draws are
 // independent. Where models are lists, columns that are in no draw are left out.
 func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) []Coefficient {
-	names := append(slices.Clone(p.Design.Names), p.Design.scaleName())
+	coefficientNames := p.coefficientNames()
+	names := slices.Concat(coefficientNames, p.extraNames())
 	included, chains := make([][]weighted.Value, len(names)), make([][]int, len(names))
 	always := make([]bool, len(names))
-	for _, j := range p.Design.Always {
+	for _, j := range eachPlane(p.Design.Always, p.planes()) {
 		always[j] = true
 	}
-	always[p.Design.Dim()] = p.UnknownScale()
+	for j := len(coefficientNames); j < len(names); j++ {
+		always[j] = true
+	}
 	var mass float64
 	for i, code := range draws.Codes {
 		if weights[i] == 0 {
@@ -112,29 +136,33 @@ func (p *Problem) summarizeDraws(draws *Draws, weights []float64, chain []int) [
 	}
 	var coefficients []Coefficient
 	for j, name := range names {
-		if always[j] || len(included[j]) > 0 || j < p.Design.Dim() && p.Slots == nil {
+		if always[j] || len(included[j]) > 0 || j < len(coefficientNames) && p.Slots == nil {
 			coefficients = append(coefficients, summarize(name, included[j], mass, chains[j]))
 		}
 	}
 	return coefficients
 }
 
-// visit calls f with every column of the design that the model of a draw has, and its coefficient,
-// and with sigma if it is unknown: the column after them.
+// visit calls f with every coefficient that the model of a draw has, numbered as its coordinate,
+// and with sigma or cut points, which come after them.
 func (p *Problem) visit(code []int32, values []float64, f func(column int, value float64)) {
 	if p.Slots != nil {
 		p.Slots.visit(p.Design, code, values, f)
 		return
 	}
-	for _, j := range p.Design.Always {
-		f(j, values[j])
+	planes := p.planes()
+	coefficients := func(columns []int) {
+		for _, j := range columns {
+			for at := j * planes; at < (j+1)*planes; at++ {
+				f(at, values[at])
+			}
+		}
 	}
-	if p.UnknownScale() {
-		f(p.Design.Dim(), values[p.Design.Dim()])
+	coefficients(p.Design.Always)
+	for at := p.Design.Dim() * planes; at < len(values); at++ {
+		f(at, values[at])
 	}
 	for _, predictor := range bitMembers(code) {
-		for _, j := range p.Design.Predictors[predictor].Coordinates {
-			f(j, values[j])
-		}
+		coefficients(p.Design.Predictors[predictor].Coordinates)
 	}
 }

@@ -3,6 +3,7 @@ package varsel
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -216,8 +217,12 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	t.mean, t.sd = coefficientPrior(design, model)
 	_, spread := responseUnit(design, model)
 	unit := design.Scaling.YSD // of the working response, in units of the table's
-	t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
-	t.logConstant = likelihood.LogConstants(t.responses, design.Y)
+	if kind.HasCategories() {
+		t.useCategories(design)
+	} else {
+		t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
+		t.logConstant = likelihood.LogConstants(t.responses, design.Y)
+	}
 	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
 	switch kind {
 	case likelihood.GaussianKind:
@@ -231,18 +236,22 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	default:
 		scaleSD = kind.ScaleSD()
 	}
-	always := design.Always
+	always, groups := eachPlane(design.Always, t.planes()), design.Groups()
+	for g, columns := range groups {
+		groups[g] = eachPlane(columns, t.planes())
+	}
 	if unknown {
 		t.scale = design.Dim()
 		t.x = withZeroColumn(t.x)
 		t.mean, t.sd = append(t.mean, math.Log(spread)), append(t.sd, scaleSD)
-		always = append(always[:len(always):len(always)], t.scale)
 	}
+	t.dim = len(t.mean)
+	always = append(always, t.parameters()...)
 	for j := range t.mean {
 		t.columns = append(t.columns, mat.Col(nil, j, t.x))
 	}
 	var err error
-	if t.space, err = space.NewSubsets(len(t.mean), always, design.Groups()); err != nil {
+	if t.space, err = space.NewSubsets(t.dim, always, groups); err != nil {
 		return nil, err
 	}
 	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) }),
@@ -250,6 +259,12 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		assigned:     sync.OnceValue(func() *assignments { return newAssignments(t, model) })}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
+	}
+	if t.responses.categories != nil {
+		if model.Codes == ListCodes {
+			return nil, errCategoryLists
+		}
+		return problem, nil
 	}
 	if slots := model.Prior.Limit(len(design.Predictors)); t.heredity == nil && model.Codes.lists(model.Prior, len(design.Predictors)) {
 		if problem.Slots, err = newSlotTarget(design, t, model.Prior, slots); err != nil {
@@ -331,6 +346,9 @@ func (p *Problem) Priors() []string {
 		"likelihood: " + p.likelihoodText(),
 		fmt.Sprintf("slab: %s ~ N(0, %.4g²)", scaled, p.Model.SlabScale*unit),
 	}
+	if p.Model.Likelihood.Ordered() {
+		lines = append(lines, "cut points: uniform prior of the probabilities of the categories, Dirichlet(1, …, 1), at the mean of the predictors")
+	}
 	if j := p.Design.Intercept; j >= 0 {
 		where := ""
 		if p.Design.Likelihood.Continuous() || unit != 1 {
@@ -385,6 +403,13 @@ func (p *Problem) likelihoodText() string {
 	}
 	if name := p.Model.Likelihood.Scale(); name != "" {
 		return fmt.Sprintf("%s, log %s ~ N(0, %g²)", p.Model.Likelihood, name, p.Model.Likelihood.ScaleSD())
+	}
+	if p.Model.Likelihood.HasCategories() {
+		separator := ", "
+		if p.Model.Likelihood.Ordered() {
+			separator = " < "
+		}
+		return fmt.Sprintf("%s of %d categories, %s", p.Model.Likelihood, len(p.Design.Levels), strings.Join(p.Design.Levels, separator))
 	}
 	return p.Model.Likelihood.String()
 }

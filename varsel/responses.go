@@ -14,6 +14,8 @@ import (
 type responses struct {
 	likelihood.Likelihood
 	y []float64
+	// categories are those of the response; nil for others, which have a Likelihood
+	categories likelihood.Categories
 	// more is the number of observations beyond those of y, and residual their sum of squares,
 	// which no coefficient can change: both are 0 but for gaussian data compressed by
 	// compressGaussian.
@@ -23,8 +25,11 @@ type responses struct {
 
 // logDensity returns log p(y | eta, scale) [B]. eta [B,n] is the linear predictor of every row,
 // offset included; logScale [B,1] is the logarithm of the noise scale in the units of y, unused by
-// a likelihood without one.
+// a likelihood without one. For categories they are eta [B,M·n] and parameters [B,P].
 func (r responses) logDensity(eta, logScale *Node) *Node {
+	if r.categories != nil {
+		return ReduceSum(r.categories.LogProb(r.y, Reshape(eta, -1, r.categories.Predictors(), len(r.y)), logScale), -1)
+	}
 	sum := likelihood.LogDensity(r.Likelihood, r.y, eta, logScale)
 	if r.more == 0 {
 		return sum

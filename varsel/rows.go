@@ -29,9 +29,13 @@ func (r *StoredRun) Rows(fresh *table.Table) (*predict.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	response := likelihood.New(problem.Model.Likelihood, problem.Model.shape())
 	kind := problem.Model.Likelihood
-	rows := &predict.Rows{Response: response, Survival: kind.Survival(), Discrete: kind.Discrete(), Labels: problem.Design.Levels, Chain: stored.Chain}
+	rows := &predict.Rows{Survival: kind.Survival(), Discrete: kind.Discrete(), Chain: stored.Chain}
+	if kind.HasCategories() {
+		rows.Categories = problem.Design.Levels
+	} else {
+		rows.Response, rows.Labels = likelihood.New(kind, problem.Model.shape()), problem.Design.Levels
+	}
 	if stored.Covered > 0 && stored.Covered < wellCovered {
 		rows.Notes = append(rows.Notes, fmt.Sprintf("the draws are of the most probable models, which hold %.4f of the probability", stored.Covered))
 	}
@@ -53,9 +57,14 @@ func (p *Problem) fillTerms(rows *predict.Rows, stored *draws.Draws, columns [][
 	coefficients := make([][]float64, p.Design.Dim())
 	for s := range stored.Len() {
 		rows.Scale[s] = p.knownScale()
+		if rows.Categories != nil {
+			rows.Given = append(rows.Given, p.responseGiven(stored.Values(s)))
+		}
 		p.visit(stored.Code(s), stored.Values(s), func(column int, value float64) {
-			if column == p.Design.Dim() {
-				rows.Scale[s] = value
+			if column >= p.Design.Dim() {
+				if p.UnknownScale() {
+					rows.Scale[s] = value
+				}
 				return
 			}
 			if coefficients[column] == nil {
@@ -141,7 +150,12 @@ func (p *Problem) expandFresh(record *Record, fresh *table.Table, rows *predict.
 		if err != nil {
 			return err
 		}
-		y, _, err := likelihood.Read(both, "target", column, p.Model.Likelihood)
+		var y []float64
+		if p.Model.Likelihood.HasCategories() {
+			y, _, err = likelihood.ReadCategories(both, "target", column, p.Model.Likelihood, p.Design.Levels)
+		} else {
+			y, _, err = likelihood.Read(both, "target", column, p.Model.Likelihood)
+		}
 		if err != nil {
 			return err
 		}

@@ -209,12 +209,24 @@ func (d *SimulatedData) simulateAR1(s Simulation, random *rand.Rand) {
 		}
 	}
 	if s.Likelihood != likelihood.GaussianKind {
-		response := likelihood.New(s.Likelihood, likelihood.Shape{})
+		response := s.response()
 		for i, eta := range y {
 			y[i] = response.Draw(eta, s.Noise, random)
 		}
 	}
 	d.add("y", y)
+}
+
+// simulatedCategories is the number of categories of an ordered response.
+const simulatedCategories = 4
+
+// response is the distribution of the response of an AR1Design.
+func (s Simulation) response() likelihood.Row {
+	if s.Likelihood.Ordered() {
+		c := likelihood.NewCategories(s.Likelihood, simulatedCategories)
+		return c.At(make([]float64, c.Parameters())).(likelihood.Row)
+	}
+	return likelihood.New(s.Likelihood, likelihood.Shape{})
 }
 
 // The robust design of table 2.

@@ -14,7 +14,8 @@ import (
 // the scale the flow works on. It satisfies vti.Target and rjmcmc.Target.
 //
 // Coordinates are the columns of the design (the intercept first, if there is one) and then log σ
-// if it is unknown. Each has a normal prior, independent of the others.
+// if it is unknown, or what a response of categories has (categories.go). Each has a normal prior,
+// independent of the others.
 type Target struct {
 	space     *space.Subsets
 	x         *mat.Dense  // [n, D]; the column of log σ is zero
@@ -22,6 +23,7 @@ type Target struct {
 	offset    []float64   // [n] or nil
 	kind      likelihood.Kind
 	responses responses
+	dim       int           // number of coordinates
 	scale     int           // coordinate of log σ, or −1
 	logScale  float64       // log σ when it is known
 	outliers  *outlierModel // of the robust likelihood with known scales; nil for others
@@ -54,7 +56,7 @@ func (t *Target) LogJoint(_, mask, theta *Node) *Node {
 	if t.offset != nil {
 		eta = Add(eta, constant(theta, t.offset, 1, rows))
 	}
-	return Add(t.responses.logDensity(eta, t.logScaleOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
+	return Add(t.responses.logDensity(eta, t.parametersOf(active)), logNormalPrior(mask, theta, t.mean, t.sd))
 }
 
 // logScaleOf returns log σ of each row [B,1]: the coordinate that holds it, or the known value.

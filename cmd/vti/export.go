@@ -323,7 +323,7 @@ func (e *exporter) rows(ctx context.Context, rows *predict.Rows) error {
 		{"posterior_predictive", func(row int) {
 			random := stream.Rand(e.stored.Seed, fmt.Sprintf("export/%d", row))
 			for s := range all {
-				all[s] = rows.Response.Draw(eta[s], rows.NoiseScale(row, s), random)
+				all[s] = rows.Under(s).Draw(eta[s], rows.NoiseScale(row, s), random)
 			}
 		}},
 	} {

@@ -115,6 +115,49 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 	}
 	fmt.Fprintln(w)
 	table := &grid{}
+	if r.Categories != nil {
+		addProbabilities(table, r, unit)
+	} else {
+		addExpected(table, r, unit, level)
+	}
+	table.print(w)
+	if more := len(r.Predictions) - shownRows; more > 0 {
+		fmt.Fprintf(w, "  and %d more rows\n", more)
+	}
+	switch o := r.Observed; {
+	case o != nil && r.Categories != nil:
+		fmt.Fprintf(w, "\nThe table has the response: mean log score %s.\n", short(o.LogScore))
+	case o != nil:
+		fmt.Fprintf(w, "\nThe table has the response: root mean square error %s, %.0f%% of responses in their %s intervals,\nmean log score %s.\n",
+			short(o.RMSE), 100*float64(o.Covered), level, short(o.LogScore))
+	}
+	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
+}
+
+// addProbabilities adds a line for each row with the probabilities of categories.
+func addProbabilities(table *grid, r *predict.Result, unit string) {
+	header := []string{unit}
+	for _, category := range r.Categories {
+		header = append(header, "P("+category+")")
+	}
+	if r.Observed != nil {
+		header = append(header, "observed")
+	}
+	table.add(header...)
+	for _, p := range r.Predictions[:min(shownRows, len(r.Predictions))] {
+		cells := []string{fmt.Sprint(p.Row)}
+		for _, probability := range p.Probabilities {
+			cells = append(cells, short(probability))
+		}
+		if p.Observed != nil {
+			cells = append(cells, r.Categories[int(*p.Observed)])
+		}
+		table.add(cells...)
+	}
+}
+
+// addExpected adds a line for each row with its expected response.
+func addExpected(table *grid, r *predict.Result, unit, level string) {
 	expected := "expected"
 	if r.Labels != nil {
 		expected = "P(" + r.Labels[1] + ")"
@@ -134,13 +177,4 @@ func printPredictions(w io.Writer, r *predict.Result, unit string) {
 		}
 		table.add(cells...)
 	}
-	table.print(w)
-	if more := len(r.Predictions) - shownRows; more > 0 {
-		fmt.Fprintf(w, "  and %d more rows\n", more)
-	}
-	if o := r.Observed; o != nil {
-		fmt.Fprintf(w, "\nThe table has the response: root mean square error %s, %.0f%% of responses in their %s intervals,\nmean log score %s.\n",
-			short(o.RMSE), 100*float64(o.Covered), level, short(o.LogScore))
-	}
-	fmt.Fprintf(w, "\nWritten to %s.\n", strings.Join(r.Files, " and "))
 }

@@ -78,7 +78,7 @@ func (s *selection) printProblem() {
 	design := s.problem.Design
 	fmt.Fprintf(s.text, "%s: %d rows, target %s, %d predictors to select from\n", design.Path, design.Rows(), design.Target, len(design.Predictors))
 	s.printDropped(s.text)
-	if len(design.Levels) == 2 {
+	if len(design.Levels) == 2 && design.Likelihood.Binary() {
 		fmt.Fprintf(s.text, "  %s: 0 is %q, 1 is %q\n", design.Target, design.Levels[0], design.Levels[1])
 	}
 	for _, line := range s.problem.Priors() {

@@ -26,9 +26,11 @@ const (
 )
 
 // ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
-// are too many.
+// are too many, and categories.
 func ResponseKinds() []ResponseKind {
-	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool { return kind == likelihood.RobustKind })
+	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool {
+		return kind == likelihood.RobustKind || kind.HasCategories()
+	})
 }
 
 // ParseResponseKind reads the name of a kind of response.

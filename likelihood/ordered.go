@@ -1,0 +1,444 @@
+package likelihood
+
+import (
+	"math"
+	"math/rand/v2"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// ordered is the cumulative model of K ordered categories, p(y ≤ k | η) = F(c_k − η), with F the
+// logistic or the normal distribution function and cut points c_0 < … < c_{K−2} that take the place
+// of an intercept.
+//
+// The prior of the probabilities of the categories at η = 0 is uniform: Dirichlet(1, …, 1). It is
+// built by breaking a stick: category k takes the share v_k of what those before have left,
+// S_{k−1},
+//
+//	1 − v_k = Φ(−z_k)^{1/(K−1−k)},   S_k = Π_{j ≤ k} (1 − v_j),   F(c_k) = 1 − S_k,
+//
+// which has v_k ~ Beta(1, K−1−k) for a standard normal z_k: any z makes cut points in order, and a
+// category without a row is no special case.
+type ordered struct {
+	levels int
+	cut    cutLink
+}
+
+// cutLink is the distribution function F of a latent response.
+type cutLink struct {
+	logCDF, logPDF func(x float64) float64 // log F and log F′
+	score, bend    func(x float64) float64 // F″/F′ and its derivative
+	logCDFNode     func(x *Node) *Node
+	// quantile is the c with 1 − F(c) = exp logTail.
+	quantile     func(logTail float64) float64
+	quantileNode func(logTail *Node) *Node
+	// bound is the curvature of a quadratic that touches −log F and stays above.
+	bound func(x float64) float64
+}
+
+var (
+	logitCut = cutLink{
+		logCDF: func(x float64) float64 { return -softplusAt(-x) },
+		logPDF: func(x float64) float64 { return -math.Abs(x) - 2*math.Log1p(math.Exp(-math.Abs(x))) },
+		score:  func(x float64) float64 { return -math.Tanh(x / 2) },
+		bend:   func(x float64) float64 { return (math.Tanh(x/2)*math.Tanh(x/2) - 1) / 2 },
+		logCDFNode: func(x *Node) *Node {
+			return Sub(MinScalar(x, 0), Log1P(Exp(Neg(magnitude(x)))))
+		},
+		quantile:     func(logTail float64) float64 { return log1mExp(logTail) - logTail },
+		quantileNode: func(logTail *Node) *Node { return Sub(log1mExpNode(logTail), logTail) },
+		bound:        logisticBound,
+	}
+	probitCut = cutLink{
+		logCDF: logNormalCDF, logPDF: logNormalPDF,
+		score:      func(x float64) float64 { return -x },
+		bend:       func(float64) float64 { return -1 },
+		logCDFNode: logNormalCDFNode,
+		quantile: func(logTail float64) float64 {
+			if logTail < -math.Ln2 {
+				return -normalQuantile(logTail)
+			}
+			return normalQuantile(log1mExp(logTail))
+		},
+		quantileNode: func(logTail *Node) *Node {
+			high := LessThan(logTail, ConstAs(logTail, -math.Ln2))
+			x := normalQuantileNode(MinScalar(Where(high, logTail, log1mExpNode(logTail)), -math.Ln2))
+			return Where(high, Neg(x), x)
+		},
+		bound: func(float64) float64 { return 1 },
+	}
+)
+
+// farthestStick bounds |z|: beyond, where the prior has 10⁻³², z stands for the bound, so that
+// float32 holds what it breaks off.
+const farthestStick = 12
+
+func (o *ordered) Levels() int     { return o.levels }
+func (o *ordered) Predictors() int { return 1 }
+func (o *ordered) Parameters() int { return o.levels - 1 }
+
+// LogProb has the difference of two tails by the larger of them, each on the side of zero where it
+// is small.
+func (o *ordered) LogProb(y []float64, eta, z *Node) *Node {
+	rows, cuts := len(y), o.Parameters()
+	eta = Reshape(eta, -1, rows)
+	c := o.cutNodes(z)
+	upper, lower := make([]float64, rows*cuts), make([]float64, rows*cuts)
+	first, last := make([]bool, rows), make([]bool, rows)
+	for i, v := range y {
+		k := int(v)
+		if first[i] = k == 0; !first[i] {
+			lower[i*cuts+k-1] = 1
+		}
+		if last[i] = k == cuts; !last[i] {
+			upper[i*cuts+k] = 1
+		}
+	}
+	of := func(which []float64) *Node {
+		return Sub(Einsum("bp,np->bn", c, ConvertDType(Reshape(Const(eta.Graph(), which), rows, cuts), eta.DType())), eta)
+	}
+	u, w := of(upper), of(lower)
+	is := func(flags []bool) *Node {
+		return BroadcastToDims(Reshape(Const(eta.Graph(), flags), 1, rows), u.Shape().Dimensions...)
+	}
+	ends := Or(is(first), is(last))
+	low := Where(ends, is(first), LessOrEqual(Add(u, w), ZerosLike(u)))
+	high, rest := Where(low, u, Neg(w)), Where(low, w, Neg(u))
+	rest = Where(ends, AddScalar(high, -1), rest)
+	log := o.cut.logCDFNode(high)
+	between := log1mExpNode(Sub(o.cut.logCDFNode(rest), log))
+	return Add(log, Where(ends, ZerosLike(log), between))
+}
+
+// cutNodes are the cut points of z [B, K−1].
+func (o *ordered) cutNodes(z *Node) *Node {
+	cuts := o.Parameters()
+	sums := make([]float64, cuts*cuts) // S_k is a product over j ≤ k
+	for j := range cuts {
+		for k := j; k < cuts; k++ {
+			sums[j*cuts+k] = 1 / float64(cuts-j)
+		}
+	}
+	z = MinScalar(MaxScalar(z, -farthestStick), farthestStick)
+	logTail := Einsum("bj,jk->bk", logNormalCDFNode(Neg(z)), ConvertDType(Reshape(Const(z.Graph(), sums), cuts, cuts), z.DType()))
+	return o.cut.quantileNode(logTail)
+}
+
+// At implements [Categories]; the distribution is a [Row] too, whose scale has no meaning.
+func (o *ordered) At(z []float64) CategoriesAt { return o.at(z) }
+
+func (o *ordered) at(z []float64) *Cuts {
+	cuts := o.Parameters()
+	a := &Cuts{cutLink: o.cut, Points: make([]float64, cuts), logTail: make([]float64, cuts), broken: make([]float64, cuts), bent: make([]float64, cuts), logWidth: make([]float64, o.levels)}
+	tail := 0.0
+	for k, v := range z {
+		v = math.Max(-farthestStick, math.Min(farthestStick, v))
+		parts := float64(cuts - k)
+		log := logNormalCDF(-v)
+		hazard := math.Exp(logNormalPDF(v) - log)
+		a.logWidth[k] = tail + log1mExp(log/parts) // of the probability at η = 0, so far
+		a.broken[k], a.bent[k] = -hazard/parts, -hazard*(hazard-v)/parts
+		tail += log / parts
+		a.logTail[k], a.Points[k] = tail, o.cut.quantile(tail)
+	}
+	for k := 1; k < cuts; k++ {
+		if narrow(a.Points[k-1], a.Points[k]) {
+			a.logWidth[k] -= a.logMeanDensity(a.Points[k-1], a.Points[k])
+		}
+	}
+	return a
+}
+
+// Cut implements [OrderedCategories].
+func (o *ordered) Cut(points []float64) *Cuts {
+	c := &Cuts{cutLink: o.cut, Points: points, logWidth: make([]float64, o.levels)}
+	for k := 1; k < len(points); k++ {
+		c.logWidth[k] = math.Log(points[k] - points[k-1])
+	}
+	return c
+}
+
+// Sticks are the z of cut points; the inverse of At.
+func (o *ordered) Sticks(points []float64) []float64 {
+	z, before := make([]float64, len(points)), 0.0
+	for k, c := range points {
+		tail := o.cut.logCDF(-c) // of a symmetric distribution
+		left := float64(len(points)-k) * (tail - before)
+		if before = tail; left < -math.Ln2 { // log Φ(−z)
+			z[k] = -normalQuantile(left)
+		} else {
+			z[k] = normalQuantile(log1mExp(math.Min(left, leastGap)))
+		}
+	}
+	return z
+}
+
+// Cuts is the distribution of ordered categories given their cut points. As a [Row] its scale has
+// no meaning.
+type Cuts struct {
+	cutLink
+	// Points [K−1] are the cut points, increasing.
+	Points []float64
+
+	logTail      []float64 // log S_k; nil where z are not known
+	broken, bent []float64 // first and second derivatives of log S by z_j
+	logWidth     []float64 // log(c_k − c_{k−1}) of narrow categories, with all digits
+}
+
+var _ Row = (*Cuts)(nil)
+
+// narrow reports whether the density of the latent response changes little between two cut points:
+// the difference of two tails may then lose digits.
+func narrow(a, b float64) bool { return (b-a)*(1+math.Min(math.Abs(a), math.Abs(b))) < 1 }
+
+// meanNodes are the nodes of the rule for the mean density of narrow categories, whose error is
+// below 10⁻¹⁵.
+const meanNodes = 10
+
+var meanAt, meanWeight = func() (at, weight []float64) {
+	at, weight = make([]float64, meanNodes), make([]float64, meanNodes)
+	quad.Legendre{}.FixedLocations(at, weight, -1, 1)
+	return at, weight
+}()
+
+// logMeanDensity is log of (F(b) − F(a)) / (b − a), from the density.
+func (c cutLink) logMeanDensity(a, b float64) float64 {
+	middle, half := (a+b)/2, (b-a)/2
+	base, sum := c.logPDF(middle), 0.0
+	for i, t := range meanAt {
+		sum += meanWeight[i] / 2 * math.Exp(c.logPDF(middle+half*t)-base)
+	}
+	return base + math.Log(sum)
+}
+
+// meanNewton is the slope of logMeanDensity where a and b move down together, and the curvature of
+// its negative.
+func (c cutLink) meanNewton(a, b float64) (slope, curvature float64) {
+	middle, half := (a+b)/2, (b-a)/2
+	base, sum, second := c.logPDF(middle), 0.0, 0.0
+	for i, t := range meanAt {
+		x := middle + half*t
+		weight, score := meanWeight[i]/2*math.Exp(c.logPDF(x)-base), c.score(x)
+		sum, slope, second = sum+weight, slope-weight*score, second+weight*(c.bend(x)+score*score)
+	}
+	slope /= sum
+	return slope, slope*slope - second/sum
+}
+
+// sides are the category of y, and the distances of its cut points from η, infinite where it has
+// none.
+func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
+	k, w, u = int(y), math.Inf(-1), math.Inf(1)
+	if k > 0 {
+		w = c.Points[k-1] - eta
+	}
+	if k < len(c.Points) {
+		u = c.Points[k] - eta
+	}
+	return k, w, u
+}
+
+// LogKernelAt is log p(y | η): of a narrow category that of its width and its mean density.
+func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
+	k, w, u := c.sides(y, eta)
+	switch {
+	case k == 0:
+		return c.logCDF(u)
+	case k == len(c.Points):
+		return c.logCDF(-w)
+	case narrow(c.Points[k-1], c.Points[k]) && narrow(w, u):
+		return c.logWidth[k] + c.logMeanDensity(w, u)
+	case u+w > 0:
+		u, w = -w, -u
+	}
+	log := c.logCDF(u)
+	return log + log1mExp(math.Min(c.logCDF(w)-log, leastGap))
+}
+
+// LogConstant implements [Row].
+func (*Cuts) LogConstant(float64) float64 { return 0 }
+
+// LogProbs implements [CategoriesAt].
+func (c *Cuts) LogProbs(y, eta []float64) float64 { return LogKernels(c, y, eta, 1) }
+
+// Probabilities implements [CategoriesAt].
+func (c *Cuts) Probabilities(eta, dst []float64) {
+	for k := range dst {
+		dst[k] = math.Exp(c.LogKernelAt(float64(k), eta[0], 1))
+	}
+}
+
+// edges are the densities at the two cut points of y over its probability.
+func (c *Cuts) edges(y, eta float64) (k int, w, u, below, above float64) {
+	k, w, u = c.sides(y, eta)
+	log := c.LogKernelAt(y, eta, 1)
+	if k > 0 {
+		below = math.Exp(c.logPDF(w) - log)
+	}
+	if k < len(c.Points) {
+		above = math.Exp(c.logPDF(u) - log)
+	}
+	return k, w, u, below, above
+}
+
+// leastCutCurvature keeps curvatures positive where rounding would not.
+const leastCutCurvature = 1e-12
+
+// NewtonAt implements [Row].
+func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
+	k, w, u, below, above := c.edges(y, eta)
+	if k > 0 && k < len(c.Points) && narrow(w, u) {
+		slope, curvature = c.meanNewton(w, u)
+		return slope, math.Max(curvature, leastCutCurvature)
+	}
+	slope = below - above
+	curvature = slope * slope
+	if below > 0 {
+		curvature += c.score(w) * below
+	}
+	if above > 0 {
+		curvature -= c.score(u) * above
+	}
+	return slope, math.Max(curvature, leastCutCurvature)
+}
+
+// BoundAt adds the bounds of the two tails.
+func (c *Cuts) BoundAt(y, eta, scale float64) (slope, curvature float64) {
+	slope, _ = c.NewtonAt(y, eta, scale)
+	_, w, u := c.sides(y, eta)
+	for _, x := range []float64{w, u} {
+		if !math.IsInf(x, 0) {
+			curvature += c.bound(x)
+		}
+	}
+	return slope, curvature
+}
+
+// Mean and Variance are those of the number of the category.
+func (c *Cuts) Mean(eta, _ float64) float64 {
+	mean, _ := c.moments(eta)
+	return mean
+}
+
+// Variance implements [Row].
+func (c *Cuts) Variance(eta, _ float64) float64 {
+	_, variance := c.moments(eta)
+	return variance
+}
+
+func (c *Cuts) moments(eta float64) (mean, variance float64) {
+	p := make([]float64, len(c.Points)+1)
+	c.Probabilities([]float64{eta}, p)
+	for k, share := range p {
+		mean += float64(k) * share
+	}
+	for k, share := range p {
+		variance += (float64(k) - mean) * (float64(k) - mean) * share
+	}
+	return mean, variance
+}
+
+// Draw implements [Row].
+func (c *Cuts) Draw(eta, _ float64, random *rand.Rand) float64 {
+	p := make([]float64, len(c.Points)+1)
+	c.Probabilities([]float64{eta}, p)
+	u := random.Float64()
+	for k, share := range p[:len(c.Points)] {
+		if u -= share; u < 0 {
+			return float64(k)
+		}
+	}
+	return float64(len(c.Points))
+}
+
+// Expand implements [CategoriesAt], by the derivatives in the cut points, with
+//
+//	log p = log(F(u) − F(w)),   u = c_k − η,   w = c_{k−1} − η.
+//
+// Of a category of probability p at η = 0 second derivatives by z lose the digits of p².
+func (c *Cuts) Expand(y, eta []float64, to *Expansion) {
+	cuts := len(c.Points)
+	slope, curvature := make([]float64, cuts), make([]float64, cuts*cuts) // by cut points
+	byCut := make([]float64, 2)
+	jacobian := c.jacobian()
+	for i, v := range y {
+		k, w, u, below, above := c.edges(v, eta[i])
+		var ww, uu float64
+		if k > 0 {
+			ww = -c.score(w)*below - below*below
+			slope[k-1] -= below
+			curvature[(k-1)*cuts+k-1] -= ww
+		}
+		if k < cuts {
+			uu = c.score(u)*above - above*above
+			slope[k] += above
+			curvature[k*cuts+k] -= uu
+		}
+		uw := below * above
+		if k > 0 && k < cuts {
+			curvature[k*cuts+k-1] -= uw
+			curvature[(k-1)*cuts+k] -= uw
+		}
+		to.Slope[0][i], to.Curvature[0][i] = c.NewtonAt(v, eta[i], 1)
+		byCut[0], byCut[1] = ww+uw, uu+uw
+		for j := range cuts {
+			sum := 0.0
+			if k > 0 {
+				sum += byCut[0] * jacobian[(k-1)*cuts+j]
+			}
+			if k < cuts {
+				sum += byCut[1] * jacobian[k*cuts+j]
+			}
+			to.Cross[j][i] = sum
+		}
+	}
+	c.toSticks(slope, curvature, jacobian, to)
+}
+
+// jacobian is ∂c_k/∂z_j [K−1 · K−1].
+func (c *Cuts) jacobian() []float64 {
+	cuts := len(c.Points)
+	out := make([]float64, cuts*cuts)
+	for k := range cuts {
+		first, _ := c.byTail(k)
+		for j := range k + 1 {
+			out[k*cuts+j] = first * c.broken[j]
+		}
+	}
+	return out
+}
+
+// byTail are the derivatives of the cut point c_k by log S_k.
+func (c *Cuts) byTail(k int) (first, second float64) {
+	first = -math.Exp(c.logTail[k] - c.logPDF(c.Points[k]))
+	return first, first * (1 - c.score(c.Points[k])*first)
+}
+
+// toSticks turns derivatives by cut points into those by z.
+func (c *Cuts) toSticks(slope, curvature, jacobian []float64, to *Expansion) {
+	cuts := len(c.Points)
+	for i := range cuts {
+		to.Gradient[i] = 0
+		for k := i; k < cuts; k++ {
+			to.Gradient[i] += slope[k] * jacobian[k*cuts+i]
+		}
+		for j := range cuts {
+			concave, bent := 0.0, 0.0
+			for k := i; k < cuts; k++ {
+				for l := max(j, k-1); l <= min(k+1, cuts-1); l++ {
+					concave += jacobian[k*cuts+i] * curvature[k*cuts+l] * jacobian[l*cuts+j]
+				}
+			}
+			for k := max(i, j); k < cuts; k++ {
+				first, second := c.byTail(k)
+				bent += slope[k] * second * c.broken[i] * c.broken[j]
+				if i == j {
+					bent += slope[k] * first * c.bent[i]
+				}
+			}
+			to.Concave[i*cuts+j] = concave
+			to.Information[i*cuts+j] = concave - bent
+		}
+	}
+}

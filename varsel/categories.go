@@ -1,0 +1,151 @@
+package varsel
+
+import (
+	"errors"
+	"fmt"
+
+	. "github.com/gomlx/gomlx/pkg/core/graph"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/likelihood"
+)
+
+// A response of categories has M linear predictors, each with a coefficient for every column of the
+// design, and parameters that are standard normal. Coordinates are the coefficients, those of a
+// column together, and then the parameters:
+//
+//	θ_{jM+m}: column j, predictor m;   θ_{DM+k}: parameter k.
+
+// validateCategories reports options that do not suit a response of categories, or suit only that.
+func (opt DesignOptions) validateCategories() error {
+	switch kind := opt.Likelihood; {
+	case !kind.HasCategories() && opt.Levels != nil:
+		return fmt.Errorf("levels of the response are for %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, kind)
+	case kind.Ordered() && opt.NoIntercept:
+		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", kind)
+	}
+	return nil
+}
+
+// planes is M, the number of linear predictors of a row.
+func (t *Target) planes() int {
+	if t.responses.categories == nil {
+		return 1
+	}
+	return t.responses.categories.Predictors()
+}
+
+// parameters are the coordinates that have no column.
+func (t *Target) parameters() (list []int) {
+	if c := t.responses.categories; c != nil {
+		for k := range c.Parameters() {
+			list = append(list, t.dim-c.Parameters()+k)
+		}
+	} else if t.scale >= 0 {
+		list = []int{t.scale}
+	}
+	return list
+}
+
+// useCategories makes the target one of a response of categories: x gets a column [M·n] for each
+// coordinate, zero where the predictor is another one.
+func (t *Target) useCategories(design *Design) {
+	c := likelihood.NewCategories(design.Likelihood, len(design.Levels))
+	t.responses = responses{categories: c, y: design.Y}
+	m, n, dim := c.Predictors(), design.Rows(), design.Dim()
+	mean, sd := t.mean, t.sd
+	t.mean, t.sd = nil, nil
+	t.x = mat.NewDense(m*n, dim*m+c.Parameters(), nil)
+	for j := range dim {
+		for plane := range m {
+			for i := range n {
+				t.x.Set(plane*n+i, j*m+plane, design.X.At(i, j))
+			}
+			t.mean, t.sd = append(t.mean, mean[j]), append(t.sd, sd[j])
+		}
+	}
+	for range c.Parameters() {
+		t.mean, t.sd = append(t.mean, 0), append(t.sd, 1)
+	}
+}
+
+// eachPlane are the coordinates of the coefficients of columns.
+func eachPlane(columns []int, planes int) (coordinates []int) {
+	for _, j := range columns {
+		for m := range planes {
+			coordinates = append(coordinates, j*planes+m)
+		}
+	}
+	return coordinates
+}
+
+// parametersOf are the parameters of each row [B, P] of all coordinates [B, D], by a product, which
+// every backend can differentiate: log σ where it is unknown, and nil where there are none.
+func (t *Target) parametersOf(active *Node) *Node {
+	if t.responses.categories == nil {
+		return t.logScaleOf(active)
+	}
+	list, dim := t.parameters(), t.dim
+	if len(list) == 0 {
+		return nil
+	}
+	unit := make([]float64, dim*len(list))
+	for k, j := range list {
+		unit[j*len(list)+k] = 1
+	}
+	return Einsum("bd,dp->bp", active, constant(active, unit, dim, len(list)))
+}
+
+var errCategoryLists = errors.New("a response of categories has no lists of predictors: want --codes bits")
+
+// planes is that of the target.
+func (p *Problem) planes() int { return p.Target.planes() }
+
+// coefficientNames are those of the coefficients: of the columns of the design, or for a response
+// with several predictors LEVEL:COLUMN.
+func (p *Problem) coefficientNames() []string { return p.Design.Names }
+
+// extraNames are the names of what a response has beside coefficients: its noise scale or other
+// parameter if that is unknown, or cut points.
+func (p *Problem) extraNames() (names []string) {
+	switch {
+	case p.Design.Likelihood.Ordered():
+		taken := p.Design.Names
+		for k, level := range p.Design.Levels[1:] {
+			names = append(names, freeName(p.Design.Levels[k]+"|"+level, taken))
+			taken = append(taken[:len(taken):len(taken)], names[k])
+		}
+	case p.UnknownScale():
+		names = []string{p.Design.scaleName()}
+	}
+	return names
+}
+
+// responseGiven is the distribution of a response given its linear predictor, under a draw on the
+// scale of the table.
+func (p *Problem) responseGiven(values []float64) likelihood.Row {
+	if c, ok := p.Target.responses.categories.(likelihood.OrderedCategories); ok {
+		return c.Cut(values[p.Design.Dim():])
+	}
+	return likelihood.New(p.Model.Likelihood.Working(), p.Model.shape())
+}
+
+// cuts are the cut points of the parameters z on the scale of the table, where coefficients are
+// beta.
+func (p *Problem) cuts(z, beta []float64) []float64 {
+	points := p.Target.responses.categories.At(z).(*likelihood.Cuts).Points
+	shift := p.Design.Scaling.shift(beta)
+	for k := range points {
+		points[k] += shift
+	}
+	return points
+}
+
+// sticks inverts cuts.
+func (p *Problem) sticks(points, beta []float64) []float64 {
+	own, shift := make([]float64, len(points)), p.Design.Scaling.shift(beta)
+	for k, c := range points {
+		own[k] = c - shift
+	}
+	return p.Target.responses.categories.(likelihood.OrderedCategories).Sticks(own)
+}
