@@ -28,6 +28,12 @@ const (
 	exactESS        = 1 << 13
 )
 
+// A proposal whose first weights have a k̂ above mendedK is mended, at most so often.
+const (
+	mends   = 6
+	mendedK = 0.3
+)
+
 // leastESS is what every answer is to have: a verdict asks for a little less.
 const leastESS = 1.1 * verdict.DoubtfulESS
 

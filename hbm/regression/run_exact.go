@@ -33,6 +33,8 @@ type modelIntegral struct {
 	outer    []outerDraws
 	// kept, where a density is dear, is what moments and draws need of each point
 	kept []keptEffects
+	// mended counts how often the proposal was
+	mended int
 }
 
 // keptEffects are the effects given hyperparameters, without their factor, and a draw of them.
@@ -92,6 +94,21 @@ func (m *modelIntegral) extend(ctx gocontext.Context, n int, random *rand.Rand) 
 	}
 	m.weights = psis.Smooth(m.sample.LogWeights())
 	return err
+}
+
+// mend begins a sample anew, from a proposal that covers where the weights of this one are largest,
+// if their tail says that it would help. It reports whether it did.
+func (m *modelIntegral) mend() bool {
+	if m.estimate != nil || m.mended == mends || m.weights.K <= mendedK {
+		return false
+	}
+	better := m.proposal.Mended(m.sample)
+	if better == nil {
+		return false
+	}
+	m.proposal, m.sample = better, &integrate.Sample{}
+	m.mended++
+	return true
 }
 
 // at puts hyperparameters into coordinates θ, which it returns.
@@ -178,8 +195,12 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 		}
 		for _, k := range more {
 			m := models[k]
+			more := len(m.sample.Points)
+			if m.mend() {
+				more *= 2 // all of them anew
+			}
 			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
-			if err := m.extend(ctx, len(m.sample.Points), random); err != nil {
+			if err := m.extend(ctx, more, random); err != nil {
 				return nil, err
 			}
 		}

@@ -12,6 +12,7 @@
 package integrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -44,6 +45,8 @@ const (
 	leastShare    = 0.01 // of a component, or it goes
 	shrink        = 0.02 // of the covariance of all draws that is added to that of each component
 	emSteps       = 5
+	mendedShare   = 0.05 // of a component where weights were largest
+	nearestShare  = 20   // one of so many points is near another
 	dearGain      = 0.05 // nats, below which a search that is dear ends
 )
 
@@ -440,4 +443,54 @@ func finiteOr(x, fallback float64) float64 {
 		return fallback
 	}
 	return x
+}
+
+// Mended is a proposal with one more component, where the weights of a sample from this one are
+// largest: about its heaviest point, as wide as the nearestShare of its points that are nearest
+// (incremental mixture importance sampling; Raftery and Bao 2010). Nil where the sample has no such
+// component. A sample that is to estimate must be drawn anew.
+func (p *Proposal) Mended(s *Sample) *Proposal {
+	weights := s.LogWeights()
+	total := logsum.Of(weights)
+	heaviest, order := 0, make([]int, len(weights))
+	for i, l := range weights {
+		order[i], weights[i] = i, math.Exp(l-total)
+		if weights[i] > weights[heaviest] {
+			heaviest = i
+		}
+	}
+	if !(weights[heaviest] > 0) {
+		return nil
+	}
+	_, spread := moments(s.Points, weights)
+	centre, ok := newComponent(mendedShare, narrowDegrees, s.Points[heaviest], spread)
+	if !ok {
+		return nil
+	}
+	distance, work := make([]float64, len(weights)), make([]float64, len(centre.location))
+	for i, x := range s.Points {
+		distance[i] = centre.distance(x, work)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(distance[a], distance[b]), a-b) })
+	near := order[:max(len(order)/nearestShare, len(centre.location)+1)]
+	for i := range weights {
+		weights[i] = (weights[i] + 1/float64(len(weights))) / 2
+	}
+	about, of := make([][]float64, len(near)), make([]float64, len(near))
+	for k, i := range near {
+		about[k], of[k] = s.Points[i], weights[i]
+	}
+	floats.Scale(1/floats.Sum(of), of)
+	_, narrow := moments(about, of)
+	one, ok := newComponent(mendedShare, narrowDegrees, centre.location, narrow)
+	if !ok {
+		return nil
+	}
+	mended := mixture{one}
+	for _, c := range p.mixture {
+		less := *c
+		less.share *= 1 - mendedShare
+		mended = append(mended, &less)
+	}
+	return &Proposal{problem: p.problem, mixture: mended}
 }
