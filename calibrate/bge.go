@@ -42,6 +42,11 @@ func drawBGe(parents [][]float64, rows int, random *rand.Rand) (column, weights 
 // priors, whose weights are Student t given the rows. Moments are of the weights; a variance that
 // does not exist is infinite.
 func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
+	return bgeRegression(y, parents, len(parents))
+}
+
+// bgeRegression is bgePosterior on columns of which so many count as parents.
+func bgeRegression(y []float64, parents [][]float64, counted int) (modelMoments, error) {
 	n, k := len(y), len(parents)
 	// least squares of the rows with one row more for each prior, by orthogonal rotations
 	stacked, right := mat.NewDense(n+k+1, k+1, nil), mat.NewDense(n+k+1, 1, nil)
@@ -77,7 +82,7 @@ func bgePosterior(y []float64, parents [][]float64) (modelMoments, error) {
 	for c := range k + 1 {
 		logPosterior += 2 * math.Log(math.Abs(root.At(c, c)))
 	}
-	shape, scale := (bgeDegrees+float64(k)+1)/2, bgeScale/2
+	shape, scale := (bgeDegrees+float64(counted)+1)/2, bgeScale/2
 	after, left := shape+float64(n)/2, scale+squares*squares/2
 	lgBefore, _ := math.Lgamma(shape)
 	lgAfter, _ := math.Lgamma(after)

@@ -26,7 +26,8 @@ import (
 )
 
 // Dag draws graphs, weights and data from the priors of vti dag on columns as they are, where every
-// prior is known before the data: with BGe mechanisms, or linear ones of a known noise scale.
+// prior is known before the data: with BGe mechanisms, linear ones of a known noise scale, or mixed
+// ones, where every second node is a category.
 type Dag struct {
 	// Device computes where flows are trained.
 	Device *gpu.Device
@@ -72,8 +73,8 @@ func (d Dag) check() error {
 	switch model := d.model(); {
 	case d.Nodes < 2 || d.Nodes > MostNodes:
 		return fmt.Errorf("nodes: got %d, want 2 to %d", d.Nodes, MostNodes)
-	case model.Mechanism != dag.BGe && model.Mechanism != dag.Linear:
-		return fmt.Errorf("mechanisms: got %v, want bge or linear: of others no table is drawn", model.Mechanism)
+	case !slices.Contains([]dag.Mechanism{dag.BGe, dag.Linear, dag.Mixed}, model.Mechanism):
+		return fmt.Errorf("mechanisms: got %v, want bge, linear or mixed: of others no table is drawn", model.Mechanism)
 	case model.EdgePrior != nil || model.ExpectedDegree != 0 || model.Orders:
 		return errors.New("graphs are drawn from the sparse or the uniform prior, or with an edge penalty")
 	case d.Record.Constraints.String() != "":
@@ -99,9 +100,15 @@ func (d Dag) Replicate(ctx context.Context, seed uint64, dir string) (*Replicate
 	p := &dagProblem{about: d.Name(), record: d.Record}
 	p.record.Columns.Scaling, p.record.Model = dag.Unscaled, d.model()
 	model := p.record.Model
-	graphs := acyclic(d.Nodes)
+	graphs, weights := acyclic(d.Nodes), mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
+	if model.Mechanism == dag.Mixed {
+		parents, columns := d.drawMixedTable(graphs, random)
+		p.csv = mixedCSV(columns)
+		return answerDag(ctx, d.Device, p, seed, dir, func(r *Replicate, problem *dag.Problem, result *dag.Result, run string) error {
+			return judgeDag(r, parents, weights, problem, result, run, random)
+		})
+	}
 	parents := graphs[drawn(graphPrior(graphs, model), random)]
-	weights := mat.NewDense(d.Nodes, d.Nodes, nil) // [from, to]
 	columns := make([][]float64, d.Nodes)
 	for _, j := range topological(parents) {
 		var from []int

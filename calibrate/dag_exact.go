@@ -73,6 +73,8 @@ func exactDag(data *dag.Data, model dag.ModelOptions) (*exactGraphs, error) {
 				moments.logEvidence = bdeuOf(data, j, parents, y, values, model.ImaginarySampleSize)
 			case dag.BGe:
 				moments, err = bgePosterior(y, values)
+			case dag.Mixed:
+				moments, err = mixedOf(data, j, parents, y, values)
 			default:
 				moments, err = p.gaussian(parents)
 			}

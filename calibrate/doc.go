@@ -36,6 +36,7 @@
 //	shaped.go           exact posteriors of those with a shape, a precision or odds of zero
 //	cells.go            exact posteriors of those with any number of modes
 //	bdeu.go             exact evidences of categories, and nasty tables of them
+//	mixed.go            mixed tables: draws from the priors, exact evidences, and nasty tables
 //	varsel.go           replicates of vti varsel, and the exact posterior of each
 //	varsel_prior.go     problems drawn from its priors
 //	varsel_hard.go      nasty tables for it

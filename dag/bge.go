@@ -195,22 +195,32 @@ func (b *bgeForm) bicOf(of []int) float64 {
 // posterior draws σ² from its inverse gamma distribution and the weights given it.
 func (b *bgeForm) posterior(parents dgraph.Set) func(random *rand.Rand) []float64 {
 	of := parents.List()
-	left, right, rest := b.regression(of)
-	degrees := float64(b.rows) + b.degrees(len(of))
+	draw := b.draws(of, b.degrees(len(of)))
 	return func(random *rand.Rand) []float64 {
 		theta := make([]float64, b.layout.dim())
-		sigma := rest / math.Sqrt(chiSquared(random, degrees))
+		sigma, weights := draw(random)
 		theta[b.layout.weights()] = math.Log(sigma)
-		weights := make([]float64, len(of)) // R w = right + σ e
+		for a, i := range of {
+			theta[i] = weights[a]
+		}
+		return theta
+	}
+}
+
+// draws draws σ and the weights of columns, with S.
+func (b *bgeForm) draws(of []int, s float64) func(random *rand.Rand) (sigma float64, weights []float64) {
+	left, right, rest := b.regression(of)
+	return func(random *rand.Rand) (sigma float64, weights []float64) {
+		sigma = rest / math.Sqrt(chiSquared(random, float64(b.rows)+s))
+		weights = make([]float64, len(of)) // R w = right + σ e
 		for a := len(of) - 1; a >= 0; a-- {
 			value := right[a] + sigma*random.NormFloat64()
 			for c := a + 1; c < len(of); c++ {
 				value -= left[c][a] * weights[c]
 			}
 			weights[a] = value / left[a][a]
-			theta[of[a]] = weights[a]
 		}
-		return theta
+		return sigma, weights
 	}
 }
 
@@ -239,9 +249,13 @@ func (b *bgeForm) moments(parents dgraph.Set) (means, variances []float64) {
 // intercept draws that of a family given its other parameters: normal around that of least squares,
 // drawn towards zero by the weight of the prior.
 func (b *bgeForm) intercept(parents dgraph.Set, theta []float64, random *rand.Rand) float64 {
+	return b.interceptGiven(residualMean(b.means, b.node, parents, theta), math.Exp(theta[b.layout.weights()]), random)
+}
+
+// interceptGiven draws it given that of least squares and σ.
+func (b *bgeForm) interceptGiven(mean, sigma float64, random *rand.Rand) float64 {
 	n := float64(b.rows)
-	mean := residualMean(b.means, b.node, parents, theta) * n / (n + bgeMeanWeight)
-	return mean + math.Exp(theta[b.layout.weights()])/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
+	return mean*n/(n+bgeMeanWeight) + sigma/math.Sqrt(n+bgeMeanWeight)*random.NormFloat64()
 }
 
 // chiSquared draws from the χ² distribution, by Marsaglia and Tsang (2000).

@@ -47,6 +47,7 @@
 //	linear_posterior.go         draws of their parameters
 //	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
 //	mixed_form.go               numbers and categories in one table
+//	mixed_mechanism.go          parameters of their nodes: draws, predictions
 //	logistic_evidence.go        categories given numbers: likelihood, prior and mode
 //	logistic_weights.go         their evidences, by importance weights
 //

@@ -3,7 +3,6 @@ package dag
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -34,6 +33,7 @@ type logisticForm struct {
 	columns   *mixedColumns
 	node      int
 	contrasts [][]float64 // H [r][r−1]
+	means     []float64   // of the columns over the rows that count [M]
 	rows      [][]float64 // that count, centred [n][M]
 	levels    []int       // of the node in them
 
@@ -48,19 +48,19 @@ type logisticEvidence struct {
 }
 
 func newLogisticForm(columns *mixedColumns, node int) *logisticForm {
-	l := &logisticForm{columns: columns, node: node, contrasts: orthonormalContrasts(len(columns.data.Levels[node])), known: map[dgraph.Set]logisticEvidence{}}
+	l := &logisticForm{columns: columns, node: node, contrasts: columns.contrasts[node], known: map[dgraph.Set]logisticEvidence{}}
 	for row, values := range columns.rows {
 		if columns.data.counts(row, node) {
 			l.rows = append(l.rows, append([]float64(nil), values...))
 			l.levels = append(l.levels, int(columns.data.X.At(row, node)))
 		}
 	}
-	means := make([]float64, len(l.rows[0]))
+	l.means = make([]float64, len(l.rows[0]))
 	for _, row := range l.rows {
-		floats.AddScaled(means, 1/float64(len(l.rows)), row)
+		floats.AddScaled(l.means, 1/float64(len(l.rows)), row)
 	}
 	for _, row := range l.rows {
-		floats.Sub(row, means)
+		floats.Sub(row, l.means)
 	}
 	return l
 }
@@ -86,11 +86,6 @@ func (l *logisticForm) bic(parents dgraph.Set) float64 {
 	f := l.family(parents)
 	theta, _ := f.mode()
 	return f.logLikelihood(f.linear(theta)) - float64(len(theta))*math.Log(float64(len(l.rows)))/2
-}
-
-// posterior draws nothing: answers of mixed tables have parameters integrated out.
-func (l *logisticForm) posterior(dgraph.Set) func(*rand.Rand) []float64 {
-	return func(*rand.Rand) []float64 { return nil }
 }
 
 // moments are none.

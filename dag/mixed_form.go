@@ -3,7 +3,6 @@ package dag
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -12,19 +11,21 @@ import (
 // levels has m − 1 of them, contrasts that are orthonormal: coefficients that are independent with
 // variance v stand for an effect of every level that is, so that no level is the reference.
 type mixedColumns struct {
-	data *Data
-	of   [][]int     // columns of each node
-	rows [][]float64 // the table [n][M]
+	data      *Data
+	of        [][]int       // columns of each node
+	contrasts [][][]float64 // of the levels of each category
+	rows      [][]float64   // the table [n][M]
 }
 
 func newMixedColumns(d *Data) *mixedColumns {
-	m := &mixedColumns{data: d, of: make([][]int, d.Nodes()), rows: make([][]float64, d.Rows())}
+	m := &mixedColumns{data: d, of: make([][]int, d.Nodes()), contrasts: make([][][]float64, d.Nodes()), rows: make([][]float64, d.Rows())}
 	width := 0
 	for j := range m.of {
 		columns := 1
 		var contrasts [][]float64
 		if d.category(j) {
 			contrasts = orthonormalContrasts(len(d.Levels[j]))
+			m.contrasts[j] = contrasts
 			columns = len(contrasts[0])
 		}
 		for range columns {
@@ -98,22 +99,22 @@ type groupsForm struct {
 }
 
 func (g *groupsForm) logEvidence(parents dgraph.Set) float64 {
+	return g.form.evidenceOf(g.columns.columns(parents), g.degrees(parents))
+}
+
+// degrees is S of a family, in which numbers alone count.
+func (g *groupsForm) degrees(parents dgraph.Set) float64 {
 	numbers := 0
 	for i := range parents.Nodes() {
 		if !g.columns.data.category(i) {
 			numbers++
 		}
 	}
-	return g.form.evidenceOf(g.columns.columns(parents), g.form.degrees(numbers))
+	return g.form.degrees(numbers)
 }
 
 func (g *groupsForm) bic(parents dgraph.Set) float64 {
 	return g.form.bicOf(g.columns.columns(parents))
-}
-
-// posterior draws nothing: answers of mixed tables have parameters integrated out.
-func (g *groupsForm) posterior(dgraph.Set) func(*rand.Rand) []float64 {
-	return func(*rand.Rand) []float64 { return nil }
 }
 
 // moments are none.

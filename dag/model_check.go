@@ -17,17 +17,19 @@ import (
 const (
 	checkWork        = 2e9 // multiplications for the means of nodes, a few seconds of one core
 	fewestChecked    = 500 // rows
-	networkParameter = 100 // draws of the parameters of a network, each with several replicates
+	networkParameter = 100 // draws of the parameters of networks and categories, each with several replicates
 )
 
 // checkModel compares each node with replicates of it given its parents, under draws of the
 // parents and of the mechanism.
 func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source parameterSource, random *rand.Rand) (*modelcheck.Report, error) {
-	l := p.layout()
 	nodes := p.Data.Nodes()
 	parameters, cost := modelcheck.MinDraws, float64(nodes)
-	if l.mechanism != Linear {
-		parameters, cost = networkParameter, float64(nodes*l.hidden)
+	switch p.Model.Mechanism {
+	case MLP:
+		parameters, cost = networkParameter, float64(nodes*p.layout().hidden)
+	case Mixed:
+		parameters = networkParameter // some come in batches of many
 	}
 	most := int(checkWork / (cost * float64(nodes*parameters)))
 	rows := modelcheck.CheckedRows(p.Data.Rows(), max(fewestChecked, min(most, modelcheck.MostChecked)))
@@ -38,50 +40,129 @@ func (p *Problem) checkModel(ctx gocontext.Context, posterior mixture, source pa
 	}
 	in := modelcheck.GraphInput{
 		Rows:     modelcheck.RowNames{Numbers: p.Data.Places, Unit: p.Data.PlaceUnit},
-		Counted:  make([][]int, nodes),
 		Draws:    modelcheck.MinDraws,
 		Remedies: p.remedies(),
 	}
-	families := make([]func() int, nodes)
-	means := make([][]float64, nodes)
-	sigmas := make([]float64, nodes)
-	for j, name := range p.Data.Names {
-		in.Columns = append(in.Columns, modelcheck.Column{Name: name, Values: p.Data.inUnits(j)})
+	families, fits := make([]func() int, nodes), make([]*nodeFit, nodes)
+	var nodeOf []int // by column
+	for j := range nodes {
+		fits[j] = &nodeFit{problem: p, node: j, first: len(nodeOf)}
 		for _, row := range rows {
 			if p.Data.counts(row, j) {
-				in.Counted[j] = append(in.Counted[j], row)
+				fits[j].rows = append(fits[j].rows, row)
 			}
 		}
 		families[j] = posterior.draws(random, func(f dgraph.Family) bool { return f.Node == j })
-		means[j] = make([]float64, len(in.Counted[j]))
+		columns, kind := p.checkedColumns(j)
+		for _, column := range columns {
+			nodeOf = append(nodeOf, j)
+			in.Columns, in.Kinds, in.Counted = append(in.Columns, column), append(in.Kinds, kind), append(in.Counted, fits[j].rows)
+		}
 	}
 	repeats := modelcheck.MinDraws / parameters
 	chosen, parents := make([]int, nodes), make([]dgraph.Set, nodes)
 	var descendants []dgraph.Set
-	in.Descends = func(_, node, column int) bool { return descendants[node].Has(column) }
-	in.Draw = func(d, node int, mean, sd, replicate []float64) {
-		if d%repeats == 0 && node == 0 {
+	in.Descends = func(_, column, other int) bool { // levels of one category exclude each other
+		return nodeOf[column] == nodeOf[other] || descendants[nodeOf[column]].Has(nodeOf[other])
+	}
+	in.Draw = func(d, column int, mean, sd, replicate []float64) {
+		fit := fits[nodeOf[column]]
+		if d%repeats == 0 && column == 0 {
 			for j := range nodes {
 				chosen[j] = families[j]()
 				parents[j] = posterior.families[chosen[j]].Parents
 			}
 			descendants = descendantsOf(parents)
 		}
-		if d%repeats == 0 {
-			theta := source(chosen[node])
-			sigmas[node] = math.Exp(l.logSigma(theta)) * p.Data.Scale[node]
-			p.means(node, in.Counted[node], theta, means[node])
-			floats.Scale(p.Data.Scale[node], means[node])
-			floats.AddConst(p.Data.Shift[node], means[node])
+		if d%repeats == 0 && column == fit.first {
+			fit.fit(posterior.families[chosen[fit.node]], source(chosen[fit.node]))
 		}
-		copy(mean, means[node])
-		for k := range mean {
-			sd[k] = sigmas[node]
-			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
-		}
+		fit.draw(column, mean, sd, replicate, random)
 	}
 	report, err := modelcheck.Graph(ctx, in)
 	return &report, err
+}
+
+// checkedColumns are those of a node: a number, or indicators of the levels of a category but the
+// first.
+func (p *Problem) checkedColumns(node int) (columns []modelcheck.Column, kind modelcheck.Kind) {
+	name := p.Data.Names[node]
+	if !p.Data.category(node) {
+		return []modelcheck.Column{{Name: name, Values: p.Data.inUnits(node)}}, modelcheck.Continuous
+	}
+	for level, text := range p.Data.Levels[node][1:] {
+		column := modelcheck.Column{Name: name + "=" + text, Indicator: true}
+		for row := range p.Data.Rows() {
+			column.Values = append(column.Values, indicator(int(p.Data.X.At(row, node)) == level+1))
+		}
+		columns = append(columns, column)
+	}
+	return columns, modelcheck.Binary
+}
+
+// nodeFit is what a draw of the parameters says of a node in some rows.
+type nodeFit struct {
+	problem *Problem
+	node    int
+	first   int   // column of the node
+	rows    []int // that count
+
+	means         []float64   // of a number, in units of the table, and
+	sigma         float64     // its noise
+	probabilities [][]float64 // of the levels of a category, by row
+	levels        []int       // that were drawn
+}
+
+// fit takes parameters of a family.
+func (n *nodeFit) fit(f dgraph.Family, theta []float64) {
+	p, d := n.problem, n.problem.Data
+	if p.Model.Mechanism != Mixed {
+		n.means, n.sigma = make([]float64, len(n.rows)), math.Exp(p.layout().logSigma(theta))*d.Scale[n.node]
+		p.means(n.node, n.rows, theta, n.means)
+		floats.Scale(d.Scale[n.node], n.means)
+		floats.AddConst(d.Shift[n.node], n.means)
+		return
+	}
+	table := p.mixedTable()
+	own := table.mechanism(f, theta)
+	n.means, n.probabilities = nil, nil
+	for _, row := range n.rows {
+		if own.levels == nil {
+			n.means = append(n.means, own.predictor(0, table.rows[row])*d.Scale[n.node]+d.Shift[n.node])
+			continue
+		}
+		probabilities := make([]float64, len(own.levels))
+		own.probabilities(table.rows[row], probabilities)
+		n.probabilities = append(n.probabilities, probabilities)
+	}
+	if own.levels == nil {
+		n.sigma = own.noise() * d.Scale[n.node]
+	}
+}
+
+// draw writes mean, standard deviation and replicate of a column of the node. Columns of a category
+// have one replicate.
+func (n *nodeFit) draw(column int, mean, sd, replicate []float64, random *rand.Rand) {
+	if n.probabilities == nil {
+		copy(mean, n.means)
+		for k := range mean {
+			sd[k] = n.sigma
+			replicate[k] = mean[k] + sd[k]*random.NormFloat64()
+		}
+		return
+	}
+	if column == n.first {
+		n.levels = n.levels[:0]
+		for _, probabilities := range n.probabilities {
+			n.levels = append(n.levels, pickLevel(probabilities, random.Float64()))
+		}
+	}
+	level := 1 + column - n.first
+	for k, probabilities := range n.probabilities {
+		mean[k] = probabilities[level]
+		sd[k] = math.Sqrt(mean[k] * (1 - mean[k]))
+		replicate[k] = indicator(n.levels[k] == level)
+	}
 }
 
 // descendantsOf are the descendants of every node of a graph, given the parents of each.
@@ -126,8 +207,12 @@ func (p *Problem) remedies() modelcheck.Remedies {
 		Curvature:  "--sem mlp, or a transform of the column",
 		Dependence: "a column for time or place; rows that depend on each other count as too many",
 	}
-	if p.Model.Mechanism == MLP {
+	switch p.Model.Mechanism {
+	case MLP:
 		remedies.Curvature = "more hidden units (--hidden), or a transform of the column"
+	case Mixed:
+		remedies.Curvature = "a transform of the column, or --discretize"
+		remedies.Counts, remedies.TwoValues = "--discrete with the name of the column; or --exclude", "--discrete with the name of the column; or --exclude"
 	}
 	return remedies
 }

@@ -118,6 +118,11 @@ func (p *Problem) describe(ctx gocontext.Context, result *Result, dir string, po
 	if result.Effects, err = p.totalEffects(ctx, d, independent, random); err != nil {
 		return err
 	}
+	if p.Model.Mechanism == Mixed && p.Data.missing == nil {
+		if result.ModelCheck, err = p.checkModel(ctx, posterior, source, random); err != nil {
+			return err
+		}
+	}
 	if p.Model.Mechanism.integrated() { // no slopes and no residuals
 		return p.writeDraws(dir, *result.Seed, d)
 	}

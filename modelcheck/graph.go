@@ -9,6 +9,9 @@ import (
 // GraphInput is a fitted graph: each column is a response given its parents.
 type GraphInput struct {
 	Columns []Column
+	// Kinds say which values the columns take, Continuous or Binary; nil: all are continuous. A
+	// category with more than two levels has a binary column for each level but the first.
+	Kinds []Kind
 	// Rows name the rows.
 	Rows RowNames
 	// Counted lists for each column the rows in which it was not set by an intervention; nil: all.
@@ -33,13 +36,23 @@ func Graph(ctx context.Context, in GraphInput) (Report, error) {
 		panic(fmt.Sprintf("modelcheck.Graph: got %d draws, want at least %d", in.Draws, MinDraws))
 	}
 	rows := in.Rows
-	findings := append(tableFindings(in.Columns, rows), copiesFindings(in.Columns, rows)...)
+	var numbers []Column // a rare level is no defect
+	for j, c := range in.Columns {
+		if in.Kinds == nil || in.Kinds[j] == Continuous {
+			numbers = append(numbers, c)
+		}
+	}
+	findings := append(columnFindings(numbers, rows), collinearFindings(in.Columns)...)
+	findings = append(findings, copiesFindings(in.Columns, rows)...)
 	responses := make([]*response, len(in.Columns))
 	for j, c := range in.Columns {
-		if f, ok := fewValues(c, in.Remedies); ok {
+		r := &response{name: c.Name, noun: "node", y: c.Values, at: rows}
+		if in.Kinds != nil {
+			r.kind = in.Kinds[j]
+		}
+		if f, ok := fewValues(c, in.Remedies); ok && r.kind == Continuous {
 			findings = append(findings, f)
 		}
-		r := &response{name: c.Name, noun: "node", y: c.Values, at: rows}
 		if in.Counted != nil {
 			r.rows = in.Counted[j]
 			r.y = make([]float64, len(r.rows))

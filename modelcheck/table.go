@@ -45,6 +45,11 @@ func (r RowNames) list(rows []int) string {
 
 // tableFindings are those of columns alone.
 func tableFindings(columns []Column, rows RowNames) (found []Finding) {
+	return append(columnFindings(columns, rows), collinearFindings(columns)...)
+}
+
+// columnFindings are those of single columns.
+func columnFindings(columns []Column, rows RowNames) (found []Finding) {
 	for _, c := range columns {
 		if f, ok := nearConstant(c, rows); ok {
 			found = append(found, f)
@@ -53,10 +58,15 @@ func tableFindings(columns []Column, rows RowNames) (found []Finding) {
 			found = append(found, f)
 		}
 	}
+	return found
+}
+
+// collinearFindings are those of columns together.
+func collinearFindings(columns []Column) []Finding {
 	if len(columns) == 0 {
 		return nil
 	}
-	return append(found, collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))...)
+	return collinear(checked(columns, CheckedRows(len(columns[0].Values), MostChecked)))
 }
 
 // responseFindings are those of the response alone.

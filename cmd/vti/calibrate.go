@@ -159,9 +159,11 @@ func (a *app) calibrateDagCommand() *cobra.Command {
 		Use:   "dag --out DIRECTORY",
 		Short: "Measure vti dag",
 		Long: `Draws graphs, weights and tables from the priors of vti dag --scale none, whose flags it takes, and
-runs vti dag on each: with bge mechanisms, or with linear ones of known noise scale (--sem linear,
---sigma 1). With --hard it draws nasty tables with all of these, unknown noise scales and categories
-instead, or with --sem mlp, for which there is no exact answer.`,
+runs vti dag on each: with bge mechanisms, with linear ones of known noise scale (--sem linear,
+--sigma 1), or with mixed ones, where every second column is a category (--sem mixed; the exact answer
+is for at most 3 columns and categories of two levels). With --hard it draws nasty tables with bge and
+linear mechanisms, unknown noise scales and categories instead, mixed ones with --sem mixed, or with
+--sem mlp, for which there is no exact answer.`,
 		Example: "  vti calibrate dag --rows 60 --predictors 4 --out studies/dag\n  vti calibrate dag --hard --replicates 500 --out studies/hard-dag",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -183,7 +185,7 @@ instead, or with --sem mlp, for which there is no exact answer.`,
 		},
 	}
 	study.register(cmd)
-	f.model.register(cmd, dag.BGe, dag.Linear, dag.MLP)
+	f.model.register(cmd, dag.BGe, dag.Linear, dag.Mixed, dag.MLP)
 	f.walks.register(cmd)
 	f.fit.register(cmd)
 	return cmd
