@@ -71,18 +71,25 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// Good weights that chains confirm stay.
+// Good weights that chains confirm stay, weighed jointly and model by model; and short chains confirm
+// them by themselves.
 func TestChainsConfirm(t *testing.T) {
 	target := newConjugate(40, 4)
 	posterior := poorPosterior(t, target, 1, 0)
-	for _, limit := range []int{1, 0} { // weighed jointly, and model by model
-		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{MaxModels: limit, Draws: 1 << 15, Confirm: true})
+	calls := func(jointly int, short bool) (calls int) {
+		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{
+			MaxModels: jointly, Draws: 1 << 15, Confirm: true, Short: short, Progress: func(int, int) { calls++ },
+		})
 		require.NoError(t, err)
+		require.True(t, certificate.Confirmed)
 		require.Nil(t, certificate.Sample.Group)
 		evidence, inclusion := poorAnswer(t, target, certificate)
 		require.Less(t, evidence, 5.0)
 		require.Less(t, inclusion, 5.0)
+		return calls
 	}
+	calls(1, false)
+	require.Less(t, calls(0, true), calls(0, false), "as many iterations as long chains")
 }
 
 // twoModes has one model, and the posterior ½ N(−5, 0.2²) + ½ N(5, 0.2²).
@@ -127,21 +134,6 @@ func TestChainsFindWhatWeightsMiss(t *testing.T) {
 		require.Less(t, se, 0.01)
 		require.InDelta(t, 0, checked.LogEvidence, 4*checked.LogEvidenceSE)
 	}
-}
-
-// Short chains confirm good weights by themselves.
-func TestShortChainsConfirm(t *testing.T) {
-	posterior := poorPosterior(t, newConjugate(40, 4), 1, 0)
-	var calls []int
-	for _, short := range []bool{true, false} {
-		calls = append(calls, 0)
-		certificate, err := posterior.Certify(t.Context(), vti.CertifyConfig{
-			Draws: 1 << 15, Confirm: true, Short: short, Progress: func(int, int) { calls[len(calls)-1]++ },
-		})
-		require.NoError(t, err)
-		require.True(t, certificate.Confirmed)
-	}
-	require.Less(t, calls[0], calls[1], "as many iterations as long chains")
 }
 
 // What weights and chains show together: chains that have missed what weights found are not
