@@ -48,6 +48,7 @@
 //	bge.go, bdeu.go             scores that are the same for all graphs of an equivalence class
 //	mixed_form.go               numbers and categories in one table
 //	mixed_mechanism.go          parameters of their nodes: draws, predictions
+//	mixed_effects.go            total effects of mixed tables, by simulation
 //	logistic_evidence.go        categories given numbers: likelihood, prior and mode
 //	logistic_weights.go         their evidences, by importance weights
 //

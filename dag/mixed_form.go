@@ -44,6 +44,9 @@ func newMixedColumns(d *Data) *mixedColumns {
 	return m
 }
 
+// width is M.
+func (m *mixedColumns) width() int { return len(m.rows[0]) }
+
 // columns are those of some nodes.
 func (m *mixedColumns) columns(nodes dgraph.Set) (list []int) {
 	for i := range nodes.Nodes() {

@@ -177,11 +177,11 @@ func (p *Problem) resolve(q Query) (r resolvedQuery, err error) {
 		}
 	}
 	switch {
-	case p.Data.Discrete() && q.Expectation:
+	case p.Data.category(r.target) && q.Expectation:
 		return r, fmt.Errorf("node %q is a category with the values %q: ask for probabilities, P(%s | …)", q.Target, p.Data.Levels[r.target], q.Target)
-	case p.Data.Discrete() && (q.Sign == "<" || q.Sign == ">"):
+	case p.Data.category(r.target) && (q.Sign == "<" || q.Sign == ">"):
 		return r, fmt.Errorf("node %q is a category with the values %q: ask for one of them with =", q.Target, p.Data.Levels[r.target])
-	case !p.Data.Discrete() && q.Sign == "=":
+	case !p.Data.category(r.target) && q.Sign == "=":
 		return r, fmt.Errorf("node %q is a number: ask for P(%s > %s | …), P(%s < %s | …) or E(%s | …)", q.Target, q.Target, q.Value, q.Target, q.Value, q.Target)
 	case q.Sign != "":
 		r.value, err = p.value(r.target, q.Value)
@@ -191,7 +191,7 @@ func (p *Problem) resolve(q Query) (r resolvedQuery, err error) {
 
 // value reads a value of a node: a number, or one of its levels as its place.
 func (p *Problem) value(j int, text string) (float64, error) {
-	if p.Data.Discrete() {
+	if p.Data.category(j) {
 		at := slices.Index(p.Data.Levels[j], text)
 		if at < 0 {
 			return 0, fmt.Errorf("node %q has no value %q; it has %q", p.Data.Names[j], text, p.Data.Levels[j])

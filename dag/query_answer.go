@@ -76,8 +76,8 @@ const rareEvidence = 100
 
 // Ask answers a query by the draws that a finished run left, whose table must be there and
 // unchanged. seed is the root of the randomness of what draws do not hold. Categories are summed
-// exactly for each graph, numbers have closed forms given graph and parameters; networks are
-// refused.
+// exactly for each graph, numbers have closed forms given graph and parameters, mixed tables are
+// simulated; networks are refused.
 func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answer, error) {
 	q, err := ParseQuery(text)
 	if err != nil {
@@ -88,10 +88,7 @@ func (s *StoredRun) Ask(ctx gocontext.Context, text string, seed uint64) (*Answe
 		return nil, err
 	}
 	if p.Model.Mechanism == MLP {
-		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories and linear mechanisms", s.Dir)
-	}
-	if p.Model.Mechanism == Mixed {
-		return nil, fmt.Errorf("%s has mixed mechanisms, whose parameters are integrated out: queries are for categories and linear mechanisms; --discretize makes categories of numbers", s.Dir)
+		return nil, fmt.Errorf("%s has networks as mechanisms: queries are for categories, linear and mixed mechanisms", s.Dir)
 	}
 	if p.Data.missing != nil {
 		return nil, fmt.Errorf("%s has imputed cells: queries are for complete tables, as with dropped rows", s.Dir)
@@ -156,7 +153,7 @@ func (p *Problem) answer(ctx gocontext.Context, a *Answer, r resolvedQuery, d dr
 		weights[k] /= total
 	}
 	graphs := p.graphNumbers(d)
-	if p.Data.Discrete() {
+	if p.Data.category(r.target) {
 		for level, name := range p.Data.Levels[r.target] {
 			if r.sign != "" && level != int(r.value) {
 				continue
@@ -180,7 +177,30 @@ type conditional struct {
 	// Of categories, by level: probabilities with posterior mean tables, and with tables drawn from
 	// their posterior. Of numbers: the mean.
 	mean, drawn []float64
-	sd          float64 // of numbers
+	sd          float64          // of numbers
+	rows        []conditionalRow // of mixed tables: those that were simulated
+}
+
+// below is the probability that a number is at most x.
+func (c *conditional) below(x float64) (p float64) {
+	if c.rows == nil {
+		return normalBelow(x, c.mean[0], c.sd)
+	}
+	for _, row := range c.rows {
+		p += row.weight * normalBelow(x, row.mean, row.sd)
+	}
+	return p
+}
+
+// above is the probability that it is more.
+func (c *conditional) above(x float64) (p float64) {
+	if c.rows == nil {
+		return normalBelow(-x, -c.mean[0], c.sd)
+	}
+	for _, row := range c.rows {
+		p += row.weight * normalBelow(-x, -row.mean, row.sd)
+	}
+	return p
 }
 
 // given answers a query for one graph with its parameters.
@@ -189,7 +209,10 @@ type given interface {
 }
 
 func (p *Problem) newGiven(r resolvedQuery) given {
-	if p.Data.Discrete() {
+	switch {
+	case p.Model.Mechanism == Mixed:
+		return newGivenMixed(p, r)
+	case p.Data.Discrete():
 		return newGivenLevels(p, r)
 	}
 	return newGivenNumbers(p, r)

@@ -38,7 +38,7 @@ func newGivenLevels(p *Problem, r resolvedQuery) *givenLevels {
 
 func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Rand) (c conditional, err error) {
 	var means, draws []factor
-	for j := range g.relevant(parents).Nodes() {
+	for j := range g.query.relevant(parents).Nodes() {
 		if _, set := g.query.do[j]; set {
 			continue // whatever its parents are
 		}
@@ -67,9 +67,9 @@ func (g *givenLevels) under(parents []dgraph.Set, _ [][]float64, random *rand.Ra
 
 // relevant are the target and what is observed with their ancestors, in the graph in which nodes
 // that are set have no parents: the others sum to one.
-func (g *givenLevels) relevant(parents []dgraph.Set) dgraph.Set {
-	found, waiting := dgraph.Set{}, []int{g.query.target}
-	for j := range g.query.given {
+func (q *resolvedQuery) relevant(parents []dgraph.Set) dgraph.Set {
+	found, waiting := dgraph.Set{}, []int{q.target}
+	for j := range q.given {
 		waiting = append(waiting, j)
 	}
 	for len(waiting) > 0 {
@@ -79,7 +79,7 @@ func (g *givenLevels) relevant(parents []dgraph.Set) dgraph.Set {
 			continue
 		}
 		found = found.With(j)
-		if _, set := g.query.do[j]; !set {
+		if _, set := q.do[j]; !set {
 			waiting = append(waiting, parents[j].List()...)
 		}
 	}

@@ -26,15 +26,13 @@ type givenNumbers struct {
 func newGivenNumbers(p *Problem, r resolvedQuery) *givenNumbers {
 	g := &givenNumbers{problem: p, query: r, forms: p.closedForms(), given: slices.Sorted(maps.Keys(r.given))}
 	for _, j := range g.given {
-		g.values = append(g.values, g.scaled(j, r.given[j]))
+		g.values = append(g.values, g.problem.Data.scaled(j, r.given[j]))
 	}
 	return g
 }
 
 // scaled is a value of the table on the working scale.
-func (g *givenNumbers) scaled(j int, x float64) float64 {
-	return (x - g.problem.Data.Shift[j]) / g.problem.Data.Scale[j]
-}
+func (d *Data) scaled(j int, x float64) float64 { return (x - d.Shift[j]) / d.Scale[j] }
 
 func (g *givenNumbers) under(parents []dgraph.Set, thetas [][]float64, random *rand.Rand) (c conditional, err error) {
 	means, covariance := g.joint(parents, thetas, random)
@@ -79,7 +77,7 @@ func (g *givenNumbers) joint(parents []dgraph.Set, thetas [][]float64, random *r
 	for at, j := range order {
 		intercept := g.intercept(j, parents[j], thetas[j], random) // drawn in any case: streams do not depend on the query
 		if x, set := g.query.do[j]; set {
-			means[j] = g.scaled(j, x)
+			means[j] = g.problem.Data.scaled(j, x)
 			continue
 		}
 		means[j] = intercept
@@ -130,8 +128,8 @@ func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditiona
 	own := make([]float64, len(answers))
 	if r.sign != "" {
 		for k, one := range answers {
-			if own[k] = normalBelow(r.value, one.mean[0], one.sd); r.sign == ">" {
-				own[k] = normalBelow(-r.value, -one.mean[0], one.sd)
+			if own[k] = one.below(r.value); r.sign == ">" {
+				own[k] = one.above(r.value)
 			}
 		}
 		mean, se := weightedMean(own, weights, independent)
@@ -142,6 +140,9 @@ func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditiona
 	for k, one := range answers {
 		own[k] = one.mean[0]
 		low, high = math.Min(low, own[k]-6*one.sd), math.Max(high, own[k]+6*one.sd)
+		for _, row := range one.rows {
+			low, high = math.Min(low, row.mean-6*row.sd), math.Max(high, row.mean+6*row.sd)
+		}
 	}
 	mean, se := weightedMean(own, weights, independent)
 	for k, one := range answers {
@@ -152,7 +153,7 @@ func (p *Problem) answerNumbers(a *Answer, r resolvedQuery, answers []conditiona
 		for range 60 {
 			middle, below := from+(to-from)/2, 0.0
 			for k, one := range answers {
-				below += weights[k] * normalBelow(middle, own[k], one.sd)
+				below += weights[k] * one.below(middle)
 			}
 			if below < level {
 				from = middle

@@ -73,13 +73,19 @@ func (p *Problem) write(r *Result, dir string) error {
 	for _, e := range r.Parameters {
 		parameters = append(parameters, []string{e.From, e.To, e.Prob.Text(), e.Mean.Text(), e.SD.Text(), e.Q025.Text(), e.Q975.Text()})
 	}
-	effects := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95"}}
+	effects := [][]string{{"from", "to", "prob", "prob_se", "prob_none", "mean", "sd", "q05", "q95", "from_value", "reference", "to_value"}}
 	for _, e := range r.Effects {
-		row := []string{e.From, e.To}
-		for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, e.Mean, e.SD, e.Q05, e.Q95} {
-			row = append(row, n.Text())
+		rows := e.Changes
+		if rows == nil {
+			rows = []Change{{Mean: e.Mean, SD: e.SD, Q05: e.Q05, Q95: e.Q95}}
 		}
-		effects = append(effects, row)
+		for _, c := range rows {
+			row := []string{e.From, e.To}
+			for _, n := range []Number{e.Prob, e.ProbSE, e.ProbNone, c.Mean, c.SD, c.Q05, c.Q95} {
+				row = append(row, n.Text())
+			}
+			effects = append(effects, append(row, c.From, c.Reference, c.To))
+		}
 	}
 	checks := [][]string{{"node", "spread", "skewness", "kurtosis"}}
 	for _, c := range r.Checks {

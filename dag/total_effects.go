@@ -23,12 +23,14 @@ type Effect struct {
 	Prob     Number `json:"prob"`
 	ProbSE   Number `json:"prob_se"`
 	ProbNone Number `json:"prob_none"`
-	// Mean, SD and the central interval of 90%, no effect included. Null for
-	// categories and mixed tables.
+	// Mean, SD and the central interval of 90%, no effect included. Null where one of the two is a
+	// category, and in mixed tables of many nodes where it was not asked for.
 	Mean Number `json:"mean"`
 	SD   Number `json:"sd"`
 	Q05  Number `json:"q05"`
 	Q95  Number `json:"q95"`
+	// Changes are there in mixed tables where one of the two is a category.
+	Changes []Change `json:"changes,omitempty"`
 }
 
 // Limits of the work for total effects of networks; chosen by hand.
@@ -79,7 +81,10 @@ func (p *Problem) totalEffects(ctx gocontext.Context, d drawn, independent float
 			list = append(list, e)
 		}
 	}
-	return list, nil
+	if p.Model.Mechanism == Mixed && p.Data.missing == nil {
+		err = p.sizeMixedEffects(ctx, list, d, orders, random)
+	}
+	return list, err
 }
 
 // unit is the unit of an effect, of those on the working scale.

@@ -274,11 +274,19 @@ func (v *discovery) totals() section {
 	part := section{ID: "totals", Title: "Total effects", Lead: "What would happen to the second column if the first were set from outside one unit higher: averaged over graphs and parameters, zero where no directed path leads there. Lines hold 90%. They are causal effects only if no common cause is missing from the table."}
 	var rows []picture.Row
 	t := table{Caption: "Total effects", Columns: []column{{"of", false}, {"on", false}, {"probability of a path", true}, {"mean", true}, {"sd", true}, {"90% interval", false}}}
+	changes := table{Caption: "Effects of and on categories", Columns: []column{{"set", false}, {"changes", false}, {"mean", true}, {"sd", true}, {"90% interval", false}}}
 	for _, e := range v.result.Effects {
 		if float64(e.Prob) >= shownLinks && !math.IsNaN(float64(e.Mean)) && len(rows) < mostBars {
 			rows = append(rows, picture.Row{Label: e.From + " → " + e.To, From: math.NaN(), Note: picture.Probability(float64(e.Prob)), Intervals: []picture.Interval{{Mid: float64(e.Mean), Low: float64(e.Q05), High: float64(e.Q95), Ink: picture.First}}})
 		}
 		t.Rows = append(t.Rows, []cell{words(e.From), words(e.To), share(float64(e.Prob)), value(float64(e.Mean)), value(float64(e.SD)), words(interval(float64(e.Q05), float64(e.Q95)))})
+		for _, c := range e.Changes {
+			on := e.To
+			if c.To != "" {
+				on = fmt.Sprintf("probability of %s=%s", e.To, c.To)
+			}
+			changes.Rows = append(changes.Rows, []cell{words(fmt.Sprintf("%s=%s, not %s", e.From, c.From, c.Reference)), words(on), value(float64(c.Mean)), value(float64(c.SD)), words(interval(float64(c.Q05), float64(c.Q95)))})
+		}
 	}
 	if len(rows) > 0 {
 		p := picture.Rows("total-effects", "Total effects, with the probabilities of a path", picture.Column, rows, picture.RowsOptions{Axis: "effect in the units of the table"})
@@ -286,6 +294,9 @@ func (v *discovery) totals() section {
 		part.Pictures = []*picture.Picture{p}
 	}
 	part.Tables = []table{t}
+	if len(changes.Rows) > 0 {
+		part.Tables = append(part.Tables, changes)
+	}
 	return part
 }
 

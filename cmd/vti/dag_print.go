@@ -211,10 +211,37 @@ func printEffects(w io.Writer, r *dag.Result) {
 		table.add(cells...)
 	}
 	table.print(w)
+	if len(r.Asked) > 0 {
+		printChanges(w, list)
+	}
 	if left := len(r.Effects) - len(list); left > 0 && len(r.Asked) == 0 {
 		fmt.Fprintf(w, "  and %d more pairs, in %s\n", left, dag.EffectsFile)
 	}
 	fmt.Fprintln(w)
+}
+
+// printChanges prints how effects of or on categories change them.
+func printChanges(w io.Writer, list []dag.Effect) {
+	for _, e := range list {
+		if len(e.Changes) == 0 {
+			continue
+		}
+		table := &grid{}
+		what := "the mean of " + e.To
+		if e.Changes[0].To != "" {
+			what = "the probability of each value of " + e.To
+		}
+		fmt.Fprintf(w, "\n%s: what setting %s adds to %s\n", e.From+" → "+e.To, e.From, what)
+		table.add("", "mean", "sd", "<90% interval")
+		for _, c := range e.Changes {
+			name := fmt.Sprintf("%s, not %s", c.From, c.Reference)
+			if c.To != "" {
+				name = fmt.Sprintf("%s: %s", c.To, name)
+			}
+			table.add(name, short(c.Mean), short(c.SD), averagedInterval(c.Q05, c.Q95, e.ProbNone))
+		}
+		table.print(w)
+	}
 }
 
 // ofGraph writes the probability of a graph, of which the best may have a tiny one.

@@ -29,8 +29,8 @@ and values that hold marks go in quotes. Numbers are in units of the table.
 The answer is averaged over graphs and parameters. What is observed counts for these too: graphs and parameters under
 which it is probable weigh more in the answer for that row. Beside it stands how well the number is known: its
 posterior given the table, with a standard deviation, an interval of 90%, and the part that is between graphs. For
-categories each graph is summed exactly, for numbers with linear mechanisms there is a closed form. The table of the
-run must still be there.`,
+categories each graph is summed exactly, for numbers with linear mechanisms there is a closed form, and mixed tables
+are simulated. The table of the run must still be there.`,
 		Example: `  vti dag query runs/dag-20260131-120000 "P(sick | region=1)"
   vti dag query runs/dag-20260131-120000 "E(y | do(dose=2))" --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
