@@ -97,7 +97,8 @@
 //	model_check.go              whether the mechanisms fit the table
 //	parameter_draws.go          draws of graphs with parameters
 //	query.go, query_answer.go   questions about nodes where others are observed or set
-//	query_levels.go             answers about categories, query_numbers.go those about numbers
+//	query_levels.go             answers about categories, query_numbers.go those about numbers,
+//	query_mixed.go              and those about mixed tables, by simulation
 //	network.go                  graphs of categories with their tables of probabilities
 //	graph_exports.go            graphs as other programs read them
 //	record.go, compare_runs.go  runs that are stored, and two of them side by side

@@ -10,6 +10,7 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
 )
 
 // maxFamilies is the largest number of families whose evidences are estimated one by one.
@@ -133,6 +134,18 @@ func (p *Problem) estimate(ctx gocontext.Context, posterior *vti.Posterior, targ
 			return nil, nil, err
 		}
 	}
+	for range supplements {
+		if !s.supplement(graphs, allocation, draws) {
+			break
+		}
+		status("more draws of the families whose weights have a tail")
+		if err := s.keep(ctx, allocation); err != nil {
+			return nil, nil, err
+		}
+		if graphs, err = s.update(ctx, p, status); err != nil {
+			return nil, nil, err
+		}
+	}
 	status("drawing parameters")
 	s.fillUp(graphs, allocation, p.parameterDraws())
 	if err := s.keep(ctx, allocation); err != nil {
@@ -201,6 +214,37 @@ func (s *scored) allocate(graphs *Posterior, allocation []int, budget int) {
 		allocation[f] = int(math.Round(share[f] / total * float64(budget)))
 	}
 }
+
+// supplement asks for the draws with which what families may have missed together is half of what
+// trust takes, if their k̂ stay: at most so many for all. It reports whether that is needed and of
+// use.
+func (s *scored) supplement(graphs *Posterior, allocation []int, most int) bool {
+	clear(allocation)
+	if graphs.missed() <= verdict.DoubtfulMissed {
+		return false
+	}
+	models, needed := s.evidences.Models(), 0
+	// of as many families as graphs have, as independent errors
+	wanted := verdict.DoubtfulMissed / 2 / math.Sqrt(float64(graphs.Structure.Nodes))
+	for f, m := range graphs.Marginals {
+		share, k := m*s.scores.Missed[f], math.Max(s.scores.KHat[f], 0)
+		if share <= wanted || k >= psis.Reliable {
+			continue
+		}
+		own := math.Pow(m/wanted, 1/(1-k)) - float64(models[f].Draws)
+		allocation[f] = int(math.Min(math.Max(own, 0), float64(most)))
+		needed += allocation[f]
+	}
+	for f, own := range allocation {
+		if needed > most {
+			allocation[f] = own * most / needed
+		}
+	}
+	return needed > 0
+}
+
+// supplements is how often draws are supplemented. Chosen by hand.
+const supplements = 2
 
 // keep draws of families and keeps the draws for their parameters.
 func (s *scored) keep(ctx gocontext.Context, allocation []int) error {

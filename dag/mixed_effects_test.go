@@ -10,7 +10,8 @@ import (
 	dgraph "github.com/transdim/vti/dag/graph"
 )
 
-// In one graph x → k → y, x → y with known parameters, simulated changes are what the mechanisms say.
+// In one graph x → k → y, x → y with known parameters, simulated changes are what the mechanisms
+// say.
 func TestMixedEffectsOfAGraph(t *testing.T) {
 	p := mixedTable(t, "x,k,y\n-1,a,0\n1,b,2\n0.25,a,1\n0,b,4\n-0.5,b,3.5\n", ModelOptions{Mechanism: Mixed})
 	parents := []dgraph.Set{{}, dgraph.SetOf(0), dgraph.SetOf(0, 1)}
