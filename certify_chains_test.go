@@ -71,8 +71,8 @@ func TestChainsReplaceAPoorQ(t *testing.T) {
 	require.Greater(t, certificate.RHat, 0.9)
 }
 
-// Good weights that chains confirm stay, weighed jointly and model by model; and short chains confirm
-// them by themselves.
+// Good weights that chains confirm stay, weighed jointly and model by model; and short chains
+// confirm them by themselves.
 func TestChainsConfirm(t *testing.T) {
 	target := newConjugate(40, 4)
 	posterior := poorPosterior(t, target, 1, 0)
