@@ -96,9 +96,9 @@ func (v *hierarchy) answer() []string {
 	first := "The formula has no effects of columns on the whole population."
 	switch {
 	case len(clear) > 0 && len(open) > 0:
-		first = fmt.Sprintf("Across the population, %s %s with one more unit of %s; the sign of the effect of %s is not known.", v.response(), "changes", list(clear), list(open))
+		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s; the sign of the effect of %s is not known.", v.predicted(), list(clear), list(open))
 	case len(clear) > 0:
-		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s.", v.response(), list(clear))
+		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s.", v.predicted(), list(clear))
 	case len(open) > 0:
 		first = fmt.Sprintf("Across the population, not even the sign of the effect of %s is known.", list(open))
 	}
@@ -209,7 +209,7 @@ func (v *hierarchy) population() section {
 		}
 	}
 	if len(slopes) > 0 {
-		add("effects", "Effects of columns", "change of "+v.response()+" per unit", slopes, 0)
+		add("effects", "Effects of columns", "change of "+v.predicted()+" per unit", slopes, 0)
 	} else {
 		add("intercept", "Intercept", v.response(), intercept, math.NaN())
 	}

@@ -1,14 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/picture"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Sizes of caterpillars: rows in a column of a picture, and columns and rows of pictures. Chosen by
@@ -99,62 +102,138 @@ const (
 	mostPriors      = 12
 )
 
-// conditional draws the linear predictor against each column of the population, the other columns
-// at their means: the posterior mean with a band that holds 95%.
+// conditional draws the expected response against each column of the population, the other columns
+// at their means, as posterior means with intervals that hold 95%: a line for a number, and a row for
+// each level of a factor. Columns of interactions, which no row has alone, are left out.
 func (v *hierarchy) conditional() (list []*picture.Picture) {
-	if v.draws == nil {
+	expectation := v.expectation()
+	if v.draws == nil || expectation == nil {
 		return nil
 	}
-	at := make([]int, len(v.result.Data.Columns)) // columns of the draws
-	for j, c := range v.result.Data.Columns {
+	columns := v.result.Data.Columns
+	at := make([]int, len(columns)) // of the draws
+	for j, c := range columns {
 		if at[j] = slices.Index(v.draws.Coordinates, c.Name); at[j] < 0 {
 			return nil
 		}
 	}
-	link := v.link()
-	for j, c := range v.result.Data.Columns {
-		if !isSlope(c.Name) || len(list) == mostConditional || !(c.Max > c.Min) {
+	values := make([]float64, v.draws.Len())
+	expected := func(given map[int]float64) picture.Interval {
+		for i := range values {
+			eta := 0.0
+			for j, c := range columns {
+				z, set := given[j]
+				if !set {
+					z = float64(c.Mean)
+				}
+				eta += z * v.draws.Values(i)[at[j]]
+			}
+			values[i] = expectation(eta)
+		}
+		slices.Sort(values)
+		quantile := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, values, nil) }
+		return picture.Interval{Ink: picture.First, Mid: stat.Mean(values, nil), Low: quantile(0.025), High: quantile(0.975)}
+	}
+	levels := make(map[string][]int) // columns of a factor
+	for j, c := range columns {
+		if factor, _, ok := levelOf(c); ok {
+			levels[factor] = append(levels[factor], j)
+		}
+	}
+	for j, c := range columns {
+		if !isSlope(c.Name) || len(list) == mostConditional || !(c.Max > c.Min) || strings.Contains(c.Name, ":") {
 			continue
 		}
-		var x, mean, low, high []float64
-		values := make([]float64, v.draws.Len())
-		for k := range conditionalAt {
-			place := float64(c.Min) + float64(c.Max-c.Min)*float64(k)/(conditionalAt-1)
-			for i := range values {
-				eta := 0.0
-				for l, other := range v.result.Data.Columns {
-					z := float64(other.Mean)
-					if l == j {
-						z = place
-					}
-					eta += z * v.draws.Values(i)[at[l]]
-				}
-				values[i] = link(eta)
-			}
-			slices.Sort(values)
-			x, mean = append(x, place), append(mean, stat.Mean(values, nil))
-			low, high = append(low, stat.Quantile(0.025, stat.Empirical, values, nil)), append(high, stat.Quantile(0.975, stat.Empirical, values, nil))
+		if factor, _, ok := levelOf(c); !ok {
+			list = append(list, v.against(c, func(x float64) picture.Interval { return expected(map[int]float64{j: x}) }))
+		} else if of := levels[factor]; of[0] == j {
+			list = append(list, v.byLevel(factor, of, expected))
 		}
-		band := picture.Curve{Filled: true, X: slices.Clone(x), Y: slices.Clone(low)}
-		for k := len(x) - 1; k >= 0; k-- {
-			band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
-		}
-		p := picture.Lines("conditional-"+identifier(c.Name), "Effect of "+c.Name, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, c.Name, "expected "+v.response())
-		p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
-		list = append(list, p)
 	}
 	return list
 }
 
-// link takes the linear predictor to the response.
-func (v *hierarchy) link() func(float64) float64 {
-	switch v.value("frame.response") + v.value("frame.likelihood") {
-	case "logistic":
-		return func(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
-	case "poisson":
-		return math.Exp
+// levelOf are the factor and the level of a column that says which rows have it.
+func levelOf(c regression.ColumnSummary) (factor, level string, ok bool) {
+	factor, level, ok = strings.Cut(c.Name, "=")
+	return factor, level, ok && c.Min == 0 && c.Max == 1
+}
+
+// against draws what is expected over the range of a column.
+func (v *hierarchy) against(c regression.ColumnSummary, expected func(x float64) picture.Interval) *picture.Picture {
+	var x, mean, low, high []float64
+	for k := range conditionalAt {
+		place := float64(c.Min) + float64(c.Max-c.Min)*float64(k)/(conditionalAt-1)
+		e := expected(place)
+		x, mean, low, high = append(x, place), append(mean, e.Mid), append(low, e.Low), append(high, e.High)
 	}
-	return func(eta float64) float64 { return eta }
+	band := picture.Curve{Filled: true, X: slices.Clone(x), Y: slices.Clone(low)}
+	for k := len(x) - 1; k >= 0; k-- {
+		band.X, band.Y = append(band.X, x[k]), append(band.Y, high[k])
+	}
+	p := picture.Lines("conditional-"+identifier(c.Name), "Effect of "+c.Name, picture.Column, 160, []picture.Curve{band, {X: x, Y: mean, Ink: picture.First}}, c.Name, "expected "+v.response())
+	p.Text = fmt.Sprintf("Of the population, with the other columns at their means: the expectation goes from %s at %s to %s at %s; the band holds 95%%.", picture.Number(mean[0]), picture.Number(x[0]), picture.Number(mean[len(mean)-1]), picture.Number(x[len(x)-1]))
+	return p
+}
+
+// byLevel draws what is expected at each level of a factor whose columns are given, the level that
+// has no column first.
+func (v *hierarchy) byLevel(factor string, columns []int, expected func(given map[int]float64) picture.Interval) *picture.Picture {
+	given := make(map[int]float64, len(columns))
+	for _, j := range columns {
+		given[j] = 0
+	}
+	row := func(level string) picture.Row {
+		e := expected(given)
+		return picture.Row{Label: level, Intervals: []picture.Interval{e}, From: math.NaN(), Note: picture.Number(e.Mid)}
+	}
+	rows := []picture.Row{row("(reference)")}
+	for _, j := range columns {
+		_, level, _ := levelOf(v.result.Data.Columns[j])
+		given[j] = 1
+		rows = append(rows, row(level))
+		given[j] = 0
+	}
+	p := picture.Rows("conditional-"+identifier(factor), "Levels of "+factor, picture.Column, rows, picture.RowsOptions{Axis: "expected " + v.response(), Reference: math.NaN()})
+	p.Text = "Of the population, with the other columns at their means; intervals hold 95%."
+	return p
+}
+
+// kind is the likelihood of the response.
+func (v *hierarchy) kind() likelihood.Kind {
+	kind, err := likelihood.Parse(cmp.Or(v.value("frame.response")+v.value("frame.likelihood"), "gaussian"))
+	if err != nil {
+		return likelihood.GaussianKind
+	}
+	return kind
+}
+
+// expectation takes the linear predictor to the mean of the response; nil where that depends on
+// more than the linear predictor.
+func (v *hierarchy) expectation() func(eta float64) float64 {
+	kind := v.kind()
+	if kind.HasCategories() || kind.Logarithmic() || kind == likelihood.ZeroInflatedKind || kind == likelihood.HurdleKind {
+		return nil
+	}
+	return kind.Link().Mean
+}
+
+// predicted is what effects of columns change.
+func (v *hierarchy) predicted() string {
+	kind := v.kind()
+	switch {
+	case kind.HasCategories():
+		return "the linear predictor of " + v.response()
+	case kind.Logarithmic():
+		return "the logarithm of " + v.response()
+	}
+	switch kind.Link() {
+	case likelihood.LogitLink:
+		return "the log odds of " + v.response()
+	case likelihood.LogLink:
+		return "the logarithm of the expected " + v.response()
+	}
+	return v.response()
 }
 
 // densities draws priors beside posteriors.
