@@ -103,8 +103,8 @@ const (
 )
 
 // conditional draws the expected response against each column of the population, the other columns
-// at their means, as posterior means with intervals that hold 95%: a line for a number, and a row for
-// each level of a factor. Columns of interactions, which no row has alone, are left out.
+// at their means, as posterior means with intervals that hold 95%: a line for a number, and a row
+// for each level of a factor. Columns of interactions, which no row has alone, are left out.
 func (v *hierarchy) conditional() (list []*picture.Picture) {
 	expectation := v.expectation()
 	if v.draws == nil || expectation == nil {

@@ -20,7 +20,7 @@ func summarize(name string, draws []weighted.Value, mass float64, chain []int) C
 	}
 	var m weighted.Moments
 	if chain == nil {
-		m = weighted.MomentsOf(weight, value, nil)
+		m = weighted.MomentsOf(weight, value, nil, nil)
 	} else {
 		m = weighted.MomentsOfChains(weight, value, chain)
 	}

@@ -25,7 +25,8 @@ const mostMoments = 1 << 24
 // at most a few thousand.
 type momentDraws struct {
 	weight []float64
-	known  int // so many quantities, the first of all
+	group  []int // of each draw, where only draws of different groups are independent; nil if all are
+	known  int   // so many quantities, the first of all
 	// value [N, Q] is the expectation of a quantity given the rest of a draw, and within [N, Q] an
 	// unbiased estimate of its variance given that; nil where the value is the quantity itself.
 	value, within *mat.Dense
@@ -49,7 +50,7 @@ func (m *momentDraws) of(quantity int) weighted.Moments {
 		}
 		return mat.Col(nil, quantity, from)
 	}
-	return weighted.MomentsOf(m.weight, column(m.value), column(m.within))
+	return weighted.MomentsOf(m.weight, column(m.value), column(m.within), m.group)
 }
 
 // momentRows are the draws of a weighted sample that moments rest on, with their weights: all that
@@ -167,6 +168,9 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 	m.value = mat.NewDense(len(rows), m.known, nil)
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
 	for k, i := range rows {
+		if sample.Group != nil {
+			m.group = append(m.group, sample.Group[i])
+		}
 		theta, value := sample.Theta.RawRowView(i), m.value.RawRowView(k)
 		mask := r.space.MaskRow(sample.Codes[i], nil)
 		if r.x != nil {
@@ -213,7 +217,7 @@ func (s *posteriorSample) momentsOf(quantity int, draws *mat.Dense, column int) 
 		return s.moments.of(quantity)
 	}
 	n, _ := draws.Dims()
-	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil)
+	m := weighted.MomentsOf(slices.Repeat([]float64{1}, n), mat.Col(nil, column, draws), nil, nil)
 	// the draws are taken from fewer effective ones, whose error adds to theirs
 	more := math.Sqrt(1 + float64(n)/math.Max(s.ess, 1))
 	m.MeanSE, m.SDSE = more*m.MeanSE, more*m.SDSE

@@ -220,7 +220,8 @@ func (r *Regression) weightedSample(found *integral) vti.WeightedSample {
 			}
 			s.Codes, thetas = append(s.Codes, m.code), append(thetas, outer.theta[i])
 			s.LogP, s.LogQ = append(s.LogP, given+outer.logP[i]), append(s.LogQ, logPrior+m.sample.LogProposal[at]+outer.logQ[i])
-			s.Weight = append(s.Weight, weight*share)
+			// draws of the outer effects share the hyperparameters
+			s.Weight, s.Group = append(s.Weight, weight*share), append(s.Group, k)
 		}
 	}
 	s.Theta = mat.NewDense(max(len(thetas), 1), r.Dim(), nil)

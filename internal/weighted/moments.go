@@ -26,15 +26,36 @@ const (
 	fewestEffective = 10
 )
 
-// MomentsOf estimates moments from independent draws with weights, which need not sum to one. value
-// is the quantity in each draw, or its expectation given what was drawn; then within is an unbiased
-// estimate of its variance given that, and else nil (Rao–Blackwell).
+// MomentsOf estimates moments from draws with weights, which need not sum to one. value is the
+// quantity in each draw, or its expectation given what was drawn; then within is an unbiased
+// estimate of its variance given that, and else nil (Rao–Blackwell). group numbers that of each
+// draw from 0, where only draws of different groups are independent, and is nil where all are.
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
 // are reliable, and then its standard error is too small too. Each moment is therefore judged by
 // Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
-func MomentsOf(weight, value, within []float64) Moments {
-	return momentsOf(weight, value, within, nil, psis.ReliableFor(len(weight)))
+func MomentsOf(weight, value, within []float64, group []int) Moments {
+	if !(effective(weight, group) >= fewestEffective) {
+		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+	}
+	return momentsOf(weight, value, within, group, psis.ReliableFor(len(weight)))
+}
+
+// effective is the effective number of groups, or of draws where group is nil.
+func effective(weight []float64, group []int) float64 {
+	if group != nil {
+		sums := make([]float64, slices.Max(group)+1)
+		for i, w := range weight {
+			sums[group[i]] += w
+		}
+		weight = sums
+	}
+	var mass, squares float64
+	for _, w := range weight {
+		mass += w
+		squares += w * w
+	}
+	return mass * mass / squares
 }
 
 // MomentsOfChains estimates moments from draws of several chains; chain numbers that of each draw
@@ -48,16 +69,12 @@ func MomentsOfChains(weight, value []float64, chain []int) Moments {
 // momentsOf estimates moments, which are resolved up to a k̂. Draws of different groups are
 // independent; without groups all are.
 func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
-	var mass, squares, mean float64
+	var mass, mean float64
 	for i, w := range weight {
 		mass += w
-		squares += w * w
 		mean += w * value[i]
 	}
 	mean /= mass
-	if group == nil && !(mass*mass >= fewestEffective*squares) {
-		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
-	}
 	square := make([]float64, len(weight)) // of the distance from the mean, in each draw
 	deviation := newGroupedSum(group)
 	var variance float64

@@ -29,7 +29,7 @@ func TestMomentsErrors(t *testing.T) {
 					z := 2 * given * random.NormFloat64()
 					within[i] = z * z
 				}
-				m := MomentsOf(weight, value, within)
+				m := MomentsOf(weight, value, within, nil)
 				means, sds = append(means, (m.Mean-3)/m.MeanSE), append(sds, (m.SD-2)/m.SDSE)
 			}
 			// an sd of 400 numbers has an error of 0.035: four of them, a false alarm in 4,000 runs
@@ -37,6 +37,26 @@ func TestMomentsErrors(t *testing.T) {
 			require.InDelta(t, 1, stat.StdDev(sds, nil), 0.14)
 		})
 	}
+}
+
+// Draws that are repeated in groups of four have the moments and standard errors of one of each.
+func TestMomentsOfGroups(t *testing.T) {
+	random := stream.Rand(4, "groups")
+	var weight, value, weights, values []float64
+	var group []int
+	for i := range 500 {
+		weight, value = append(weight, random.Float64()), append(value, random.NormFloat64())
+		for range 4 {
+			weights, values, group = append(weights, weight[i]/4), append(values, value[i]), append(group, i)
+		}
+	}
+	want, got := MomentsOf(weight, value, nil, nil), MomentsOf(weights, values, nil, group)
+	require.InEpsilon(t, want.Mean, got.Mean, 1e-9)
+	require.InEpsilon(t, want.SD, got.SD, 1e-9)
+	require.InEpsilon(t, want.MeanSE, got.MeanSE, 0.002) // G / (G − 1) of 500 groups
+	require.InEpsilon(t, want.SDSE, got.SDSE, 0.002)
+	few := MomentsOf(weights[:4*9], values[:4*9], nil, group[:4*9])
+	require.True(t, math.IsNaN(few.Mean), "36 draws, but of 9 groups")
 }
 
 // What lies in a tail that draws do not reach is not resolved: the sd, or the mean too, of
@@ -60,7 +80,7 @@ func TestMomentsResolved(t *testing.T) {
 		for i := range weight {
 			weight[i], value[i] = 1, want.draw(random)
 		}
-		m := MomentsOf(weight, value, nil)
+		m := MomentsOf(weight, value, nil, nil)
 		require.Equal(t, want.mean, !math.IsNaN(m.Mean), name)
 		require.Equal(t, want.sd, !math.IsNaN(m.SD), name)
 		require.Equal(t, math.IsNaN(m.SD), math.IsNaN(m.SDSE), name)
