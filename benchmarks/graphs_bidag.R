@@ -120,8 +120,8 @@ judge <- function(folder) {
     for (what in c("shd", "auroc")) {
       a <- own[[paste0("vti_", what)]]
       b <- own[[paste0("bidag_", what)]]
-      cat(sprintf("%-18s %2d sets  %-5s  vti %.3f  BiDAG %.3f  difference %+.3f ± %.3f\n",
-        own$design[1], nrow(own), what, mean(a), mean(b), mean(a - b), error(a - b)))
+      cat(sprintf("%-18s %2d sets  %-5s  vti %.3f ± %.3f  BiDAG %.3f ± %.3f  difference %+.3f ± %.3f\n",
+        own$design[1], nrow(own), what, mean(a), error(a), mean(b), error(b), mean(a - b), error(a - b)))
     }
   }
 }

@@ -5,8 +5,10 @@
 #
 # makes for every seed from FIRST to LAST a table of each design, runs both programs on it, and
 # judges all tables of FOLDER. A design is a number of nodes (linear, expected degree 1.5, with 200,
-# 500 and 1,000 rows for 10, 20 and 50 nodes) or a network in BIF (1,000 rows of categories). What
-# FOLDER has already is kept. Set VTI to the program and R_LIBS to where BiDAG is.
+# 500 and 1,000 rows for 10, 20 and 50 nodes) or a network in BIF (1,000 rows of categories). Tables
+# come design by design of one seed and then of the next. What FOLDER has already is kept, so that it
+# can be stopped and called again, with the same designs or others. Set VTI to the program and R_LIBS
+# to where BiDAG is.
 set -e
 here=$(dirname "$0")
 vti=${VTI:-vti}
