@@ -72,13 +72,11 @@ func (g *givenMixed) under(parents []dgraph.Set, _ [][]float64, random *rand.Ran
 	logs := make([]float64, mixedRows)
 	for at := range logs {
 		for _, m := range mechanisms {
-			x, observed := g.query.given[m.node]
-			if observed {
-				x = g.fixed[m.node]
-				logs[at] += m.logDensity(row, x)
+			if _, observed := g.query.given[m.node]; observed {
+				logs[at] += m.logDensity(row, g.fixed[m.node])
 				continue
 			}
-			x = m.draw(row, random)
+			x := m.draw(row, random)
 			if m.node == target {
 				own := m.outcome(row)
 				if weighed {
