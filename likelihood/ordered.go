@@ -27,6 +27,13 @@ type ordered struct {
 
 // cutLink is the distribution function F of a latent response.
 type cutLink struct {
+	// trials reports that F is logistic: then p(k | η) is a constant times the probabilities of two
+	// trials,
+	//
+	//	F(u) − F(w) = F(u) F(−w) (1 − exp(w − u)),
+	//
+	// whatever its size, with all digits.
+	trials         bool
 	logCDF, logPDF func(x float64) float64 // log F and log F′
 	score, bend    func(x float64) float64 // F″/F′ and its derivative
 	logCDFNode     func(x *Node) *Node
@@ -39,6 +46,7 @@ type cutLink struct {
 
 var (
 	logitCut = cutLink{
+		trials: true,
 		logCDF: func(x float64) float64 { return -softplusAt(-x) },
 		logPDF: func(x float64) float64 { return -math.Abs(x) - 2*math.Log1p(math.Exp(-math.Abs(x))) },
 		score:  func(x float64) float64 { return -math.Tanh(x / 2) },
@@ -130,21 +138,23 @@ func (o *ordered) At(z []float64) CategoriesAt { return o.at(z) }
 
 func (o *ordered) at(z []float64) *Cuts {
 	cuts := o.Parameters()
-	a := &Cuts{cutLink: o.cut, Points: make([]float64, cuts), logTail: make([]float64, cuts), broken: make([]float64, cuts), bent: make([]float64, cuts), logWidth: make([]float64, o.levels)}
+	a := &Cuts{cutLink: o.cut, Points: make([]float64, cuts), logTail: make([]float64, cuts), broken: make([]float64, cuts), bent: make([]float64, cuts), constant: make([]float64, o.levels)}
 	tail := 0.0
 	for k, v := range z {
 		v = math.Max(-farthestStick, math.Min(farthestStick, v))
 		parts := float64(cuts - k)
 		log := logNormalCDF(-v)
 		hazard := math.Exp(logNormalPDF(v) - log)
-		a.logWidth[k] = tail + log1mExp(log/parts) // of the probability at η = 0, so far
+		share := log1mExp(log / parts) // log v_k
 		a.broken[k], a.bent[k] = -hazard/parts, -hazard*(hazard-v)/parts
 		tail += log / parts
 		a.logTail[k], a.Points[k] = tail, o.cut.quantile(tail)
-	}
-	for k := 1; k < cuts; k++ {
-		if narrow(a.Points[k-1], a.Points[k]) {
-			a.logWidth[k] -= a.logMeanDensity(a.Points[k-1], a.Points[k])
+		switch {
+		case k == 0:
+		case o.cut.trials:
+			a.constant[k] = share - log1mExp(tail)
+		case narrow(a.Points[k-1], a.Points[k]): // from the probability at η = 0
+			a.constant[k] = a.logTail[k-1] + share - a.logMeanDensity(a.Points[k-1], a.Points[k])
 		}
 	}
 	return a
@@ -152,9 +162,13 @@ func (o *ordered) at(z []float64) *Cuts {
 
 // Cut implements [OrderedCategories].
 func (o *ordered) Cut(points []float64) *Cuts {
-	c := &Cuts{cutLink: o.cut, Points: points, logWidth: make([]float64, o.levels)}
+	c := &Cuts{cutLink: o.cut, Points: points, constant: make([]float64, o.levels)}
 	for k := 1; k < len(points); k++ {
-		c.logWidth[k] = math.Log(points[k] - points[k-1])
+		if width := points[k] - points[k-1]; o.cut.trials {
+			c.constant[k] = log1mExp(-width)
+		} else {
+			c.constant[k] = math.Log(width)
+		}
 	}
 	return c
 }
@@ -183,7 +197,9 @@ type Cuts struct {
 
 	logTail      []float64 // log S_k; nil where z are not known
 	broken, bent []float64 // first and second derivatives of log S by z_j
-	logWidth     []float64 // log(c_k − c_{k−1}) of narrow categories, with all digits
+	// constant is for categories between two cut points log(1 − exp(c_{k−1} − c_k)) of trials, else
+	// log(c_k − c_{k−1}) where that is narrow, both with all digits.
+	constant []float64
 }
 
 var _ Row = (*Cuts)(nil)
@@ -239,7 +255,8 @@ func (c *Cuts) sides(y, eta float64) (k int, w, u float64) {
 	return k, w, u
 }
 
-// LogKernelAt is log p(y | η): of a narrow category that of its width and its mean density.
+// LogKernelAt is log p(y | η): of a narrow category that is not one of trials that of its width and
+// its mean density.
 func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 	k, w, u := c.sides(y, eta)
 	switch {
@@ -247,8 +264,10 @@ func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 		return c.logCDF(u)
 	case k == len(c.Points):
 		return c.logCDF(-w)
+	case c.trials:
+		return c.constant[k] + c.logCDF(u) + c.logCDF(-w)
 	case narrow(c.Points[k-1], c.Points[k]) && narrow(w, u):
-		return c.logWidth[k] + c.logMeanDensity(w, u)
+		return c.constant[k] + c.logMeanDensity(w, u)
 	case u+w > 0:
 		u, w = -w, -u
 	}
@@ -287,6 +306,17 @@ const leastCutCurvature = 1e-12
 
 // NewtonAt implements [Row].
 func (c *Cuts) NewtonAt(y, eta, _ float64) (slope, curvature float64) {
+	if c.trials {
+		k, w, u := c.sides(y, eta)
+		if k > 0 {
+			slope, curvature = logistic{}.NewtonAt(1, -w, 1)
+		}
+		if k < len(c.Points) {
+			own, curved := logistic{}.NewtonAt(0, -u, 1)
+			slope, curvature = slope+own, curvature+curved
+		}
+		return slope, curvature
+	}
 	k, w, u, below, above := c.edges(y, eta)
 	if k > 0 && k < len(c.Points) && narrow(w, u) {
 		slope, curvature = c.meanNewton(w, u)

@@ -3,6 +3,7 @@ package likelihood
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -178,6 +179,28 @@ func TestOrderedOfR(t *testing.T) {
 		require.InDelta(t, 0, floats.Dot(e.Slope[0], x), 1e-5)
 		require.InDeltaSlice(t, make([]float64, 3), e.Gradient, 1e-5)
 	}
+}
+
+// Sums over rows are those of the rows one by one.
+func TestOrderedRowsInSums(t *testing.T) {
+	eachOrdered(t, func(t *testing.T, o *ordered, z []float64) {
+		c := o.at(z)
+		y, eta := rowsOf(o)
+		twice := append(append([]float64(nil), eta...), eta...)
+		slices.Reverse(twice[len(eta):])
+		sums, slope, curvature := make([]float64, 2), make([]float64, len(y)), make([]float64, len(y))
+		LogKernelSums(c, y, twice, 1, sums)
+		Newtons(c, y, eta, 1, slope, curvature)
+		want := make([]float64, 2)
+		for i, v := range y {
+			want[0] += c.LogKernelAt(v, eta[i], 1)
+			want[1] += c.LogKernelAt(v, twice[len(y)+i], 1)
+			a, b := c.NewtonAt(v, eta[i], 1)
+			require.InDelta(t, a, slope[i], 1e-13)
+			require.InDelta(t, b, curvature[i], 1e-13)
+		}
+		require.InDeltaSlice(t, want, sums, 1e-11*(1+math.Abs(want[0])))
+	})
 }
 
 // share is the probability of a category at η = 0.

@@ -213,12 +213,13 @@ func (v *hierarchy) population() section {
 	} else {
 		add("intercept", "Intercept", v.response(), intercept, math.NaN())
 	}
+	add("cuts", "Cut points", "linear predictor", v.result.Cuts, math.NaN())
 	add("sds", "Standard deviations", "standard deviation", sds, 0)
 	add("correlations", "Correlations of varying effects", "correlation", correlations, 0)
 	part.Pictures = append(part.Pictures, v.conditional()...)
 	part.Pictures = append(part.Pictures, v.densities()...)
 	t := table{Caption: "All numbers", Open: true, Columns: []column{{"name", false}, {"mean", true}, {"sd", true}, {"95% interval", false}}}
-	for _, s := range slices.Concat(v.result.Effects, v.result.SDs) {
+	for _, s := range slices.Concat(v.result.Effects, v.result.SDs, v.result.Cuts) {
 		t.Rows = append(t.Rows, []cell{words(s.Name), value(float64(s.Mean)), value(float64(s.SD)), words(interval(float64(s.Q025), float64(s.Q975)))})
 	}
 	part.Tables = []table{t}

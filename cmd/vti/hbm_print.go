@@ -50,6 +50,7 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	printSummaries(w, "Population effects"+averaged, r.Effects)
 	printSummaries(w, "Standard deviations"+averaged, r.SDs)
+	printSummaries(w, "Cut points", r.Cuts)
 	printLevels(w, r.Varying)
 	for _, note := range r.Notes {
 		fmt.Fprintf(w, "note: %s\n", note)

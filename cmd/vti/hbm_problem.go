@@ -73,7 +73,7 @@ func (r *hierarchical) printProblem() {
 	if frame.DroppedRows > 0 {
 		fmt.Fprintf(r.text, "  %d rows with missing values dropped\n", frame.DroppedRows)
 	}
-	if frame.Labels != nil {
+	if frame.Labels != nil && frame.Response.Binary() {
 		fmt.Fprintf(r.text, "  response: %s is 0, %s is 1\n", frame.Labels[0], frame.Labels[1])
 	}
 	for _, line := range r.regression.Priors() {

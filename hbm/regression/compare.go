@@ -148,7 +148,7 @@ func pairTerms(a, b []TermState) (pairs []compare.Pair) {
 
 // estimates are all posteriors of single numbers, by names that differ.
 func (r *Result) estimates() []Summary {
-	list := slices.Concat(r.Effects, r.SDs)
+	list := slices.Concat(r.Effects, r.SDs, r.Cuts)
 	for _, v := range r.Varying {
 		list = append(list, Summary{Name: v.Group + " " + v.Level + ": " + v.Term, Mean: v.Mean, SD: v.SD})
 	}

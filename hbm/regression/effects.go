@@ -146,13 +146,13 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 	if s.effects != nil {
 		r.tableEffects(mask, theta, s.effects.RawRowView(k))
 	}
-	eta, sigma := r.predictorAt(mask, theta), r.noiseAt(theta)
+	eta, given := r.predictorAt(mask, theta), r.responseAt(mask, theta)
 	factors := make([][][]float64, len(r.groups))
 	for i, g := range r.groups {
 		factors[i] = r.factorAt(g, mask, theta)
 	}
 	if s.sds != nil {
-		r.tableSDs(factors, sigma, s.sds.RawRowView(k))
+		r.tableSDs(factors, given, s.sds.RawRowView(k))
 	}
 	for i, g := range r.groups {
 		factor := factors[i]
@@ -166,7 +166,7 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 			continue
 		}
 		for level := range g.Levels {
-			u, covariance := r.drawEffects(members[level], eta, factor, sigma, random)
+			u, covariance := r.drawEffects(members[level], eta, factor, given, random)
 			r.addInner(g, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
 			for c := range factor {
 				if prior := norm(factor[c]); prior > 0 {
@@ -175,8 +175,8 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 			}
 		}
 	}
-	d.check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
-	s.predictors.add(k, eta, sigma)
+	d.check.statistics(r.replicate(eta, given, random), s.replicated.RawRowView(k))
+	s.predictors.add(k, eta, given)
 }
 
 // innerRows lists the rows of each level of the inner grouping.
@@ -223,7 +223,7 @@ func (g *Grouping) spreadName(c Column) string {
 func correlationName(a, b, group string) string { return "cor(" + a + ", " + b + " | " + group + ")" }
 
 // sdNames name what tableSDs writes: the standard deviations and correlations of each grouping,
-// and σ.
+// and σ or cut points.
 func (r *Regression) sdNames() (names []string) {
 	for _, g := range r.groups {
 		for _, c := range g.Spreads() {
@@ -240,7 +240,7 @@ func (r *Regression) sdNames() (names []string) {
 	if r.noise >= 0 {
 		names = append(names, r.Frame.Response.Scale())
 	}
-	return names
+	return append(names, r.Frame.cutNames()...)
 }
 
 // sdCount is the number of names that sdNames returns.
@@ -258,12 +258,12 @@ func (r *Regression) sdCount() (count int) {
 	if r.noise >= 0 {
 		count++
 	}
-	return count
+	return count + len(r.Frame.cutNames())
 }
 
 // tableSDs writes standard deviations and correlations in the units of the table, given Λ of each
-// grouping and σ; absent ones are zero.
-func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float64) {
+// grouping, with σ or cut points; absent ones are zero.
+func (r *Regression) tableSDs(factors [][][]float64, given response, dst []float64) {
 	at := 0
 	put := func(x float64) {
 		dst[at] = x
@@ -291,7 +291,10 @@ func (r *Regression) tableSDs(factors [][][]float64, sigma float64, dst []float6
 		}
 	}
 	if r.noise >= 0 {
-		put(sigma * r.ySD)
+		put(given.sigma * r.ySD)
+	}
+	for _, cut := range given.cuts {
+		put(cut)
 	}
 }
 
@@ -328,8 +331,8 @@ func (r *Regression) addInner(g *varyingGroup, level int, rows []int, factor [][
 
 // drawEffects draws u of a level of the inner grouping given everything else, and returns the
 // covariance of u at its mode.
-func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, sigma float64, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
-	q, row := len(factor), r.rowLikelihood()
+func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, given response, random *rand.Rand) (u []float64, covariance *mat.SymDense) {
+	q, row, sigma := len(factor), given.Row, given.sigma
 	newton := row.NewtonAt
 	if r.Frame.Response.Continuous() { // as Newton is in graphs
 		newton = row.BoundAt

@@ -83,8 +83,12 @@ func (p *PlateModel) estimatesOf(t *simulatedTable, kept []int) []float64 {
 func (r *Regression) linearised(y, offset []float64) []float64 {
 	out := make([]float64, len(y))
 	link := r.Frame.Response.Link()
+	unit := 1.0
+	if r.categories != nil { // as if categories were shares
+		unit = float64(r.categories.Levels() - 1)
+	}
 	for i := range y {
-		out[i] = link.Linear(y[i])
+		out[i] = link.Linear(y[i] / unit)
 		if offset != nil {
 			out[i] -= offset[i]
 		}

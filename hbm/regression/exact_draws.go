@@ -53,7 +53,7 @@ func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, dr
 		r.tableEffects(mask, theta, s.effects.RawRowView(k))
 	}
 	if s.sds != nil {
-		r.tableSDs(given.factors, given.sigma, s.sds.RawRowView(k))
+		r.tableSDs(given.factors, r.responseOf(given.sigma), s.sds.RawRowView(k))
 	}
 	for _, block := range given.e.blocks {
 		if block.group >= 0 {
@@ -61,8 +61,8 @@ func (r *Regression) drawGiven(s *posteriorSample, k int, given *conditional, dr
 		}
 	}
 	eta := given.predictor(drawn)
-	check.statistics(r.replicate(eta, given.sigma, random), s.replicated.RawRowView(k))
-	s.predictors.add(k, eta, given.sigma)
+	check.statistics(r.replicate(eta, r.responseOf(given.sigma), random), s.replicated.RawRowView(k))
+	s.predictors.add(k, eta, r.responseOf(given.sigma))
 }
 
 // tableLevel writes the effects of a level in the units of the table, among those of its grouping.

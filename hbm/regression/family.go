@@ -242,8 +242,8 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
 		}
 		eta := p.predictor(design, value)
-		check.statistics(r.replicate(eta, sigma, random), s.replicated.RawRowView(k))
-		s.predictors.add(k, eta, sigma)
+		check.statistics(r.replicate(eta, r.responseOf(sigma), random), s.replicated.RawRowView(k))
+		s.predictors.add(k, eta, r.responseOf(sigma))
 	}
 	return s, nil
 }
@@ -280,7 +280,7 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, 
 	for i, g := range r.groups {
 		factors[i] = r.factorOf(g, mask, theta, func(coordinate int) float64 { return theta[coordinate] })
 	}
-	r.tableSDs(factors, sigma, dst[columns:first])
+	r.tableSDs(factors, r.responseOf(sigma), dst[columns:first])
 	for i, g := range p.groups {
 		varying := dst[r.firstQuantity(i):]
 		for a, b := range g.effects {

@@ -26,10 +26,10 @@ const (
 )
 
 // ResponseKinds lists the kinds of responses of regressions: all but the robust one, whose modes
-// are too many, and categories.
+// are too many, and categories without an order.
 func ResponseKinds() []ResponseKind {
 	return slices.DeleteFunc(likelihood.Kinds(), func(kind ResponseKind) bool {
-		return kind == likelihood.RobustKind || kind.HasCategories()
+		return kind == likelihood.RobustKind || kind.HasCategories() && !kind.Ordered()
 	})
 }
 
@@ -52,6 +52,9 @@ type FrameOptions struct {
 	Formula string `json:"formula"`
 	// Response is the distribution of the response.
 	Response ResponseKind `json:"likelihood"`
+	// Levels are the labels of a response of categories in their order, some of which the table may
+	// be without; nil where they are numbers.
+	Levels []string `json:"levels,omitempty"`
 	// SE names a column of known standard deviations of a gaussian response, one for each row; ""
 	// for none: σ is unknown.
 	SE string `json:"se,omitempty"`
@@ -68,7 +71,8 @@ type Frame struct {
 	Path, Fingerprint string
 	Formula           *formula.Formula
 	Response          ResponseKind
-	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or nil.
+	// Y is the response [n]; Labels are the two texts that stand for 0 and 1 in it, or those of
+	// categories, or nil.
 	Y      []float64
 	Labels []string
 	// LogWays is the logarithm of the number of orders in which the successes of a response that
@@ -212,7 +216,7 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 	if f.Y = successes; f.Y != nil {
 		err = likelihood.Check(t, fmt.Sprintf("response %q", parsed.ResponseText()), f.Y, f.Response)
 	} else {
-		err = f.response(t)
+		err = f.response(t, opt.Levels)
 	}
 	if err != nil {
 		return nil, err
@@ -237,6 +241,9 @@ func newFrame(t *table.Table, opt FrameOptions, seen int) (*Frame, error) {
 	columns, x, err := f.expand(t, parsed.Terms, "")
 	if err != nil {
 		return nil, err
+	}
+	if f.Response.Ordered() {
+		columns, x = withoutIntercept(columns, x)
 	}
 	f.Columns, f.X = columns, x
 	f.checkRank()
@@ -317,8 +324,22 @@ func (f *Frame) withoutMissing(t *table.Table, used []string, drop bool) (*table
 }
 
 // response reads the response and checks its range.
-func (f *Frame) response(t *table.Table) error {
+func (f *Frame) response(t *table.Table, levels []string) error {
 	v := f.Formula.Response
+	switch {
+	case !f.Response.HasCategories() && levels != nil:
+		return fmt.Errorf("levels of the response are for %s and %s; this likelihood is %s", likelihood.CumulativeLogitKind, likelihood.CumulativeProbitKind, f.Response)
+	case f.Response.HasCategories() && (v.Transform != formula.AsIs || f.Formula.Censored.Column != ""):
+		return fmt.Errorf("%s: response %q: want a column as it is for a %s likelihood", t.Path, v, f.Response)
+	case f.Response.Ordered() && !f.Formula.HasIntercept():
+		return fmt.Errorf("the %s likelihood has cut points in place of an intercept: there is none to leave out", f.Response)
+	case f.Response.HasCategories():
+		column, err := t.Lookup(v.Column)
+		if err == nil {
+			f.Y, f.Labels, err = likelihood.ReadCategories(t, "response", column, f.Response, levels)
+		}
+		return err
+	}
 	if v.Transform == formula.AsIs {
 		column, err := t.Lookup(v.Column)
 		if err != nil {
@@ -352,4 +373,36 @@ func standardErrors(t *table.Table, name string) ([]float64, error) {
 		}
 	}
 	return values, nil
+}
+
+// withoutIntercept leaves the intercept out of a design, whose place cut points take.
+func withoutIntercept(columns []Column, x *mat.Dense) ([]Column, *mat.Dense) {
+	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == formula.InterceptName })
+	if at < 0 {
+		return columns, x
+	}
+	rows, count := x.Dims()
+	if count == 1 {
+		return nil, nil
+	}
+	rest := mat.NewDense(rows, count-1, nil)
+	for j := range count - 1 {
+		from := j
+		if j >= at {
+			from++
+		}
+		rest.SetCol(j, mat.Col(nil, from, x))
+	}
+	return slices.Delete(columns, at, at+1), rest
+}
+
+// cutNames are the names of the cut points of ordered categories.
+func (f *Frame) cutNames() (names []string) {
+	if !f.Response.Ordered() {
+		return nil
+	}
+	for k, label := range f.Labels[1:] {
+		names = append(names, f.Labels[k]+"|"+label)
+	}
+	return names
 }

@@ -1,6 +1,13 @@
 package regression
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/transdim/vti/likelihood"
+)
 
 // scaleRatio is log r(τ) and log d log r / dτ of scaleMap on the host.
 func scaleRatio(tau float64) (logRatio, logSlope float64) {
@@ -65,11 +72,41 @@ func (r *Regression) noiseAt(theta []float64) float64 {
 	return math.Exp(theta[r.noise])
 }
 
+// response is the distribution of a response given its linear predictor, on the working scale.
+type response struct {
+	likelihood.Row
+	sigma float64
+	// cuts are the cut points of ordered categories in the units of the table; nil for others.
+	cuts []float64
+}
+
+// responseOf is that at σ.
+func (r *Regression) responseOf(sigma float64) response {
+	return response{Row: r.rowLikelihood(), sigma: sigma}
+}
+
+// responseAt is that at θ.
+func (r *Regression) responseAt(mask []bool, theta []float64) response {
+	if r.categories == nil {
+		return r.responseOf(r.noiseAt(theta))
+	}
+	given := r.categories.At(theta[r.firstCut : r.firstCut+r.categories.Parameters()]).(*likelihood.Cuts)
+	shift := 0.0
+	for j, mean := range r.xMean {
+		if mask[j] {
+			shift += theta[j] / r.xSD[j] * mean
+		}
+	}
+	cuts := slices.Clone(given.Points)
+	floats.AddConst(shift, cuts)
+	return response{Row: given, sigma: 1, cuts: cuts}
+}
+
 // hyperparameters are the active coordinates that no normal prior and likelihood can integrate
-// out: standard deviations, correlations and noise.
+// out: standard deviations, correlations, noise and cut points.
 func (r *Regression) hyperparameters(mask []bool) (list []int) {
 	for j, c := range r.coordinates {
-		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate) {
+		if mask[j] && (c.kind == sdCoordinate || c.kind == partialCoordinate || c.kind == noiseCoordinate || c.kind == cutCoordinate) {
 			list = append(list, j)
 		}
 	}

@@ -11,8 +11,6 @@ import (
 // adaptive Gauss-Hermite rules that quadratureRows has in graphs.
 type innerRule struct {
 	r       *Regression
-	row     likelihood.Likelihood
-	newtons func(y, eta []float64, sigma float64, slope, curvature []float64)
 	members [][]int     // rows of each level
 	largest int         // number of rows of a level
 	y       [][]float64 // their responses
@@ -21,17 +19,7 @@ type innerRule struct {
 }
 
 func newInnerRule(r *Regression, nodes []int) *innerRule {
-	l := &innerRule{r: r, row: r.rowLikelihood(), members: r.innerRows()}
-	l.newtons = func(y, eta []float64, sigma float64, slope, curvature []float64) {
-		likelihood.Newtons(l.row, y, eta, sigma, slope, curvature)
-	}
-	if r.Frame.Response.Continuous() { // as Newton is in graphs
-		l.newtons = func(y, eta []float64, sigma float64, slope, curvature []float64) {
-			for i := range y {
-				slope[i], curvature[i] = l.row.BoundAt(y[i], eta[i], sigma)
-			}
-		}
-	}
+	l := &innerRule{r: r, members: r.innerRows()}
 	for _, rows := range l.members {
 		var y []float64
 		for _, i := range rows {
@@ -50,7 +38,7 @@ type innerPoint struct {
 	*innerRule
 	eta   []float64 // [n] without the inner effects
 	unit  []float64 // [n, q]
-	sigma float64
+	given response
 	at    []float64   // memory for the predictors of a level, at every node
 	slope []float64   // for slopes
 	curve []float64   // and for curvatures
@@ -58,10 +46,11 @@ type innerPoint struct {
 	u     [][]float64 // and for its nodes
 }
 
-// point begins at Λ of the inner grouping and σ; eta is still to be set.
-func (l *innerRule) point(factor [][]float64, sigma float64) *innerPoint {
+// point begins at Λ of the inner grouping and the distribution of a response; eta is still to be
+// set.
+func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	q, n := len(factor), len(l.r.y)
-	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), sigma: sigma, at: make([]float64, l.largest*len(l.nodes)), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
+	p := &innerPoint{innerRule: l, unit: make([]float64, n*q), given: given, at: make([]float64, l.largest*len(l.nodes)), slope: make([]float64, n), curve: make([]float64, n), terms: make([]float64, len(l.nodes))}
 	for i := range n {
 		z := l.r.inner.z.RawRowView(i)
 		for c := range q {
@@ -74,6 +63,17 @@ func (l *innerRule) point(factor [][]float64, sigma float64) *innerPoint {
 		p.u = append(p.u, make([]float64, q))
 	}
 	return p
+}
+
+// newtons writes the slope and the curvature of each row, as Newton has them in graphs.
+func (p *innerPoint) newtons(y, eta, slope, curvature []float64) {
+	if !p.r.Frame.Response.Continuous() {
+		likelihood.Newtons(p.given.Row, y, eta, p.given.sigma, slope, curvature)
+		return
+	}
+	for i := range y {
+		slope[i], curvature[i] = p.given.BoundAt(y[i], eta[i], p.given.sigma)
+	}
 }
 
 // smallBlock is a symmetric matrix of at most a few rows, and then its Cholesky factor, row by row
@@ -159,7 +159,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			move[c] = -mode[c]
 		}
 		slope, curvature := p.slope[:len(rows)], p.curve[:len(rows)]
-		p.newtons(y, p.predictors(rows, mode, p.at), p.sigma, slope, curvature)
+		p.newtons(y, p.predictors(rows, mode, p.at), slope, curvature)
 		for k, i := range rows {
 			unit := p.unit[i*q:][:q]
 			for a, x := range unit {
@@ -198,7 +198,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		}
 		p.predictors(rows, u, sets[k*len(rows):])
 	}
-	likelihood.LogKernelSums(p.row, y, sets, p.sigma, p.terms)
+	likelihood.LogKernelSums(p.given.Row, y, sets, p.given.sigma, p.terms)
 	for k, u := range p.u {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
@@ -217,7 +217,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows := p.members[level]
-		likelihood.Newtons(p.row, p.y[level], p.predictors(rows, u, p.at), p.sigma, p.slope, p.curve)
+		likelihood.Newtons(p.given.Row, p.y[level], p.predictors(rows, u, p.at), p.given.sigma, p.slope, p.curve)
 		for m, i := range rows {
 			slope[i] += share * p.slope[m]
 			curvature[i] += share * p.curve[m]

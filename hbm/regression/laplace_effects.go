@@ -46,7 +46,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 			l.outer = append(l.outer, k)
 		}
 	}
-	l.constants = likelihood.LogConstants(l.rule.row, r.y)
+	l.constants = r.logConstants()
 	for k, g := range r.groups {
 		if g == r.inner {
 			l.inner, l.innerAt = k, l.firstOf[k]
@@ -57,7 +57,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 		l.grams += len(p.gram)
 	}
 	all, typical := slices.Repeat([]bool{true}, r.Dim()), make([]float64, r.Dim())
-	p := &outerProposal{conditional: l.prior(all, typical), l: l}
+	p := l.proposal(all, typical)
 	l.start = p.effectsOf(p.leastSquares())
 	return l.from(all, typical)
 }
@@ -65,7 +65,7 @@ func newLaplaceEffects(r *Regression) *laplaceEffects {
 // from is l with searches for modes that start at the mode of a model given the hyperparameters in
 // θ: effects that rows know well are much the same for others, and a few steps are saved for each.
 func (l *laplaceEffects) from(mask []bool, theta []float64) *laplaceEffects {
-	p := &outerProposal{conditional: l.prior(mask, theta), l: l}
+	p := l.proposal(mask, theta)
 	if !p.climb() {
 		return l
 	}
@@ -85,7 +85,7 @@ func (p *outerProposal) leastSquares() []float64 {
 	eta := p.eta(none)
 	for i, at := range l.r.linearised(l.r.y, nil) {
 		var slope float64
-		slope, weight[i] = l.rule.row.NewtonAt(l.r.y[i], at, p.sigma)
+		slope, weight[i] = p.given.NewtonAt(l.r.y[i], at, p.given.sigma)
 		right[i] = slope + weight[i]*(at-eta[i])
 	}
 	if !p.factorize(weight) {
@@ -100,11 +100,17 @@ var coarseNodes = []int{1, 5, 4, 3}
 // outerProposal is the approximation given hyperparameters.
 type outerProposal struct {
 	*conditional
+	given  response
 	l      *laplaceEffects
 	point  *innerPoint
 	values []float64 // of P
 	// logScale is the log density of q(o) at its centre
 	logScale float64
+}
+
+// proposal is one that is still to be found.
+func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
+	return &outerProposal{conditional: l.prior(mask, theta), given: l.r.responseAt(mask, theta), l: l}
 }
 
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
@@ -124,7 +130,7 @@ const (
 // coordinates in mask, with the Laplace approximation of log p(y | h, m); false where it cannot be
 // computed in double precision.
 func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bool) {
-	p := &outerProposal{conditional: l.prior(mask, theta), l: l}
+	p := l.proposal(mask, theta)
 	if !p.climb() || !p.moveOuter() {
 		return nil, false
 	}
@@ -147,7 +153,7 @@ func (p *outerProposal) climbFrom(start []float64) bool {
 	var eta []float64
 	value := func(v []float64) float64 {
 		eta = p.eta(v)
-		sum := likelihood.LogKernels(l.rule.row, r.y, eta, p.sigma)
+		sum := likelihood.LogKernels(p.given.Row, r.y, eta, p.given.sigma)
 		for _, x := range v {
 			sum -= x * x / 2
 		}
@@ -161,7 +167,7 @@ func (p *outerProposal) climbFrom(start []float64) bool {
 	}
 	slope, curvature, trial := make([]float64, len(r.y)), make([]float64, len(r.y)), make([]float64, l.effects)
 	for range newtonSteps {
-		likelihood.Newtons(l.rule.row, r.y, eta, p.sigma, slope, curvature)
+		likelihood.Newtons(p.given.Row, r.y, eta, p.given.sigma, slope, curvature)
 		if !p.factorize(curvature) {
 			return false
 		}
@@ -250,7 +256,7 @@ func (p *outerProposal) factorize(weight []float64) bool {
 func (p *outerProposal) moveOuter() bool {
 	l, r := p.l, p.l.r
 	q, n := len(r.inner.Columns), len(r.y)
-	point := l.coarse.point(p.factors[l.inner], p.sigma)
+	point := l.coarse.point(p.factors[l.inner], p.given)
 	mode := make([]float64, q)
 	slope, curvature := make([]float64, n), make([]float64, n)
 	best, bestAt := math.Inf(-1), p.centre
@@ -296,7 +302,7 @@ func (p *outerProposal) moveOuter() bool {
 		return false
 	}
 	p.centre, p.factor, p.values = bestAt, bestFactor, bestValues
-	p.point = l.rule.point(p.factors[l.inner], p.sigma)
+	p.point = l.rule.point(p.factors[l.inner], p.given)
 	innerDet := 0.0
 	for _, pair := range l.pairs {
 		if block := l.jointEffects.blocks[pair.i]; pair.i == pair.j && block.group == l.inner {

@@ -12,13 +12,13 @@ import (
 	"github.com/transdim/vti/modelcheck"
 )
 
-// keptPredictors are the linear predictors and noise scales of draws, on the working scale, for
+// keptPredictors are the linear predictors and distributions of draws, on the working scale, for
 // the model check: of the checked rows, and of at most [modelcheck.MinDraws] draws.
 type keptPredictors struct {
 	rows  []int
 	every int // keep each draw whose number is a multiple of it
 	eta   [][]float64
-	sigma []float64
+	given []response
 }
 
 // newKept prepares for n draws.
@@ -30,12 +30,12 @@ func (r *Regression) newKept(n int) *keptPredictors {
 		}
 	}
 	kept := (n + k.every - 1) / k.every
-	k.eta, k.sigma = make([][]float64, kept), make([]float64, kept)
+	k.eta, k.given = make([][]float64, kept), make([]response, kept)
 	return k
 }
 
 // add keeps the predictor of a draw if it is one of those.
-func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
+func (k *keptPredictors) add(draw int, eta []float64, given response) {
 	if draw%k.every != 0 {
 		return
 	}
@@ -43,7 +43,7 @@ func (k *keptPredictors) add(draw int, eta []float64, sigma float64) {
 	for at, i := range k.rows {
 		own[at] = eta[i]
 	}
-	k.eta[draw/k.every], k.sigma[draw/k.every] = own, sigma
+	k.eta[draw/k.every], k.given[draw/k.every] = own, given
 }
 
 // checkModel compares the table with responses replicated from draws. It returns nil where there
@@ -66,10 +66,10 @@ func (r *Regression) checkModel(ctx gocontext.Context, s *posteriorSample, seed 
 			in.Predictors = append(in.Predictors, modelcheck.Column{Name: c.Name, Values: mat.Col(nil, j, r.Frame.X), Indicator: strings.Contains(c.Name, "=")})
 		}
 	}
-	random, row := stream.Rand(seed, "model check"), r.rowLikelihood()
+	random := stream.Rand(seed, "model check")
 	in.Draw = func(d int, mean, sd, replicate []float64) {
 		at := d % len(kept.eta)
-		sigma := kept.sigma[at]
+		row, sigma := kept.given[at], kept.given[at].sigma
 		for k, i := range kept.rows {
 			eta := kept.eta[at][k]
 			replicate[k] = r.unscaled(i, row.Draw(eta, sigma, random))
@@ -90,6 +90,8 @@ func checkedKind(kind ResponseKind) modelcheck.Kind {
 	switch {
 	case kind.Binary():
 		return modelcheck.Binary
+	case kind.HasCategories():
+		return modelcheck.Category
 	case kind.Discrete():
 		return modelcheck.Count
 	}
@@ -111,6 +113,7 @@ func (r *Regression) remedies() modelcheck.Remedies {
 		Overdispersion: "--likelihood negbinomial, or an effect that varies by row: (1 | id), with a column id that numbers the rows",
 		Counts:         "--likelihood poisson",
 		TwoValues:      "--likelihood logistic",
+		Categories:     "--likelihood cumulative-logit",
 		Curvature:      "a transform of the column, or its square as another term",
 		Dependence:     "an effect that varies by a grouping of neighbouring rows, or a term for time or place",
 	}

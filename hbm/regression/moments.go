@@ -137,7 +137,7 @@ func (c *conditional) momentsInto(drawn, theta []float64, mask []bool, value, wi
 		r.tableEffects(mask, theta, value[:columns])
 	}
 	sds := r.sdCount()
-	r.tableSDs(c.factors, c.sigma, value[columns:columns+sds])
+	r.tableSDs(c.factors, r.responseOf(c.sigma), value[columns:columns+sds])
 	copy(within[columns:columns+sds], value[columns:columns+sds])
 	for _, block := range c.e.blocks {
 		if block.group >= 0 {
@@ -180,7 +180,7 @@ func (r *Regression) momentsOfSample(sample vti.WeightedSample, seed uint64) *mo
 		for i, g := range r.groups {
 			factors[i] = r.factorAt(g, mask, theta)
 		}
-		r.tableSDs(factors, r.noiseAt(theta), value[columns:first])
+		r.tableSDs(factors, r.responseAt(mask, theta), value[columns:first])
 		for i, g := range groups {
 			at := r.firstQuantity(i)
 			r.outerEffects(g, factors[i], theta, value[at:at+g.effects()])

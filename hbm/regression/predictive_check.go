@@ -62,11 +62,10 @@ func (c *predictiveCheck) statistics(y, dst []float64) {
 }
 
 // replicate draws a response in the units of the table.
-func (r *Regression) replicate(eta []float64, sigma float64, random *rand.Rand) []float64 {
-	row := r.rowLikelihood()
+func (r *Regression) replicate(eta []float64, given response, random *rand.Rand) []float64 {
 	y := make([]float64, len(eta))
 	for i := range y {
-		y[i] = r.inTable(i, row.Draw(eta[i], sigma, random))
+		y[i] = r.inTable(i, given.Draw(eta[i], given.sigma, random))
 	}
 	return y
 }

@@ -138,6 +138,9 @@ func (r *Result) writeTables(dir string) error {
 		checks = append(checks, []string{c.Statistic, c.Observed.Text(), c.Mean.Text(), c.SD.Text(), c.P.Text()})
 	}
 	files := map[string][][]string{"effects.csv": summaries(r.Effects), "sds.csv": summaries(r.SDs), "varying.csv": varying, "checks.csv": checks}
+	if len(r.Cuts) > 0 {
+		files["cuts.csv"] = summaries(r.Cuts)
+	}
 	if len(r.Terms) > 0 {
 		terms := [][]string{{"term", "state", "prob", "se", "q"}}
 		for _, t := range r.Terms {
@@ -160,7 +163,7 @@ func (r *Result) writeTables(dir string) error {
 // Files are patterns of the names of the files that a run writes beside those of every run.
 func Files() []string {
 	return []string{
-		"effects.csv", "sds.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
+		"effects.csv", "sds.csv", "cuts.csv", "varying.csv", "checks.csv", "terms.csv", "models.csv",
 		modelcheck.FittedFile, DrawsParquet, DrawsCSV,
 	}
 }

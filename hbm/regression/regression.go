@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -36,7 +37,9 @@ type Regression struct {
 	groups      []*varyingGroup
 	inner       *varyingGroup // whose effects are integrated out; nil if nothing varies
 	coordinates []coordinate
-	noise       int // the coordinate of log σ or of the other parameter of the response, or −1
+	noise       int                          // the coordinate of log σ or of the other parameter of the response, or −1
+	categories  likelihood.OrderedCategories // of the response; nil for others
+	firstCut    int                          // the coordinate of their first parameter
 	space       *effectSpace
 	questions   []question
 	// from the density of the working response to that of the table's
@@ -72,6 +75,7 @@ const (
 	partialCoordinate                          // z of a partial correlation; see partialMap
 	noiseCoordinate                            // log σ
 	effectCoordinate                           // u
+	cutCoordinate                              // z of a cut point; see likelihood.OrderedCategories
 )
 
 // coordinate is what is known of a coordinate of θ.
@@ -111,6 +115,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	if err := r.scale(); err != nil {
 		return nil, err
 	}
+	if f.Response.Ordered() {
+		r.categories = likelihood.NewCategories(f.Response, len(f.Labels)).(likelihood.OrderedCategories)
+	}
 	r.layOut()
 	if err := r.setTermPriors(); err != nil {
 		return nil, err
@@ -126,6 +133,9 @@ func New(f *Frame, opt Options) (*Regression, error) {
 	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
 	r.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(r) })
+	if r.categories != nil && !r.weighable() {
+		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
+	}
 	return r, nil
 }
 
@@ -143,10 +153,18 @@ func (r *Regression) rowLikelihood() likelihood.Likelihood {
 	return likelihood.New(r.Frame.Response.Working(), likelihood.Shape{Degrees: r.Options.Degrees})
 }
 
+// logConstants are the parts of the log densities of the rows that depend on nothing.
+func (r *Regression) logConstants() float64 {
+	if r.categories != nil {
+		return 0
+	}
+	return likelihood.LogConstants(r.rowLikelihood(), r.y)
+}
+
 // scale brings the data to the working scale.
 func (r *Regression) scale() error {
 	f := r.Frame
-	intercept := f.Formula.HasIntercept()
+	intercept := f.Formula.HasIntercept() // or cut points in its place
 	r.y, r.offset = slices.Clone(f.Y), f.Offset
 	if f.Response.Logarithmic() {
 		for i, y := range r.y {
@@ -315,6 +333,12 @@ func (r *Regression) layOut() {
 	if name := r.Frame.Response.Scale(); name != "" && r.Frame.SE == nil {
 		r.noise = add(coordinate{kind: noiseCoordinate, name: "log " + name, sd: r.Frame.Response.ScaleSD()})
 	}
+	if r.categories != nil {
+		r.firstCut = len(r.coordinates)
+		for _, name := range r.Frame.cutNames() {
+			add(coordinate{kind: cutCoordinate, name: "z(" + name + ")", sd: 1})
+		}
+	}
 	for _, g := range r.groups {
 		if g == r.inner {
 			continue
@@ -357,10 +381,15 @@ func (r *Regression) Priors() []string {
 		if f.Weights != nil {
 			likelihood += fmt.Sprintf(", variance σ² / %s", f.Formula.Weights)
 		}
+	case r.categories != nil:
+		likelihood += fmt.Sprintf(" of %d categories, %s", len(f.Labels), strings.Join(f.Labels, " < "))
 	case r.noise >= 0:
 		likelihood += fmt.Sprintf(", log %s ~ N(0, %g²)", f.Response.Scale(), f.Response.ScaleSD())
 	}
 	lines := []string{likelihood}
+	if r.categories != nil {
+		lines = append(lines, "cut points: uniform prior of the probabilities of the categories, Dirichlet(1, …, 1), at the mean of the columns")
+	}
 	for j, c := range f.Columns {
 		if c.Name == formula.InterceptName {
 			prior := r.coordinates[j]

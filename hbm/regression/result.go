@@ -30,7 +30,9 @@ type Result struct {
 	Data    FrameSummary `json:"data"`
 	Effects []Summary    `json:"effects"`
 	// standard deviations and correlations of varying effects, and σ
-	SDs     []Summary      `json:"sds"`
+	SDs []Summary `json:"sds"`
+	// Cuts are the cut points of ordered categories.
+	Cuts    []Summary      `json:"cuts,omitempty"`
 	Varying []LevelSummary `json:"varying"`
 	// Priors are those of effects and standard deviations.
 	Priors []PriorSummary `json:"priors,omitempty"`
@@ -183,7 +185,12 @@ func (r *Regression) fillSample(result *Result, s *posteriorSample) {
 		result.Effects = append(result.Effects, s.summarize(column.Name, j, s.effects, j))
 	}
 	for j, name := range r.sdNames() {
-		result.SDs = append(result.SDs, s.summarize(name, len(r.Frame.Columns)+j, s.sds, j))
+		one := s.summarize(name, len(r.Frame.Columns)+j, s.sds, j)
+		if j < r.sdCount()-len(r.Frame.cutNames()) {
+			result.SDs = append(result.SDs, one)
+		} else {
+			result.Cuts = append(result.Cuts, one)
+		}
 	}
 	for i, g := range r.groups {
 		for at := range g.effects() {

@@ -43,8 +43,13 @@ func (r *StoredRun) rows(fresh *table.Table, groups bool) (*predict.Rows, error)
 	if err != nil {
 		return nil, err
 	}
-	rows := &predict.Rows{Labels: own.Labels, Discrete: own.Response.Discrete(), Survival: own.Response.Survival()}
-	rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
+	rows := &predict.Rows{Discrete: own.Response.Discrete(), Survival: own.Response.Survival()}
+	if own.Response.HasCategories() {
+		rows.Categories = own.Labels
+	} else {
+		rows.Labels = own.Labels
+		rows.Response = likelihood.New(own.Response, likelihood.Shape{Degrees: r.Record.Model.withDefaults().Degrees})
+	}
 	frame, first := own, 0
 	if fresh != nil {
 		labels := own.Formula.Labels()
@@ -115,6 +120,9 @@ func (f *Frame) below(seen, fresh *table.Table, options FrameOptions, rows *pred
 	}
 	if err := f.checkSeen(both, first, rows); err != nil {
 		return nil, 0, err
+	}
+	if f.Response.HasCategories() {
+		options.Levels = f.Labels
 	}
 	if frame, err = newFrame(both, options, first); err != nil {
 		return nil, 0, err
@@ -189,6 +197,18 @@ func (r *StoredRun) fillPopulation(rows *predict.Rows, stored *draws.Draws, own,
 	}
 	if rows.Scale = column(own.Response.Scale()); rows.Scale == nil {
 		rows.Scale = slices.Repeat([]float64{1}, stored.Len())
+	}
+	if names := own.cutNames(); names != nil {
+		categories := likelihood.NewCategories(own.Response, len(own.Labels)).(likelihood.OrderedCategories)
+		points := make([][]float64, stored.Len())
+		for _, name := range names {
+			for s, point := range column(name) {
+				points[s] = append(points[s], point)
+			}
+		}
+		for _, cuts := range points {
+			rows.Given = append(rows.Given, categories.Cut(cuts))
+		}
 	}
 	if frame.SE != nil {
 		rows.RowScale = frame.SE[first:]

@@ -222,7 +222,7 @@ func (r *Regression) adapt(ctx gocontext.Context, m *modelIntegral, problem inte
 	for i, j := range m.free {
 		// of the map of a standard deviation: from a hundredth of its scale to twice that
 		problem.Width[i] = 2
-		if c := r.coordinates[j]; c.kind == noiseCoordinate {
+		if c := r.coordinates[j]; c.kind == noiseCoordinate || c.kind == cutCoordinate {
 			problem.Centre[i], problem.Width[i] = c.mean, c.sd
 		}
 	}

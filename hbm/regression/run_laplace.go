@@ -58,7 +58,7 @@ func (r *Regression) weighable() bool {
 		return false
 	}
 	for _, mask := range r.space.masks {
-		if len(r.hyperparameters(mask)) > exactHyperparameters {
+		if len(r.hyperparameters(mask))-len(r.Frame.cutNames()) > exactHyperparameters {
 			return false
 		}
 	}
@@ -279,7 +279,7 @@ func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss flo
 // logDensity is log p(y | θ) with the inner effects integrated out, without the constants of the
 // response.
 func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
-	p := l.point(l.r.factorAt(l.r.inner, mask, theta), l.r.noiseAt(theta))
+	p := l.point(l.r.factorAt(l.r.inner, mask, theta), l.r.responseAt(mask, theta))
 	p.eta = l.r.predictorAt(mask, theta)
 	for level := range l.members {
 		sum += p.integral(level, make([]float64, len(l.r.inner.Columns)))

@@ -162,7 +162,7 @@ func TestCrossedCountsAgreeWithQuadrature(t *testing.T) {
 	require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
 	require.Len(t, result.Models, 4)
 	rule := newInnerRule(r, quadratureNodes)
-	constants := likelihood.LogConstants(rule.row, r.y)
+	constants := r.logConstants()
 	for index, code := range r.codes() {
 		want := gridOfOuter(t, r, rule, constants, r.space.masks[index])
 		at := slices.IndexFunc(result.Models, func(m ModelSummary) bool { return m.Code == codeText(code) })

@@ -121,7 +121,7 @@ func TestEffectsGivenTheRest(t *testing.T) {
 		const n = 4000
 		sums, squares := make([]float64, q), make([]float64, q)
 		for range n {
-			u, c := r.drawEffects(rows[level], eta, factor, sigma, random)
+			u, c := r.drawEffects(rows[level], eta, factor, r.responseOf(sigma), random)
 			require.InDelta(t, covariance.At(0, 0), c.At(0, 0), 1e-9)
 			for a := range q {
 				sums[a] += u[a] / n
@@ -159,7 +159,7 @@ func TestEffectsOfCounts(t *testing.T) {
 	const n = 6000
 	sum, squares := 0.0, 0.0
 	for range n {
-		u, _ := r.drawEffects(rows, eta, factor, 1, random)
+		u, _ := r.drawEffects(rows, eta, factor, r.responseOf(1), random)
 		sum += u[0] / n
 		squares += u[0] * u[0] / n
 	}

@@ -188,7 +188,8 @@ func (r *Regression) logPriorOf(code []int32) float64 {
 func (r *Regression) maskOf(code []int32) []bool {
 	mask := make([]bool, len(r.coordinates))
 	for j := range mask {
-		mask[j] = r.coordinates[j].kind == noiseCoordinate
+		kind := r.coordinates[j].kind
+		mask[j] = kind == noiseCoordinate || kind == cutCoordinate
 	}
 	for j, c := range r.Frame.Columns {
 		mask[j] = r.has(code, r.Frame.Formula.Terms[c.Term])

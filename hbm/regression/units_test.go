@@ -37,7 +37,7 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 				theta[0] += math.Log(unit)
 			}
 			rule := newInnerRule(r, quadratureNodes)
-			values[k] = logJointAt(rule, likelihood.LogConstants(rule.row, r.y)+r.LogJacobian(), r.space.masks[0], theta)
+			values[k] = logJointAt(rule, r.logConstants()+r.LogJacobian(), r.space.masks[0], theta)
 		}
 		require.InDelta(t, values[0]-rows*math.Log(unit), values[1], 1e-8, "%s", kind)
 	}

@@ -1,0 +1,75 @@
+package likelihood
+
+// trialsOf writes the trials of rows under several predictors [m, n] to work: responses, the trials
+// of the first set before those of the second, and then their predictors; each row has one trial or
+// two. It returns them with the sum of the constants.
+func (c *Cuts) trialsOf(y, eta []float64, sets int, work []float64) (trials, at []float64, constant float64) {
+	count := 0
+	for _, v := range y {
+		k := int(v)
+		constant += c.constant[k]
+		if count++; k > 0 && k < len(c.Points) {
+			count++
+		}
+	}
+	trials, at = work[:count], work[count:][:sets*count]
+	for set := range sets {
+		place := 0
+		for i, v := range y {
+			k, own := int(v), eta[set*len(y)+i]
+			if k > 0 {
+				trials[place], at[set*count+place] = 1, own-c.Points[k-1]
+				place++
+			}
+			if k < len(c.Points) {
+				trials[place], at[set*count+place] = 0, own-c.Points[k]
+				place++
+			}
+		}
+	}
+	return trials, at, constant
+}
+
+// sumKernels is that of trials, or row by row.
+func (c *Cuts) sumKernels(y, eta, sums []float64) {
+	if !c.trials {
+		for k := range sums {
+			sum := 0.0
+			for i, v := range y {
+				sum += c.LogKernelAt(v, eta[k*len(y)+i], 1)
+			}
+			sums[k] = sum
+		}
+		return
+	}
+	withBuffer(2*(len(sums)+1)*len(y), func(work []float64) {
+		trials, at, constant := c.trialsOf(y, eta, len(sums), work)
+		logistic{}.sumKernels(trials, at, sums)
+		for k := range sums {
+			sums[k] += constant
+		}
+	})
+}
+
+// newtons is that of trials, or row by row.
+func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
+	if !c.trials {
+		for i, v := range y {
+			slope[i], curvature[i] = c.NewtonAt(v, eta[i], 1)
+		}
+		return
+	}
+	withBuffer(8*len(y), func(work []float64) {
+		trials, at, _ := c.trialsOf(y, eta, 1, work)
+		own, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
+		logistic{}.newtons(trials, at, own, curved)
+		place := 0
+		for i, v := range y {
+			slope[i], curvature[i] = own[place], curved[place]
+			if place++; v > 0 && int(v) < len(c.Points) {
+				slope[i], curvature[i] = slope[i]+own[place], curvature[i]+curved[place]
+				place++
+			}
+		}
+	})
+}
