@@ -276,16 +276,15 @@ func (x *modelMasses) modelChains(ctx context.Context, of items) (*keptChains, e
 	}
 	chains, err := rjmcmc.NewModels(ctx, rjmcmc.ModelsConfig{
 		Items: of.count, Slots: of.slots, Weights: of.weights, Starts: starts, Seed: x.e.seed,
-		LogMasses: func(ctx context.Context, sets [][]int32) ([]float64, error) {
+		LogMasses: func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error) {
 			positions, err := looked.add(ctx, codesOfSets(of, sets), nil)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			masses := make([]float64, len(positions))
-			for i, at := range positions {
-				masses[i] = looked.logMass(at)
+			for _, at := range positions {
+				logPriors, logEvidences = append(logPriors, looked.logPrior[at]), append(logEvidences, looked.evidence[at].log)
 			}
-			return masses, nil
+			return logPriors, logEvidences, nil
 		},
 	})
 	if err == nil {

@@ -17,22 +17,24 @@ type ModelsConfig struct {
 	// Items is the number of items, and Slots the largest number of members of a set; 0 stands for
 	// Items.
 	Items, Slots int
-	// LogMasses returns log p(m) + log Z_m of sets, each ascending, up to a constant.
-	LogMasses func(ctx context.Context, sets [][]int32) ([]float64, error)
+	// LogMasses returns log p(m) and log Z_m of sets, each ascending, up to constants. Where the
+	// first is −Inf the second does not count.
+	LogMasses func(ctx context.Context, sets [][]int32) (logPriors, logEvidences []float64, err error)
 	// Weights say how promising items are: new members are proposed in proportion to them at first,
 	// and during burn-in to what proposals find. nil stands for equal ones.
 	Weights []float64
 	// Starts are the sets in which chains start, one for each chain.
 	Starts [][]int32
-	// Powers of the masses are the temperatures, the posterior first; nil stands for
-	// 1, 0.65 and 0.4.
+	// Powers of the evidences are the temperatures, the posterior first; nil stands for
+	// 1, 0.65 and 0.4. The prior has none: where there are thousands of items it is what keeps sets
+	// small, and hot copies without it would hardly ever have one to exchange with colder copies.
 	Powers []float64
 	// BurnIn iterations are dropped; 0 stands for DefaultModelBurnIn.
 	BurnIn int
 	Seed   uint64
 }
 
-// defaultPowers are the powers of p(m) Z_m that each chain has a copy of. Chosen by hand.
+// defaultPowers are the powers of Z_m that each chain has a copy of. Chosen by hand.
 func defaultPowers() []float64 { return []float64{1, 0.65, 0.4} }
 
 // DefaultModelBurnIn is the number of iterations that are dropped by default. Chosen by hand.
@@ -58,9 +60,9 @@ type Models struct {
 
 // modelRow is the state of one chain at one temperature.
 type modelRow struct {
-	code    []int32 // a list
-	logMass float64
-	random  *rand.Rand
+	code                  []int32 // a list
+	logPrior, logEvidence float64
+	random                *rand.Rand
 }
 
 // NewModels starts chains. It fails where a start has no mass.
@@ -82,17 +84,17 @@ func NewModels(ctx context.Context, cfg ModelsConfig) (*Models, error) {
 		return nil, err
 	}
 	m := &Models{cfg: cfg, chains: len(cfg.Starts), items: newItemWeights(cfg.Items, cfg.Weights), random: stream.Rand(cfg.Seed, "rjmcmc/models/exchange")}
-	masses, err := cfg.LogMasses(ctx, cfg.Starts)
+	priors, evidences, err := cfg.LogMasses(ctx, cfg.Starts)
 	if err != nil {
 		return nil, err
 	}
 	for range cfg.Powers {
 		for chain, set := range cfg.Starts {
-			if math.IsInf(masses[chain], -1) || math.IsNaN(masses[chain]) {
+			if mass := priors[chain] + evidences[chain]; math.IsInf(mass, -1) || math.IsNaN(mass) {
 				return nil, fmt.Errorf("rjmcmc: the start of chain %d, %v, has no mass", chain, set)
 			}
 			random := stream.Rand(cfg.Seed, fmt.Sprintf("rjmcmc/models/%d", len(m.rows)))
-			m.rows = append(m.rows, modelRow{lists.Code(set, nil), masses[chain], random})
+			m.rows = append(m.rows, modelRow{lists.Code(set, nil), priors[chain], evidences[chain], random})
 		}
 	}
 	if m.lists, err = lists.WithWeights(m.items.renew()); err != nil {
@@ -121,7 +123,7 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 			logRatio[i] = m.lists.Move(row.random, proposals[i], unused)
 			sets[i] = m.lists.Set(proposals[i])
 		}
-		masses, err := m.cfg.LogMasses(ctx, sets)
+		priors, evidences, err := m.cfg.LogMasses(ctx, sets)
 		if err != nil {
 			return err
 		}
@@ -130,12 +132,15 @@ func (m *Models) Run(ctx context.Context, iterations int) error {
 			if math.IsInf(logRatio[i], -1) {
 				continue
 			}
-			change := masses[i] - row.logMass
-			if m.done < m.cfg.BurnIn && i < m.chains {
-				m.items.observe(m.lists.Set(row.code), sets[i], change)
+			ofPrior, ofEvidence := priors[i]-row.logPrior, evidences[i]-row.logEvidence
+			if math.IsInf(ofPrior, -1) {
+				ofEvidence = 0
 			}
-			if -row.random.ExpFloat64() < m.cfg.Powers[i/m.chains]*change+logRatio[i] {
-				row.code, row.logMass = proposals[i], masses[i]
+			if m.done < m.cfg.BurnIn && i < m.chains {
+				m.items.observe(m.lists.Set(row.code), sets[i], ofPrior+ofEvidence)
+			}
+			if -row.random.ExpFloat64() < ofPrior+m.cfg.Powers[i/m.chains]*ofEvidence+logRatio[i] {
+				row.code, row.logPrior, row.logEvidence = proposals[i], priors[i], evidences[i]
 			}
 		}
 		m.exchange()
@@ -152,9 +157,10 @@ func (m *Models) exchange() {
 	for t := m.done % 2; t+1 < len(m.cfg.Powers); t += 2 {
 		for chain := range m.chains {
 			cold, hot := &m.rows[t*m.chains+chain], &m.rows[(t+1)*m.chains+chain]
-			if -m.random.ExpFloat64() < (m.cfg.Powers[t]-m.cfg.Powers[t+1])*(hot.logMass-cold.logMass) {
+			if -m.random.ExpFloat64() < (m.cfg.Powers[t]-m.cfg.Powers[t+1])*(hot.logEvidence-cold.logEvidence) {
 				cold.code, hot.code = hot.code, cold.code
-				cold.logMass, hot.logMass = hot.logMass, cold.logMass
+				cold.logPrior, hot.logPrior = hot.logPrior, cold.logPrior
+				cold.logEvidence, hot.logEvidence = hot.logEvidence, cold.logEvidence
 			}
 		}
 	}

@@ -50,11 +50,12 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 	}
 	run := func() *Models {
 		m, err := NewModels(t.Context(), ModelsConfig{Items: 8, Starts: starts, Seed: 2, Weights: []float64{1, 2, 3, 1, 2, 3, 1, 2},
-			LogMasses: func(_ context.Context, sets [][]int32) (values []float64, err error) {
+			LogMasses: func(_ context.Context, sets [][]int32) (priors, evidences []float64, err error) {
 				for _, set := range sets {
-					values = append(values, logMass(set))
+					prior := -0.7 * float64(len(set))
+					priors, evidences = append(priors, prior), append(evidences, logMass(set)-prior)
 				}
-				return values, nil
+				return priors, evidences, nil
 			}})
 		require.NoError(t, err)
 		require.NoError(t, m.Run(t.Context(), 400))
@@ -82,4 +83,41 @@ func TestModelsFollowTheirMasses(t *testing.T) {
 		require.InDelta(t, want, mean, 4.5*math.Sqrt(variance/32), "item %d", item)
 	}
 	require.Equal(t, m.Sets, run().Sets, "the same seed gives the same draws")
+}
+
+// Copies at all temperatures have sets of about the size that the prior gives, and exchange them,
+// among thousands of items of which few matter: were the prior tempered too, hot copies would fill
+// their sets with items that do not, and colder ones would never take one.
+func TestHotCopiesStaySmall(t *testing.T) {
+	const items, slots = 3000, 20
+	logSize := make([]float64, slots+1) // uniform over sizes
+	for size := range logSize {
+		if size > 0 {
+			logSize[size] = logSize[size-1] - math.Log(float64(items-size+1)/float64(size))
+		}
+	}
+	m, err := NewModels(t.Context(), ModelsConfig{
+		Items: items, Slots: slots, Starts: make([][]int32, 16), Seed: 4,
+		LogMasses: func(_ context.Context, sets [][]int32) (priors, evidences []float64, err error) {
+			for _, set := range sets {
+				evidence := 0.0
+				for _, item := range set {
+					evidence -= 1.5 // of one that does not matter
+					if item < 5 {
+						evidence += 10
+					}
+				}
+				priors, evidences = append(priors, logSize[len(set)]), append(evidences, evidence)
+			}
+			return priors, evidences, nil
+		}})
+	require.NoError(t, err)
+	require.NoError(t, m.Run(t.Context(), 1500))
+	sizes := make([]float64, 3)
+	for i, row := range m.rows {
+		sizes[i/16] += float64(len(m.lists.Set(row.code))) / 16
+	}
+	for _, size := range sizes {
+		require.Less(t, size, slots/2.0, "sizes by temperature: %v", sizes)
+	}
 }
