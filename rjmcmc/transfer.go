@@ -186,42 +186,54 @@ func (m marginal) apply(kept []int, theta, values []float64, sign float64) {
 // positive definite. Pivots below 1e-10 of their diagonal entry count as zero.
 func cholesky(a []float64, n int) bool {
 	for i := range n {
-		for j := range i + 1 {
-			v := a[i*n+j]
-			for k := range j {
-				v -= a[i*n+k] * a[j*n+k]
-			}
-			if i != j {
-				a[i*n+j] = v / a[j*n+j]
-				continue
-			}
-			if !(v > 1e-10*a[i*n+i]) {
-				return false
-			}
-			a[i*n+i] = math.Sqrt(v)
+		row := a[i*n : i*n+i+1]
+		for j := range i {
+			row[j] = (row[j] - dot(row[:j], a[j*n:])) / a[j*n+j]
 		}
+		v := row[i] - dot(row[:i], row)
+		if !(v > 1e-10*row[i]) {
+			return false
+		}
+		row[i] = math.Sqrt(v)
 	}
 	return true
+}
+
+// dot is Σ a_i b_i over the elements of a, in four sums that do not wait for each other: vectors
+// are too short for more.
+func dot(a, b []float64) float64 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float64
+	for ; len(a) >= 4 && len(b) >= 4; a, b = a[4:], b[4:] {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+	}
+	for i, v := range a {
+		s0 += v * b[i]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // solveLower replaces x by L⁻¹ x.
 func solveLower(l, x []float64) {
 	n := len(x)
 	for i := range x {
-		for k := range i {
-			x[i] -= l[i*n+k] * x[k]
-		}
-		x[i] /= l[i*n+i]
+		x[i] = (x[i] - dot(x[:i], l[i*n:])) / l[i*n+i]
 	}
 }
 
-// solveUpper replaces x by L⁻ᵀ x.
+// solveUpper replaces x by L⁻ᵀ x, by rows of L: they are what lies together.
 func solveUpper(l, x []float64) {
 	n := len(x)
 	for i := n - 1; i >= 0; i-- {
-		for k := i + 1; k < n; k++ {
-			x[i] -= l[k*n+i] * x[k]
+		row := l[i*n : i*n+i+1]
+		v := x[i] / row[i]
+		x[i] = v
+		left := x[:i]
+		for k := range left {
+			left[k] -= row[k] * v
 		}
-		x[i] /= l[i*n+i]
 	}
 }
