@@ -54,6 +54,7 @@ run <- function(table, out, kind, seed) {
   suppressMessages(library(BiDAG))
   set.seed(seed)
   data <- read.csv(table, stringsAsFactors = TRUE)
+  data <- data[vapply(data, function(x) length(unique(x)) > 1, TRUE)] # constant columns: BiDAG fails
   names <- colnames(data)
   score <- if (kind == "linear") {
     scoreparameters("bge", data)

@@ -91,6 +91,9 @@ func (d *Data) named(names []string) ([]bool, error) {
 		if j < 0 && name == EveryNode {
 			return slices.Repeat([]bool{true}, len(d.Names)), nil
 		}
+		if _, constant := d.constant(name); constant {
+			continue
+		}
 		if j < 0 {
 			_, err := d.node(name)
 			return nil, err
@@ -175,8 +178,8 @@ func (d *Data) fillCategory(j int, c *table.Column, t *table.Table, most int) er
 		}
 	}
 	switch {
-	case len(levels) < 2:
-		return fmt.Errorf("%s: column %q is constant (%s): no other node can depend on it; exclude it", t.Path, c.Name, levels[0])
+	case len(levels) < 2: // of what varied before numbers were cut
+		return fmt.Errorf("%s: column %q is cut into one class (%s), as most of its values are equal: exclude it, or take more classes", t.Path, c.Name, levels[0])
 	case len(levels) > most:
 		hint := map[bool]string{true: " beside numbers; join rare ones, or exclude it"}[most == mostMixedLevels]
 		if hint == "" {

@@ -125,6 +125,7 @@ type Data struct {
 	PlaceUnit string
 	// DroppedRows counts rows left out for missing cells.
 	DroppedRows int
+	constants   []constantColumn // left out
 }
 
 // leastRows is the least number of rows: a standard deviation needs two, and says something from
@@ -160,7 +161,10 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if len(names) < 2 {
 		return nil, fmt.Errorf("%s: got %d columns as nodes of %d (the others are excluded), want at least two", t.Path, len(names), len(t.Names()))
 	}
-	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Names: names, Scaling: options.Scaling}
+	d := &Data{Path: t.Path, Fingerprint: t.Fingerprint, Scaling: options.Scaling}
+	if names, err = d.leaveOutConstants(t, names); err != nil {
+		return nil, err
+	}
 	missing, err := t.Missing(names)
 	if err != nil {
 		return nil, err
@@ -177,11 +181,18 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 			if t, d.DroppedRows, err = t.DropMissing(names); err != nil {
 				return nil, err
 			}
+			if names, err = d.leaveOutConstants(t, names); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if t.Rows() < leastRows {
 		return nil, fmt.Errorf("%s: got %d rows, want at least %d", t.Path, t.Rows(), leastRows)
 	}
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%s: got %d columns that vary, want at least two as nodes: %s", t.Path, len(names), d.constants[0])
+	}
+	d.Names = names
 	d.Places, d.PlaceUnit = t.Places()
 	if err := d.fillColumns(t, options); err != nil {
 		return nil, err
@@ -262,10 +273,13 @@ func (d *Data) checkCounted(t *table.Table) error {
 // semicolons, which a name may hold too.
 func (d *Data) targets(text string) (nodes []int, err error) {
 	names := []string{text}
-	if !slices.Contains(d.Names, text) {
+	if _, constant := d.constant(text); !constant && !slices.Contains(d.Names, text) {
 		names = strings.Split(text, ";")
 	}
 	for _, name := range names {
+		if _, constant := d.constant(strings.TrimSpace(name)); constant {
+			continue
+		}
 		j, err := d.node(strings.TrimSpace(name))
 		if err != nil {
 			return nil, err
@@ -280,6 +294,9 @@ func (d *Data) node(name string) (int, error) {
 	if j := slices.Index(d.Names, name); j >= 0 {
 		return j, nil
 	}
+	if c, found := d.constant(name); found {
+		return 0, fmt.Errorf("no node %q: %s and was left out", name, c)
+	}
 	near := table.Nearest(name, d.Names)
 	if len(near) == 0 {
 		near = d.Names[:min(len(d.Names), 10)]
@@ -288,7 +305,7 @@ func (d *Data) node(name string) (int, error) {
 	return 0, fmt.Errorf("no node %q; the nearest are %q", name, near)
 }
 
-// scale centres and scales X. A constant column is an error.
+// scale centres and scales X. A column that hardly varies is an error.
 func (d *Data) scale(scaling Scaling) error {
 	rows, nodes := d.X.Dims()
 	d.Shift, d.Scale = make([]float64, nodes), slices.Repeat([]float64{1}, nodes)
@@ -303,7 +320,7 @@ func (d *Data) scale(scaling Scaling) error {
 			return fmt.Errorf("%s: column %q: its spread is too large or too small to work with (values from %g to %g): rescale it", d.Path, d.Names[j], floats.Min(column), floats.Max(column))
 		}
 		if !(sd > 1e-12*math.Abs(mean)) {
-			return fmt.Errorf("%s: column %q is constant (%g): no other node can depend on it; exclude it", d.Path, d.Names[j], mean)
+			return fmt.Errorf("%s: column %q is constant to 12 digits (%g): no other node can depend on it; exclude it", d.Path, d.Names[j], mean)
 		}
 		squares += sd * sd
 		if scaling != Unscaled {

@@ -68,7 +68,9 @@ func TestBadData(t *testing.T) {
 		options DataOptions
 		want    string
 	}{
-		"constant":             {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `column "a" is constant (1)`},
+		"constants":            {"a,b\n1,2\n1,3\n1,4\n", DataOptions{}, `got 1 columns that vary, want at least two as nodes: column "a" is constant (1)`},
+		"nearly constant":      {"a,b\n1,2\n1.00000000000001,3\n1,4\n", DataOptions{}, `column "a" is constant to 12 digits (1.0000000000000033)`},
+		"one class":            {"a,b\n1,2\n2,2\n3,2\n4,1\n", DataOptions{Discretize: Discretization{Classes: 2}}, `column "b" is cut into one class (all), as most of its values are equal`},
 		"huge":                 {"a,b\n1e300,2\n-1e300,3\n1e299,4\n", DataOptions{}, `column "a": its spread is too large or too small to work with (values from -1e+300 to 1e+300)`},
 		"tiny":                 {"a,b\n1e-300,2\n-1e-300,3\n1e-299,4\n", DataOptions{}, `column "a": its spread is too large or too small`},
 		"few rows":             {"a,b\n1,2\n1,3\n", DataOptions{}, "got 2 rows, want at least 3"},

@@ -34,6 +34,7 @@
 //	soft_interventions.go       rows in which a mechanism is another
 //	discretize.go, clamp.go     numbers cut into classes, and nodes that were set in some rows
 //	collinear_columns.go        columns that others give without noise
+//	constant_columns.go         columns that are left out because nothing can depend on them
 //	constraints.go              edges that are forbidden or required, tiers
 //	mechanism.go                how a node depends on its parents
 //	model_options.go            likelihood and priors; graph_prior.go those over graphs

@@ -50,7 +50,7 @@ type Result struct {
 	Asked   [][2]string `json:"effects_asked,omitempty"`
 	Checks  []NodeCheck `json:"checks,omitempty"`
 	Metrics *Metrics    `json:"metrics,omitempty"`
-	// Notes say what the answer could not be given of.
+	// Notes say what the answer could not be given of, such as columns that are constant.
 	Notes  []string `json:"notes,omitempty"`
 	RunDir string   `json:"run_dir,omitempty"`
 }
@@ -152,6 +152,7 @@ func (p *Problem) fillGraphs(ctx gocontext.Context, r *Result, probabilities, ed
 	probabilityOf func(event func(*dgraph.Graph) bool) (probability, se float64), truth *dgraph.Graph) (err error) {
 	p.judgeColumns(r.Certificate)
 	r.Data = DataSummary{Rows: p.Data.Rows(), Nodes: p.Data.Names}
+	r.Notes = p.Data.Notes()
 	r.Constraints = p.Constraints.String()
 	for _, e := range p.Asked {
 		r.Asked = append(r.Asked, [2]string{p.Data.Names[e.From], p.Data.Names[e.To]})

@@ -343,8 +343,6 @@ func TestColumnKinds(t *testing.T) {
 	require.Equal(t, [][]string{{"u", "v"}, {"1", "2"}}, d.Levels)
 	_, err = NewProblem(d, ModelOptions{Mechanism: MLP}, Constraints{})
 	require.ErrorContains(t, err, "got mlp mechanisms for discrete columns")
-	_, err = read("a,b\nu,1\nu,2\nu,1\n", DataOptions{Discrete: []string{"b"}})
-	require.ErrorContains(t, err, `column "a" is constant (u)`)
 	_, err = read("a,b\nu,1\nv,2\nu,1\n", DataOptions{Discrete: []string{"b"}, Log: true})
 	require.ErrorContains(t, err, "there is no logarithm of it")
 }

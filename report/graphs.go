@@ -176,6 +176,7 @@ func (v *discovery) graph() (section, error) {
 	if c := v.result.Constraints; c != "" {
 		part.Notes = append(part.Notes, "Constraints, which the table did not have to show: "+c+".")
 	}
+	part.Notes = append(part.Notes, v.result.Notes...)
 	t := table{Caption: "All pairs", Columns: []column{{"a", false}, {"b", false}, {"joined", true}, {"a → b", true}, {"b → a", true}, {"standard error", true}, {"class a → b", true}, {"class b → a", true}, {"class undirected", true}}}
 	const most = 500
 	for _, e := range v.result.Edges {

@@ -53,6 +53,9 @@ func (d *discovery) printProblem() {
 		fmt.Fprintf(d.text, ", %d families of a node with its parents", len(d.problem.Families))
 	}
 	fmt.Fprintln(d.text)
+	for _, note := range data.Notes() {
+		fmt.Fprintln(d.text, "  "+note)
+	}
 	if data.DroppedRows > 0 {
 		rows := "rows"
 		if data.DroppedRows == 1 {
