@@ -198,7 +198,7 @@ func TestBadInput(t *testing.T) {
 		"half a count":    {"t,y\n1,2\n2,0.5\n3,4\n4,5\n", Options{Time: "t", Value: "y", Kind: Rate}, `line 3, column "y": got 0.5, want counts`},
 		"all zero":        {"t,y\n1,0\n2,0\n3,0\n4,0\n", Options{Time: "t", Value: "y", Kind: Rate}, "all counts are 0"},
 		"missing":         {"t,y\n1,2\n2,\n3,4\n4,5\n", Options{Time: "t", Value: "y"}, `line 3, column "y": the value is missing`},
-		"texts":           {"t,y\n1,a\n2,b\n3,c\n4,d\n", Options{Time: "t", Value: "y"}, `column "y": got texts such as "a"`},
+		"texts":           {"t,y\n1,a\n2,b\n3,c\n4,d\n", Options{Time: "t", Value: "y"}, `column "y": got text ("a" in line 2), want numbers`},
 		"few rows":        {"t,y\n1,2\n2,3\n", Options{Time: "t", Value: "y"}, "got 2 rows, want 4 to"},
 		"too many":        {"t,y\n1,2\n2,3\n3,4\n4,5\n", Options{Time: "t", Value: "y", MaxChanges: 9}, "4 rows can hold at most 3 changes"},
 		"no value":        {"t,y\n1,2\n2,3\n3,4\n4,5\n", Options{Time: "t", Kind: Mean}, "model mean wants a column of values"},

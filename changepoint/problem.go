@@ -81,7 +81,7 @@ func numbers(t *table.Table, name string) ([]float64, error) {
 		return nil, err
 	}
 	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: column %q: got texts such as %q, want numbers (times as decimal years, or days)", t.Path, name, c.Text(0))
+		return nil, fmt.Errorf("%s: column %q: got %s, want numbers (times as decimal years, or days)", t.Path, name, t.TextFound(c))
 	}
 	for row := range c.Values {
 		if c.IsMissing(row) {

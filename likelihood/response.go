@@ -26,7 +26,7 @@ func Read(t *table.Table, what string, c *table.Column, kind Kind) (y []float64,
 	case c.Kind == table.Numeric:
 		y = slices.Clone(c.Values)
 	case !binary:
-		return nil, nil, fmt.Errorf("%s: %s: %s: got text %q, want numbers for a %s likelihood", t.Path, t.Place(0), what, c.Text(0), kind)
+		return nil, nil, fmt.Errorf("%s: %s: got %s, want numbers for a %s likelihood", t.Path, what, t.TextFound(c), kind)
 	case len(c.Levels) > 2:
 		const show = 5
 		shown := strings.Join(c.Levels[:min(show, len(c.Levels))], ", ")
@@ -122,7 +122,7 @@ func Censor(t *table.Table, column string, y []float64, kind Kind) ([]float64, e
 	}
 	const want = "want 1 where the time is a lower bound and 0 where it is the end"
 	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: %s: censored %q: got text %q, %s", t.Path, t.Place(0), column, c.Text(0), want)
+		return nil, fmt.Errorf("%s: censored %q: got %s, %s", t.Path, column, t.TextFound(c), want)
 	}
 	marked, ends := slices.Clone(y), 0
 	for row, v := range c.Values {

@@ -26,7 +26,7 @@ func TestRead(t *testing.T) {
 		"labels":          {table.Texts("y", []string{"well", "ill", "ill"}), LogisticKind, []float64{1, 0, 0}, []string{"ill", "well"}, ""},
 		"three numbers":   {table.Numbers("y", []float64{0, 1, 2}), LogisticKind, nil, nil, `t: row 3: target "y": got 2, want 0 or 1 for a logistic likelihood`},
 		"three labels":    {table.Texts("y", []string{"a", "b", "c"}), LogisticKind, nil, nil, `target "y": got 3 labels (a, b, c, …), want 0 and 1 or two labels for a logistic likelihood`},
-		"text":            {table.Texts("y", []string{"a", "b"}), PoissonKind, nil, nil, `row 1: target "y": got text "a", want numbers for a poisson likelihood`},
+		"text":            {table.Texts("y", []string{"a", "b"}), PoissonKind, nil, nil, `target "y": got text ("a" in row 1), want numbers for a poisson likelihood`},
 		"not a count":     {table.Numbers("y", []float64{1, 0.5}), PoissonKind, nil, nil, `row 2: target "y": got 0.5, want a count (0, 1, 2, …) for a poisson likelihood`},
 		"constant":        {table.Numbers("y", []float64{3, 3}), GaussianKind, nil, nil, `target "y" is 3 in every row`},
 		"constant labels": {table.Texts("y", []string{"a", "a"}), LogisticKind, nil, nil, `target "y" is a in every row`},

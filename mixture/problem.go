@@ -96,7 +96,7 @@ func (p *Problem) read(t *table.Table, name string) error {
 		return err
 	}
 	if c.Kind != table.Numeric {
-		return fmt.Errorf("%s: column %q: got texts such as %q, want numbers", t.Path, c.Name, c.Text(0))
+		return fmt.Errorf("%s: column %q: got %s, want numbers", t.Path, c.Name, t.TextFound(c))
 	}
 	for row := range c.Values {
 		if c.IsMissing(row) {

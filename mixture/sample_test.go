@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 		"rounding":  {"y\n1e15\n1000000000000001\n1000000000000002\n", Options{Columns: []string{"y"}}, "cannot be told from rounding"},
 		"few":       {"y\n1\n2\n3\n4\n", Options{Columns: []string{"y"}, MaxComponents: 5}, "got 4 rows, fewer than the 5 components"},
 		"missing":   {"y,z\n1,1\n,2\n3,3\n4,4\n", Options{Columns: []string{"y"}}, `line 3, column "y": the value is missing`},
-		"texts":     {"y\na\nb\nc\nd\n", Options{Columns: []string{"y"}}, "got texts such as \"a\""},
+		"texts":     {"y\na\nb\nc\nd\n", Options{Columns: []string{"y"}}, "got text (\"a\" in line 2), want numbers"},
 		"no column": {"y\n1\n2\n3\n4\n", Options{}, "want the column of values"},
 		"too many":  {"y\n1\n2\n3\n4\n", Options{Columns: []string{"y"}, MaxComponents: 101}, "got 101, want 1 to 100"},
 	} {

@@ -26,7 +26,7 @@ func (t *Table) parseCSV(content []byte) error {
 	if len(content) == 0 {
 		return errors.New("the file is empty; want a table with a header row")
 	}
-	records, lines, err := readRecords(content, skipped)
+	records, lines, bare, err := readRecords(content, skipped)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,8 @@ func (t *Table) parseCSV(content []byte) error {
 		for i, record := range records[1:] {
 			cells[i] = record[j]
 		}
-		t.columns = append(t.columns, typedColumn(name, cells, t.places))
+		// a program that puts every cell in quotes says nothing by them
+		t.columns = append(t.columns, typedColumn(name, cells, t.places, len(bare) > 0 && !bare[j]))
 	}
 	return nil
 }
@@ -102,22 +103,24 @@ func skipPreamble(content []byte) ([]byte, int) {
 }
 
 // readRecords splits the text into records, header first, and gives the file line where each
-// begins.
-func readRecords(content []byte, skipped int) (records [][]string, lines []int, err error) {
+// begins, and the columns that have a cell below the header that is neither quoted nor missing.
+func readRecords(content []byte, skipped int) (records [][]string, lines []int, bare map[int]bool, err error) {
+	starts := lineStarts(content)
+	bare = map[int]bool{}
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
 	reader.FieldsPerRecord = -1 // raggedness is reported with our own words
 	for {
 		record, err := reader.Read()
 		if err == io.EOF {
-			return records, lines, nil
+			return records, lines, bare, nil
 		}
 		if err != nil {
 			var bad *csv.ParseError
 			if errors.As(err, &bad) {
-				return nil, nil, fmt.Errorf("line %d: %w (quotes inside a cell are doubled, and the cell is quoted)", skipped+bad.Line, bad.Err)
+				return nil, nil, nil, fmt.Errorf("line %d: %w (quotes inside a cell are doubled, and the cell is quoted)", skipped+bad.Line, bad.Err)
 			}
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		line, _ := reader.FieldPos(0)
 		for i := range record {
@@ -126,8 +129,26 @@ func readRecords(content []byte, skipped int) (records [][]string, lines []int, 
 		if len(records) > 0 && len(records[0]) > 1 && len(record) == 1 && record[0] == "" {
 			continue // a line of spaces
 		}
+		for j, cell := range record {
+			if len(records) > 0 && !bare[j] && !missingTokens[cell] {
+				if line, column := reader.FieldPos(j); content[starts[line-1]+column-1] != '"' {
+					bare[j] = true
+				}
+			}
+		}
 		records, lines = append(records, record), append(lines, skipped+line)
 	}
+}
+
+// lineStarts are the places where the lines of a text begin.
+func lineStarts(content []byte) []int {
+	starts := []int{0}
+	for i, b := range content {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
 }
 
 // separator returns the most frequent of comma, semicolon and tab in the first line, outside
@@ -209,8 +230,9 @@ func checkSpaceSeparated(records [][]string) error {
 }
 
 // typedColumn infers the type of a column from its cells; a cell that does not fit becomes the
-// column's defect.
-func typedColumn(name string, cells []string, lines []int) *Column {
+// column's defect. Where all of them are quoted numbers are labels, but for those with a comma,
+// which must be quoted.
+func typedColumn(name string, cells []string, lines []int, quoted bool) *Column {
 	values := make([]float64, len(cells))
 	missing := make([]bool, len(cells))
 	firstNumber, firstText, firstInfinite := -1, -1, -1
@@ -241,6 +263,8 @@ func typedColumn(name string, cells []string, lines []int) *Column {
 		return &Column{Name: name, defect: fmt.Errorf("line %d, column %q: got %q, want %s", lines[i], name, cells[i], expected)}
 	}
 	switch {
+	case quoted && decimalComma < 0 && absent < len(cells):
+		return newFactor(name, cells, missing)
 	case firstNumber >= 0 && (firstText >= 0 || firstInfinite >= 0):
 		bad := max(firstText, firstInfinite)
 		if firstText >= 0 && firstInfinite >= 0 {

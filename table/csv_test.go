@@ -61,6 +61,40 @@ func TestParseCSVQuotedCells(t *testing.T) {
 	assert.Equal(t, "line 4", table.Place(1))
 }
 
+// Numbers in quotes are labels where the quotes say so: all cells of the column have them, and some
+// cell of another has none.
+func TestParseCSVQuotedNumbers(t *testing.T) {
+	for name, c := range map[string]struct {
+		content string
+		levels  []string // of x; nil for numbers
+	}{
+		"as R writes a factor":        {"\"x\",\"y\"\n\"1\",2.5\n\"10\",3\nNA,1\n\"2\",4\n", []string{"1", "10", "2"}},
+		"zeros before":                {"x,y\n\"01\",2.5\n\"1\",3\n", []string{"01", "1"}},
+		"with other labels":           {"x,y\n\"1\",2.5\n\"2\",3\n\"3+\",1\n", []string{"1", "2", "3+"}},
+		"after a cell of two lines":   {"y,x\n\"a\nb\",\"2\"\nb,\"1\"\n", []string{"1", "2"}},
+		"windows, comments":           {"# one\r\n\r\ny;x\r\n1;\"2\"\r\n3;\"1\"\r\n", []string{"1", "2"}},
+		"letters of several bytes":    {"y,x\nä,\"2\"\nö,\"1\"\n", []string{"1", "2"}},
+		"one cell without":            {"x,y\n\"1\",2.5\n10,3\n", nil},
+		"every cell of the file":      {"x,y\n\"1\",\"2.5\"\n\"10\",\"3\"\n", nil},
+		"every cell but missing ones": {"x,y\n\"1\",NA\n\"10\",\"3\"\n", nil},
+		"one column":                  {"x\n\"1\"\n\"10\"\n", nil},
+		"header alone":                {"\"x\",\"y\"\n1,2\n10,3\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := lookup(t, parse(t, c.content), "x")
+			require.Equal(t, c.levels, x.Levels)
+			require.Equal(t, c.levels != nil, x.Kind == Factor)
+			kept, _, err := parse(t, c.content).DropMissing([]string{"x"})
+			require.NoError(t, err)
+			require.Equal(t, c.levels, lookup(t, kept, "x").Levels)
+		})
+	}
+	_, err := parse(t, "x,y\n\"1,5\",1\n\"2,5\",2\n").Lookup("x")
+	require.ErrorContains(t, err, "want a number with a decimal point")
+	table := parse(t, "x,y\nNA,1\n\"3\",2\n")
+	require.Equal(t, `text ("3" in line 3; numbers in quotes are text where other columns have none)`, table.TextFound(lookup(t, table, "x")))
+}
+
 func TestParseCSVMissing(t *testing.T) {
 	table := parse(t, "x,g,none\nNA,a,\n,NA,.\n1,.,NA\nNaN,b,nan\nnan,,null\nnull,a,NaN\n")
 	x, g, none := lookup(t, table, "x"), lookup(t, table, "g"), lookup(t, table, "none")

@@ -33,13 +33,15 @@ func Stack(first, second *Table, names []string) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
+		if values := below.numbers(); above.Kind == Numeric && values != nil {
+			below = &Column{Name: name, Kind: Numeric, Values: values, Missing: below.Missing}
+		}
 		if above.Kind == Numeric && below.Kind == Numeric {
 			out.columns = append(out.columns, &Column{Name: name, Kind: Numeric, Values: slices.Concat(above.Values, below.Values), Missing: above.Missing + below.Missing})
 			continue
 		}
 		if above.Kind == Numeric {
-			row := slices.IndexFunc(below.Codes, func(code int) bool { return code >= 0 })
-			return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers as in %s", second.Path, name, below.Text(max(row, 0)), second.Place(max(row, 0)), first.Path)
+			return nil, fmt.Errorf("%s: column %q: got %s, want numbers as in %s", second.Path, name, second.TextFound(below), first.Path)
 		}
 		var texts []string
 		var absent []bool

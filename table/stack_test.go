@@ -36,5 +36,15 @@ func TestStack(t *testing.T) {
 	f, err = labelled.Lookup("f")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"3", "4", "a", "b"}, f.Levels)
+	// Numbers of the first table that are quoted in the second stay numbers.
+	quoted, err := Parse("new.csv", []byte("x,z\n\"7\",1\nNA,2\n\"8.5\",3\n"))
+	require.NoError(t, err)
+	both, err = Stack(first, quoted, []string{"x"})
+	require.NoError(t, err)
+	x, err = both.Lookup("x")
+	require.NoError(t, err)
+	assert.Equal(t, Numeric, x.Kind)
+	assert.Equal(t, 1, x.Missing)
+	assert.Equal(t, []float64{7, 8.5}, []float64{x.Values[2], x.Values[4]})
 	assert.Panics(t, func() { second.With(Numbers("f", []float64{3})) })
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,28 @@ func (c *Column) AsFactor() *Column {
 	return out
 }
 
+// numbers are the cells of a Factor whose labels are all finite numbers, NaN where missing; nil for
+// any other column.
+func (c *Column) numbers() []float64 {
+	if c.Kind != Factor || len(c.Levels) == 0 {
+		return nil
+	}
+	levels := make([]float64, len(c.Levels))
+	for k, text := range c.Levels {
+		var ok bool
+		if levels[k], ok = parseNumber(text); !ok || math.IsInf(levels[k], 0) || math.IsNaN(levels[k]) {
+			return nil
+		}
+	}
+	values := make([]float64, len(c.Codes))
+	for row, code := range c.Codes {
+		if values[row] = math.NaN(); code >= 0 {
+			values[row] = levels[code]
+		}
+	}
+	return values
+}
+
 func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Table is a set of columns of equal length.
@@ -156,6 +179,17 @@ func (t *Table) Lookup(name string) (*Column, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: no column %q; %s", t.Path, name, suggest(name, t.Names()))
+}
+
+// TextFound says which text a Factor column of the table has, for errors where numbers are wanted:
+// `text ("a" in line 2)`.
+func (t *Table) TextFound(c *Column) string {
+	row := max(0, slices.IndexFunc(c.Codes, func(code int) bool { return code >= 0 }))
+	note := ""
+	if c.numbers() != nil {
+		note = "; numbers in quotes are text where other columns have none"
+	}
+	return fmt.Sprintf("text (%q in %s%s)", c.Text(row), t.Place(row), note)
 }
 
 // MissingCount is the number of missing cells of a column.

@@ -283,7 +283,7 @@ func (d *Design) expandTrials(t *table.Table, successes *table.Column, opt Desig
 	}
 	for _, c := range []*table.Column{successes, counts} {
 		if c.Kind != table.Numeric {
-			return t, nil, fmt.Errorf("%s: %s: %q: got text %q, want a count (0, 1, 2, …)", t.Path, t.Place(0), c.Name, c.Text(0))
+			return t, nil, fmt.Errorf("%s: %q: got %s, want a count (0, 1, 2, …)", t.Path, c.Name, t.TextFound(c))
 		}
 	}
 	trials, err := likelihood.NewTrials(t, fmt.Sprintf("%q", opt.Target), successes.Values, counts.Values, opt.Target, opt.Trials)
@@ -383,7 +383,7 @@ func offsetColumn(t *table.Table, name string) ([]float64, error) {
 		return nil, fmt.Errorf("offset: %w", err)
 	}
 	if c.Kind != table.Numeric {
-		return nil, fmt.Errorf("%s: offset %q: got text (%q in %s), want numbers", t.Path, name, c.Text(0), t.Place(0))
+		return nil, fmt.Errorf("%s: offset %q: got %s, want numbers", t.Path, name, t.TextFound(c))
 	}
 	return c.Values, nil
 }

@@ -214,7 +214,7 @@ func TestDesignErrors(t *testing.T) {
 		"group name taken":   {content, DesignOptions{Target: "y", Groups: []PredictorGroup{{"b", []string{"a"}}}}, `two predictors are called "b"`},
 		"factor and target":  {content, DesignOptions{Target: "y", Factors: []string{"y"}}, `column "y" is named as factor and as target`},
 		"text offset":        {content, DesignOptions{Target: "y", Offset: "c"}, `offset "c": got text ("u" in line 2), want numbers`},
-		"text target":        {content, DesignOptions{Target: "c"}, `target "c": got text "u", want numbers for a gaussian likelihood`},
+		"text target":        {content, DesignOptions{Target: "c"}, `target "c": got text ("u" in line 2), want numbers for a gaussian likelihood`},
 		"bad cell":           {"a,y\n1,1\nx,2\n", DesignOptions{Target: "y"}, `line 3, column "a"`},
 		"no predictors":      {content, DesignOptions{Target: "y", Exclude: []string{"a", "b", "c"}}, "no predictor is left to select from (4 columns, 3 excluded, 0 always in, 0 dropped)"},
 		"one row":            {"a,y\n1,2\n", DesignOptions{Target: "y"}, "got 1 rows, want at least two"},

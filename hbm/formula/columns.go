@@ -70,7 +70,7 @@ func (v Variable) Numbers(data *table.Table) ([]float64, error) {
 			return nil, err
 		}
 		if column.Kind == table.Factor {
-			return nil, fmt.Errorf("%s: column %q: got text (%q in %s), want numbers", data.Path, name, column.Text(0), data.Place(0))
+			return nil, fmt.Errorf("%s: column %q: got %s, want numbers", data.Path, name, data.TextFound(column))
 		}
 		columns[name] = column.Values
 	}

@@ -122,7 +122,7 @@ func TestFrameBadInput(t *testing.T) {
 		"not a count":       {"y,g\n1,a\n2.5,b\n4,a\n", FrameOptions{Formula: "y ~ (1|g)", Response: PoissonResponse}, `line 3: response "y": got 2.5, want a count (0, 1, 2, …) for a poisson likelihood`},
 		"not 0 or 1":        {crossed, FrameOptions{Formula: "y ~ x", Response: LogisticResponse}, `line 3: response "y": got 2, want 0 or 1 for a logistic likelihood`},
 		"three labels":      {crossed, FrameOptions{Formula: "f ~ x", Response: LogisticResponse}, "got 3 labels (a, b, c, …), want 0 and 1 or two labels"},
-		"text response":     {crossed, FrameOptions{Formula: "f ~ x"}, `line 2: response "f": got text "a", want numbers for a gaussian likelihood`},
+		"text response":     {crossed, FrameOptions{Formula: "f ~ x"}, `response "f": got text ("a" in line 2), want numbers for a gaussian likelihood`},
 		"constant response": {"y,a\n1,1\n1,2\n", FrameOptions{Formula: "y ~ a"}, `response "y" is 1 in every row`},
 		"constant column":   {"y,a\n1,1\n2,1\n", FrameOptions{Formula: "y ~ a"}, "a is constant (1 in every row)"},
 		"constant slope":    {"y,a,g\n1,1,u\n2,1,u\n2,1,v\n3,1,v\n", FrameOptions{Formula: "y ~ (a|g)"}, "varying by g: a is constant"},
