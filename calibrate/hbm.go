@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
@@ -74,6 +75,8 @@ type hbmTable struct {
 	group              []int
 	slope, spread, sd  float64 // of x, of the groups' intercepts, and of the noise
 	levels             []float64
+	cuts               []float64 // cut points of ordered categories, named by cutNames
+	cutNames           []string
 	refersToResponseSD bool // priors refer to the response's own mean and sd
 }
 
@@ -116,7 +119,17 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		t.levels[g] = t.spread * random.NormFloat64()
 	}
 	kind := h.Record.Frame.Response
-	noise := likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})
+	var noise likelihood.Row
+	if kind.Ordered() { // cut points in place of the intercept
+		cuts := h.drawCuts(random)
+		noise, level = cuts, 0
+		for k, point := range cuts.Points { // where x is 0
+			t.cuts = append(t.cuts, point+t.slope*mean)
+			t.cutNames = append(t.cutNames, fmt.Sprintf("%d|%d", k, k+1))
+		}
+	} else {
+		noise = likelihood.New(kind, likelihood.Shape{Degrees: cmp.Or(options.Degrees, 4)})
+	}
 	for i := range t.y {
 		t.y[i] = noise.Draw(level+t.slope*(t.x[i]-mean)+t.levels[t.group[i]], t.sd, random)
 		if kind.Link() == likelihood.LogLink && !(t.y[i] <= mostCounted) {
@@ -124,6 +137,29 @@ func (h Hbm) drawPrior(random *rand.Rand) *hbmTable {
 		}
 	}
 	return t
+}
+
+// drawnCategories is the number of ordered categories.
+const drawnCategories = 4
+
+// drawCuts draws cut points: probabilities of the categories from Dirichlet(1, …, 1).
+func (h Hbm) drawCuts(random *rand.Rand) *likelihood.Cuts {
+	categories := likelihood.NewCategories(h.Record.Frame.Response, drawnCategories).(likelihood.OrderedCategories)
+	total, tails := 0.0, make([]float64, drawnCategories)
+	for k := range tails {
+		total += random.ExpFloat64()
+		tails[k] = total
+	}
+	points := make([]float64, drawnCategories-1)
+	for k := range points {
+		p := tails[k] / total
+		if h.Record.Frame.Response == likelihood.CumulativeLogitKind {
+			points[k] = math.Log(p) - math.Log1p(-p)
+		} else {
+			points[k] = distuv.UnitNormal.Quantile(p)
+		}
+	}
+	return categories.Cut(points)
 }
 
 // drawRatio draws a standard deviation in units of its prior's scale, and logRatio is the log
@@ -217,6 +253,12 @@ func (h Hbm) answer(ctx context.Context, t *hbmTable, seed uint64, dir string, r
 	}
 	options := h.Record.Frame
 	options.Formula = HbmFormula
+	if options.Response.Ordered() {
+		options.Levels = nil
+		for k := range drawnCategories {
+			options.Levels = append(options.Levels, strconv.Itoa(k))
+		}
+	}
 	frame, err := regression.NewFrame(data, options)
 	if err != nil {
 		r.Verdict, r.Error = refused, err.Error()
@@ -309,13 +351,18 @@ func (t *hbmTable) judge(r *Replicate, run string, random *rand.Rand) error {
 		return err
 	}
 	g := random.IntN(len(t.levels))
-	for _, one := range []struct {
+	type parameter struct {
 		kind, name string
 		value      float64
-	}{
+	}
+	parameters := []parameter{
 		{"slope", "x", t.slope}, {"sd of groups", "sd((Intercept) | g)", t.spread}, {"sigma", "sigma", t.sd},
 		{"group", fmt.Sprintf("(Intercept) | g=g%d", g), t.levels[g]},
-	} {
+	}
+	for k, name := range t.cutNames {
+		parameters = append(parameters, parameter{"cut point " + name, name, t.cuts[k]})
+	}
+	for _, one := range parameters {
 		column := slices.Index(sample.Coordinates, one.name)
 		if column < 0 {
 			continue

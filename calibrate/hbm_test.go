@@ -13,6 +13,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm/regression"
 	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
 )
 
 // Small studies of hierarchical regressions: all numbers of trusted answers are right, also those
@@ -32,6 +33,13 @@ func TestHbmStudy(t *testing.T) {
 	for _, r := range list {
 		require.Empty(t, r.Error)
 	}
+
+	ordered := source
+	ordered.Record.Frame.Response = likelihood.CumulativeProbitKind
+	cfg = Config{Replicates: 2, Seed: 1, Dir: t.TempDir()}
+	list, err = Run(t.Context(), ordered, cfg)
+	require.NoError(t, err)
+	require.Len(t, Summarize(ordered, cfg, list).Uniformity, 6, "three cut points, group, sd of groups and slope")
 
 	hard := Hbm{Device: device, Hard: true}
 	cfg = Config{Replicates: 4, Seed: 24, Dir: t.TempDir()}

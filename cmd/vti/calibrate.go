@@ -208,7 +208,7 @@ unless --likelihood names one.`,
 			if groups > study.rows {
 				return fmt.Errorf("--groups: got %d, want at most the %d rows", groups, study.rows)
 			}
-			if err := refuseFlags(cmd.Flags(), "the regression is "+calibrate.HbmFormula, "formula", "se", "select", "na", "amortize", "predictors"); err != nil {
+			if err := refuseFlags(cmd.Flags(), "the regression is "+calibrate.HbmFormula, "formula", "levels", "se", "select", "na", "amortize", "predictors"); err != nil {
 				return err
 			}
 			f.output, f.frame.Formula = study.output, calibrate.HbmFormula
