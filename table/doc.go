@@ -15,8 +15,9 @@
 // least one finite number is [Numeric], and then every other cell must be a finite number or
 // missing; a column with no finite number is a [Factor] whose levels are its distinct texts in
 // byte order. A column whose cells are all in quotes is a Factor even if these are numbers, as R
-// writes the codes of a factor, unless every cell of the file is in quotes. Parquet columns keep the type they have: integers, floats and booleans are Numeric
-// (true is 1), texts are Factors, nulls and NaN are missing.
+// writes the codes of a factor, unless every cell of the file is in quotes. Parquet columns keep
+// the type they have: integers, floats and booleans are Numeric (true is 1), texts are Factors,
+// nulls and NaN are missing.
 //
 // A file whose shape is wrong is refused by [ReadFile]. A column with a bad cell is refused when
 // it is looked up, so that a column nobody uses does not stand in the way.
