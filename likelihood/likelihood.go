@@ -52,20 +52,21 @@ var halfLog2Pi = math.Log(2*math.Pi) / 2
 // [n], eta [B, n], logScale [B, 1] or nil -> [B].
 func LogDensity(l Likelihood, y []float64, eta, logScale *Node) *Node {
 	values := ConvertDType(Reshape(Const(eta.Graph(), y), 1, len(y)), eta.DType())
-	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), LogConstants(l, y))
+	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), LogConstants(l, y, nil))
 }
 
-// LogConstants is Σ_i LogConstant(y_i).
-func LogConstants(l Row, y []float64) (sum float64) {
-	for _, v := range y {
-		sum += l.LogConstant(v)
+// LogConstants is Σ_i t_i LogConstant(y_i): times [n] are how many rows each stands for, nil for
+// one.
+func LogConstants(l Row, y, times []float64) (sum float64) {
+	for i, v := range y {
+		sum += timesOf(times, i) * l.LogConstant(v)
 	}
 	return sum
 }
 
 // LogDensityAt is LogDensity on the host, for one η [n] and σ.
 func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
-	return LogKernels(l, y, eta, scale) + LogConstants(l, y)
+	return LogKernels(l, y, nil, eta, scale) + LogConstants(l, y, nil)
 }
 
 // logAddExp is log(exp a + exp b) without overflow.

@@ -32,7 +32,11 @@ func (logistic) LogKernelAt(y, eta, _ float64) float64 {
 
 // sumKernels takes one logarithm for many rows: of the product of 1 + exp(−|η|), which are at most
 // 2.
-func (logistic) sumKernels(y, eta, sums []float64) {
+func (l logistic) sumKernels(y, times, eta, sums []float64) {
+	if times != nil {
+		l.sumRepeated(y, times, eta, sums)
+		return
+	}
 	const factors = 1000 // 2^1000 is a float64
 	withBuffer(len(eta), func(work []float64) {
 		for k := range sums {
@@ -56,6 +60,28 @@ func (logistic) sumKernels(y, eta, sums []float64) {
 				}
 			}
 			sums[k] -= math.Log(product)
+		}
+	})
+}
+
+// sumRepeated is sumKernels of rows that stand for several, with a logarithm for each.
+func (logistic) sumRepeated(y, times, eta, sums []float64) {
+	withBuffer(2*len(eta), func(work []float64) {
+		log, against := work[:len(eta)], work[len(eta):]
+		for k := range sums {
+			for i, x := range eta[k*len(y):][:len(y)] {
+				signed := (1 - 2*y[i]) * x
+				against[k*len(y)+i], log[k*len(y)+i] = max(signed, 0), -math.Abs(signed)
+			}
+		}
+		vectors.Exp(log, log)
+		vectors.Log1p(log, log)
+		for k := range sums {
+			sum := 0.0
+			for i, t := range times {
+				sum -= t * (against[k*len(y)+i] + log[k*len(y)+i])
+			}
+			sums[k] = sum
 		}
 	})
 }

@@ -279,7 +279,7 @@ func (c *Cuts) LogKernelAt(y, eta, _ float64) float64 {
 func (*Cuts) LogConstant(float64) float64 { return 0 }
 
 // LogProbs implements [CategoriesAt].
-func (c *Cuts) LogProbs(y, eta []float64) float64 { return LogKernels(c, y, eta, 1) }
+func (c *Cuts) LogProbs(y, eta []float64) float64 { return LogKernels(c, y, nil, eta, 1) }
 
 // Probabilities implements [CategoriesAt].
 func (c *Cuts) Probabilities(eta, dst []float64) {

@@ -1,18 +1,27 @@
 package likelihood
 
-// trialsOf writes the trials of rows under several predictors [m, n] to work: responses, the trials
-// of the first set before those of the second, and then their predictors; each row has one trial or
-// two. It returns them with the sum of the constants.
-func (c *Cuts) trialsOf(y, eta []float64, sets int, work []float64) (trials, at []float64, constant float64) {
+// trialsOf writes the trials of rows under several predictors [m, n] to work: responses,
+// predictors, the trials of the first set before those of the second, and how many trials each
+// stands for, nil where times is; each row has one trial or two. It returns them with the sum of
+// the constants.
+func (c *Cuts) trialsOf(y, times, eta []float64, sets int, work []float64) (trials, repeats, at []float64, constant float64) {
 	count := 0
-	for _, v := range y {
+	for i, v := range y {
 		k := int(v)
-		constant += c.constant[k]
+		constant += timesOf(times, i) * c.constant[k]
 		if count++; k > 0 && k < len(c.Points) {
 			count++
 		}
 	}
 	trials, at = work[:count], work[count:][:sets*count]
+	if times != nil {
+		repeats = work[(sets+1)*count:][:0]
+		for i, v := range y {
+			if repeats = append(repeats, times[i]); v > 0 && int(v) < len(c.Points) {
+				repeats = append(repeats, times[i])
+			}
+		}
+	}
 	for set := range sets {
 		place := 0
 		for i, v := range y {
@@ -27,24 +36,24 @@ func (c *Cuts) trialsOf(y, eta []float64, sets int, work []float64) (trials, at 
 			}
 		}
 	}
-	return trials, at, constant
+	return trials, repeats, at, constant
 }
 
 // sumKernels is that of trials, or row by row.
-func (c *Cuts) sumKernels(y, eta, sums []float64) {
+func (c *Cuts) sumKernels(y, times, eta, sums []float64) {
 	if !c.trials {
 		for k := range sums {
 			sum := 0.0
 			for i, v := range y {
-				sum += c.LogKernelAt(v, eta[k*len(y)+i], 1)
+				sum += timesOf(times, i) * c.LogKernelAt(v, eta[k*len(y)+i], 1)
 			}
 			sums[k] = sum
 		}
 		return
 	}
-	withBuffer(2*(len(sums)+1)*len(y), func(work []float64) {
-		trials, at, constant := c.trialsOf(y, eta, len(sums), work)
-		logistic{}.sumKernels(trials, at, sums)
+	withBuffer(2*(len(sums)+2)*len(y), func(work []float64) {
+		trials, repeats, at, constant := c.trialsOf(y, times, eta, len(sums), work)
+		logistic{}.sumKernels(trials, repeats, at, sums)
 		for k := range sums {
 			sums[k] += constant
 		}
@@ -60,7 +69,7 @@ func (c *Cuts) newtons(y, eta, slope, curvature []float64) {
 		return
 	}
 	withBuffer(8*len(y), func(work []float64) {
-		trials, at, _ := c.trialsOf(y, eta, 1, work)
+		trials, _, at, _ := c.trialsOf(y, nil, eta, 1, work)
 		own, curved := work[4*len(y):][:len(trials)], work[6*len(y):][:len(trials)]
 		logistic{}.newtons(trials, at, own, curved)
 		place := 0

@@ -189,8 +189,8 @@ func TestOrderedRowsInSums(t *testing.T) {
 		twice := append(append([]float64(nil), eta...), eta...)
 		slices.Reverse(twice[len(eta):])
 		sums, slope, curvature := make([]float64, 2), make([]float64, len(y)), make([]float64, len(y))
-		LogKernelSums(c, y, twice, 1, sums)
-		Newtons(c, y, eta, 1, slope, curvature)
+		LogKernelSums(c, y, nil, twice, 1, sums)
+		Newtons(c, y, nil, eta, 1, slope, curvature)
 		want := make([]float64, 2)
 		for i, v := range y {
 			want[0] += c.LogKernelAt(v, eta[i], 1)

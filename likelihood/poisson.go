@@ -67,16 +67,20 @@ var logCounts = func() (logs [smallCount + 1]float64) {
 }()
 
 // sumKernels are the sums of LogKernelAt.
-func (p poisson) sumKernels(y, eta, sums []float64) {
+func (p poisson) sumKernels(y, times, eta, sums []float64) {
 	withBuffer(len(eta), func(rate []float64) {
 		vectors.Exp(rate, eta)
 		for k := range sums {
 			sum, rate := 0.0, rate[k*len(y):]
 			for i, x := range eta[k*len(y):][:len(y)] {
-				if v := y[i]; v > smallCount || x > mostLogRatio {
-					sum += p.LogKernelAt(v, x, 1)
+				v, t := y[i], 1.0
+				if times != nil {
+					t = times[i]
+				}
+				if v > smallCount || x > mostLogRatio {
+					sum += t * p.LogKernelAt(v, x, 1)
 				} else {
-					sum += v*(x-logCounts[int(v)]+1) - rate[i]
+					sum += t * (v*(x-logCounts[int(v)]+1) - rate[i])
 				}
 			}
 			sums[k] = sum

@@ -23,30 +23,39 @@ func withBuffer(n int, do func(work []float64)) {
 
 // kernelSummer is a Row that sums kernels faster than one by one: as LogKernelSums does.
 type kernelSummer interface {
-	sumKernels(y, eta, sums []float64)
+	sumKernels(y, times, eta, sums []float64)
 }
 
-// LogKernels is Σ_i LogKernelAt(y_i, η_i, σ).
-func LogKernels(l Row, y, eta []float64, scale float64) float64 {
+// LogKernels is Σ_i t_i LogKernelAt(y_i, η_i, σ): times [n] are how many rows each stands for, nil
+// for one.
+func LogKernels(l Row, y, times, eta []float64, scale float64) float64 {
 	var sum [1]float64
-	LogKernelSums(l, y, eta, scale, sum[:])
+	LogKernelSums(l, y, times, eta, scale, sum[:])
 	return sum[0]
 }
 
-// LogKernelSums writes LogKernels of several predictors of the same rows to sums [m]: y [n] and eta
-// [m, n].
-func LogKernelSums(l Row, y, eta []float64, scale float64, sums []float64) {
+// LogKernelSums writes LogKernels of several predictors of the same rows to sums [m]: y [n], times
+// [n] or nil, and eta [m, n].
+func LogKernelSums(l Row, y, times, eta []float64, scale float64, sums []float64) {
 	if s, ok := l.(kernelSummer); ok {
-		s.sumKernels(y, eta, sums)
+		s.sumKernels(y, times, eta, sums)
 		return
 	}
 	for k := range sums {
 		sum := 0.0
 		for i, v := range y {
-			sum += l.LogKernelAt(v, eta[k*len(y)+i], scale)
+			sum += timesOf(times, i) * l.LogKernelAt(v, eta[k*len(y)+i], scale)
 		}
 		sums[k] = sum
 	}
+}
+
+// timesOf is how many rows a row stands for.
+func timesOf(times []float64, row int) float64 {
+	if times == nil {
+		return 1
+	}
+	return times[row]
 }
 
 // newtonRows is a Row that finds slopes and curvatures faster than one by one.
@@ -54,13 +63,17 @@ type newtonRows interface {
 	newtons(y, eta, slope, curvature []float64)
 }
 
-// Newtons writes NewtonAt(y_i, η_i, σ) of every row to slope [n] and curvature [n].
-func Newtons(l Row, y, eta []float64, scale float64, slope, curvature []float64) {
+// Newtons writes NewtonAt(y_i, η_i, σ) of every row, times t_i as in LogKernels, to slope [n] and
+// curvature [n].
+func Newtons(l Row, y, times, eta []float64, scale float64, slope, curvature []float64) {
 	if s, ok := l.(newtonRows); ok {
 		s.newtons(y, eta, slope, curvature)
-		return
+	} else {
+		for i, v := range y {
+			slope[i], curvature[i] = l.NewtonAt(v, eta[i], scale)
+		}
 	}
-	for i, v := range y {
-		slope[i], curvature[i] = l.NewtonAt(v, eta[i], scale)
+	for i, t := range times {
+		slope[i], curvature[i] = t*slope[i], t*curvature[i]
 	}
 }

@@ -221,7 +221,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		t.useCategories(design)
 	} else {
 		t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
-		t.logConstant = likelihood.LogConstants(t.responses, design.Y)
+		t.logConstant = likelihood.LogConstants(t.responses, design.Y, nil)
 	}
 	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
 	switch kind {

@@ -52,7 +52,7 @@ func (r responses) logDensityAt(eta []float64, scale float64) float64 {
 // logKernels is the part of the log density that depends on eta [n] and scale, where no rows were
 // compressed.
 func (r responses) logKernels(eta []float64, scale float64) float64 {
-	return likelihood.LogKernels(r.Likelihood, r.y, eta, scale)
+	return likelihood.LogKernels(r.Likelihood, r.y, nil, eta, scale)
 }
 
 // working returns positive weights w and responses ŷ such that −½ Σ w_i (η_i − ŷ_i)² has the

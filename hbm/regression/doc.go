@@ -24,6 +24,7 @@
 //	trials.go, weights.go     counts of successes as rows of trials, and weights of rows
 //	options.go, term_priors.go   priors, and those of single terms
 //	regression.go             the working scale, and the coordinates of θ
+//	distinct.go               identical rows, counted
 //	select.go                 which terms a model has: codes, masks, prior of models
 //	hyperparameters.go        standard deviations, correlations and noise from θ, and their prior
 //	joint_effects.go          all effects of a gaussian regression given the hyperparameters

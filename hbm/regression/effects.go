@@ -90,7 +90,7 @@ func (r *Regression) sample(ctx gocontext.Context, weighted vti.WeightedSample, 
 		s.logP, s.logQ = append(s.logP, weighted.LogP[i]), append(s.logQ, weighted.LogQ[i])
 	}
 	chunks := make([]*drawnChunk, (len(rows)+drawChunk-1)/drawChunk)
-	members := r.innerRows()
+	members := r.distinct().innerRows()
 	if err := parallel.Do(len(chunks), func(c int) error {
 		chunks[c] = r.newDrawnChunk()
 		random := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c))
@@ -146,7 +146,8 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 	if s.effects != nil {
 		r.tableEffects(mask, theta, s.effects.RawRowView(k))
 	}
-	eta, given := r.predictorAt(mask, theta), r.responseAt(mask, theta)
+	own := r.distinct()
+	eta, given := own.predictorAt(mask, theta), r.responseAt(mask, theta)
 	factors := make([][][]float64, len(r.groups))
 	for i, g := range r.groups {
 		factors[i] = r.factorAt(g, mask, theta)
@@ -166,8 +167,8 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 			continue
 		}
 		for level := range g.Levels {
-			u, covariance := r.drawEffects(members[level], eta, factor, given, random)
-			r.addInner(g, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
+			u, covariance := own.drawEffects(members[level], eta, factor, given, random)
+			own.addInner(own.inner, level, members[level], factor, u, eta, s.varying[i].RawRowView(k))
 			for c := range factor {
 				if prior := norm(factor[c]); prior > 0 {
 					d.pooling[i][c*len(g.Levels)+level] += quadraticForm(covariance, factor[c]) / (prior * prior)
@@ -175,6 +176,7 @@ func (d *drawnChunk) draw(s *posteriorSample, k int, theta []float64, members []
 			}
 		}
 	}
+	eta = own.ofTable(eta)
 	d.check.statistics(r.replicate(eta, given, random), s.replicated.RawRowView(k))
 	s.predictors.add(k, eta, given)
 }
@@ -347,10 +349,7 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			effects.Set(k, c, sum)
 		}
 	}
-	y, at := make([]float64, len(rows)), make([]float64, len(rows))
-	for k, i := range rows {
-		y[k] = r.y[i]
-	}
+	y, times, at := entries(r.y, rows), r.timesOf(rows), make([]float64, len(rows))
 	predictors := func(u []float64) []float64 {
 		for k, i := range rows {
 			at[k] = eta[i]
@@ -360,7 +359,9 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 		}
 		return at
 	}
-	logDensity := func(u []float64) float64 { return likelihood.LogKernels(row, y, predictors(u), sigma) - dot(u, u)/2 }
+	logDensity := func(u []float64) float64 {
+		return likelihood.LogKernels(row, y, times, predictors(u), sigma) - dot(u, u)/2
+	}
 	mode := make([]float64, q)
 	hessian, slope := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil)
 	var cholesky mat.Cholesky
@@ -375,6 +376,9 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 		}
 		for k, eta := range predictors(mode) {
 			first, second := newton(y[k], eta, sigma)
+			if times != nil {
+				first, second = times[k]*first, times[k]*second
+			}
 			for a := range q {
 				slope.SetVec(a, slope.AtVec(a)+first*effects.At(k, a))
 				for b := range a + 1 {

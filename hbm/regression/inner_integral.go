@@ -14,6 +14,7 @@ type innerRule struct {
 	members [][]int     // rows of each level
 	largest int         // number of rows of a level
 	y       [][]float64 // their responses
+	times   [][]float64 // how many rows each stands for; nil for one
 	nodes   [][]float64
 	weight  []float64
 }
@@ -21,11 +22,7 @@ type innerRule struct {
 func newInnerRule(r *Regression, nodes []int) *innerRule {
 	l := &innerRule{r: r, members: r.innerRows()}
 	for _, rows := range l.members {
-		var y []float64
-		for _, i := range rows {
-			y = append(y, r.y[i])
-		}
-		l.y, l.largest = append(l.y, y), max(l.largest, len(y))
+		l.y, l.times, l.largest = append(l.y, entries(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
 	}
 	q := len(r.inner.Columns)
 	l.nodes, l.weight = hermiteRule(q, nodes[q])
@@ -65,14 +62,18 @@ func (l *innerRule) point(factor [][]float64, given response) *innerPoint {
 	return p
 }
 
-// newtons writes the slope and the curvature of each row, as Newton has them in graphs.
-func (p *innerPoint) newtons(y, eta, slope, curvature []float64) {
+// newtons writes the slope and the curvature of each row of a level, as Newton has them in graphs.
+func (p *innerPoint) newtons(level int, eta, slope, curvature []float64) {
+	y, times := p.y[level], p.times[level]
 	if !p.r.Frame.Response.Continuous() {
-		likelihood.Newtons(p.given.Row, y, eta, p.given.sigma, slope, curvature)
+		likelihood.Newtons(p.given.Row, y, times, eta, p.given.sigma, slope, curvature)
 		return
 	}
 	for i := range y {
 		slope[i], curvature[i] = p.given.BoundAt(y[i], eta[i], p.given.sigma)
+	}
+	for i, t := range times {
+		slope[i], curvature[i] = t*slope[i], t*curvature[i]
 	}
 }
 
@@ -148,7 +149,7 @@ func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
 // integral is log ∫ Π_i p(y_i | η_i + a_i u) N(u; 0, I) du over the rows of a level, without the
 // constants of the response. mode [q] is where its mode is searched for from, and becomes that.
 func (p *innerPoint) integral(level int, mode []float64) float64 {
-	rows, y, q := p.members[level], p.y[level], len(mode)
+	rows, q := p.members[level], len(mode)
 	var hessian smallBlock
 	logDiagonal := 0.0
 	for step := 0; ; step++ {
@@ -159,7 +160,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 			move[c] = -mode[c]
 		}
 		slope, curvature := p.slope[:len(rows)], p.curve[:len(rows)]
-		p.newtons(y, p.predictors(rows, mode, p.at), slope, curvature)
+		p.newtons(level, p.predictors(rows, mode, p.at), slope, curvature)
 		for k, i := range rows {
 			unit := p.unit[i*q:][:q]
 			for a, x := range unit {
@@ -198,7 +199,7 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		}
 		p.predictors(rows, u, sets[k*len(rows):])
 	}
-	likelihood.LogKernelSums(p.given.Row, y, sets, p.given.sigma, p.terms)
+	likelihood.LogKernelSums(p.given.Row, p.y[level], p.times[level], sets, p.given.sigma, p.terms)
 	for k, u := range p.u {
 		p.terms[k] += p.weight[k] - dot(u, u)/2
 	}
@@ -217,7 +218,7 @@ func (p *innerPoint) expected(level int, mode, slope, curvature []float64) float
 			continue
 		}
 		rows := p.members[level]
-		likelihood.Newtons(p.given.Row, p.y[level], p.predictors(rows, u, p.at), p.given.sigma, p.slope, p.curve)
+		likelihood.Newtons(p.given.Row, p.y[level], p.times[level], p.predictors(rows, u, p.at), p.given.sigma, p.slope, p.curve)
 		for m, i := range rows {
 			slope[i] += share * p.slope[m]
 			curvature[i] += share * p.curve[m]

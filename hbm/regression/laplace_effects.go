@@ -88,6 +88,9 @@ func (p *outerProposal) leastSquares() []float64 {
 		slope, weight[i] = p.given.NewtonAt(l.r.y[i], at, p.given.sigma)
 		right[i] = slope + weight[i]*(at-eta[i])
 	}
+	for i, t := range l.r.times {
+		right[i], weight[i] = t*right[i], t*weight[i]
+	}
 	if !p.factorize(weight) {
 		return none
 	}
@@ -153,7 +156,7 @@ func (p *outerProposal) climbFrom(start []float64) bool {
 	var eta []float64
 	value := func(v []float64) float64 {
 		eta = p.eta(v)
-		sum := likelihood.LogKernels(p.given.Row, r.y, eta, p.given.sigma)
+		sum := likelihood.LogKernels(p.given.Row, r.y, r.times, eta, p.given.sigma)
 		for _, x := range v {
 			sum -= x * x / 2
 		}
@@ -167,7 +170,7 @@ func (p *outerProposal) climbFrom(start []float64) bool {
 	}
 	slope, curvature, trial := make([]float64, len(r.y)), make([]float64, len(r.y)), make([]float64, l.effects)
 	for range newtonSteps {
-		likelihood.Newtons(p.given.Row, r.y, eta, p.given.sigma, slope, curvature)
+		likelihood.Newtons(p.given.Row, r.y, r.times, eta, p.given.sigma, slope, curvature)
 		if !p.factorize(curvature) {
 			return false
 		}

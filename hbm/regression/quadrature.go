@@ -17,6 +17,7 @@ import (
 type quadratureRows struct {
 	row    likelihood.Likelihood
 	y      []float64
+	times  []float64  // how many rows each stands for; nil for one
 	offset []float64  // or nil
 	v      *mat.Dense // [n, W] or nil
 	z      [][]float64
@@ -37,7 +38,7 @@ const (
 
 // newQuadratureRows takes rules of nodes(q) nodes for each of q effects.
 func newQuadratureRows(row likelihood.Likelihood, r *Regression, nodes []int) *quadratureRows {
-	l := &quadratureRows{row: row, y: r.y, offset: r.offset, v: r.wide()}
+	l := &quadratureRows{row: row, y: r.y, times: r.times, offset: r.offset, v: r.wide()}
 	if r.inner == nil {
 		return l
 	}
@@ -98,9 +99,13 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 		base = Add(base, vector(like, l.offset))
 	}
 	y := vector(like, l.y)
-	normaliser := likelihood.LogConstants(l.row, l.y)
+	normaliser := likelihood.LogConstants(l.row, l.y, l.times)
 	if factor == nil {
-		return AddScalar(ReduceSum(l.row.LogKernel(y, base, logNoise), -1), normaliser)
+		kernel := l.row.LogKernel(y, base, logNoise)
+		if l.times != nil {
+			kernel = Mul(kernel, vector(like, l.times))
+		}
+		return AddScalar(ReduceSum(kernel, -1), normaliser)
 	}
 	q := len(factor)
 	effects := make([]*Node, q) // of unit effects on each row [B, n]
@@ -118,7 +123,11 @@ func (l *quadratureRows) logDensity(w *Node, factor [][]*Node, logNoise *Node) *
 		}
 		return base
 	}
-	perLevel := func(x *Node) *Node { return Einsum("bn,nj->bj", x, member) }
+	counted := member
+	if l.times != nil {
+		counted = Mul(member, Reshape(vector(like, l.times), len(l.y), 1))
+	}
+	perLevel := func(x *Node) *Node { return Einsum("bn,nj->bj", x, counted) }
 
 	mode, lower, logDiagonal := l.modes(StopGradient(base), stopAll(effects), y, stopOf(logNoise), predictor, perLevel)
 	terms := make([]*Node, len(l.nodes))

@@ -40,7 +40,7 @@ func gridLogDensity(r *Regression, theta []float64) float64 {
 	factor := r.factorAt(r.inner, mask, theta)
 	q := len(factor)
 	base := r.predictorAt(mask, theta)
-	total := likelihood.LogConstants(row, r.y)
+	total := likelihood.LogConstants(row, r.y, nil)
 	step, reach := 0.03, 14.0
 	if q > 1 {
 		step, reach = 0.1, 8

@@ -45,7 +45,10 @@ type Regression struct {
 	// from the density of the working response to that of the table's
 	logJacobian float64
 	likelihood  func() groupedLikelihood // of flows; made when it is first called
-	joint       func() *jointEffects     // made when it is first called
+	joint       func() *jointEffects     // of the distinct rows; made when it is first called
+	distinct    func() *Regression       // see newDistinct; made when it is first called
+	times       []float64                // of distinct rows: how many rows each stands for; else nil
+	rowOf       []int                    // of distinct rows: the place of each row of the table; else nil
 	anchors     *anchors                 // of each model, once known
 	prepared    bool                     // by Prepare
 }
@@ -132,7 +135,13 @@ func New(f *Frame, opt Options) (*Regression, error) {
 		return nil, fmt.Errorf("%s: %d effects vary by %s; with the %s likelihood at most %d can", f.Path, len(r.inner.Columns), r.inner.Name, f.Response, len(quadratureNodes)-1)
 	}
 	r.likelihood = sync.OnceValue(r.newLikelihood)
-	r.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(r) })
+	r.distinct = sync.OnceValue(r.newDistinct)
+	r.joint = sync.OnceValue(func() *jointEffects {
+		if own := r.distinct(); own != r {
+			return own.joint()
+		}
+		return newJointEffects(r)
+	})
 	if r.categories != nil && !r.weighable() {
 		return nil, fmt.Errorf("%s: the %s likelihood needs effects that vary by a group, at most %d standard deviations and correlations, and at most %d models", f.Path, f.Response, exactHyperparameters, exactModels)
 	}
@@ -145,7 +154,7 @@ func (r *Regression) newLikelihood() groupedLikelihood {
 	if r.Frame.Response.Conjugate() {
 		return gaussianRows{newGrouped(r.y, r.wide(), r.inner)}
 	}
-	return newQuadratureRows(r.rowLikelihood(), r, quadratureNodes)
+	return newQuadratureRows(r.rowLikelihood(), r.distinct(), quadratureNodes)
 }
 
 // rowLikelihood is the likelihood of a row on the working scale.
@@ -158,7 +167,7 @@ func (r *Regression) logConstants() float64 {
 	if r.categories != nil {
 		return 0
 	}
-	return likelihood.LogConstants(r.rowLikelihood(), r.y)
+	return likelihood.LogConstants(r.rowLikelihood(), r.y, r.times)
 }
 
 // scale brings the data to the working scale.

@@ -210,7 +210,7 @@ func (r *Regression) noteQuadrature(device *gpu.Device, c *vti.Certificate, resu
 		theta = append(theta, c.Sample.Theta.RawRowView(i)...)
 	}
 	finer := *r
-	finer.likelihood = func() groupedLikelihood { return newQuadratureRows(rule.row, r, finerNodes) }
+	finer.likelihood = func() groupedLikelihood { return newQuadratureRows(rule.row, r.distinct(), finerNodes) }
 	exec, err := NewExec(device.Backend(), func(codes, theta *Node) *Node {
 		mask := r.space.Mask(codes)
 		return Sub(Target{&finer}.LogJoint(codes, mask, theta), Target{r}.LogJoint(codes, mask, theta))

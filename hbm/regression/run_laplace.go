@@ -68,7 +68,7 @@ func (r *Regression) weighable() bool {
 // weigh finds the evidence of every model that the prior allows by importance sampling over its
 // hyperparameters and outer effects.
 func (r *Regression) weigh(ctx gocontext.Context, e effort, seed uint64, progress func(done, total int)) (*integral, error) {
-	l := newLaplaceEffects(r)
+	l := newLaplaceEffects(r.distinct())
 	most := max(laplaceFirstDraws, min(laplaceMostDraws, laplaceNumbers/(2*laplaceMostPairs*r.Dim())))
 	var models []*modelIntegral
 	var logPrior []float64
@@ -266,7 +266,8 @@ func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg R
 // quadratureLoss is the mean distance of log densities of a few draws from those of a finer rule.
 func (r *Regression) quadratureLoss(s vti.WeightedSample, seed uint64) (loss float64) {
 	const draws = 8
-	rule, finer := newInnerRule(r, quadratureNodes), newInnerRule(r, finerNodes)
+	own := r.distinct()
+	rule, finer := newInnerRule(own, quadratureNodes), newInnerRule(own, finerNodes)
 	chosen := weighted.Rows(s.Weight, draws, stream.Rand(seed, "hbm/quadrature"))
 	for _, i := range chosen {
 		theta := s.Theta.RawRowView(i)

@@ -1,0 +1,144 @@
+package regression
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/stream"
+	"github.com/transdim/vti/likelihood"
+)
+
+// repeatedRows is a table of few distinct rows: counts n, yes or no b, categories k, times t that
+// may be censored, and an exposure o, for a period in a herd.
+func repeatedRows() string {
+	random := stream.Rand(5, "repeated")
+	var text strings.Builder
+	text.WriteString("n,b,k,t,c,o,period,herd,farm\n")
+	for i := range 240 {
+		herd, period := i%6, i/6%3
+		fmt.Fprintf(&text, "%d,%d,%d,%d,%d,%d,p%d,h%d,f%d\n", random.IntN(3)+herd/3, random.IntN(2), 1+random.IntN(3), 1+random.IntN(3), random.IntN(2), 1+herd%2, period, herd, (herd+period)%4)
+	}
+	return text.String()
+}
+
+// plainly is r with a row for each row of the table.
+func plainly(t *testing.T, f *Frame) *Regression {
+	r := newRegression(t, f, Options{})
+	r.distinct = func() *Regression { return r }
+	r.joint = sync.OnceValue(func() *jointEffects { return newJointEffects(r) })
+	return r
+}
+
+var repeatedFrames = map[string]FrameOptions{
+	"logistic":   {Formula: "b ~ period + (1 + period | herd)", Response: LogisticResponse},
+	"crossed":    {Formula: "b ~ period + (1 | herd) + (1 | farm)", Response: LogisticResponse},
+	"poisson":    {Formula: "n ~ period + offset(log(o)) + (1 | herd)", Response: PoissonResponse},
+	"counted":    {Formula: "n | weights(o) ~ period + (1 | herd)", Response: PoissonResponse},
+	"negative":   {Formula: "n ~ period + (1 | herd) + (1 | farm)", Response: likelihood.NegativeBinomialKind},
+	"inflated":   {Formula: "n ~ period + (1 | herd)", Response: likelihood.ZeroInflatedKind},
+	"censored":   {Formula: "t | cens(c) ~ period + (1 | herd)", Response: likelihood.WeibullKind},
+	"student":    {Formula: "t ~ period + (1 | herd)", Response: StudentResponse},
+	"ordered":    {Formula: "k ~ period + (1 | herd)", Response: likelihood.CumulativeLogitKind},
+	"probit":     {Formula: "k ~ period + (1 | herd)", Response: likelihood.CumulativeProbitKind},
+	"population": {Formula: "n ~ period", Response: PoissonResponse},
+}
+
+// Densities of distinct rows that count others are those of all rows, one by one.
+func TestDistinctRows(t *testing.T) {
+	for name, opt := range repeatedFrames {
+		t.Run(name, func(t *testing.T) {
+			f := frameOf(t, repeatedRows(), opt)
+			counted, all := newRegression(t, f, Options{}), plainly(t, f)
+			own := counted.distinct()
+			require.Less(t, 2*len(own.y), len(all.y))
+			require.InDelta(t, f.Rows(), sum(own.times), 0)
+			require.Equal(t, all.y, own.ofTable(own.y))
+			random := stream.Rand(3, name)
+			for range 3 {
+				theta := make([]float64, all.Dim())
+				for j := range theta {
+					theta[j] = 0.5 * random.NormFloat64()
+				}
+				mask := all.space.masks[0]
+				require.InDeltaSlice(t, all.predictorAt(mask, theta), own.ofTable(own.predictorAt(mask, theta)), 1e-12)
+				if all.categories == nil {
+					at := mat.NewDense(1, len(theta), theta)
+					want := logJoints(t, all.Target(), all.codes()[:1], at)[0]
+					require.InDelta(t, want, logJoints(t, counted.Target(), all.codes()[:1], at)[0], 1e-10)
+				}
+				if all.inner == nil {
+					continue
+				}
+				rule, ownRule := newInnerRule(all, quadratureNodes), newInnerRule(own, quadratureNodes)
+				require.InDelta(t, rule.logDensity(mask, theta)+all.logConstants(), ownRule.logDensity(mask, theta)+own.logConstants(), 1e-10)
+				given := all.responseAt(mask, theta)
+				factor := all.factorAt(all.inner, mask, theta)
+				for level, rows := range all.innerRows() {
+					one, covariance := all.drawEffects(rows, all.predictorAt(mask, theta), factor, given, stream.Rand(1, "effects"))
+					other, ownCovariance := own.drawEffects(own.innerRows()[level], own.predictorAt(mask, theta), factor, given, stream.Rand(1, "effects"))
+					require.InDeltaSlice(t, one, other, 1e-10)
+					require.True(t, mat.EqualApprox(covariance, ownCovariance, 1e-10))
+				}
+			}
+		})
+	}
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
+	}
+	return total
+}
+
+// Answers are those of all rows, one by one: evidences with their normalising constants, draws, and
+// what has a value for each row.
+func TestAnswersOfDistinctRows(t *testing.T) {
+	device := open(t, gpu.CPU)
+	for _, name := range []string{"crossed", "counted", "ordered"} {
+		t.Run(name, func(t *testing.T) {
+			f := frameOf(t, repeatedRows(), repeatedFrames[name])
+			var results []*Result
+			for _, r := range []*Regression{newRegression(t, f, Options{}), plainly(t, f)} {
+				result, err := r.Run(t.Context(), device, Run{})
+				require.NoError(t, err)
+				results = append(results, result)
+			}
+			got, want := results[0], results[1]
+			require.InDelta(t, float64(*want.LogEvidence), float64(*got.LogEvidence), 1e-10)
+			require.Len(t, got.ModelCheck.Fitted, f.Rows())
+			require.Equal(t, want.Checks, got.Checks)
+			for k, s := range want.Effects {
+				require.InDelta(t, float64(s.Mean), float64(got.Effects[k].Mean), 1e-9, s.Name)
+				require.InDelta(t, float64(s.SD), float64(got.Effects[k].SD), 1e-9, s.Name)
+			}
+		})
+	}
+}
+
+// Rows that differ in anything that their density depends on stay apart, and few repeats, or those
+// of a gaussian response, are left alone.
+func TestRowsThatDiffer(t *testing.T) {
+	opt := FrameOptions{Formula: "n ~ x + offset(o) + (0 + z | g)", Response: PoissonResponse}
+	base := []string{"1", "0.5", "2", "1", "a"}
+	text := "n,x,o,z,g\n" + strings.Repeat(strings.Join(base, ",")+"\n", 9)
+	for k, other := range []string{"2", "0.6", "3", "-1", "b"} {
+		row := slices.Clone(base)
+		row[k] = other
+		text += strings.Join(row, ",") + "\n"
+	}
+	r := newRegression(t, frameOf(t, text, opt), Options{})
+	require.Equal(t, []float64{9, 1, 1, 1, 1, 1}, r.distinct().times)
+	opt.Response = GaussianResponse
+	gaussian := newRegression(t, frameOf(t, text, opt), Options{})
+	require.Same(t, gaussian, gaussian.distinct())
+	few := newRegression(t, frameOf(t, counts18, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse}), Options{})
+	require.Same(t, few, few.distinct())
+}
