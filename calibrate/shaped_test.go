@@ -28,7 +28,7 @@ func TestShapedRowsAreTheDensities(t *testing.T) {
 			for _, y := range responses {
 				for _, eta := range []float64{-3, 0, 0.5, 3} {
 					value, slope, curvature := row(y, eta)
-					want := likelihood.LogDensityAt(l, []float64{y}, []float64{eta}, scale)
+					want := likelihood.LogDensityAt(l, []float64{y}, nil, []float64{eta}, scale)
 					if want < -1e6 { // both are cut short, each in its way
 						continue
 					}

@@ -48,11 +48,18 @@ const leastCurvature = 0.2
 
 var halfLog2Pi = math.Log(2*math.Pi) / 2
 
-// LogDensity is Σ_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
-// [n], eta [B, n], logScale [B, 1] or nil -> [B].
-func LogDensity(l Likelihood, y []float64, eta, logScale *Node) *Node {
-	values := ConvertDType(Reshape(Const(eta.Graph(), y), 1, len(y)), eta.DType())
-	return AddScalar(ReduceSum(l.LogKernel(values, eta, logScale), -1), LogConstants(l, y, nil))
+// LogDensity is Σ_i t_i log p(y_i | η_i, σ) with every constant, summed in the float type of eta: y
+// [n], times [n] how many rows each stands for, nil for one, eta [B, n], logScale [B, 1] or nil ->
+// [B].
+func LogDensity(l Likelihood, y, times []float64, eta, logScale *Node) *Node {
+	row := func(values []float64) *Node {
+		return ConvertDType(Reshape(Const(eta.Graph(), values), 1, len(y)), eta.DType())
+	}
+	kernel := l.LogKernel(row(y), eta, logScale)
+	if times != nil {
+		kernel = Mul(kernel, row(times))
+	}
+	return AddScalar(ReduceSum(kernel, -1), LogConstants(l, y, times))
 }
 
 // LogConstants is Σ_i t_i LogConstant(y_i): times [n] are how many rows each stands for, nil for
@@ -65,8 +72,8 @@ func LogConstants(l Row, y, times []float64) (sum float64) {
 }
 
 // LogDensityAt is LogDensity on the host, for one η [n] and σ.
-func LogDensityAt(l Row, y, eta []float64, scale float64) (sum float64) {
-	return LogKernels(l, y, nil, eta, scale) + LogConstants(l, y, nil)
+func LogDensityAt(l Row, y, times, eta []float64, scale float64) (sum float64) {
+	return LogKernels(l, y, times, eta, scale) + LogConstants(l, y, times)
 }
 
 // logAddExp is log(exp a + exp b) without overflow.

@@ -243,7 +243,7 @@ func evaluate(t *testing.T, l Likelihood, y, eta []float64, scale float64, dtype
 		values := ConvertDType(Const(eta.Graph(), [][]float64{y}), dtype)
 		kernel := l.LogKernel(values, eta, logScale)
 		slope, curvature := l.Newton(values, eta, logScale)
-		sum := LogDensity(l, y, eta, logScale)
+		sum := LogDensity(l, y, nil, eta, logScale)
 		gradients := Gradient(ReduceAllSum(Add(sum, Reshape(MulScalar(logScale, 0), 1))), eta, logScale)
 		all := []*Node{kernel, slope, curvature, gradients[0], gradients[1], sum}
 		for i := range all {
@@ -295,11 +295,11 @@ func TestGraphAgainstHost(t *testing.T) {
 				require.InDelta(t, hostSlope, gradient[i], 1e-9*size)
 				require.Positive(t, curvature[i])
 			}
-			want := LogDensityAt(l, y, eta, p.scale)
+			want := LogDensityAt(l, y, nil, eta, p.scale)
 			require.InDelta(t, want, sum, 1e-11*(1+math.Abs(want)))
 			if kind.Scale() != "" {
 				h := 1e-5
-				difference := (LogDensityAt(l, y, eta, p.scale*math.Exp(h)) - LogDensityAt(l, y, eta, p.scale*math.Exp(-h))) / (2 * h)
+				difference := (LogDensityAt(l, y, nil, eta, p.scale*math.Exp(h)) - LogDensityAt(l, y, nil, eta, p.scale*math.Exp(-h))) / (2 * h)
 				require.InDelta(t, difference, byScale, 1e-6*(100+math.Abs(difference))+1e-14*math.Abs(want)/h)
 			}
 		}
@@ -373,7 +373,7 @@ func TestLargeCountsLoseNoDigits(t *testing.T) {
 		eta = append(eta, math.Log(1e6)+0.02*float64(i))
 		y = append(y, math.Round(math.Exp(eta[i])*(1+1e-3*math.Sin(float64(i)))))
 	}
-	want := LogDensityAt(l, y, eta, 1)
+	want := LogDensityAt(l, y, nil, eta, 1)
 	_, _, _, _, _, wide := evaluate(t, l, y, eta, 1, dtypes.Float64)
 	_, _, _, _, _, narrow := evaluate(t, l, y, eta, 1, dtypes.Float32)
 	assert.InDelta(t, want, wide, 1e-9)

@@ -308,13 +308,7 @@ func (f *laplaceFit) newtonStep(s newtonScratch, cautious bool) (decrement float
 func (f *laplaceFit) expandRows(s newtonScratch, cautious bool) {
 	k := len(f.mode)
 	r, scale := f.target.responses, f.scale(f.mode)
-	newton := r.NewtonAt
-	if cautious {
-		newton = r.BoundAt
-	}
-	for i, y := range r.y {
-		s.slope[i], s.curvature[i] = newton(y, f.eta[i], scale)
-	}
+	r.expand(f.eta, scale, cautious, s.slope, s.curvature)
 	for a, column := range f.columns {
 		prior := 1 / (f.sd[a] * f.sd[a])
 		f.step[a] = floats.Dot(column, s.slope) - prior*(f.mode[a]-f.mean[a])
@@ -349,6 +343,9 @@ func (f *laplaceFit) scaleRow(s newtonScratch, scale float64) {
 		up, _ := r.NewtonAt(y, f.eta[i], above)
 		down, _ := r.NewtonAt(y, f.eta[i], below)
 		s.change[i] = -(up - down) / (2 * differenceStep)
+	}
+	for i, t := range r.times {
+		s.change[i] *= t
 	}
 	row := f.factor[last*k : last*k+k]
 	for a, column := range f.columns {

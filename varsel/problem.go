@@ -221,7 +221,10 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 		t.useCategories(design)
 	} else {
 		t.responses = responses{y: design.Y, Likelihood: likelihood.New(kind, model.shape())}
-		t.logConstant = likelihood.LogConstants(t.responses, design.Y, nil)
+		if !kind.Continuous() {
+			t.countRows()
+		}
+		t.logConstant = likelihood.LogConstants(t.responses, t.responses.y, t.responses.times)
 	}
 	unknown, scaleSD := kind.Scale() != "", float64(logScaleSD)
 	switch kind {

@@ -2,11 +2,16 @@ package varsel
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	. "github.com/gomlx/gomlx/pkg/core/graph"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/transdim/vti"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/likelihood"
 	"github.com/transdim/vti/table"
@@ -127,6 +132,75 @@ func TestUnitsOfPositiveResponses(t *testing.T) {
 				}
 				require.InDelta(t, first[0]+math.Log(unit), theta.At(0, 0), 1e-6)
 				require.InDelta(t, first[1]-densities*math.Log(unit), logJoint[0], 1e-6)
+			}
+		})
+	}
+}
+
+// Identical rows are counted: densities, modes and curvatures are those of all rows, one by one.
+func TestIdenticalRowsAreCounted(t *testing.T) {
+	random := stream.Rand(4, "rows")
+	const n = 150
+	y, k, x, z, o := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	for i := range n {
+		x[i], z[i], o[i] = float64(random.IntN(2)), float64(random.IntN(3)), float64(random.IntN(2))
+		y[i], k[i] = float64(random.IntN(2)), float64(random.IntN(5))
+	}
+	for kind, target := range map[likelihood.Kind]string{likelihood.LogisticKind: "y", likelihood.PoissonKind: "k", likelihood.NegativeBinomialKind: "k"} {
+		t.Run(kind.String(), func(t *testing.T) {
+			design := designOf(t, DesignOptions{Target: target, Likelihood: kind, Offset: "o"},
+				table.Numbers(target, map[string][]float64{"y": y, "k": k}[target]), table.Numbers("x", x), table.Numbers("z", z), table.Numbers("o", o))
+			problem, err := NewProblem(design, ModelOptions{Likelihood: kind})
+			require.NoError(t, err)
+			own := problem.Target
+			require.Less(t, 2*len(own.responses.y), n)
+			require.Len(t, design.Y, n)
+			a := own.active([]int32{1, 1})
+			logJoint := func(theta []float64) (sum float64) {
+				scale := 1.0
+				if own.scale >= 0 {
+					scale = math.Exp(theta[len(theta)-1])
+				}
+				for i, v := range design.Y {
+					eta := design.Offset[i]
+					for j := range design.Dim() {
+						eta += design.X.At(i, j) * theta[j]
+					}
+					sum += own.responses.LogKernelAt(v, eta, scale) + own.responses.LogConstant(v)
+				}
+				for j, v := range theta {
+					sum += distuv.Normal{Mu: own.mean[j], Sigma: own.sd[j]}.LogProb(v)
+				}
+				return sum
+			}
+			theta := []float64{0.1, -0.2, 0.3, 0.4}[:own.space.Dim()]
+			require.InDelta(t, logJoint(theta), own.logJointAt(a, own.scale, theta, make([]float64, len(own.responses.y))), 1e-10)
+			mask := slices.Repeat([]bool{true}, len(theta))
+			density := numbersOf(t, func(in []*Node) *Node { return own.LogJoint(in[0], in[1], in[2]) }, [][]int32{{1, 1}}, [][]bool{mask}, [][]float64{theta})
+			require.InDelta(t, logJoint(theta), density[0], 1e-10)
+			all := *own // with a row for each
+			all.x, all.offset, all.columns = design.X, design.Offset, nil
+			all.responses.y, all.responses.times = design.Y, nil
+			if own.scale >= 0 {
+				all.x = withZeroColumn(design.X)
+			}
+			for j := range all.mean {
+				all.columns = append(all.columns, mat.Col(nil, j, all.x))
+			}
+			got, err := newLaplaceFit(own, own.withParameters(a), 0)
+			require.NoError(t, err)
+			want, err := newLaplaceFit(&all, all.withParameters(all.active([]int32{1, 1})), 0)
+			require.NoError(t, err)
+			require.InDelta(t, want.height, got.height, 1e-9)
+			require.InDeltaSlice(t, want.mode, got.mode, 1e-9)
+			require.InDeltaSlice(t, want.factor, got.factor, 1e-7)
+			wantWeights, wantResponse := all.responses.working(want.eta, 1.3, true)
+			gotWeights, gotResponse := own.responses.working(got.eta, 1.3, true)
+			for i, of := range distinct.Of(n, func(key []byte, row int) []byte {
+				return distinct.Key(distinct.Key(key, design.Offset[row], design.Y[row]), design.X.RawRowView(row)...)
+			}).Of {
+				require.InDelta(t, wantWeights[i]*own.responses.times[of], gotWeights[of], 1e-8)
+				require.InDelta(t, wantResponse[i], gotResponse[of], 1e-7)
 			}
 		})
 	}

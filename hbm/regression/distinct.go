@@ -1,48 +1,30 @@
 package regression
 
 import (
-	"encoding/binary"
-	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
-)
 
-// distinctShare is the largest share of distinct rows for which these are worth counting: sums over
-// counted rows take somewhat longer for each. Chosen by hand.
-const distinctShare = 0.75
+	"github.com/transdim/vti/internal/distinct"
+)
 
 // newDistinct is r without the rows that repeat others in all that the density of a row depends on,
 // its response, offset, columns and groups: those that are left count how many rows they stand for.
-// Everything else, coordinates and frame too, is that of r. It is r itself where hardly any row
-// repeats another, and for a gaussian response, whose sums do not go over rows.
+// Everything else, coordinates and frame too, is that of r. It is r itself where few rows repeat
+// others, and for a gaussian response, whose sums do not go over rows.
 func (r *Regression) newDistinct() *Regression {
 	if r.Frame.Response.Conjugate() {
 		return r
 	}
-	places, rowOf := map[string]int{}, make([]int, len(r.y))
-	var first []int
-	var times []float64
-	var key []byte
-	for i := range r.y {
-		key = r.appendRow(key[:0], i)
-		at, seen := places[string(key)]
-		if !seen {
-			at = len(first)
-			places[string(key)] = at
-			first, times = append(first, i), append(times, 0)
-		}
-		times[at]++
-		rowOf[i] = at
-	}
-	if float64(len(first)) > distinctShare*float64(len(r.y)) {
+	found := distinct.Of(len(r.y), r.appendRow)
+	if found == nil {
 		return r
 	}
-	own := *r
-	own.times, own.rowOf = times, rowOf
-	own.y = entries(r.y, first)
+	own, first := *r, found.First
+	own.times, own.rowOf = found.Times, found.Of
+	own.y = distinct.At(r.y, first)
 	if r.offset != nil {
-		own.offset = entries(r.offset, first)
+		own.offset = distinct.At(r.offset, first)
 	}
 	if r.x != nil {
 		own.x = rowsAt(r.x, first)
@@ -67,21 +49,15 @@ func (r *Regression) newDistinct() *Regression {
 
 // appendRow appends what the density of a row depends on.
 func (r *Regression) appendRow(key []byte, i int) []byte {
-	add := func(values ...float64) {
-		for _, v := range values {
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v))
-		}
-	}
-	add(r.y[i])
+	key = distinct.Key(key, r.y[i])
 	if r.offset != nil {
-		add(r.offset[i])
+		key = distinct.Key(key, r.offset[i])
 	}
 	if r.x != nil {
-		add(r.x.RawRowView(i)...)
+		key = distinct.Key(key, r.x.RawRowView(i)...)
 	}
 	for _, g := range r.groups {
-		key = binary.LittleEndian.AppendUint64(key, uint64(g.Index[i]))
-		add(g.z.RawRowView(i)...)
+		key = distinct.Key(distinct.Key(key, float64(g.Index[i])), g.z.RawRowView(i)...)
 	}
 	return key
 }
@@ -101,7 +77,7 @@ func (r *Regression) timesOf(rows []int) []float64 {
 	if r.times == nil {
 		return nil
 	}
-	return entries(r.times, rows)
+	return distinct.At(r.times, rows)
 }
 
 // ofTable are values of the distinct rows for each row of the table.
@@ -109,5 +85,5 @@ func (r *Regression) ofTable(values []float64) []float64 {
 	if r.rowOf == nil {
 		return values
 	}
-	return entries(values, r.rowOf)
+	return distinct.At(values, r.rowOf)
 }

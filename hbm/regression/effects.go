@@ -11,6 +11,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/parallel"
 	"github.com/transdim/vti/internal/stream"
 	"github.com/transdim/vti/internal/weighted"
@@ -349,7 +350,7 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 			effects.Set(k, c, sum)
 		}
 	}
-	y, times, at := entries(r.y, rows), r.timesOf(rows), make([]float64, len(rows))
+	y, times, at := distinct.At(r.y, rows), r.timesOf(rows), make([]float64, len(rows))
 	predictors := func(u []float64) []float64 {
 		for k, i := range rows {
 			at[k] = eta[i]

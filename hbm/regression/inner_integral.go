@@ -3,6 +3,7 @@ package regression
 import (
 	"math"
 
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/likelihood"
 )
@@ -22,7 +23,7 @@ type innerRule struct {
 func newInnerRule(r *Regression, nodes []int) *innerRule {
 	l := &innerRule{r: r, members: r.innerRows()}
 	for _, rows := range l.members {
-		l.y, l.times, l.largest = append(l.y, entries(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
+		l.y, l.times, l.largest = append(l.y, distinct.At(r.y, rows)), append(l.times, r.timesOf(rows)), max(l.largest, len(rows))
 	}
 	q := len(r.inner.Columns)
 	l.nodes, l.weight = hermiteRule(q, nodes[q])

@@ -12,6 +12,7 @@ import (
 	"github.com/transdim/vti/gpu"
 	"github.com/transdim/vti/hbm"
 	"github.com/transdim/vti/hbm/formula"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/stream"
 )
 
@@ -83,19 +84,10 @@ func (p *PlateModel) simulator(device *gpu.Device) (func(ctx gocontext.Context, 
 	}, nil
 }
 
-// entries are the values of some rows.
-func entries(values []float64, rows []int) []float64 {
-	some := make([]float64, len(rows))
-	for i, row := range rows {
-		some[i] = values[row]
-	}
-	return some
-}
-
 // usableResponse reports whether a response with noise of a standard deviation could be one of a
 // table of the rows kept, and brings a continuous one to the working scale.
 func (r *Regression) usableResponse(y []float64, kept []int, sigma float64) bool {
-	some := entries(y, kept)
+	some := distinct.At(y, kept)
 	if len(some) < 2 {
 		return true // it says next to nothing
 	}
@@ -171,7 +163,7 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 			if c.Name == formula.InterceptName {
 				continue
 			}
-			mean, sd := centreAndSpread(entries(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
+			mean, sd := centreAndSpread(distinct.At(mat.Col(nil, j, x), kept), r.Frame.Formula.HasIntercept())
 			if !usableSpread(sd) {
 				return nil
 			}
@@ -181,7 +173,7 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 	for _, g := range p.groups {
 		z := pick(g.Grouping.Z)
 		for c := range g.Columns {
-			sd := varyingSpread(entries(mat.Col(nil, c, z), kept))
+			sd := varyingSpread(distinct.At(mat.Col(nil, c, z), kept))
 			if !usableSpread(sd) {
 				return nil
 			}
@@ -206,7 +198,7 @@ func (p *PlateModel) predictorsOf(source, kept []int) *simulatedTable {
 		t.x = rowsOf(p.design(x))
 	}
 	if p.offset != nil {
-		t.offset = entries(r.offset, source)
+		t.offset = distinct.At(r.offset, source)
 	}
 	return t
 }
