@@ -55,6 +55,13 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 			return nil, err
 		}
 		spread = certificate.update(s.tallies, logPrior)
+		mended, err := s.proposeAgain(ctx, certificate, logPrior)
+		if err != nil {
+			return nil, err
+		}
+		if mended {
+			spread = certificate.update(s.tallies, logPrior)
+		}
 		if certificate.precise(cfg.Tolerance) {
 			certificate.pool(s.tallies, logPrior)
 			if certificate.shortage(e.target.Space(), cfg.precision) <= 1 {
@@ -125,6 +132,16 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, lo
 		c.update(s.tallies, logPrior)
 	}
 	return nil
+}
+
+// proposeAgain gives models proposals whose weights turned out to have heavier tails, of the many
+// draws that there are now, than they had at first. It reports whether there was one.
+func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, logPrior []float64) (bool, error) {
+	allocation, err := s.propose(ctx, c.Models, logPrior, nil, make([]bool, len(c.Models)))
+	if err != nil || slices.Max(allocation) == 0 {
+		return false, err
+	}
+	return true, s.draw(ctx, allocation, false)
 }
 
 // update recomputes evidences and probabilities from all weights so far and returns the relative

@@ -40,7 +40,7 @@ func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate,
 	for i, model := range models {
 		limit := psis.Reliable
 		if model.Certified > proposalMass {
-			limit = psis.ReliableFor(model.Draws)
+			limit = min(psis.FiniteVariance, psis.ReliableFor(model.Draws))
 		}
 		if (model.KHat > limit || thin[i]) && !math.IsInf(logPrior[i], -1) {
 			unreliable = append(unreliable, i)

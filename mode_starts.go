@@ -15,7 +15,7 @@ type ModeStarter interface {
 // Bounds of the points that are looked at: of one model, and of all. Chosen by hand: a batch or two
 // of densities for a model.
 const (
-	mostStarts    = 64
+	mostStarts    = 512
 	mostAllStarts = 1 << 14
 )
 

@@ -18,10 +18,6 @@ var (
 	_ vti.ModeStarter = (*SlotTarget)(nil)
 )
 
-// mostContradicting is the largest number of rows for which modes are looked for where some of them
-// are fitted. Chosen by hand: with more rows a few of them do not hold a mode.
-const mostContradicting = 24
-
 // ModeStarts are the coefficients that fit as many rows as there are coefficients, under
 // likelihoods that let other rows be far off: few rows that contradict each other have a mode for
 // many of these sets (the elemental sets of robust regression, Rousseeuw 1984). None for other
@@ -38,7 +34,7 @@ func (t *SlotTarget) ModeStarts(code []int32, most int) (theta [][]float64, logJ
 // elementalSets fits sets of rows, all of them or as many as are wanted, drawn from a stream.
 func (t *Target) elementalSets(a active, scale, dim, most int, name string) (theta [][]float64, logJoint []float64) {
 	n, k := len(t.responses.y), len(a.coordinates)
-	if t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind || n > mostContradicting || n < 2 || k == 0 {
+	if t.kind != likelihood.StudentKind && t.kind != likelihood.RobustKind || n < 2 || k == 0 {
 		return nil, nil
 	}
 	size := min(k, n-1)

@@ -12,6 +12,10 @@ import (
 // section 3.2.4).
 const Reliable = 0.7
 
+// FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond it
+// standard errors are too small, and averages most often lie below what they estimate.
+const FiniteVariance = 0.5
+
 // ReliableFor is the largest k̂ at which an estimate from so many draws deserves trust: with fewer
 // than about 2,000, k̂ itself is known too badly to accept as much as [Reliable] (Vehtari et al.
 // 2024, section 3.2.4). It is negative below ten draws.
