@@ -12,8 +12,8 @@ import (
 // section 3.2.4).
 const Reliable = 0.7
 
-// FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond it
-// standard errors are too small, and averages most often lie below what they estimate.
+// FiniteVariance is the largest k̂ at which weights have a variance (Vehtari et al. 2024): beyond
+// it standard errors are too small, and averages most often lie below what they estimate.
 const FiniteVariance = 0.5
 
 // ReliableFor is the largest k̂ at which an estimate from so many draws deserves trust: with fewer
