@@ -55,12 +55,14 @@ func certifyEach(ctx context.Context, e *evaluator, cfg CertifyConfig) (*Certifi
 			return nil, err
 		}
 		spread = certificate.update(s.tallies, logPrior)
-		mended, err := s.proposeAgain(ctx, certificate, logPrior)
-		if err != nil {
-			return nil, err
-		}
-		if mended {
-			spread = certificate.update(s.tallies, logPrior)
+		if !cfg.glance {
+			again, err := s.proposeAgain(ctx, certificate, logPrior)
+			if err != nil {
+				return nil, err
+			}
+			if again {
+				spread = certificate.update(s.tallies, logPrior)
+			}
 		}
 		if certificate.precise(cfg.Tolerance) {
 			certificate.pool(s.tallies, logPrior)
@@ -119,7 +121,17 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, lo
 		for k, i := range earlier.models {
 			thin[i] = thin[i] || !(seen[k]-c.LogEvidence <= math.Log(thinShare))
 		}
-		allocation, err := s.propose(ctx, c.Models, logPrior, earlier.byModel, thin)
+		var unreliable []int
+		for i, model := range c.Models {
+			limit := psis.Reliable
+			if model.Certified > proposalMass {
+				limit = psis.ReliableFor(model.Draws)
+			}
+			if (model.KHat > limit || thin[i]) && !math.IsInf(logPrior[i], -1) {
+				unreliable = append(unreliable, i)
+			}
+		}
+		allocation, err := s.propose(ctx, c.Models, unreliable, logPrior, earlier.byModel)
 		if err != nil {
 			return err
 		}
@@ -134,10 +146,17 @@ func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, lo
 	return nil
 }
 
-// proposeAgain gives models proposals whose weights turned out to have heavier tails, of the many
-// draws that there are now, than they had at first. It reports whether there was one.
+// proposeAgain gives probable models proposals whose weights, of the many draws that there are
+// now, turn out to have no variance: their errors could not be trusted. It reports whether there
+// was one.
 func (s *importanceSampler) proposeAgain(ctx context.Context, c *Certificate, logPrior []float64) (bool, error) {
-	allocation, err := s.propose(ctx, c.Models, logPrior, nil, make([]bool, len(c.Models)))
+	var unreliable []int
+	for i, model := range c.Models {
+		if model.Certified > proposalMass && model.KHat > psis.FiniteVariance {
+			unreliable = append(unreliable, i)
+		}
+	}
+	allocation, err := s.propose(ctx, c.Models, unreliable, logPrior, nil)
 	if err != nil || slices.Max(allocation) == 0 {
 		return false, err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/transdim/vti/internal/logsum"
-	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/space"
 )
 
@@ -25,26 +24,16 @@ const (
 	negligible = 1e-6
 )
 
-// propose gives the models whose weights are not reliable, and those that earlier ones show to be
-// covered thinly, Laplace proposals beside the flow and an upper bound of their evidence, where
-// modes are found. Their weights so far are dropped: they come from other proposals. It returns how
-// many draws each is to have at first, none where nothing new was found.
-func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, logPrior []float64, earlier map[int][]climbStart, thin []bool) (allocation []int, err error) {
+// propose gives those models whose weights are not reliable Laplace proposals beside the flow and
+// an upper bound of their evidence, where modes are found. Their weights so far are dropped: they
+// come from other proposals. It returns how many draws each is to have at first, none where nothing
+// new was found.
+func (s *importanceSampler) propose(ctx context.Context, models []ModelEstimate, unreliable []int, logPrior []float64, earlier map[int][]climbStart) (allocation []int, err error) {
 	allocation = make([]int, len(models))
 	masker, ok := s.evaluator.target.Space().(space.RowMasker)
 	_, _, dim := s.evaluator.sizes()
 	if !ok || dim > laplaceMaxDim {
 		return allocation, nil
-	}
-	var unreliable []int
-	for i, model := range models {
-		limit := psis.Reliable
-		if model.Certified > proposalMass {
-			limit = min(psis.FiniteVariance, psis.ReliableFor(model.Draws))
-		}
-		if (model.KHat > limit || thin[i]) && !math.IsInf(logPrior[i], -1) {
-			unreliable = append(unreliable, i)
-		}
 	}
 	best := func(i int) float64 { // log p(m) η of the draw that stands for the model
 		if s.tallies[i].one.theta == nil {
