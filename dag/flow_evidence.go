@@ -281,6 +281,11 @@ func mostProbable(values []float64, limit int) []int {
 	return order[:min(limit, len(order))]
 }
 
+// certify judges the evidences by their weights.
+func (s *scored) certify(_ gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error) {
+	return graphs.certify(draws, edgeErrors, s.draws, s.evidences.NonFinite()), nil
+}
+
 // parameters returns a draw from the posterior of a family.
 func (s *scored) parameters(random *rand.Rand) parameterSource {
 	type sample struct {

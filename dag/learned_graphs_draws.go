@@ -124,7 +124,7 @@ func (t *graphTables) logProb(families, before []int) (sum float64) {
 // share of them that comes from where q(m) started, over which training has no power: what it has
 // lost is seen there. Chosen by hand.
 const (
-	graphDrawsOfModels = 1 << 16
+	graphDrawsOfModels = 1 << 18
 	pilotShare         = 0.25
 )
 

@@ -68,8 +68,12 @@ type particleScores struct {
 	most    int        // fine islands that may be spent
 }
 
-// newParticleScores prepares the estimation; spend is the most fine islands.
+// newParticleScores prepares the estimation; spend is the most fine islands, 0 for what the rows
+// make of it.
 func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) *particleScores {
+	if spend == 0 {
+		spend = min(max(islandWork/p.Data.Rows(), leastIslands), mostIslands)
+	}
 	s := &particleScores{
 		problem: p, seed: seed, status: status, place: map[dgraph.Family]int{}, most: spend,
 		exact: make([]bool, len(p.Families)), pilot: make([]float64, len(p.Families)), islands: make([][]island, len(p.Families)),
@@ -85,9 +89,16 @@ func newParticleScores(p *Problem, seed uint64, spend int, status func(string)) 
 	return s
 }
 
-// estimate makes pilot runs of all small families and of those larger ones that may matter, and
-// then spends fine islands on those that do.
+// estimate makes pilot runs, and then spends fine islands on the families that matter.
 func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
+	if err := s.pilotStage(ctx); err != nil {
+		return nil, err
+	}
+	return s.fineStage(ctx, NewPosterior)
+}
+
+// pilotStage makes pilot runs of all small families and of those larger ones that may matter.
+func (s *particleScores) pilotStage(ctx gocontext.Context) error {
 	all := len(s.problem.Families)*s.problem.Data.Rows() <= pilotWork
 	var small []int
 	for i, f := range s.problem.Families {
@@ -97,22 +108,28 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		}
 	}
 	if err := s.runPilots(ctx, small); err != nil {
-		return nil, err
+		return err
 	}
 	for range mostPilots {
 		graphs, err := s.flattened(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		batch := s.pick(graphs, batchFamilies, unseenShare, func(f int) bool { return math.IsNaN(s.pilot[f]) })
 		if batch == nil {
 			break
 		}
 		if err := s.runPilots(ctx, batch); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	graphs, err := NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
+	return nil
+}
+
+// fineStage spends fine islands on the families that matter to the posterior over graphs, which sum
+// makes of scores.
+func (s *particleScores) fineStage(ctx gocontext.Context, sum sumOfScores) (*Posterior, error) {
+	graphs, err := sum(ctx, s.problem.Structure, s.scores(false), s.status)
 	for range fineRounds {
 		if err != nil {
 			return nil, err
@@ -129,7 +146,7 @@ func (s *particleScores) estimate(ctx gocontext.Context) (*Posterior, error) {
 		if err != nil {
 			return nil, err
 		}
-		graphs, err = NewPosterior(ctx, s.problem.Structure, s.scores(false), s.status)
+		graphs, err = sum(ctx, s.problem.Structure, s.scores(false), s.status)
 	}
 	return graphs, err
 }

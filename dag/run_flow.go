@@ -3,6 +3,7 @@ package dag
 import (
 	gocontext "context"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 
 	"github.com/transdim/vti"
@@ -19,11 +20,15 @@ type RunConfig struct {
 	// Fit configures training. They set Models and Checkpoint, and what Problem.Training decides.
 	Fit vti.Config
 	// Draws is the number of draws for the families that matter, beyond a pilot of all; 0
-	// stands for 131,072 with linear mechanisms and 16,384 with networks.
+	// stands for 131,072 with linear mechanisms and 16,384 with networks. RunMade with networks has
+	// none.
 	Draws int
 	// Anneal is the number of families whose draws are annealed, for posteriors of networks that
 	// the flow may have missed a part of.
 	Anneal int
+	// Islands bounds the fine islands of particles behind RunMade with networks; 0: as many as take
+	// some minutes.
+	Islands int
 	// Truth, if not nil, is compared with.
 	Truth *dgraph.Graph
 	// Dir is the run directory, which must exist; "" keeps no files.
@@ -65,7 +70,7 @@ func RunFlow(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	if err != nil {
 		return nil, err
 	}
-	answer := flowAnswer{found: found, posterior: posterior, steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
+	answer := flowAnswer{evidences: found, posterior: posterior, steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
 	return problem.concludeFlow(ctx, answer, fit.Seed, cfg, clock)
 }
 
@@ -85,7 +90,7 @@ func (p *Problem) withDefaultDraws(cfg RunConfig) RunConfig {
 
 // flowAnswer is what a trained flow has found.
 type flowAnswer struct {
-	found     *scored
+	evidences familyEvidences
 	posterior *Posterior
 	steps     int
 	loss      float64
@@ -93,9 +98,16 @@ type flowAnswer struct {
 	judge     func(v *verdict.Judgement) // what else the verdict rests on; nil: nothing
 }
 
+// familyEvidences are evidences of families, by weights of a flow or by particles, with draws of
+// their parameters.
+type familyEvidences interface {
+	certify(ctx gocontext.Context, graphs *Posterior, draws []Draw, edgeErrors [][]float64) (*Certificate, error)
+	parameters(random *rand.Rand) parameterSource
+}
+
 // concludeFlow draws graphs and parameters, judges, and writes the files.
 func (problem *Problem) concludeFlow(ctx gocontext.Context, a flowAnswer, seed uint64, cfg RunConfig, clock *run.Clock) (*Result, error) {
-	found, posterior := a.found, a.posterior
+	posterior := a.posterior
 	cfg.Status("drawing graphs")
 	graphs, err := posterior.Sample(ctx, stream.Rand(seed, "graphs"), graphDraws)
 	if err != nil {
@@ -103,7 +115,9 @@ func (problem *Problem) concludeFlow(ctx gocontext.Context, a flowAnswer, seed u
 	}
 	edgeErrors := posterior.EdgeErrors(graphs)
 	result := &Result{Schema: resultSchema, Command: "dag", Version: vti.Version, Seed: &seed, Backend: a.backend, Steps: a.steps, Loss: number(a.loss), RunDir: cfg.Dir}
-	result.Certificate = posterior.certify(graphs, edgeErrors, found.draws, found.evidences.NonFinite())
+	if result.Certificate, err = a.evidences.certify(ctx, posterior, graphs, edgeErrors); err != nil {
+		return nil, err
+	}
 	if a.judge != nil {
 		v := &verdict.Judgement{Verdict: result.Certificate.Verdict, Reasons: result.Certificate.Reasons}
 		a.judge(v)
@@ -112,8 +126,9 @@ func (problem *Problem) concludeFlow(ctx gocontext.Context, a flowAnswer, seed u
 	if err := problem.fill(ctx, result, posterior, graphs, edgeErrors, cfg.Truth); err != nil {
 		return nil, err
 	}
+	result.unsettled(problem.Data.Nodes())
 	random := stream.Rand(seed, "parameters")
-	source := found.parameters(random)
+	source := a.evidences.parameters(random)
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, nil, drawnFrom(spread(graphs, random), problem.Families, source), random); err != nil {
 		return nil, err
 	}

@@ -83,8 +83,10 @@ func (p *Problem) madeTarget() *familyTarget {
 // parents. The loss is then a sum over nodes, which q(m) follows with little noise
 // ([learnedGraphs]).
 //
-// Draws of q(m) are weighted by the evidences that weights of the flow give to families. Whether
-// they show the whole posterior is checked by the sum over all graphs of the same evidences. Files
+// Draws of q(m) are weighted by evidences of families: those that weights of the flow give, and for
+// networks, where these cannot be relied on, those of particles ([RunParticles]), whose pilot runs
+// q(m) starts from. Whether they show the whole posterior is checked by the sum over all graphs of
+// the same evidences. Files
 // are those of [RunFlow].
 func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg RunConfig) (*Result, error) {
 	clock := run.NewClock()
@@ -101,7 +103,14 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 		return nil, err
 	}
 	fit := training.Configure(cfg.Fit, 0)
-	pilot, err := problem.pilotScores(ctx, device, target, fit, cfg)
+	var particles *particleScores // of networks
+	if problem.Model.Mechanism == MLP {
+		particles = newParticleScores(problem, fit.Seed, cfg.Islands, cfg.Status)
+	}
+	pilot, err := problem.pilotScores(ctx, device, target, particles)
+	if err == nil {
+		target.anchors, err = problem.anchorsOf(ctx, device, target, fit, cfg)
+	}
 	if err != nil {
 		return nil, training.End(err)
 	}
@@ -119,35 +128,36 @@ func RunMade(ctx gocontext.Context, device *gpu.Device, problem *Problem, cfg Ru
 	sum := func(ctx gocontext.Context, structure dgraph.Structure, scores Scores, _ func(string)) (*Posterior, error) {
 		return proposals.posterior(structure, scores), ctx.Err()
 	}
-	found, posterior, err := problem.estimate(ctx, trained, target, sum, cfg)
+	answer := flowAnswer{steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
+	if particles != nil {
+		answer.evidences = particles
+		answer.posterior, err = particles.fineStage(ctx, sum)
+	} else {
+		answer.evidences, answer.posterior, err = problem.estimate(ctx, trained, target, sum, cfg)
+	}
 	if err != nil {
 		return nil, err
 	}
-	answer := flowAnswer{found: found, posterior: posterior, steps: trained.Steps(), loss: training.Loss(), backend: device.String()}
 	cfg.Status("checking q(m) by the sum over graphs")
-	exact, err := NewPosterior(ctx, problem.Structure, found.scores, cfg.Status)
+	scores := answer.posterior.Scores
+	exact, err := NewPosterior(ctx, problem.Structure, scores, cfg.Status)
 	if err != nil {
 		return nil, err
 	}
-	answer.judge = func(v *verdict.Judgement) { proposals.judge(v, found.scores, exact.logTotal) }
+	answer.judge = func(v *verdict.Judgement) { proposals.judge(v, scores, exact.logTotal) }
 	return problem.concludeFlow(ctx, answer, fit.Seed, cfg, clock)
 }
 
-// pilotScores are what q(m) starts from, score by score: of networks the bounds of anchors, normal
-// distributions of independent parameters, and of linear mechanisms Laplace approximations. A run
-// that is resumed has them in its checkpoint.
-func (p *Problem) pilotScores(ctx gocontext.Context, device *gpu.Device, target *familyTarget, fit vti.Config, cfg RunConfig) (scores []float64, err error) {
-	if p.Model.Mechanism == Linear {
+// pilotScores are what q(m) starts from, score by score: of networks pilot runs of particles, and
+// of linear mechanisms Laplace approximations. A run that is resumed has them in its checkpoint.
+func (p *Problem) pilotScores(ctx gocontext.Context, device *gpu.Device, target *familyTarget, particles *particleScores) ([]float64, error) {
+	if particles == nil {
 		return target.laplaceScores(device)
 	}
-	target.anchors, err = p.anchorsOf(ctx, device, target, fit, cfg)
-	if err != nil {
+	if err := particles.pilotStage(ctx); err != nil {
 		return nil, err
 	}
-	for i, bound := range target.anchors.Bound {
-		scores = append(scores, bound+float64(len(used(target.space.masks[i])))*(halfLog2Pi+0.5))
-	}
-	return scores, nil
+	return particles.scores(false).LogEvidence, nil
 }
 
 // laplaceScores are the log evidences that the quadratics of linear families amount to.

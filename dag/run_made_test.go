@@ -76,6 +76,45 @@ func TestRunMade(t *testing.T) {
 	require.NoError(t, many.CheckMade())
 }
 
+// Of networks the evidences are those of particles, and the answer is that of the sum over graphs.
+// A run goes on from its checkpoint to the same numbers. What q(m) was trained on has no part in
+// it: after one step the edges are the same.
+func TestRunMadeOfNetworks(t *testing.T) {
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	defer device.Close()
+	p, err := NewProblem(chainData(t, 25, DataOptions{}), ModelOptions{Mechanism: MLP, Hidden: 2}, Constraints{})
+	require.NoError(t, err)
+	exact, err := RunParticles(t.Context(), p, ParticlesConfig{Islands: 300, Seed: 2})
+	require.NoError(t, err)
+	for _, steps := range []int{40, 1} {
+		config := RunConfig{
+			Fit:     vti.Config{Steps: steps, Batch: 16, Seed: 3, Flow: cosmic.Config{Layers: 2, Blocks: 1, Hidden: 8}},
+			Islands: 300, Dir: t.TempDir(),
+		}
+		result, err := RunMade(t.Context(), device, p, config)
+		require.NoError(t, err)
+		require.Equal(t, vti.Trusted, result.Certificate.Verdict, result.Certificate.Reasons)
+		require.Positive(t, result.Certificate.Islands)
+		se := math.Hypot(float64(exact.LogEvidenceSE), float64(result.LogEvidenceSE))
+		require.InDelta(t, float64(exact.LogEvidence), float64(result.LogEvidence), 4*se)
+		errors := math.Hypot(float64(exact.Certificate.WorstSE), float64(result.Certificate.WorstSE))
+		for i, row := range result.matrix() {
+			for j, probability := range row {
+				require.InDelta(t, exact.matrix()[i][j], probability, 4*errors, "%d to %d", i, j)
+			}
+		}
+		require.NotEmpty(t, result.Checks)
+		if steps == 1 {
+			continue
+		}
+		config.Fit.Resume = true
+		again, err := RunMade(t.Context(), device, p, config)
+		require.NoError(t, err)
+		require.Equal(t, result.Edges, again.Edges)
+	}
+}
+
 // The file of draws has the graphs in proportion to their probabilities, and the density of every
 // draw is what loops over rows give.
 func TestDrawsFile(t *testing.T) {

@@ -60,9 +60,6 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	if err := problem.listable(maxFamilies); err != nil {
 		return nil, err
 	}
-	if cfg.Islands == 0 {
-		cfg.Islands = min(max(islandWork/problem.Data.Rows(), leastIslands), mostIslands)
-	}
 	scores := newParticleScores(problem, cfg.Seed, cfg.Islands, cfg.Status)
 	scores.shard = cfg.Shard
 	posterior, err := scores.estimate(ctx)
@@ -82,8 +79,7 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	if err := problem.fill(ctx, result, posterior, draws, edgeErrors, cfg.Truth); err != nil {
 		return nil, err
 	}
-	rise := settlingSteps * float64(result.Certificate.Settling) * float64(problem.Data.Nodes())
-	result.LogEvidenceSE = Number(math.Hypot(float64(result.LogEvidenceSE), rise))
+	result.unsettled(problem.Data.Nodes())
 	random := stream.Rand(cfg.Seed, "parameters")
 	source := scores.parameters(random)
 	if err := problem.describe(ctx, result, cfg.Dir, posterior.mixture(), source, nil, drawnFrom(spread(draws, random), problem.Families, source), random); err != nil {
@@ -91,6 +87,13 @@ func RunParticles(ctx gocontext.Context, problem *Problem, cfg ParticlesConfig) 
 	}
 	result.Seconds = clock.Seconds()
 	return result, problem.write(result, cfg.Dir)
+}
+
+// unsettled adds to the error of the evidence what longer moves of particles would bring, of graphs
+// of so many nodes.
+func (r *Result) unsettled(nodes int) {
+	rise := settlingSteps * float64(r.Certificate.Settling) * float64(nodes)
+	r.LogEvidenceSE = Number(math.Hypot(float64(r.LogEvidenceSE), rise))
 }
 
 // Limits of the verdict on particles.

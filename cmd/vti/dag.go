@@ -195,7 +195,7 @@ func (d *discovery) training(stepsPerLaunch int) (task, error) {
 				compute = dag.RunMade
 			}
 			result, err := compute(ctx, at.device, d.problem, dag.RunConfig{
-				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Truth: d.truth, Dir: at.dir,
+				Fit: config, Draws: d.record.Draws, Anneal: d.record.Anneal, Islands: d.record.Islands, Truth: d.truth, Dir: at.dir,
 				Status: func(text string) { at.shown.line(text, true) },
 			})
 			if err != nil {

@@ -179,6 +179,9 @@ func (f *dagFlags) checkMethod(flags *pflag.FlagSet, record *dag.Record) error {
 	case record.Structure == dag.Chains:
 		return refuse("--structure chains", append(training, "evidence", "islands")...)
 	case record.Structure == dag.Made:
+		if record.Model.Mechanism == dag.MLP { // evidences by particles
+			return refuse("--structure made --sem mlp", append(walks, "evidence", "anneal", "certify-draws")...)
+		}
 		return refuse("--structure made", append(walks, "evidence", "islands", "anneal")...)
 	case record.Evidence == dag.Particles:
 		return refuse("--evidence particles", append(training, walks...)...)
@@ -211,7 +214,7 @@ func (f *dagFitFlags) register(cmd *cobra.Command) {
 		registerFloatType(cmd, &f.fit.dtype)
 		registerLaunch(cmd, &f.fit.launch)
 	})
-	registerCertifyDraws(cmd, &f.draws, "beyond a pilot run over all families (default 131072; mlp 16384)")
+	registerCertifyDraws(cmd, &f.draws, "beyond a pilot run over all families (default 131072; mlp 16384, with made none: its evidences are by particles)")
 	flagGroup(cmd, "Certification", func() {
 		flags.Var(count{&f.anneal, 0}, "anneal", "families whose draws are annealed: finds what the flow misses, slow with mlp")
 	})

@@ -202,6 +202,7 @@ func TestDagBadInput(t *testing.T) {
 		"size of another flow":   {"dag data.csv --flow-bins 4", "--flow-bins is no size of --flow affine"},
 		"chains over graphs":     {"rjmcmc dag data.csv --sem mlp", "unknown flag: --sem"},
 		"islands for made":       {"dag data.csv --structure made --islands 3", "--islands does not go with --structure made"},
+		"draws for made":         {"dag data.csv --structure made --sem mlp --certify-draws 3", "--certify-draws does not go with --structure made --sem mlp"},
 		"networks are not exact": {"exact dag data.csv --sem mlp", "got mlp mechanisms, want those whose evidences have a closed form"},
 	} {
 		t.Run(name, func(t *testing.T) {
