@@ -113,9 +113,12 @@ func setTable(e *evaluator, logPrior, logMass []float64) error {
 const (
 	pilotBurnIn     = 400
 	pilotIterations = 800
-	pilotSteps      = 300
-	pilotRate       = 0.01
-	pilotBlur       = 0.1
+	// pilotRHat and pilotESS end the chains earlier.
+	pilotRHat  = 1.02
+	pilotESS   = 3000
+	pilotSteps = 300
+	pilotRate  = 0.01
+	pilotBlur  = 0.1
 )
 
 // fitToChains fits a network q(m) by maximum likelihood to the models of short tempered chains.
@@ -127,6 +130,10 @@ func fitToChains(ctx context.Context, e *evaluator) error {
 		return err
 	}
 	settings.BurnIn, settings.Iterations = pilotBurnIn, pilotIterations
+	settings.Enough = func(chains *rjmcmc.Result) bool {
+		worst := worstOf(e.target.Space(), chains)
+		return worst.RHat <= pilotRHat && worst.ESS >= pilotESS
+	}
 	chains, err := rjmcmc.Run(ctx, e.device.Backend(), e.target, settings)
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func (s *sampler) propagate(w *workspace, c int) float64 {
 		}
 	}
 	kept, died, born := w.kept, w.died, w.born
-	var factor []float64
+	var factor factor
 	tuning := &s.rung(c).tuning
 	if tuning.Quadratic != nil && len(died)+len(born) > 0 {
 		factor = tuning.Quadratic.factorise(w, kept)
@@ -162,7 +162,7 @@ func (s *sampler) proposeStep(w *workspace, move Move, c int) (scale int, moved 
 		j := active[rng.IntN(len(active))]
 		step := s.rung(c).tuning.WalkScale[j]
 		if s.state.precision != nil {
-			if precision := s.state.curvature(c, j, j); precision > 0 {
+			if precision := s.state.curvature(c, j); precision > 0 {
 				step /= math.Sqrt(precision)
 			}
 		}
@@ -180,7 +180,7 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 	for a := range step {
 		step[a] = s.rngs[c].NormFloat64()
 	}
-	var factor []float64
+	var factor factor
 	tuning := &s.rung(c).tuning
 	switch {
 	case s.state.precision != nil:
@@ -191,7 +191,7 @@ func (s *sampler) proposeJoint(w *workspace, c int, theta []float64, active []in
 		factor = tuning.Quadratic.factorise(w, active)
 	}
 	if factor != nil {
-		solveUpper(factor, step)
+		factor.solveUpper(step)
 	} else {
 		for a, j := range active {
 			step[a] *= tuning.BirthSD[j]

@@ -28,6 +28,7 @@ func (p *population) row(c int) (code []int32, theta []float64, mask []bool) {
 	return p.codes[c*p.sites : (c+1)*p.sites], p.theta[c*p.dim : (c+1)*p.dim], p.mask[c*p.dim : (c+1)*p.dim]
 }
 
+// copyRow copies a row without the approximation of its model.
 func (p *population) copyRow(dst *population, c int) {
 	code, theta, mask := dst.row(c)
 	fromCode, fromTheta, fromMask := p.row(c)
@@ -35,6 +36,10 @@ func (p *population) copyRow(dst *population, c int) {
 	copy(theta, fromTheta)
 	copy(mask, fromMask)
 	dst.base[c], dst.tilt[c], dst.logDensity[c] = p.base[c], p.tilt[c], p.logDensity[c]
+}
+
+// copyApproximation copies that of a row's model, if there is one.
+func (p *population) copyApproximation(dst *population, c int) {
 	if d := p.dim; p.precision != nil {
 		copy(dst.linear[c*d:(c+1)*d], p.linear[c*d:])
 		copy(dst.precision[c*d*d:(c+1)*d*d], p.precision[c*d*d:])
@@ -64,12 +69,12 @@ func exchange[T any](a, b []T) {
 	}
 }
 
-// curvature is entry i, j of the precision of row c's approximation at its temperature, slope entry
+// curvature is entry i, i of the precision of row c's approximation at its temperature, slope entry
 // i of its linear part: those of g and η, weighted by β.
-func (p *population) curvature(c, i, j int) float64 {
+func (p *population) curvature(c, i int) float64 {
 	beta := p.ladder.of(c)
-	value := beta * p.precision[(c*p.dim+i)*p.dim+j]
-	if i == j && beta < 1 {
+	value := beta * p.precision[(c*p.dim+i)*p.dim+i]
+	if beta < 1 {
 		value += (1 - beta) / (p.ladder.sd[i] * p.ladder.sd[i])
 	}
 	return value

@@ -46,6 +46,10 @@ type sampler struct {
 	logChoice []float64
 	// what the proposal densities add to the log acceptance ratio, per row
 	logRatio []float64
+	// the change of the log density, −Inf where it is not finite, and whether the proposal is
+	// accepted, per row
+	change           []float64
+	finite, accepted []bool
 
 	workspaces []workspace // one per goroutine
 
@@ -93,7 +97,8 @@ func newSampler(backend backends.Backend, target Target, cfg Config) (*sampler, 
 		sources: make([]*rand.PCG, rows), rngs: make([]*rand.Rand, rows),
 		state: newPopulation(rows, len(cards), dim, l), proposal: newPopulation(rows, len(cards), dim, l),
 		scale: make([]int, rows), moved: make([]bool, rows), atStart: make([]bool, rows),
-		logChoice: make([]float64, rows), logRatio: make([]float64, rows),
+		logChoice: make([]float64, rows), logRatio: make([]float64, rows), change: make([]float64, rows),
+		finite: make([]bool, rows), accepted: make([]bool, rows),
 		workspaces: make([]workspace, max(1, min(runtime.GOMAXPROCS(0), rows/chainsPerGoroutine))),
 	}
 	for i := range s.rungs {
@@ -169,14 +174,16 @@ const chainsPerGoroutine = 32
 // other.
 func (s *sampler) eachRow(f func(w *workspace, c int)) {
 	workers := len(s.workspaces)
-	var wait sync.WaitGroup
-	for i := range s.workspaces {
-		wait.Go(func() {
-			for c := i * s.rows / workers; c < (i+1)*s.rows/workers; c++ {
-				f(&s.workspaces[i], c)
-			}
-		})
+	share := func(i int) {
+		for c := i * s.rows / workers; c < (i+1)*s.rows/workers; c++ {
+			f(&s.workspaces[i], c)
+		}
 	}
+	var wait sync.WaitGroup
+	for i := range workers - 1 {
+		wait.Go(func() { share(i + 1) })
+	}
+	share(0)
 	wait.Wait()
 }
 
@@ -217,38 +224,51 @@ func (s *sampler) step(move Move) error {
 	if err := s.evaluate(s.proposal); err != nil {
 		return err
 	}
-	for c, rng := range s.rngs {
-		if !s.moved[c] {
-			continue
-		}
-		kind := move
-		if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
-			kind = Swap
-		}
-		posterior := c < s.cfg.Chains
-		if posterior {
-			s.info.Proposed[kind]++
-		}
+	s.eachRow(func(_ *workspace, c int) {
 		change := s.proposal.logDensity[c] - s.state.logDensity[c]
-		if math.IsNaN(change) || math.IsInf(change, 1) {
-			if posterior {
-				s.info.NonFinite++
-			}
+		s.finite[c] = !math.IsNaN(change) && !math.IsInf(change, 1)
+		if !s.finite[c] {
 			change = math.Inf(-1)
 		}
-		logRatio := change + s.logRatio[c] + s.logChoice[c]
-		if adapter := s.rung(c).adapter; adapter != nil {
-			s.adapt(adapter, move, c, change)
+		s.change[c] = change
+		s.accepted[c] = s.moved[c] && -s.rngs[c].ExpFloat64() < change+s.logRatio[c]+s.logChoice[c]
+	})
+	for c, moved := range s.moved {
+		if !moved {
+			continue
 		}
-		if -rng.ExpFloat64() < logRatio {
-			if posterior {
-				s.info.Accepted[kind]++
-			}
-			s.proposal.copyRow(s.state, c)
-			s.atStart[c] = false
+		if adapter := s.rung(c).adapter; adapter != nil {
+			s.adapt(adapter, move, c, s.change[c])
+		}
+		if c < s.cfg.Chains {
+			s.count(move, c)
 		}
 	}
+	s.eachRow(func(_ *workspace, c int) {
+		if !s.accepted[c] {
+			return
+		}
+		s.proposal.copyRow(s.state, c)
+		if move == Jump || move == Swap {
+			s.proposal.copyApproximation(s.state, c)
+		}
+		s.atStart[c] = false
+	})
 	return nil
+}
+
+// count adds the proposal of a chain of the posterior to the counts.
+func (s *sampler) count(move Move, c int) {
+	if move == Jump && s.list != nil && s.size(s.proposal, c) == s.size(s.state, c) {
+		move = Swap
+	}
+	s.info.Proposed[move]++
+	if s.accepted[c] {
+		s.info.Accepted[move]++
+	}
+	if !s.finite[c] {
+		s.info.NonFinite++
+	}
 }
 
 // size is the number of members of the list in row c.

@@ -59,6 +59,7 @@ func (s *sampler) initialise() error {
 		if len(pending) == 0 {
 			for c := range s.rows {
 				s.proposal.copyRow(s.state, c)
+				s.proposal.copyApproximation(s.state, c)
 				_, _, mask := s.state.row(c)
 				// a model without values may be right to stay in
 				s.atStart[c] = slices.Contains(mask, true)

@@ -109,12 +109,12 @@ func (s *sampler) evaluate(p *population) error {
 	if err := s.density.eval(p.codes, p.mask, p.theta, logPrior, logJoint); err != nil {
 		return err
 	}
-	for row := range s.rows {
+	s.eachRow(func(_ *workspace, row int) {
 		_, theta, mask := p.row(row)
 		reference := s.logReference(theta, mask)
 		p.base[row], p.tilt[row] = logPrior[row]+reference, logJoint[row]-reference
 		p.logDensity[row] = s.temper(row, p.base[row], p.tilt[row])
-	}
+	})
 	return nil
 }
 

@@ -21,7 +21,7 @@ import (
 type marginal struct {
 	shift  []float64 // W_X, [R*X] row-major; nil when R stays put
 	mean   []float64 // [X]
-	factor []float64 // lower Cholesky factor of the covariance, [X*X]
+	factor factor    // of the covariance, [X*X]
 	memory *workspace
 }
 
@@ -53,7 +53,7 @@ func (w *workspace) take(n int) []float64 {
 
 // marginal returns that of coordinates X beside R, with the factor of Λ_RR from factorise (nil:
 // none).
-func (t *Tuning) marginal(w *workspace, kept, x []int, factor []float64) marginal {
+func (t *Tuning) marginal(w *workspace, kept, x []int, factor factor) marginal {
 	if t.Quadratic != nil && (factor != nil || len(kept) == 0) {
 		if m, ok := t.Quadratic.marginal(w, kept, x, factor); ok {
 			return m
@@ -61,14 +61,14 @@ func (t *Tuning) marginal(w *workspace, kept, x []int, factor []float64) margina
 	}
 	m := marginal{mean: w.take(len(x)), factor: w.take(len(x) * len(x)), memory: w}
 	for a, j := range x {
-		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], t.BirthSD[j]
+		m.mean[a], m.factor[a*len(x)+a] = t.BirthMean[j], 1/t.BirthSD[j]
 	}
 	return m
 }
 
-// factorise returns the lower Cholesky factor of Λ over the given coordinates, nil when Λ is not
+// factorise returns the factor of Λ over the given coordinates, nil when Λ is not
 // positive definite there.
-func (q *Quadratic) factorise(w *workspace, coordinates []int) []float64 {
+func (q *Quadratic) factorise(w *workspace, coordinates []int) factor {
 	d, n := len(q.Linear), len(coordinates)
 	a := w.take(n * n)
 	for r, i := range coordinates {
@@ -84,7 +84,7 @@ func (q *Quadratic) factorise(w *workspace, coordinates []int) []float64 {
 
 // marginal works through the Schur complement S = Λ_XX − Λ_XR Λ_RR⁻¹ Λ_RX: mean S⁻¹(b_X − W'b_R),
 // covariance S⁻¹, widened by what the gradient's excess variance E adds to the mean, S⁻¹ E S⁻¹.
-func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m marginal, ok bool) {
+func (q *Quadratic) marginal(w *workspace, kept, x []int, lower factor) (m marginal, ok bool) {
 	d, n, k := len(q.Linear), len(x), len(kept)
 	m = marginal{mean: w.take(n), factor: w.take(n * n), shift: w.take(k * n), memory: w}
 	column := w.take(k)
@@ -92,13 +92,13 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m m
 		for r, i := range kept {
 			column[r] = q.Precision[i*d+j]
 		}
-		solveLower(factor, column)
-		solveUpper(factor, column)
+		lower.solveLower(column)
+		lower.solveUpper(column)
 		for r, v := range column {
 			m.shift[r*n+a] = v
 		}
 	}
-	schur := w.take(n * n)
+	schur := factor(w.take(n * n))
 	for a, j := range x {
 		m.mean[a] = q.Linear[j]
 		for r, i := range kept {
@@ -115,14 +115,14 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m m
 	if !cholesky(schur, n) {
 		return marginal{}, false
 	}
-	solveLower(schur, m.mean)
-	solveUpper(schur, m.mean)
+	schur.solveLower(m.mean)
+	schur.solveUpper(m.mean)
 	inverse := w.take(n * n) // S⁻¹, symmetric
 	for a := range n {
 		row := inverse[a*n : (a+1)*n]
 		row[a] = 1
-		solveLower(schur, row)
-		solveUpper(schur, row)
+		schur.solveLower(row)
+		schur.solveUpper(row)
 	}
 	for a := range n {
 		for b := range a + 1 {
@@ -138,16 +138,12 @@ func (q *Quadratic) marginal(w *workspace, kept, x []int, factor []float64) (m m
 
 // draw fills values with a draw of X.
 func (m marginal) draw(rng *rand.Rand, values []float64) {
-	n := len(m.mean)
 	for a := range values {
 		values[a] = rng.NormFloat64()
 	}
-	for a := n - 1; a >= 0; a-- {
-		v := m.mean[a]
-		for b, l := range m.factor[a*n : a*n+a+1] {
-			v += l * values[b]
-		}
-		values[a] = v
+	m.factor.multiplyLower(values)
+	for a, mean := range m.mean {
+		values[a] += mean
 	}
 }
 
@@ -161,12 +157,8 @@ func (m marginal) logDensity(values []float64) float64 {
 	for a := range u {
 		u[a] = values[a] - m.mean[a]
 	}
-	solveLower(m.factor, u)
-	sum := -0.5 * float64(n) * log2Pi
-	for a, v := range u {
-		sum -= 0.5*v*v + math.Log(m.factor[a*n+a])
-	}
-	return sum
+	m.factor.solveLower(u)
+	return -0.5*(float64(n)*log2Pi+dot(u, u)) - m.factor.logDet(n)
 }
 
 // apply adds sign · W_X values to theta over the kept coordinates.
@@ -178,62 +170,6 @@ func (m marginal) apply(kept []int, theta, values []float64, sign float64) {
 	for r, i := range kept {
 		for a, v := range values {
 			theta[i] += sign * m.shift[r*n+a] * v
-		}
-	}
-}
-
-// cholesky replaces the lower triangle of the n × n row-major a by its factor; false when a is not
-// positive definite. Pivots below 1e-10 of their diagonal entry count as zero.
-func cholesky(a []float64, n int) bool {
-	for i := range n {
-		row := a[i*n : i*n+i+1]
-		for j := range i {
-			row[j] = (row[j] - dot(row[:j], a[j*n:])) / a[j*n+j]
-		}
-		v := row[i] - dot(row[:i], row)
-		if !(v > 1e-10*row[i]) {
-			return false
-		}
-		row[i] = math.Sqrt(v)
-	}
-	return true
-}
-
-// dot is Σ a_i b_i over the elements of a, in four sums that do not wait for each other: vectors
-// are too short for more.
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	for ; len(a) >= 4 && len(b) >= 4; a, b = a[4:], b[4:] {
-		s0 += a[0] * b[0]
-		s1 += a[1] * b[1]
-		s2 += a[2] * b[2]
-		s3 += a[3] * b[3]
-	}
-	for i, v := range a {
-		s0 += v * b[i]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// solveLower replaces x by L⁻¹ x.
-func solveLower(l, x []float64) {
-	n := len(x)
-	for i := range x {
-		x[i] = (x[i] - dot(x[:i], l[i*n:])) / l[i*n+i]
-	}
-}
-
-// solveUpper replaces x by L⁻ᵀ x, by rows of L: they are what lies together.
-func solveUpper(l, x []float64) {
-	n := len(x)
-	for i := n - 1; i >= 0; i-- {
-		row := l[i*n : i*n+i+1]
-		v := x[i] / row[i]
-		x[i] = v
-		left := x[:i]
-		for k := range left {
-			left[k] -= row[k] * v
 		}
 	}
 }

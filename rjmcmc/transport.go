@@ -31,55 +31,43 @@ type QuadraticTarget interface {
 
 // standard is the approximation of one model over some of its coordinates, in their order.
 type standard struct {
-	factor []float64 // L, [n*n] row-major
+	factor factor    // of Λ
 	mean   []float64 // Λ⁻¹b, [n]
 }
 
 // standard of row c of a population; ok is false where Λ is not positive definite.
 func (p *population) standard(w *workspace, c int, coordinates []int) (st standard, ok bool) {
-	n := len(coordinates)
+	n, d := len(coordinates), p.dim
 	st = standard{factor: w.take(n * n), mean: w.take(n)}
+	precision := p.precision[c*d*d : (c+1)*d*d]
+	beta := p.ladder.of(c)
 	for r, i := range coordinates {
 		st.mean[r] = p.slope(c, i)
-		for s, j := range coordinates[:r+1] {
-			st.factor[r*n+s] = (p.curvature(c, i, j) + p.curvature(c, j, i)) / 2
+		row := st.factor[r*n : r*n+r+1]
+		for s, j := range coordinates[:r] {
+			row[s] = beta * precision[max(i, j)*d+min(i, j)]
 		}
+		row[r] = p.curvature(c, i)
 	}
 	if !cholesky(st.factor, n) {
 		return st, false
 	}
-	solveLower(st.factor, st.mean)
-	solveUpper(st.factor, st.mean)
+	st.factor.solveLower(st.mean)
+	st.factor.solveUpper(st.mean)
 	return st, true
-}
-
-// logDet is log |L|.
-func (st standard) logDet() (sum float64) {
-	n := len(st.mean)
-	for a := range n {
-		sum += math.Log(st.factor[a*n+a])
-	}
-	return sum
 }
 
 // toStandard replaces θ by u.
 func (st standard) toStandard(x []float64) {
-	n := len(x)
 	for a := range x {
 		x[a] -= st.mean[a]
 	}
-	for a := range x {
-		v := st.factor[a*n+a] * x[a]
-		for b := a + 1; b < n; b++ {
-			v += st.factor[b*n+a] * x[b]
-		}
-		x[a] = v
-	}
+	st.factor.multiplyUpper(x)
 }
 
 // fromStandard replaces u by θ.
 func (st standard) fromStandard(x []float64) {
-	solveUpper(st.factor, x)
+	st.factor.solveUpper(x)
 	for a := range x {
 		x[a] += st.mean[a]
 	}
@@ -108,7 +96,7 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 		u[a] = from[j]
 	}
 	old.toStandard(u[:len(before)])
-	logRatio = old.logDet() - fresh.logDet()
+	logRatio = old.factor.logDet(len(before)) - fresh.factor.logDet(len(after))
 	for _, v := range u[len(w.from):len(before)] {
 		logRatio += logBirth(v)
 	}
@@ -126,5 +114,8 @@ func (s *sampler) transport(w *workspace, c int) (logRatio float64, ok bool) {
 // logBirth is the log density of a standard coordinate that is born: N(0, birthInflation²).
 func logBirth(u float64) float64 {
 	u /= birthInflation
-	return -0.5*u*u - math.Log(birthInflation) - 0.5*log2Pi
+	return -0.5*(u*u+log2Pi) - logInflation
 }
+
+// logInflation is worked out once.
+var logInflation = math.Log(birthInflation)
