@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/transdim/vti/rjmcmc"
-	"github.com/transdim/vti/space"
 )
 
 // How long chains check a certificate, or take its place. Chosen by hand: not tuned.
@@ -23,9 +22,6 @@ const (
 	// everything.
 	enoughRHat = 1.01
 	enoughESS  = 20000
-	// Outcomes that are rarer do not count for agreement, nor do those that hardly ever fail: on
-	// the scale of probabilities their error is small.
-	rareOutcome = 0.01
 )
 
 // chainLength is how many chains there are and how long: at most so many iterations, of which draws
@@ -158,38 +154,6 @@ func checkingStarts(e *evaluator, stream string, weights *Certificate) ([][]int3
 		starts = append(starts, possible[k*(len(possible)-1)/(chainCount/4)])
 	}
 	return starts, nil
-}
-
-// worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
-// of every outcome that is neither rare nor nearly certain.
-func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
-	worst := chains.LogDensitySummary()
-	outcomes, members := outcomesOf(sp)
-	counts := make([]int, outcomes)
-	of := make([][]int, chains.Draws())
-	for draw := range of {
-		of[draw] = members(chains.Codes(draw))
-		for _, outcome := range of[draw] {
-			counts[outcome]++
-		}
-	}
-	present := make([]float64, chains.Draws())
-	for outcome, count := range counts {
-		if share := float64(count) / float64(len(of)); share < rareOutcome || share > 1-rareOutcome {
-			continue
-		}
-		for draw, own := range of {
-			present[draw] = 0
-			for _, member := range own {
-				if member == outcome {
-					present[draw] = 1
-				}
-			}
-		}
-		summary := chains.Summarise(func(draw int) float64 { return present[draw] })
-		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
-	}
-	return worst
 }
 
 // adopt lists models that only the other certificate has, as far as it has evidences for them, with

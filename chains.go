@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/transdim/vti/rjmcmc"
+	"github.com/transdim/vti/space"
 )
 
 // Tempered reversible-jump chains on the target itself (package rjmcmc) know nothing of q and find
@@ -56,4 +57,40 @@ func startsOfChains(e *evaluator) ([][]int32, error) {
 	}
 	codes, err := e.drawCodes(random)
 	return rowsOf(codes, len(cards)), err
+}
+
+// Outcomes that are rarer than rareOutcome do not count for agreement of chains, nor do those that
+// hardly ever fail: on the scale of probabilities their error is small. Chosen by hand.
+const rareOutcome = 0.01
+
+// worstOf is the largest R-hat and the smallest effective number of draws, of the log density and
+// of every outcome that is neither rare nor nearly certain.
+func worstOf(sp space.Space, chains *rjmcmc.Result) rjmcmc.Summary {
+	worst := chains.LogDensitySummary()
+	outcomes, members := outcomesOf(sp)
+	counts := make([]int, outcomes)
+	of := make([][]int, chains.Draws())
+	for draw := range of {
+		of[draw] = members(chains.Codes(draw))
+		for _, outcome := range of[draw] {
+			counts[outcome]++
+		}
+	}
+	present := make([]float64, chains.Draws())
+	for outcome, count := range counts {
+		if share := float64(count) / float64(len(of)); share < rareOutcome || share > 1-rareOutcome {
+			continue
+		}
+		for draw, own := range of {
+			present[draw] = 0
+			for _, member := range own {
+				if member == outcome {
+					present[draw] = 1
+				}
+			}
+		}
+		summary := chains.Summarise(func(draw int) float64 { return present[draw] })
+		worst.RHat, worst.ESS = math.Max(worst.RHat, summary.RHat), math.Min(worst.ESS, summary.ESS)
+	}
+	return worst
 }

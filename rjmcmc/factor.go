@@ -2,9 +2,9 @@ package rjmcmc
 
 import "math"
 
-// factor is a lower Cholesky factor L [n*n], row-major, with reciprocals on its diagonal: triangular
-// systems multiply by them one after the other, where each would wait for a division. What lies
-// above the diagonal is not read.
+// factor is a lower Cholesky factor L [n*n], row-major, with reciprocals on its diagonal: systems
+// multiply by them one after the other, where each would wait for a division. What lies above the
+// diagonal is not read.
 type factor []float64
 
 // cholesky turns the lower triangle of the n × n row-major a into its factor; false when a is not
