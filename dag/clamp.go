@@ -84,6 +84,7 @@ func (d *Data) applyClamps(t *table.Table, texts []string) error {
 			d.exempt(row, j)
 			if c.level != "" {
 				d.X.Set(row, j, value)
+				d.found(row, j)
 			}
 		}
 	}

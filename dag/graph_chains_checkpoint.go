@@ -4,6 +4,7 @@ import (
 	gocontext "context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -24,6 +25,7 @@ type chainsState struct {
 	Before     string          `json:"before"`
 	Candidates [][]int         `json:"candidates"`
 	Walks      []walkState     `json:"walks"`
+	Cells      [][]float64     `json:"cells,omitempty"` // that the table misses, by chain
 }
 
 // walkState is a chain.
@@ -41,6 +43,7 @@ type chainRun struct {
 	candidates *candidates
 	walks      []*walk
 	sources    []*rand.PCG // of the walks
+	imputers   []*imputer  // that have the walks, where the table misses cells
 	round      int         // that comes next, from 0
 	before     string      // what is reported of the round before
 }
@@ -70,6 +73,9 @@ func (r *chainRun) write() error {
 			return err
 		}
 		state.Walks = append(state.Walks, own)
+	}
+	for _, m := range r.imputers {
+		state.Cells = append(state.Cells, m.cells())
 	}
 	return chainsFormat.Write(r.cfg.Checkpoint, state, func(io.Writer) error { return nil })
 }
@@ -106,7 +112,25 @@ func (r *chainRun) read(ctx gocontext.Context) (found bool, err error) {
 			return false, err
 		}
 	}
-	return true, nil
+	return true, r.restoreCells(state.Cells)
+}
+
+// restoreCells makes the chains over missing cells that have the walks.
+func (r *chainRun) restoreCells(cells [][]float64) error {
+	if r.problem.Data.missing == nil {
+		return nil
+	}
+	missing := r.problem.Data.MissingCells()
+	for c, w := range r.walks {
+		if len(cells) != len(r.walks) || len(cells[c]) != missing {
+			return fmt.Errorf("%s: damaged: want %d cells of each of %d chains", r.cfg.Checkpoint, missing, len(r.walks))
+		}
+		m := newImputer(r.problem, rand.New(new(rand.PCG)))
+		m.setCells(cells[c])
+		m.walk, m.random = w, w.random
+		r.imputers = append(r.imputers, m)
+	}
+	return nil
 }
 
 // state is that of a chain.

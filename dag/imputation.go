@@ -52,6 +52,26 @@ func newImputer(p *Problem, random *rand.Rand) *imputer {
 	return &imputer{problem: &own, random: random}
 }
 
+// cells are the values of the missing cells, row by row.
+func (m *imputer) cells() (values []float64) {
+	for row, nodes := range m.problem.Data.missing {
+		for _, j := range nodes {
+			values = append(values, m.problem.Data.X.At(row, j))
+		}
+	}
+	return values
+}
+
+// setCells takes over what cells returned.
+func (m *imputer) setCells(values []float64) {
+	for row, nodes := range m.problem.Data.missing {
+		for _, j := range nodes {
+			m.problem.Data.X.Set(row, j, values[0])
+			values = values[1:]
+		}
+	}
+}
+
 // step moves the graph, and then draws the missing cells.
 func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	own, err := candidatesOf(ctx, m.problem, candidates)
@@ -206,6 +226,38 @@ func (m *imputer) drawCategories() {
 	}
 }
 
+// startImputed chooses candidates and makes chains that have burnt in.
+func (r *chainRun) startImputed(ctx gocontext.Context) (err error) {
+	if r.candidates, err = newCandidates(ctx, nil, r.problem, r.cfg.Candidates, func(int, int) {}); err != nil {
+		return err
+	}
+	for c := range r.cfg.Chains {
+		r.sources = append(r.sources, stream.Source(r.cfg.Seed, "imputation/"+strconv.Itoa(c)))
+		r.imputers = append(r.imputers, newImputer(r.problem, rand.New(r.sources[c])))
+	}
+	failed := &firstError{}
+	if err := eachNode(ctx, len(r.imputers), func(c int) { failed.set(r.stepImputed(ctx, c, imputeBurnIn)) }); err != nil {
+		return err
+	}
+	for _, m := range r.imputers {
+		r.walks = append(r.walks, m.walk)
+	}
+	return failed.get()
+}
+
+// stepImputed takes so many steps of a chain.
+func (r *chainRun) stepImputed(ctx gocontext.Context, c, count int) error {
+	for range count {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped: %w", err)
+		}
+		if err := r.imputers[c].step(ctx, r.candidates.parents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sampleImputed runs chains over graphs and missing cells, in rounds as [Problem.sampleGraphs] has
 // them, and returns the draws of the last.
 func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status func(string)) (*sampledGraphs, drawn, error) {
@@ -216,43 +268,33 @@ func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status f
 		return nil, drawn{}, err
 	}
 	cfg = cfg.withDefaults()
-	first, err := newCandidates(ctx, nil, p, cfg.Candidates, func(int, int) {})
-	if err != nil {
+	r := &chainRun{problem: p, cfg: cfg}
+	if found, err := r.read(ctx); err != nil {
 		return nil, drawn{}, err
-	}
-	imputers := make([]*imputer, cfg.Chains)
-	for c := range imputers {
-		imputers[c] = newImputer(p, stream.Rand(cfg.Seed, "imputation/"+strconv.Itoa(c)))
-	}
-	steps := func(m *imputer, count int) error {
-		for range count {
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("stopped: %w", err)
-			}
-			if err := m.step(ctx, first.parents); err != nil {
-				return err
-			}
+	} else if !found {
+		status("burn-in of the chains")
+		if err := r.startImputed(ctx); err != nil {
+			return nil, drawn{}, err
 		}
-		return nil
 	}
 	failed := &firstError{}
-	if err := eachNode(ctx, len(imputers), func(c int) { failed.set(steps(imputers[c], imputeBurnIn)) }); err != nil {
-		return nil, drawn{}, err
-	}
-	before := ""
-	for round := 0; ; round++ {
-		s := &sampledGraphs{nodes: p.Data.Nodes(), sweeps: 1 << round, graphs: make([][][]dgraph.Set, cfg.Chains), scores: make([][]float64, cfg.Chains)}
+	for ; ; r.round++ {
+		if err := r.write(); err != nil {
+			return nil, drawn{}, err
+		}
+		s := &sampledGraphs{nodes: p.Data.Nodes(), sweeps: 1 << r.round, graphs: make([][][]dgraph.Set, cfg.Chains), scores: make([][]float64, cfg.Chains)}
 		thetas := make([][][][]float64, cfg.Chains)
 		err := eachNode(ctx, cfg.Chains, func(c int) {
 			for k := range keptGraphs {
-				if err := steps(imputers[c], s.sweeps); err != nil {
+				if err := r.stepImputed(ctx, c, s.sweeps); err != nil {
 					failed.set(err)
 					return
 				}
-				s.graphs[c], s.scores[c] = append(s.graphs[c], slices.Clone(imputers[c].walk.parents)), append(s.scores[c], imputers[c].walk.score)
-				thetas[c] = append(thetas[c], imputers[c].thetas)
+				m := r.imputers[c]
+				s.graphs[c], s.scores[c] = append(s.graphs[c], slices.Clone(m.walk.parents)), append(s.scores[c], m.walk.score)
+				thetas[c] = append(thetas[c], m.thetas)
 				if c == 0 && (k+1)%50 == 0 {
-					status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", round+1, cfg.Rounds, k+1, keptGraphs, before))
+					status(fmt.Sprintf("round %d of at most %d: graph %d/%d of each chain%s", r.round+1, cfg.Rounds, k+1, keptGraphs, r.before))
 				}
 			}
 		})
@@ -263,16 +305,16 @@ func (p *Problem) sampleImputed(ctx gocontext.Context, cfg ChainConfig, status f
 			return nil, drawn{}, err
 		}
 		_, worst := s.edges()
-		if certifyChains(cfg.Chains, keptGraphs, worst).Verdict == vti.Trusted || round >= cfg.Rounds-1 {
+		if certifyChains(cfg.Chains, keptGraphs, worst).Verdict == vti.Trusted || r.round >= cfg.Rounds-1 {
 			var d drawn
 			for k := range keptGraphs { // in order of time, the chains side by side
-				for c := range imputers {
+				for c := range r.imputers {
 					d.parents, d.thetas, d.chain = append(d.parents, s.graphs[c][k]), append(d.thetas, thetas[c][k]), append(d.chain, int32(c+1))
 				}
 			}
 			return s, d, nil
 		}
-		before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
+		r.before = fmt.Sprintf(", R-hat %.3f in the round before", worst.RHat)
 	}
 }
 

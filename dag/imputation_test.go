@@ -1,8 +1,11 @@
 package dag
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,12 +84,19 @@ func agreesWith(t *testing.T, p *Problem, seed uint64, completions func(visit fu
 	}
 }
 
-// Categories: all completions of four cells, one of them in a row where another node was set.
+// Categories: all completions of four cells, one of them in a row where another node was set. The
+// same by a clamp, which knows a fifth cell.
 func TestImputedCategories(t *testing.T) {
-	text := "a,b,c,set\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,NA,\nv,y,2,\nNA,y,2,\nu,x,1,b\nv,y,2,\nu,y,1,\nu,NA,1,c\nv,y,2,\n"
-	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Intervened: "set"}, ModelOptions{})
+	text := "a,b,c,set,drug\nu,x,1,,0\nu,x,1,,0\nv,y,1,,0\nv,NA,2,,0\nu,x,NA,,0\nv,y,2,,0\nNA,y,2,,0\nu,x,1,b,0\nv,y,2,,0\nu,y,1,,0\nu,NA,1,c,0\nv,y,2,,0\nNA,x,2,,1\nu,x,1,,1\n"
+	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Intervened: "set", Clamp: []string{"drug=a:v"}}, ModelOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 4, p.Data.MissingCells())
+	for row := 12; row < 14; row++ {
+		require.Equal(t, 1.0, p.Data.X.At(row, 0))
+		require.False(t, p.Data.counts(row, 0))
+	}
+	_, err = missingProblem(t, text, DataOptions{Discrete: []string{"c"}, Exclude: []string{"set"}, Clamp: []string{"drug=a"}}, ModelOptions{})
+	require.ErrorContains(t, err, `column "a", line 14: the node was set from outside and its value is missing`)
 	agreesWith(t, p, 3, func(visit func(x *mat.Dense, logWeight float64)) {
 		for code := range 16 {
 			x, left := mat.DenseCopyOf(p.Data.X), code
@@ -101,10 +111,10 @@ func TestImputedCategories(t *testing.T) {
 	})
 }
 
-// Numbers: two cells by a grid.
+// Numbers: two cells by a grid. A third is of a node that a clamp sets to its least value.
 func TestImputedNumbers(t *testing.T) {
 	random, text := randomOf(4), strings.Builder{}
-	text.WriteString("a,b,c\n")
+	text.WriteString("a,b,c,drug\n")
 	for row := range 14 {
 		a := random.NormFloat64()
 		b := a + 0.5*random.NormFloat64()
@@ -114,11 +124,15 @@ func TestImputedNumbers(t *testing.T) {
 			cells[1] = "NA"
 		case 7:
 			cells[0] = "NA"
+		case 9:
+			cells[1] = "NA"
 		}
-		text.WriteString(strings.Join(cells, ",") + "\n")
+		text.WriteString(strings.Join(cells, ",") + fmt.Sprintf(",%d\n", row/9%2))
 	}
-	p, err := missingProblem(t, text.String(), DataOptions{}, ModelOptions{})
+	p, err := missingProblem(t, text.String(), DataOptions{Clamp: []string{"drug=b:low"}}, ModelOptions{})
 	require.NoError(t, err)
+	require.Equal(t, 2, p.Data.MissingCells())
+	require.Equal(t, slices.Min(p.Data.ownColumn(1)), p.Data.X.At(9, 1))
 	agreesWith(t, p, 5, func(visit func(x *mat.Dense, logWeight float64)) {
 		const step = 0.25
 		for u := -6.0; u < 6; u += step {
@@ -130,6 +144,39 @@ func TestImputedNumbers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Chains over missing cells that were stopped in a round go on to the bits of chains that were not.
+func TestImputationGoesOn(t *testing.T) {
+	for name, text := range map[string]string{
+		"numbers":    "a,b,c\n1.5,2,3.5\n2.5,NA,1\n3,4.5,2\nNA,1,2.5\n5,2.5,7\n4.5,3,6\n",
+		"categories": "a,b,c\nu,x,k\nv,NA,l\nv,y,k\nNA,x,l\nu,x,k\nv,y,l\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := missingProblem(t, text, DataOptions{}, ModelOptions{})
+			require.NoError(t, err)
+			cfg := ChainConfig{Chains: 2, Rounds: 2, Seed: 4}
+			whole, drawn, err := p.sampleImputed(t.Context(), cfg, func(string) {})
+			require.NoError(t, err)
+			cfg.Checkpoint = filepath.Join(t.TempDir(), "chains.vti")
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			_, _, err = p.sampleImputed(ctx, cfg, func(text string) {
+				if strings.HasPrefix(text, "round 1") {
+					stop()
+				}
+			})
+			require.ErrorIs(t, err, context.Canceled)
+			cfg.Resume = true
+			resumed, again, err := p.sampleImputed(t.Context(), cfg, func(text string) { require.True(t, strings.HasPrefix(text, "round")) })
+			require.NoError(t, err)
+			require.Equal(t, whole, resumed)
+			require.Equal(t, drawn, again)
+			cfg.Seed++
+			_, _, err = p.sampleImputed(t.Context(), cfg, func(string) {})
+			require.ErrorContains(t, err, "different run")
+		})
+	}
 }
 
 // What cannot be imputed says so, and other methods refuse tables with stand-ins.

@@ -14,8 +14,8 @@ func (o DataOptions) checkImputable() error {
 	switch {
 	case o.Discretize.Classes > 0:
 		return fmt.Errorf("missing cells cannot be drawn where numbers are cut into classes: drop the rows that have them")
-	case len(o.Clamp) > 0 || o.SoftIntervened != "":
-		return fmt.Errorf("missing cells cannot be drawn beside clamped nodes and soft interventions: drop the rows that have them")
+	case o.SoftIntervened != "":
+		return fmt.Errorf("missing cells cannot be drawn beside soft interventions: drop the rows that have them")
 	}
 	return nil
 }
@@ -54,6 +54,13 @@ func (d *Data) completed(c *table.Column, j, rows int) (*table.Column, error) {
 		}
 	}
 	return &own, nil
+}
+
+// found says that the value of a node is known in a row that the table misses it in.
+func (d *Data) found(row, j int) {
+	if d.missing != nil {
+		d.missing[row] = slices.DeleteFunc(d.missing[row], func(i int) bool { return i == j })
+	}
 }
 
 // observed are the values of a node that the table has.

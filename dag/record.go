@@ -86,7 +86,7 @@ func (r *Record) Problem() (*Problem, *dgraph.Graph, error) {
 
 // Resumable reports whether the run keeps a state that it can go on from.
 func (r *Record) Resumable() bool {
-	return r.Trains() || r.Structure == Chains && !r.Columns.ImputeMissing
+	return r.Trains() || r.Structure == Chains
 }
 
 // Trains reports whether the run trains a flow.

@@ -150,7 +150,7 @@ func (a *app) resumeDag(cmd *cobra.Command, args []string, f *dagFlags) error {
 		return err
 	}
 	if !record.Resumable() {
-		return fmt.Errorf("%s is a run by sums over graphs or of imputed cells, which cannot be resumed: give its command again, with another --out", f.resume)
+		return fmt.Errorf("%s is a run by sums over graphs, which cannot be resumed: give its command again, with another --out", f.resume)
 	}
 	if cmd.Flags().Changed("certify-draws") { // no part of training
 		record.Draws = f.fit.draws
