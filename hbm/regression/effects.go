@@ -44,6 +44,7 @@ type posteriorSample struct {
 	pooling    [][]float64
 	replicated *mat.Dense // statistics of responses drawn anew [N, …], or nil
 	predictors *keptPredictors
+	rough      float64 // the share of draws whose density rounding has changed by roughRounding
 }
 
 // chooseDraws picks the draws of a weighted sample that summaries rest on: the fewer the more

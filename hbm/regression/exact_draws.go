@@ -26,7 +26,9 @@ func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed ui
 		s.logP = append(s.logP, logPrior+m.sample.LogDensity[at])
 		s.logQ = append(s.logQ, logPrior+m.sample.LogProposal[at])
 	}
-	return s, parallel.Do((len(rows)+drawChunk-1)/drawChunk, func(c int) error {
+	chunks := (len(rows) + drawChunk - 1) / drawChunk
+	rough := make([]int, chunks)
+	err := parallel.Do(chunks, func(c int) error {
 		random, check, theta := stream.Rand(seed, fmt.Sprintf("hbm/effects/%d", c)), r.newCheck(), make([]float64, r.Dim())
 		for k := c * drawChunk; k < min((c+1)*drawChunk, len(rows)); k++ {
 			if err := ctx.Err(); err != nil {
@@ -37,10 +39,17 @@ func (r *Regression) drawExactly(ctx gocontext.Context, found *integral, seed ui
 			if !ok {
 				return fmt.Errorf("%s: effects given standard deviations with a posterior density have no factor", r.Frame.Path)
 			}
+			if given.rounding > roughRounding {
+				rough[c]++
+			}
 			r.drawGiven(s, k, given, drawn, m.mask, theta, check, random)
 		}
 		return nil
 	})
+	for _, count := range rough {
+		s.rough += float64(count) / float64(len(rows))
+	}
+	return s, err
 }
 
 // drawGiven writes drawn effects, given hyperparameters, as the k-th draw of a sample. theta is

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/transdim/vti/internal/sparse"
 )
 
@@ -35,7 +38,20 @@ type jointEffects struct {
 	pairs    []gramBlock
 	symbolic *sparse.Symbolic
 	values   int
+	// orthogonal says that there are few enough rows and effects for their least squares to be
+	// solved by orthogonal transformations, where P loses the digits of I beside a noise that is
+	// many orders of magnitude below the effects.
+	orthogonal bool
 }
+
+const (
+	// tolerableRounding is what rounding may change a log density by, and roughRounding what it may
+	// not change those of a trusted answer by. Chosen by hand.
+	tolerableRounding = 1e-4
+	roughRounding     = 0.01
+	// mostOrthogonal bounds the products of one least squares. Chosen by hand: some milliseconds.
+	mostOrthogonal = 1e7
+)
 
 // effectBlock is a part of the effects that are correlated a priori: those of a level, or of the
 // population.
@@ -101,6 +117,7 @@ func newJointEffects(r *Regression) *jointEffects {
 		}
 	}
 	e.values = len(entries)
+	e.orthogonal = float64(len(r.y)+e.effects)*float64(e.effects)*float64(e.effects) <= mostOrthogonal
 	e.symbolic = sparse.Analyse(e.effects, entries, e.isOuter())
 	return e
 }
@@ -153,6 +170,8 @@ type conditional struct {
 	centre  []float64 // v̂
 	// logDensity is log p(y | h, m) of the working response.
 	logDensity float64
+	// rounding is about what rounding may have changed it by.
+	rounding float64
 }
 
 // prior is the distribution at the hyperparameters in θ before the response is known: without
@@ -181,18 +200,36 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	for _, p := range e.pairs {
 		work = c.precision(p, precision, values[p.first:], work)
 	}
-	var ok bool
-	if c.factor, ok = e.symbolic.Factorize(values); !ok {
-		return nil, false
-	}
 	rest := slices.Clone(r.y) // y − D μ
-	right := make([]float64, e.effects)
-	for i, blocks := range e.rows {
+	for i := range rest {
 		for j, mean := range c.mean {
 			if mean != 0 {
 				rest[i] -= r.x.At(i, j) * mean
 			}
 		}
+	}
+	var squares float64
+	factor, ok := e.symbolic.Factorize(values)
+	switch {
+	case ok && (factor.Rounding() <= tolerableRounding || !e.orthogonal):
+		c.factor, c.rounding = factor, factor.Rounding()
+		squares = c.solve(rest)
+	case e.orthogonal:
+		if c.factor, c.centre, squares, ok = e.symbolic.LeastSquares(c.leastSquares(rest)); !ok {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	c.logDensity = -float64(len(r.y))*(halfLog2Pi+math.Log(c.sigma)) - c.factor.LogDet()/2 - squares/2
+	return c, !math.IsNaN(c.logDensity)
+}
+
+// solve finds v̂ for y − D μ, which it changes, and returns |y − D (μ + F v̂)|² / σ² + |v̂|².
+func (c *conditional) solve(rest []float64) (squares float64) {
+	e, precision := c.e, 1/(c.sigma*c.sigma)
+	right := make([]float64, e.effects)
+	for i, blocks := range e.rows {
 		for k, b := range blocks {
 			first := e.blocks[b].first
 			for a, z := range e.designs[i][k] {
@@ -202,7 +239,6 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	}
 	c.centre = c.factor.Solve(c.transposed(right))
 	effects := c.effectsOf(c.centre)
-	squares := 0.0
 	for i, blocks := range e.rows {
 		for k, b := range blocks {
 			rest[i] -= dot(e.designs[i][k], effects[e.blocks[b].first:])
@@ -212,8 +248,29 @@ func (e *jointEffects) given(mask []bool, theta []float64) (*conditional, bool) 
 	for _, v := range c.centre {
 		squares += v * v
 	}
-	c.logDensity = -float64(len(r.y))*(halfLog2Pi+math.Log(c.sigma)) - c.factor.LogDet()/2 - squares/2
-	return c, !math.IsNaN(c.logDensity)
+	return squares
+}
+
+// leastSquares are the rows whose squares add up to |y − D (μ + F v)|² / σ² + |v|², for y − D μ.
+func (c *conditional) leastSquares(rest []float64) *mat.Dense {
+	e := c.e
+	n := len(e.rows)
+	rows := mat.NewDense(n+e.effects, e.effects+1, nil)
+	design := make([]float64, e.effects)
+	for i, blocks := range e.rows {
+		clear(design)
+		for k, b := range blocks {
+			copy(design[e.blocks[b].first:], e.designs[i][k])
+		}
+		row := rows.RawRowView(i)
+		copy(row, c.transposed(design))
+		row[e.effects] = rest[i]
+		floats.Scale(1/c.sigma, row)
+	}
+	for k := range e.effects {
+		rows.Set(n+k, k, 1)
+	}
+	return rows
 }
 
 // precision writes the values of a block of P, and returns the memory that it worked in.

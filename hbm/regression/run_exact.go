@@ -334,6 +334,11 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 	if err != nil {
 		return nil, err
 	}
+	if sample.rough > verdict.DoubtfulMissed {
+		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+		j.Lower(verdict.Doubtful, "the noise is so small beside the effects that rounding changes the log density of %.0f%% of the draws by more than %g", 100*sample.rough, roughRounding)
+		c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	}
 	sortModels(c)
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
 	r.fill(result, c, sample)

@@ -16,7 +16,11 @@ type Factor struct {
 	values   []float64
 	dense    blas64.Triangular // the rest
 	logDet   float64
+	rounding float64
 }
+
+// epsilon is the distance of 1 from the next number.
+const epsilon = 0x1p-52
 
 // Factorize returns the factor of the matrix with these values, in the order of the entries given
 // to Analyse; false if it is not positive definite in double precision.
@@ -27,12 +31,13 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 	rest := s.n - s.head
 	schur := make([]float64, rest*rest)
 	next := append([]int(nil), s.first[:s.head]...) // where the next entry of each column goes
-	x := make([]float64, s.n)
+	x, whole := make([]float64, s.n), make([]float64, s.n)
 	for k := range s.n {
 		for _, e := range s.rows[k] {
 			x[e.column] += values[e.value]
 		}
 		pivot := x[k]
+		whole[k] = pivot
 		x[k] = 0
 		for _, column := range s.columns[k] {
 			j := int(column)
@@ -51,6 +56,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 			}
 			f.diagonal[k] = math.Sqrt(pivot)
 			f.logDet += math.Log(pivot)
+			f.rounding += epsilon * whole[k] / pivot
 			continue
 		}
 		row := schur[(k-s.head)*rest:]
@@ -71,6 +77,7 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 				return nil, false
 			}
 			f.logDet += 2 * math.Log(pivot)
+			f.rounding += epsilon * whole[s.head+i] / (pivot * pivot)
 		}
 	}
 	return f, true
@@ -78,6 +85,11 @@ func (s *Symbolic) Factorize(values []float64) (*Factor, bool) {
 
 // LogDet returns the log determinant of the matrix.
 func (f *Factor) LogDet() float64 { return f.logDet }
+
+// Rounding is about what rounding may have changed the log determinant by: what is left of each
+// place of the diagonal after elimination is as uncertain as the last digit of what was there
+// before. Below 1e-3 all digits that matter are there.
+func (f *Factor) Rounding() float64 { return f.rounding }
 
 // Solve returns A⁻¹ b.
 func (f *Factor) Solve(b []float64) []float64 {

@@ -9,8 +9,9 @@
 // of them are computed row by row through the elimination tree (Davis 2006, chapter 4); what is
 // left when the factor has become nearly dense is factorised as a dense matrix.
 //
-//	order.go     the order of elimination
-//	symbolic.go  the pattern of the factor, and where its dense part begins
-//	cholesky.go  factors, solutions, log determinants
-//	dense.go     the factor of the dense part
+//	order.go       the order of elimination
+//	symbolic.go    the pattern of the factor, and where its dense part begins
+//	cholesky.go    factors, solutions, log determinants
+//	dense.go       the factor of the dense part
+//	orthogonal.go  factors by orthogonal transformations, where products lose digits
 package sparse
