@@ -147,3 +147,23 @@ func TestOrderKeepsNestedLevelsApart(t *testing.T) {
 	require.LessOrEqual(t, s.first[s.head]+s.head, len(entries))
 	require.Equal(t, len(entries), s.Entries(), fmt.Sprint("head ", s.head))
 }
+
+// The dense part begins where a factor takes least time: columns of few entries stay apart from it,
+// however many there are, and those of many are in it.
+func TestCheapestHead(t *testing.T) {
+	for name, c := range map[string]struct{ sparse, entries, dense int }{
+		"nested":  {2000, 1, 0},
+		"crossed": {3000, 25, 1100},
+		"filled":  {0, 0, 40},
+	} {
+		var counts []int
+		for range c.sparse {
+			counts = append(counts, c.entries)
+		}
+		for k := range c.dense {
+			counts = append(counts, c.dense-1-k)
+		}
+		head := cheapestHead(counts)
+		require.InDelta(t, c.sparse, head, 0.05*float64(c.dense)+leastDense, name)
+	}
+}
