@@ -199,6 +199,9 @@ func (r *Regression) integrate(ctx gocontext.Context, e effort, seed uint64, pro
 			if m.mend() {
 				more *= 2 // all of them anew
 			}
+			if !e.sharp {
+				more /= 2 // dear
+			}
 			random := stream.Rand(seed, fmt.Sprintf("hbm/integrate/%v/%d", m.code, round))
 			if err := m.extend(ctx, more, random); err != nil {
 				return nil, err
