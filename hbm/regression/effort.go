@@ -64,10 +64,10 @@ func (e effort) asked(cfg Run, started time.Time) effort {
 // late reports whether the time is over.
 func (e effort) late() bool { return !e.until.IsZero() && !time.Now().Before(e.until) }
 
-// effort is by what a density costs: a factor of more than exactWork multiplications may take a tenth
-// of a second, and answers are what a thousand of them can tell, which grow by half. Its numbers are chosen by hand:
-// means to 5 percent of a standard deviation, within a minute on two processors for the 4,100
-// effects of InstEval.
+// effort is by what a density costs: a factor of more than exactWork multiplications may take a
+// tenth of a second, and answers are what a thousand of them can tell, which grow by half. Its
+// numbers are chosen by hand: means to 5 percent of a standard deviation, within a minute on two
+// processors for the 4,100 effects of InstEval.
 func (r *Regression) effort() effort {
 	if r.joint().symbolic.Work() > exactWork {
 		return dearEffort
