@@ -81,8 +81,9 @@ type Certificate struct {
 	// ModelsChecked is the number of models that were weighed: all that the prior does not exclude,
 	// or in an incomplete certificate all that were drawn.
 	ModelsChecked int
-	// Complete reports whether that is every model of the space, each weighed on its own. Otherwise
-	// models were drawn from q(m) and weighed jointly.
+	// Complete reports whether Models are all of the space, each weighed on its own. Otherwise
+	// models were drawn from q(m) and weighed jointly, or Basis is ExactSum and Models are the most
+	// probable ones.
 	Complete bool
 	// LogEvidence is log Σ_m p(m) Z_m with its standard error, in nats.
 	LogEvidence, LogEvidenceSE float64
@@ -98,6 +99,8 @@ type Certificate struct {
 
 	// space is that of the models; nil unless Posterior.Certify made the certificate.
 	space space.Space
+	// unlisted is the probability of the models that an exact sum does not list.
+	unlisted float64
 	// missed is the share of the posterior that may lie where weights are larger than any that was
 	// drawn. witnesses are what this certificate found, for later ones; shares weighs those of
 	// others as what their draws would add to the log evidence, as long as its sampler is kept.
@@ -156,9 +159,10 @@ type WeightedSample struct {
 
 // Probability is the certified probability that the model satisfies event, with its standard error.
 // In a complete certificate the error comes from those of the evidences (delta method over
-// independent models); otherwise from the weights.
+// independent models), in an exact sum it is the probability of the models that are not listed;
+// otherwise it comes from the weights.
 func (c *Certificate) Probability(event func(code []int32) bool) (probability, se float64) {
-	if !c.Complete {
+	if !c.listed() {
 		probability, se = c.weighted().probability(event)
 		if c.byModel != nil {
 			se = math.Hypot(se, c.evidenceError(event, probability))
@@ -170,8 +174,11 @@ func (c *Certificate) Probability(event func(code []int32) bool) (probability, s
 			probability += model.Certified
 		}
 	}
-	return probability, c.evidenceError(event, probability)
+	return probability, math.Max(c.evidenceError(event, probability), c.leastSE())
 }
+
+// listed reports whether probabilities come from those of Models.
+func (c *Certificate) listed() bool { return c.Complete || c.Basis == ExactSum }
 
 // evidenceError is what the errors of the evidences of models add to that of the probability of an
 // event.
@@ -204,7 +211,7 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 			spread[event] += square
 		}
 	}
-	if c.Complete {
+	if c.listed() {
 		for _, model := range c.Models {
 			square := model.Certified * model.LogEvidenceSE
 			if square *= square; math.IsNaN(square) {
@@ -246,10 +253,11 @@ func (c *Certificate) weighted() *WeightedSample {
 
 // leastSE is the standard error that a probability has even if no draw, or every draw, satisfies
 // the event: the posterior standard deviation, under a uniform prior, of a probability after as
-// many failures as there are effective draws. It is 0 where every model was weighed on its own.
+// many failures as there are effective draws. It is 0 where every model was weighed on its own, and
+// in other exact sums what models that are not listed can add.
 func (c *Certificate) leastSE() float64 {
-	if c.Complete {
-		return 0
+	if c.listed() {
+		return c.unlisted
 	}
 	return 1 / (c.ESS + 2)
 }

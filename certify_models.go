@@ -7,14 +7,19 @@ import (
 )
 
 // certifyModels certifies a target whose evidences are known, or estimated without q: by the sum
-// over all models where they can be listed, else by weights over models alone, which have no
-// variance from parameters. It returns the masses of the models that it looked at beside the
-// certificate.
+// over all models where they can be listed or the target makes it, else by weights over models
+// alone, which have no variance from parameters. It returns the masses of the models that it looked
+// at beside the certificate.
 func certifyModels(ctx context.Context, e *evaluator, source evidences, listed bool, cfg CertifyConfig) (certificate *Certificate, x *modelMasses, err error) {
 	x = newModelMasses(e, source)
 	if listed {
 		certificate, err = x.sum(ctx, cfg)
 		return certificate, x, err
+	}
+	if target, ok := e.target.(SummedTarget); ok {
+		if certificate, err = x.sumOf(ctx, target, cfg); err != nil || certificate != nil {
+			return certificate, x, err
+		}
 	}
 	if of, ok := itemsOf(e.target.Space()); ok {
 		certificate, err = x.weighFitted(ctx, of, cfg)
@@ -81,6 +86,59 @@ func (x *modelMasses) sum(ctx context.Context, cfg CertifyConfig) (*Certificate,
 		return nil, err
 	}
 	c.setQ(logModel)
+	c.sortModels()
+	c.judge()
+	return c, nil
+}
+
+// sumOf certifies by the sum that the target itself makes; nil where it makes none. Models have
+// their probabilities in all of it, and those that it does not list are left out of draws. The
+// first one fits q(m), which no table of so many models can be.
+func (x *modelMasses) sumOf(ctx context.Context, target SummedTarget, cfg CertifyConfig) (*Certificate, error) {
+	first := x.e.summed == nil
+	if first {
+		sum, ok, err := target.SumModels(ctx, cfg.Progress)
+		if err != nil || !ok {
+			return nil, err
+		}
+		x.e.summed = &sum
+	}
+	sum := x.e.summed
+	logPrior, err := x.e.logPrior(sum.Codes)
+	if err != nil {
+		return nil, err
+	}
+	for i, code := range sum.Codes {
+		x.position[codeKey(code)] = i
+		x.codes, x.logPrior = append(x.codes, code), append(x.logPrior, logPrior[i])
+		x.evidence = append(x.evidence, modelEvidence{log: sum.LogEvidences[i]})
+	}
+	if first && cfg.glance && !cfg.keepModels {
+		if err := x.fit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c := &Certificate{
+		Basis: ExactSum, Models: estimatesOf(x.codes), KHat: math.NaN(), Draws: parameterDraws, ESS: parameterDraws,
+		ModelsChecked: sum.Count, LogEvidence: sum.LogEvidence,
+	}
+	share, listed := make([]float64, len(x.codes)), 0.0
+	for i := range c.Models {
+		model := &c.Models[i]
+		share[i] = math.Exp(x.logMass(i) - sum.LogEvidence)
+		model.Certified, model.LogEvidence, model.KHat = share[i], x.evidence[i].log, math.NaN()
+		listed += share[i]
+	}
+	c.unlisted = math.Max(0, 1-listed)
+	if _, err := x.drawParameters(ctx, c, share, parameterDraws, sumStream); err != nil {
+		return nil, err
+	}
+	if c.Proposed, err = x.proposedByQ(fittedBatch, sumStream); err != nil {
+		return nil, err
+	}
+	if err := c.fillQ(x.e); err != nil {
+		return nil, err
+	}
 	c.sortModels()
 	c.judge()
 	return c, nil

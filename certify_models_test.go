@@ -1,10 +1,12 @@
 package vti_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/space"
 )
 
 // exactConjugate is a conjugate target that says its evidences, wrong by a few nats where failing
@@ -118,6 +121,81 @@ func TestExactSum(t *testing.T) {
 	q, err := untrained(t, target, nil).LogProb(certificate.Sample.Codes[:10], mat.DenseCopyOf(certificate.Sample.Theta.Slice(0, 10, 0, 5)))
 	require.NoError(t, err)
 	require.InDeltaSlice(t, q, certificate.Sample.LogQ[:10], 1e-4)
+}
+
+// summedConjugate makes the sum itself, and lists so many of the best models.
+type summedConjugate struct {
+	exactConjugate
+	listed int
+}
+
+func (s summedConjugate) SumModels(context.Context, func(done, total int)) (sum vti.ModelSum, ok bool, err error) {
+	logEvidence, probability := s.posterior()
+	order := make([]int, len(probability))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(probability[b], probability[a]) })
+	cards := s.Space().Cards()
+	for _, i := range order[:s.listed] {
+		sum.Codes = append(sum.Codes, space.Decode(cards, i, nil))
+		sum.LogEvidences = append(sum.LogEvidences, logEvidence[i])
+	}
+	best := order[0]
+	logPrior := -math.Log(float64(len(probability)))
+	sum.Count, sum.LogEvidence = len(probability), logPrior+logEvidence[best]-math.Log(probability[best])
+	return sum, s.listed > 0, nil
+}
+
+// Where the target makes the sum, probabilities of models are exact, and others are known to within
+// what is not listed.
+func TestSumOfTheTarget(t *testing.T) {
+	target := summedConjugate{exactConjugate{conjugate: newConjugate(30, 4)}, 5}
+	certificate, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, certificate.Verdict)
+	require.Equal(t, vti.ExactSum, certificate.Basis)
+	require.False(t, certificate.Complete)
+	require.Len(t, certificate.Models, 5)
+	whole, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{})
+	require.NoError(t, err)
+	require.True(t, whole.Complete)
+	require.InDelta(t, whole.LogEvidence, certificate.LogEvidence, 1e-9)
+	left := 1.0
+	for i, want := range whole.Models[:5] {
+		got := certificate.Models[i]
+		require.Equal(t, want.Code, got.Code)
+		require.InDelta(t, want.Certified, got.Certified, 1e-9)
+		require.InDelta(t, want.LogEvidence, got.LogEvidence, 1e-9)
+		left -= got.Certified
+	}
+	require.Positive(t, left)
+	members := func(code []int32) (in []int) {
+		for site, bit := range code {
+			if bit == 1 {
+				in = append(in, site)
+			}
+		}
+		return in
+	}
+	exact, none := whole.Frequencies(4, members)
+	got, se := certificate.Frequencies(4, members)
+	for site := range exact {
+		require.Zero(t, none[site])
+		require.InDelta(t, left, se[site], 1e-9)
+		require.InDelta(t, exact[site], got[site], left)
+	}
+	probability, within := certificate.Probability(func(code []int32) bool { return code[0] == 1 })
+	require.Equal(t, got[0], probability)
+	require.Equal(t, se[0], within)
+	for i, code := range certificate.Sample.Codes {
+		require.True(t, slices.ContainsFunc(certificate.Models, func(m vti.ModelEstimate) bool { return slices.Equal(m.Code, code) }), "draw %d", i)
+	}
+
+	target.listed = 0 // it makes none
+	weighed, err := untrained(t, target, nil).Certify(t.Context(), vti.CertifyConfig{MaxModels: 1})
+	require.NoError(t, err)
+	require.Equal(t, vti.Weights, weighed.Basis)
 }
 
 // Where models are too many to list, weights over models alone agree with the exact sum within

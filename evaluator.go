@@ -44,6 +44,7 @@ type evaluator struct {
 	compiled map[string]*context.Exec
 	known    *keptEvidences // of models, which are found once; nil before the first
 	chains   *keptChains    // over models; nil before the first certificate that has them
+	summed   *ModelSum      // of a SummedTarget; nil before the first
 }
 
 // sizes are the rows of a batch, the sites of a code and the coordinates of theta.

@@ -34,3 +34,25 @@ type SubstituteTarget interface {
 	// SubstituteJoint does nothing: it says that LogJoint is that of another problem.
 	SubstituteJoint()
 }
+
+// SummedTarget is an ExactTarget that can go through all of its models at once, in much less time
+// than one after the other takes: those that share a factor, say. Certification then sums over
+// spaces that are too large to be listed.
+type SummedTarget interface {
+	ExactTarget
+	// SumModels goes through every model. ok is false, without an error, where that would be too
+	// much work, where numbers fail, or where no list of models that can be held has nearly all of
+	// the probability. progress, if not nil, is called from time to time, never concurrently.
+	SumModels(ctx gocontext.Context, progress func(done, total int)) (sum ModelSum, ok bool, err error)
+}
+
+// ModelSum is the sum over all models of a SummedTarget.
+type ModelSum struct {
+	// Count is the number of models that the prior does not exclude.
+	Count int
+	// LogEvidence is log Σ_m p(m) p(y | m) in nats, all constants kept.
+	LogEvidence float64
+	// Codes are the most probable models, at least one, and LogEvidences log p(y | m) of each.
+	Codes        [][]int32
+	LogEvidences []float64
+}

@@ -44,7 +44,7 @@ func (s *solver) glance(ctx context.Context) error {
 		return s.stopped(err)
 	}
 	s.last = c
-	now := s.report(c, masses != nil && c.Complete)
+	now := s.report(c, masses != nil && c.listed())
 	if now.Full {
 		s.best = c
 		return s.afterSum(now)
@@ -61,13 +61,14 @@ func (s *solver) needsPilot() bool {
 }
 
 // afterSum decides what is next after a sum over all models, which needs no q: training where q
-// itself is far from it, and helps.
+// itself is far from it, and helps. Nothing follows one that the target made: where models are so
+// many q(m) is a network, which weights do without too.
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
 		s.plan.ByDraws = true
 		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
-	case now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
+	case !s.best.Complete || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %d models", s.best.ModelsChecked))
 	}
 	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.2g nats from it", now.Divergence))

@@ -73,6 +73,7 @@
 //	exact_grid.go, exact_sigma.go
 //	                          the quadrature over log σ, and the posterior of σ
 //	exact_sums.go, exact_quantiles.go
+//	exact_summed.go           the sums that runs over many models rest on
 //	                          sums over models, and quantiles of mixtures
 //	exact_check.go            whether rounding has made them wrong
 //	exact_target.go           evidences and draws for the engine

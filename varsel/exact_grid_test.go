@@ -157,3 +157,22 @@ func TestExactRefusesWhatSumsOfSquaresCannotResolve(t *testing.T) {
 	}
 	assert.InEpsilon(t, mean, r.Sigma.Mean, 1e-4)
 }
+
+// Spacings of the trapezoid rule resolve the posterior of log σ given n residuals, wherever its
+// points fall: ∫ exp(−nx − S e^(−2x)/2) dx = Γ(n/2) (2/S)^(n/2) / 2.
+func TestSpacingsResolveTheScale(t *testing.T) {
+	for _, rows := range []int{1, 2, 3, 5, 8, 20, 100, 1000, 10000} {
+		n := float64(rows)
+		step := logSigmaStep(rows, 1e6)
+		lgamma, _ := math.Lgamma(n / 2)
+		want := math.Exp(lgamma + n/2*math.Log(2/n) - math.Ln2 + n/2) // S = n, over the value at x = 0
+		for offset := range 4 {
+			sum := 0.0
+			for k := -int(6 / step); float64(k)*step < 40; k++ {
+				x := (float64(k) + float64(offset)/4) * step
+				sum += step * math.Exp(-n*x-n/2*math.Expm1(-2*x))
+			}
+			require.InEpsilon(t, want, sum, 1e-11, "%d rows", rows)
+		}
+	}
+}

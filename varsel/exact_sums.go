@@ -119,7 +119,7 @@ func (e topEntry) compare(other topEntry) int {
 	return cmp.Compare(e.mask, other.mask)
 }
 
-// topList keeps the best entries added, worst at the root of a heap.
+// topList keeps the best entries added; those of a full list are a heap with the worst at its root.
 type topList struct {
 	limit   int
 	floor   float64 // entries below it are not kept
@@ -140,7 +140,9 @@ func (l *topList) add(e topEntry) {
 	switch {
 	case e.logJoint < l.floor:
 	case len(l.entries) < l.limit:
-		heap.Push(l, e)
+		if l.entries = append(l.entries, e); len(l.entries) == l.limit {
+			heap.Init(l) // its root is needed from now on
+		}
 	case e.compare(l.entries[0]) < 0:
 		l.entries[0] = e
 		heap.Fix(l, 0)

@@ -143,6 +143,8 @@ type Problem struct {
 	exactAnchors func() *exactAnchors
 	// assigned sums the posterior over which rows are outliers; nil where it does not.
 	assigned func() *assignments
+	// answered keeps the sum over all models.
+	answered *exactAnswer
 }
 
 // Posterior is the target to work on: Slots if there is one, else Target. Where the response is
@@ -169,6 +171,9 @@ func (p *Problem) Posterior() vti.Target {
 	if exact {
 		if anchors := p.exactAnchors(); anchors != nil {
 			return anchoredExactBits{exactBits{p.Target}, anchors}
+		}
+		if _, ok := space.Count(p.Target.space); ok && len(p.Design.Predictors) > mostListed {
+			return summedBits{exactBits{p.Target}, p}
 		}
 		return exactBits{p.Target}
 	}
@@ -259,7 +264,7 @@ func NewProblem(design *Design, model ModelOptions) (*Problem, error) {
 	}
 	problem := &Problem{Design: design, Model: model, Target: t, anchors: sync.OnceValue(func() *modelAnchors { return newModelAnchors(t) }),
 		exactAnchors: sync.OnceValue(func() *exactAnchors { return newExactAnchors(t) }),
-		assigned:     sync.OnceValue(func() *assignments { return newAssignments(t, model) })}
+		assigned:     sync.OnceValue(func() *assignments { return newAssignments(t, model) }), answered: &exactAnswer{}}
 	if t.heredity != nil && model.Codes == ListCodes {
 		return nil, fmt.Errorf("models with %s heredity cannot be written as lists: want --codes bits, or --heredity none", model.Heredity)
 	}

@@ -109,13 +109,23 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	jacobian := p.Design.LogJacobian()
 	result.Certificate = &CertificateReport{
 		Verdict: c.Verdict, Basis: c.Basis, Confirmed: c.Confirmed, KHat: known(c.KHat), ESS: Number(c.ESS), Draws: c.Draws,
-		ModelsChecked: c.ModelsChecked, Complete: c.Complete, Reasons: c.Reasons,
+		ModelsChecked: c.ModelsChecked, Complete: c.Complete || c.Basis == vti.ExactSum, Reasons: c.Reasons,
 	}
 	if c.RHat > 0 {
 		result.Certificate.RHat = number(c.RHat)
 	}
 	result.LogEvidence, result.LogEvidSE = number(c.LogEvidence+jacobian), number(c.LogEvidenceSE)
 	certified, se := c.Frequencies(len(p.Design.Predictors), p.members)
+	var answer *ExactResult
+	if c.Basis == vti.ExactSum {
+		var err error
+		if answer, err = p.exactAnswer(ctx, nil); err != nil {
+			return err
+		}
+	}
+	if answer != nil && !c.Complete { // of the models that are not listed too
+		certified, se = answer.Inclusion, make([]float64, len(certified))
+	}
 	q := frequenciesUnderQ(c, len(p.Design.Predictors), p.members)
 	for s, predictor := range p.Design.Predictors {
 		result.Inclusion = append(result.Inclusion, Inclusion{Name: predictor.Name, Q: number(q[s]), Certified: Number(certified[s]), SE: Number(se[s])})
@@ -134,15 +144,9 @@ func (p *Problem) fillCertified(ctx gocontext.Context, result *Result, c *vti.Ce
 	if c.Basis == vti.ExactSum {
 		// Moments of parameters with heavy tails, such as σ of a few rows, take more draws than
 		// there are; where evidences are closed forms they are too.
-		if problem, err := p.ExactProblem(); err == nil && p.Slots == nil {
-			answer, err := Exact(ctx, problem)
-			if err == nil {
-				result.Coefficients = p.exactCoefficients(answer)
-				return nil
-			}
-			if ctx.Err() != nil {
-				return err
-			}
+		if answer != nil {
+			result.Coefficients = p.exactCoefficients(answer)
+			return nil
 		}
 		if c.Complete {
 			if result.Coefficients = p.decomposedMoments(ctx, c.Models); result.Coefficients != nil {

@@ -1,0 +1,100 @@
+package varsel
+
+import (
+	gocontext "context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/transdim/vti"
+)
+
+// manyModels is a problem of 17 predictors: more models than are listed.
+func manyModels(t *testing.T, prior Prior) *Problem {
+	t.Helper()
+	return simulatedProblem(t, Simulation{Rows: 60, Predictors: 17, Effects: 3, Correlation: 0.4, Seed: 5}, ModelOptions{Prior: prior})
+}
+
+// A run over more models than are listed rests on the sum of Exact, and gives its numbers.
+func TestRunsSumOverManyModels(t *testing.T) {
+	problem := manyModels(t, Prior{})
+	exact, err := RunExact(t.Context(), problem, nil, "")
+	require.NoError(t, err)
+	got, err := Run(t.Context(), openDevice(t), problem, RunConfig{})
+	require.NoError(t, err)
+	require.Equal(t, vti.Trusted, got.Certificate.Verdict)
+	require.Equal(t, vti.ExactSum, got.Certificate.Basis)
+	require.True(t, got.Certificate.Complete)
+	require.Equal(t, 1<<17, got.Certificate.ModelsChecked)
+	require.Zero(t, got.Steps)
+	require.InDelta(t, float64(*exact.LogEvidence), float64(*got.LogEvidence), 1e-9)
+	require.Zero(t, float64(*got.LogEvidSE))
+	for s, want := range exact.Inclusion {
+		require.InDelta(t, float64(want.Certified), float64(got.Inclusion[s].Certified), 1e-9, want.Name)
+		require.Zero(t, float64(got.Inclusion[s].SE))
+	}
+	require.Equal(t, exact.Coefficients, got.Coefficients)
+	for i, want := range exact.Models[:10] {
+		require.Equal(t, want.Code, got.Models[i].Code)
+		require.InDelta(t, float64(want.Certified), float64(got.Models[i].Certified), 1e-9)
+		require.InDelta(t, float64(*want.LogEvidence), float64(*got.Models[i].LogEvidence), 1e-9)
+	}
+}
+
+// Evidences that come with a sum are those of single models; models that are not in it have hardly
+// any probability.
+func TestSumModels(t *testing.T) {
+	target := manyModels(t, Prior{}).Posterior().(vti.SummedTarget)
+	sum, ok, err := target.SumModels(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, ok)
+	want, err := target.LogEvidences(t.Context(), sum.Codes[:200])
+	require.NoError(t, err)
+	require.InDeltaSlice(t, want, sum.LogEvidences[:200], 1e-8)
+	prior := Prior{}.WithDefaults().LogProbs(17)
+	covered := 0.0
+	for i, code := range sum.Codes {
+		size := len(code) - len(slices.DeleteFunc(slices.Clone(code), func(bit int32) bool { return bit == 1 }))
+		covered += math.Exp(prior[size] + sum.LogEvidences[i] - sum.LogEvidence)
+	}
+	require.InDelta(t, 1, covered, 1e-8)
+}
+
+// No sum is made where draws of the models that come with it would be draws of a part of the
+// posterior, where it would be too much work, and where the run is cancelled: the last may be made
+// later.
+func TestSumsThatAreNotMade(t *testing.T) {
+	spread := simulatedProblem(t, Simulation{Rows: 8, Predictors: 17, Seed: 5}, ModelOptions{Prior: Prior{Kind: UniformPrior}})
+	_, ok, err := spread.Posterior().(vti.SummedTarget).SumModels(t.Context(), nil)
+	require.NoError(t, err)
+	require.False(t, ok, "half of the models do not have nearly all of the probability")
+
+	exact, err := manyModels(t, Prior{}).ExactProblem()
+	require.NoError(t, err)
+	require.True(t, exact.affordable())
+	for columns, want := range map[int]bool{1: true, 6: false, 40: false} { // of each predictor
+		wide := ExactProblem{Y: slices.Repeat([]float64{1, -2}, 10), LogSigmaSD: 2}
+		for g := range exact.Groups {
+			wide.Groups = append(wide.Groups, nil)
+			for range columns {
+				wide.Groups[g] = append(wide.Groups[g], len(wide.PriorSD))
+				wide.PriorSD = append(wide.PriorSD, 1)
+			}
+		}
+		wide.X = mat.NewDense(20, len(wide.PriorSD), nil)
+		wide.X.Apply(func(i, j int, _ float64) float64 { return math.Sin(float64(i * (j + 1))) }, wide.X)
+		require.Equal(t, want, wide.affordable(), "%d columns each", columns)
+	}
+
+	cancelled, cancel := gocontext.WithCancel(t.Context())
+	cancel()
+	fresh := manyModels(t, Prior{})
+	_, _, err = fresh.Posterior().(vti.SummedTarget).SumModels(cancelled, nil)
+	require.ErrorIs(t, err, gocontext.Canceled)
+	_, ok, err = fresh.Posterior().(vti.SummedTarget).SumModels(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, ok)
+}
