@@ -74,7 +74,11 @@ const (
 	labelGap   = 3.0
 	longName   = 90.0 // wider names are shortened
 
-	legendHeight = 28.0
+	legendLine = 13.0
+	legendText = 34.0 // where it begins
+
+	// manyLinks is the number of links beyond which those that are all but certain have no number.
+	manyLinks = 20
 )
 
 // drawGraph draws nodes and links.
@@ -86,15 +90,25 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 		boxes[k] = dagre.Node{Width: math.Max(26, picture.TextWidth(names[k], picture.LabelSize)+2*boxPadding), Height: boxHeight}
 	}
 	edges := make([]dagre.Edge, len(list))
+	numbers := make([]string, len(list))
 	for k, l := range list {
-		edges[k] = dagre.Edge{From: l.from, To: l.to, LabelWidth: picture.TextWidth(linkLabel(l), picture.SmallSize) + 2*labelGap, LabelHeight: picture.SmallSize + 2}
+		edges[k] = dagre.Edge{From: l.from, To: l.to}
+		if len(list) <= manyLinks || !l.certain() {
+			numbers[k] = linkLabel(l)
+			edges[k].LabelWidth, edges[k].LabelHeight = picture.TextWidth(numbers[k], picture.SmallSize)+2*labelGap, picture.SmallSize+2
+		}
 		edges[k].Weight = 1 + int(9*l.joined) // probable links decide where things are
 	}
 	drawing, err := dagre.Lay(boxes, edges)
 	if err != nil {
 		return nil, err
 	}
-	p := picture.New(name, title, math.Max(drawing.Width, 130), drawing.Height+legendHeight)
+	legend := legendOf(list)
+	width := drawing.Width
+	for _, entry := range legend {
+		width = math.Max(width, legendText+picture.TextWidth(entry.text, picture.SmallSize)+labelGap)
+	}
+	p := picture.New(name, title, width, drawing.Height+2+legendLine*float64(len(legend)))
 	for k, l := range list {
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
 		route := make([]picture.Point, len(drawing.Routes[k]))
@@ -110,7 +124,10 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 	}
 	for k, l := range list { // labels lie over all lines
 		style := picture.Style{Hint: l.text, Group: "link", Value: l.joined}
-		text, at := linkLabel(l), drawing.Labels[k]
+		text, at := numbers[k], drawing.Labels[k]
+		if text == "" {
+			continue
+		}
 		half := picture.TextWidth(text, picture.SmallSize)/2 + 1.5
 		p.Box(at.X-half, at.Y-5, at.X+half, at.Y+5, picture.Surface, style)
 		p.Label(picture.Point{X: at.X, Y: at.Y}, text, picture.Middle, picture.SmallSize, picture.Strong, style)
@@ -122,28 +139,61 @@ func drawGraph(name, title string, nodes []string, list []link) (*picture.Pictur
 		p.Line([]picture.Point{{X: at.X - w, Y: at.Y - h}, {X: at.X + w, Y: at.Y - h}, {X: at.X + w, Y: at.Y + h}, {X: at.X - w, Y: at.Y + h}, {X: at.X - w, Y: at.Y - h}}, 0.7, picture.Muted)
 		p.Label(picture.Point{X: at.X, Y: at.Y}, names[k], picture.Middle, picture.LabelSize, picture.Strong, hint)
 	}
-	for k, text := range []string{"direction determined", "direction open"} {
-		at := picture.Point{X: 34, Y: drawing.Height + 8 + 13*float64(k)}
+	for k, entry := range legend {
+		at := picture.Point{X: legendText, Y: drawing.Height + 8 + legendLine*float64(k)}
 		sample := []picture.Point{{X: 6, Y: at.Y}, {X: 29, Y: at.Y}}
-		if k == 0 {
+		switch entry.kind {
+		case arrowEntry:
 			p.Arrow(sample, 2, 8, picture.First)
-		} else {
+		case lineEntry:
 			p.Line(sample, 2, picture.Second)
 		}
-		p.Label(at, text, picture.Start, picture.SmallSize, picture.Strong)
+		p.Label(at, entry.text, picture.Start, picture.SmallSize, picture.Strong)
 	}
 	return p, nil
 }
 
-// linkLabel is what is written on a link: the probability of an arrow's direction, or that the two
-// are joined.
-func linkLabel(l link) string {
-	p := l.joined
+// legendEntry says what is meant by a line with or without a head, or by numbers.
+type legendEntry struct {
+	kind int
+	text string
+}
+
+const (
+	arrowEntry = iota
+	lineEntry
+	numberEntry
+)
+
+// legendOf explains what a drawing of links has.
+func legendOf(list []link) (legend []legendEntry) {
+	if slices.ContainsFunc(list, func(l link) bool { return l.directed }) {
+		legend = append(legend, legendEntry{arrowEntry, "direction determined, and its probability"})
+	}
+	if slices.ContainsFunc(list, func(l link) bool { return !l.directed }) {
+		legend = append(legend, legendEntry{lineEntry, "direction open; probability of being joined"})
+	}
+	if len(list) > manyLinks && slices.ContainsFunc(list, link.certain) {
+		legend = append(legend, legendEntry{numberEntry, "no number: above 0.99"})
+	}
+	return legend
+}
+
+// probability is that of an arrow's direction, or that the two are joined.
+func (l link) probability() float64 {
 	if l.directed {
-		p = l.forward
+		return l.forward
 	}
-	if p > 0.995 && p < 1 {
-		return ">0.99"
+	return l.joined
+}
+
+// certain reports whether the number of a link says no more than that there is hardly a doubt.
+func (l link) certain() bool { return l.probability() > 0.995 }
+
+// linkLabel is the probability of a link in words.
+func linkLabel(l link) string {
+	if p := l.probability(); p <= 0.995 || p == 1 {
+		return fmt.Sprintf("%.2f", p)
 	}
-	return fmt.Sprintf("%.2f", p)
+	return ">0.99"
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -139,9 +140,30 @@ func TestLinks(t *testing.T) {
 	p, err := drawGraph("graph", "Graph", result.Data.Nodes, links(result, 0.1, true))
 	require.NoError(t, err)
 	svg := p.Inline()
-	for _, label := range []string{">1.00<", ">0.35<", ">0.20<", ">a<", ">b<", ">c<"} {
+	for _, label := range []string{">1.00<", ">0.35<", ">0.20<", ">a<", ">b<", ">c<", "direction determined", "direction open"} {
 		require.Contains(t, svg, label)
 	}
+	require.NotContains(t, svg, "no number")
+	p, err = drawGraph("graph", "Graph", result.Data.Nodes, links(result, 0.9, true))
+	require.NoError(t, err)
+	require.NotContains(t, p.Inline(), "direction determined")
+}
+
+// Of many links those that are all but certain have no number.
+func TestNumbersOfManyLinks(t *testing.T) {
+	result := &dag.Result{}
+	for k := range manyLinks + 2 {
+		result.Data.Nodes = append(result.Data.Nodes, fmt.Sprint("v", k))
+		if k > 0 {
+			result.Edges = append(result.Edges, dag.Edge{From: "v0", To: fmt.Sprint("v", k), Prob: 1, ClassForward: 1})
+		}
+	}
+	result.Edges[3].Prob = 0.9
+	p, err := drawGraph("graph", "Graph", result.Data.Nodes, links(result, 0.1, true))
+	require.NoError(t, err)
+	require.NotContains(t, p.Inline(), ">1.00<")
+	require.Contains(t, p.Inline(), ">0.90<")
+	require.Contains(t, p.Inline(), "no number: above 0.99")
 }
 
 func TestWords(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -126,8 +128,57 @@ func Lay(nodes []Node, edges []Edge) (*Drawing, error) {
 	for _, n := range out.Nodes {
 		d.Nodes = append(d.Nodes, Point{n.X, n.Y})
 	}
+	d.stretch(out.Edges)
 	d.route(nodes, edges, out.Edges)
+	d.widen()
 	return d, nil
+}
+
+// widen makes room for routes without labels, which dagre does not count.
+func (d *Drawing) widen() {
+	left, right := float64(margin), d.Width-margin
+	for _, route := range d.Routes {
+		for _, at := range route {
+			left, right = math.Min(left, at.X), math.Max(right, at.X)
+		}
+	}
+	for _, places := range slices.Concat([][]Point{d.Nodes, d.Labels}, d.Routes) {
+		for k := range places {
+			places[k].X += margin - left
+		}
+	}
+	d.Width = right - left + 2*margin
+}
+
+// Wide drawings are made higher, by at most mostStretch, until they are no more than pageShape
+// times as wide as high: edges between neighbouring layers that run nearly level cannot be told
+// apart.
+const (
+	pageShape   = 1.4
+	mostStretch = 3
+)
+
+// stretch moves layers apart, with the edges that lead from one to the next.
+func (d *Drawing) stretch(edges []graphEdge) {
+	by := math.Min(mostStretch, d.Width/(pageShape*d.Height))
+	top, bottom := math.Inf(1), math.Inf(-1)
+	for _, at := range d.Nodes {
+		top, bottom = math.Min(top, at.Y), math.Max(bottom, at.Y)
+	}
+	if by <= 1 || top == bottom {
+		return
+	}
+	move := func(y *float64) { *y = top + (*y-top)*by }
+	d.Height += (by - 1) * (bottom - top)
+	for k := range d.Nodes {
+		move(&d.Nodes[k].Y)
+	}
+	for k := range edges {
+		move(&edges[k].Y)
+		for i := range edges[k].Points {
+			move(&edges[k].Points[i].Y)
+		}
+	}
 }
 
 // call runs the script in a machine of its own.

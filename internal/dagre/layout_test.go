@@ -38,7 +38,7 @@ func random(nodes, edges int, seed uint64) (list []Node, joined []Edge) {
 	}
 	seen := map[[2]int]bool{}
 	for range edges {
-		e := Edge{From: source.IntN(nodes), To: source.IntN(nodes), LabelWidth: 24, LabelHeight: 10, Weight: 1 + source.IntN(5)}
+		e := Edge{From: source.IntN(nodes), To: source.IntN(nodes), LabelWidth: 24 * float64(source.IntN(2)), LabelHeight: 10, Weight: 1 + source.IntN(5)}
 		if e.From != e.To && !seen[[2]int{e.From, e.To}] && !seen[[2]int{e.To, e.From}] {
 			seen[[2]int{e.From, e.To}] = true
 			joined = append(joined, e)
@@ -99,4 +99,24 @@ func TestNoNodesNoEdges(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.Nodes, 2)
 	require.PanicsWithValue(t, "dagre.Lay: edge from 0 to 0 of 1 nodes is a loop, or there twice, or of no node", func() { _, _ = Lay([]Node{{1, 1}}, []Edge{{From: 0, To: 0}}) })
+}
+
+// A node with many others below it is drawn higher than its layers need, and its routes still end
+// at the rims of nodes.
+func TestWideDrawingsAreStretched(t *testing.T) {
+	nodes, edges := make([]Node, 13), make([]Edge, 0, 12)
+	for k := range nodes {
+		nodes[k] = Node{60, 20}
+		if k > 0 {
+			edges = append(edges, Edge{From: 0, To: k})
+		}
+	}
+	d, err := Lay(nodes, edges)
+	require.NoError(t, err)
+	require.Greater(t, d.Nodes[1].Y-d.Nodes[0].Y, 2.5*(layerGap+20))
+	for k, e := range edges {
+		require.Len(t, d.Routes[k], 2)
+		require.True(t, onRim(d.Routes[k][0], d.Nodes[e.From], nodes[e.From]))
+		require.True(t, onRim(d.Routes[k][1], d.Nodes[e.To], nodes[e.To]))
+	}
 }

@@ -47,7 +47,13 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 		points := found[k].Points
 		inner := points[min(1, len(points)):max(1, len(points)-1)]
 		for _, at := range inner {
-			d.Routes[k] = append(d.Routes[k], through(bands, at, d.Nodes[e.From].Y < d.Nodes[e.To].Y)...)
+			pair := through(bands, at, d.Nodes[e.From].Y < d.Nodes[e.To].Y)
+			switch {
+			case pair != nil:
+				d.Routes[k] = append(d.Routes[k], pair...)
+			case e.LabelWidth > 0: // else nothing is in the way between two layers
+				d.Routes[k] = append(d.Routes[k], at)
+			}
 		}
 		for end, node := range []int{e.From, e.To} {
 			other := d.Nodes[edges[k].To]
@@ -85,8 +91,8 @@ func (d *Drawing) route(nodes []Node, edges []Edge, found []graphEdge) {
 	}
 }
 
-// through is a point of a route, or if it lies in a layer of nodes the two between which the route
-// runs straight through it.
+// through are the two points between which a route runs straight through the layer of nodes that a
+// point of it lies in; nil if it lies in none.
 func through(bands []band, at Point, down bool) []Point {
 	for _, b := range bands {
 		if at.Y > b.top-clearance && at.Y < b.bottom+clearance {
@@ -97,7 +103,7 @@ func through(bands []band, at Point, down bool) []Point {
 			return pair
 		}
 	}
-	return []Point{at}
+	return nil
 }
 
 // straightened leaves out points on the line between their neighbours.
