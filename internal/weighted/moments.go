@@ -34,8 +34,8 @@ const (
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
 // are reliable, and then its standard error is too small too. Each moment is therefore judged by
 // Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
-// The fourth moment, which the standard error of a standard deviation rests on, is too small in most
-// samples of some tens of independent draws: it is taken to be at least that of a normal one.
+// The fourth moment, which the standard error of a standard deviation rests on, is too small in
+// most samples of some tens of independent draws: it is taken to be at least that of a normal one.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
