@@ -110,6 +110,8 @@ type Certificate struct {
 	// byModel are weighted draws of models without parameters, for probabilities, where Sample was
 	// resampled from them; nil where Sample itself has the weights.
 	byModel *WeightedSample
+	// others are the probabilities of single sites given all others; nil where they are not known.
+	others *conditionals
 }
 
 // ModelEstimate is the estimates of one model.
@@ -239,6 +241,9 @@ func (c *Certificate) Frequencies(n int, events func(code []int32) []int) (proba
 	}
 	for event, p := range probability { // Σ w² (1[event] − p)²
 		se[event] = math.Max(math.Sqrt(math.Max(0, (1-2*p)*spread[event]+p*p*all)), c.leastSE())
+	}
+	if c.others != nil {
+		c.others.sharpen(c.ESS, c.leastSE(), events, probability, se)
 	}
 	return probability, se
 }

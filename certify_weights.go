@@ -148,6 +148,11 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	}
 	smoothed, ofDraws, weights := w.weigh() // better known now
 	c.byModel.Weight = ofDraws
+	if !glance {
+		if c.others, err = w.conditionals(ctx, ofDraws); err != nil {
+			return nil, err
+		}
+	}
 	c.KHat, c.ESS, c.Draws = smoothed.K, smoothed.ESS, w.draws
 	c.LogEvidence, c.LogEvidenceSE = smoothed.LogMean, smoothed.LogMeanSE
 	if !w.exact() {

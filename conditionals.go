@@ -1,0 +1,124 @@
+package vti
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/transdim/vti/internal/weighted"
+)
+
+const (
+	// conditionalDraws is the number of weighted models whose conditionals are found, and
+	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
+	// fewer draws than that say too little of their own error. Chosen by hand: a second of work.
+	conditionalDraws   = 512
+	mostConditionals   = 1 << 15
+	fewestConditionals = 128
+	// conditionalGain is the part of the error of a count below which an average of conditionals
+	// takes its place. Chosen by hand: the smaller of two errors that are both estimated is too
+	// small itself.
+	conditionalGain = 0.5
+)
+
+// conditionals are the probabilities of each site given all others, at models [S, sites] that were
+// drawn by their weights: the average of p(m_i = 1 | m_−i, y) has the mean of m_i, and hardly any
+// variance where predictors have little to do with each other (Rao–Blackwell). A count of rare
+// outcomes is skewed, and its standard error too small where it is low.
+type conditionals struct {
+	codes [][]int32
+	one   [][]float64
+}
+
+// conditionals finds those of models drawn by these weights of all draws; nil where evidences are
+// estimates, sites have more than two outcomes, or there are too many of them.
+func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
+	cards := w.e.target.Space().Cards()
+	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
+	if !w.exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
+		return nil, nil
+	}
+	c := &conditionals{}
+	var looked [][]int32 // each code, then with each of its sites flipped
+	for _, row := range weighted.Rows(ofDraws, draws, w.e.random(w.stream+"/conditionals")) {
+		code := w.codes[w.positions[row]]
+		c.codes, looked = append(c.codes, code), append(looked, code)
+		for site := range code {
+			looked = append(looked, flipped(code, site))
+		}
+	}
+	// of their own: what is looked at here is no sign of models that draws have missed
+	masses := newModelMasses(w.e, w.source)
+	at, err := masses.add(ctx, looked, nil)
+	if err != nil {
+		return nil, err
+	}
+	for k, code := range c.codes {
+		own := at[k*(len(code)+1):]
+		one := make([]float64, len(code))
+		for site, outcome := range code {
+			one[site] = 1 / (1 + math.Exp(masses.logMass(own[1+site])-masses.logMass(own[0])))
+			if outcome == 0 {
+				one[site] = 1 - one[site]
+			}
+		}
+		c.one = append(c.one, one)
+	}
+	return c, nil
+}
+
+// flipped is a code with the other outcome of a site.
+func flipped(code []int32, site int) []int32 {
+	other := slices.Clone(code)
+	other[site] = 1 - other[site]
+	return other
+}
+
+// sharpen replaces probabilities of events, and their standard errors, of so many effective draws,
+// by averages of conditionals where these are known much better: of events that one site decides,
+// whatever the others are. Errors are at least least: no draw may have shown when an event happens.
+func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
+	n := len(probability)
+	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)
+	sum, squares := make([]float64, n), make([]float64, n)
+	inside, inOther := make([]bool, n), make([]bool, n)
+	mark := func(in []bool, code []int32) []int {
+		clear(in)
+		list := events(code)
+		for _, event := range list {
+			in[event] = true
+		}
+		return list
+	}
+	for k, code := range c.codes {
+		own := slices.Clone(mark(inside, code))
+		for i, outcome := range code {
+			for _, event := range slices.Concat(own, mark(inOther, flipped(code, i))) {
+				if inside[event] == inOther[event] {
+					continue
+				}
+				p := c.one[k][i]
+				if inside[event] != (outcome == 1) {
+					p = 1 - p
+				}
+				if decided[event]++; site[event] >= 0 && site[event] != i {
+					decided[event] = -len(c.codes) * len(code) // never
+				}
+				site[event] = i
+				sum[event] += p
+				squares[event] += p * p
+			}
+		}
+	}
+	draws := float64(len(c.codes))
+	for event := range probability {
+		if decided[event] != len(c.codes) {
+			continue
+		}
+		mean := sum[event] / draws
+		variance := math.Max(0, squares[event]/draws-mean*mean)
+		if own := math.Max(math.Sqrt(variance*(1/draws+1/ess)), least); own < conditionalGain*se[event] {
+			probability[event], se[event] = mean, own
+		}
+	}
+}

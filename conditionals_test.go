@@ -1,0 +1,49 @@
+package vti
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Of two sites of which the second is in with probability 0.2 or 0.6, as the first is out or in,
+// averages of conditionals have the probabilities of both; an event that needs both sites keeps its
+// count, as does one whose count is known as well.
+func TestConditionalsSharpenCounts(t *testing.T) {
+	// P(first) = 0.5: of 10 models the numbers of each are in proportion to their probability
+	c := &conditionals{}
+	for code, times := range map[[2]int32]int{{0, 0}: 4, {0, 1}: 1, {1, 0}: 2, {1, 1}: 3} {
+		first := map[int32]float64{0: 2. / 6, 1: 3. / 4}[code[1]] // P(first | second)
+		second := map[int32]float64{0: 0.2, 1: 0.6}[code[0]]
+		for range times {
+			c.codes = append(c.codes, []int32{code[0], code[1]})
+			c.one = append(c.one, []float64{first, second})
+		}
+	}
+	events := func(code []int32) (list []int) {
+		for site, outcome := range code {
+			if outcome == 1 {
+				list = append(list, site)
+			}
+		}
+		if code[0] == 1 && code[1] == 1 {
+			list = append(list, 2)
+		}
+		return list
+	}
+	probability, se := []float64{0.7, 0.1, 0.25}, []float64{0.2, 0.2, 0.2}
+	c.sharpen(90, 0.001, events, probability, se)
+	require.InDelta(t, 0.5, probability[0], 1e-12)
+	require.InDelta(t, 0.4, probability[1], 1e-12)
+	require.Equal(t, 0.25, probability[2])
+	require.InDelta(t, math.Sqrt(0.04*(1./10+1./90)), se[1], 1e-12)
+	require.Equal(t, 0.2, se[2])
+
+	probability, se = []float64{0.7, 0.1, 0.25}, []float64{0.01, 0.01, 0.01}
+	c.sharpen(90, 0.001, events, probability, se)
+	require.Equal(t, []float64{0.7, 0.1, 0.25}, probability)
+	probability, se = []float64{0.7, 0.1, 0.25}, []float64{1, 1, 1}
+	c.sharpen(90, 0.3, events, probability, se)
+	require.Equal(t, []float64{0.3, 0.3, 1}, se)
+}
