@@ -10,6 +10,7 @@ import (
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/psis"
 	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/internal/weighted"
 	"github.com/transdim/vti/space"
 )
 
@@ -23,6 +24,12 @@ const (
 	// Chosen by hand: a model of a hundredth would have been seen in ten thousand draws.
 	missedMass  = verdict.DoubtfulEventSE
 	missedRatio = 100
+	// conditionalDraws is the number of weighted models whose conditionals are found, and
+	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
+	// fewer draws than that say too little of their own error. Chosen by hand: a second of work.
+	conditionalDraws   = 512
+	mostConditionals   = 1 << 15
+	fewestConditionals = 128
 )
 
 // modelReference is r(m), which models to be weighed are drawn from.
@@ -177,6 +184,21 @@ func (w *modelWeights) certificate(ctx context.Context, glance bool) (*Certifica
 	c.sortModels()
 	c.judge()
 	return c, nil
+}
+
+// conditionals finds those of models drawn by these weights of all draws; nil where evidences are
+// estimates, sites have more than two outcomes, or there are too many of them.
+func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
+	cards := w.e.target.Space().Cards()
+	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
+	if !w.exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
+		return nil, nil
+	}
+	var codes [][]int32
+	for _, row := range weighted.Rows(ofDraws, draws, w.e.random(w.stream+"/conditionals")) {
+		codes = append(codes, w.codes[w.positions[row]])
+	}
+	return w.conditionalsAt(ctx, codes)
 }
 
 // judgeMissed lowers the verdict where models that were found otherwise show that r(m) has missed

@@ -1,25 +1,13 @@
 package vti
 
 import (
-	"context"
 	"math"
 	"slices"
-
-	"github.com/transdim/vti/internal/weighted"
 )
 
-const (
-	// conditionalDraws is the number of weighted models whose conditionals are found, and
-	// mostConditionals and fewestConditionals bound it: evidences of so many models in all, and
-	// fewer draws than that say too little of their own error. Chosen by hand: a second of work.
-	conditionalDraws   = 512
-	mostConditionals   = 1 << 15
-	fewestConditionals = 128
-	// conditionalGain is the part of the error of a count below which an average of conditionals
-	// takes its place. Chosen by hand: the smaller of two errors that are both estimated is too
-	// small itself.
-	conditionalGain = 0.5
-)
+// conditionalGain is the part of the error of a count below which an average of conditionals takes
+// its place. Chosen by hand: the smaller of two errors that are both estimated is too small itself.
+const conditionalGain = 0.5
 
 // conditionals are the probabilities of each site given all others, at models [S, sites] that were
 // drawn by their weights: the average of p(m_i = 1 | m_−i, y) has the mean of m_i, and hardly any
@@ -28,43 +16,6 @@ const (
 type conditionals struct {
 	codes [][]int32
 	one   [][]float64
-}
-
-// conditionals finds those of models drawn by these weights of all draws; nil where evidences are
-// estimates, sites have more than two outcomes, or there are too many of them.
-func (w *modelWeights) conditionals(ctx context.Context, ofDraws []float64) (*conditionals, error) {
-	cards := w.e.target.Space().Cards()
-	draws := min(conditionalDraws, mostConditionals/max(len(cards), 1))
-	if !w.exact() || draws < fewestConditionals || slices.ContainsFunc(cards, func(card int) bool { return card != 2 }) {
-		return nil, nil
-	}
-	c := &conditionals{}
-	var looked [][]int32 // each code, then with each of its sites flipped
-	for _, row := range weighted.Rows(ofDraws, draws, w.e.random(w.stream+"/conditionals")) {
-		code := w.codes[w.positions[row]]
-		c.codes, looked = append(c.codes, code), append(looked, code)
-		for site := range code {
-			looked = append(looked, flipped(code, site))
-		}
-	}
-	// of their own: what is looked at here is no sign of models that draws have missed
-	masses := newModelMasses(w.e, w.source)
-	at, err := masses.add(ctx, looked, nil)
-	if err != nil {
-		return nil, err
-	}
-	for k, code := range c.codes {
-		own := at[k*(len(code)+1):]
-		one := make([]float64, len(code))
-		for site, outcome := range code {
-			one[site] = 1 / (1 + math.Exp(masses.logMass(own[1+site])-masses.logMass(own[0])))
-			if outcome == 0 {
-				one[site] = 1 - one[site]
-			}
-		}
-		c.one = append(c.one, one)
-	}
-	return c, nil
 }
 
 // flipped is a code with the other outcome of a site.

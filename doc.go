@@ -104,6 +104,7 @@
 //	components.go        the components of a mixture as control variates
 //	evidence.go          evidences of chosen models, with draws that the caller allots
 //	certificate.go       Certificate: verdict, models, probabilities of events
+//	conditionals.go      probabilities of sites given all others, in place of counts
 //	moments.go           means and sds with their errors
 //	summary.go           equally weighted draws and summaries
 //	save.go              a certificate as files

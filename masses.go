@@ -111,3 +111,33 @@ func (x *modelMasses) probabilities() (probability []float64, logTotal float64) 
 	}
 	return probability, logTotal
 }
+
+// conditionalsAt are those at some models.
+func (x *modelMasses) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
+	var looked [][]int32 // each code, then with each of its sites flipped
+	for _, code := range codes {
+		looked = append(looked, code)
+		for site := range code {
+			looked = append(looked, flipped(code, site))
+		}
+	}
+	// of their own: what is looked at here is no sign of models that draws have missed
+	masses := newModelMasses(x.e, x.source)
+	at, err := masses.add(ctx, looked, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &conditionals{codes: codes}
+	for k, code := range codes {
+		own := at[k*(len(code)+1):]
+		one := make([]float64, len(code))
+		for site, outcome := range code {
+			one[site] = 1 / (1 + math.Exp(masses.logMass(own[1+site])-masses.logMass(own[0])))
+			if outcome == 0 {
+				one[site] = 1 - one[site]
+			}
+		}
+		c.one = append(c.one, one)
+	}
+	return c, nil
+}

@@ -230,7 +230,7 @@ func TestKilledWorkersLeaveNothing(t *testing.T) {
 	require.NoError(t, worker.Start())
 	pattern := filepath.Join(p.Dir(), "work", "*", "*", "table.csv")
 	require.Eventually(t, func() bool { found, _ := filepath.Glob(pattern); return len(found) > 0 }, 20*time.Second, 10*time.Millisecond)
-	// a worker that dies between fork and exec leaves a copy of itself, which holds the lock for a moment
+	// a worker that dies between fork and exec leaves a copy of itself with the lock
 	require.Eventually(t, func() bool { return anyProcess(p.Dir()) }, 20*time.Second, 10*time.Millisecond, "the child begins")
 	require.NoError(t, worker.Process.Kill())
 	require.True(t, errors.As(worker.Wait(), new(*exec.ExitError)))
