@@ -27,7 +27,8 @@ func flipped(code []int32, site int) []int32 {
 
 // sharpen replaces probabilities of events, and their standard errors, of so many effective draws,
 // by averages of conditionals where these are known much better: of events that one site decides,
-// whatever the others are. Errors are at least least: no draw may have shown when an event happens.
+// whatever the others are. No standard error is below least: draws may not have shown when an event
+// happens.
 func (c *conditionals) sharpen(ess, least float64, events func(code []int32) []int, probability, se []float64) {
 	n := len(probability)
 	site, decided := slices.Repeat([]int{-1}, n), make([]int, n)

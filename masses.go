@@ -112,7 +112,8 @@ func (x *modelMasses) probabilities() (probability []float64, logTotal float64) 
 	return probability, logTotal
 }
 
-// conditionalsAt are those at some models.
+// conditionalsAt are the probabilities of every site of some models given all their other sites,
+// from the masses of each model and of those that differ from it in one site.
 func (x *modelMasses) conditionalsAt(ctx context.Context, codes [][]int32) (*conditionals, error) {
 	var looked [][]int32 // each code, then with each of its sites flipped
 	for _, code := range codes {
