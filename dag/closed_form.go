@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	dgraph "github.com/transdim/vti/dag/graph"
 )
@@ -80,6 +81,12 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		scores.KHat, scores.Missed = make([]float64, len(p.Families)), make([]float64, len(p.Families))
 	}
 	forms := p.closedForms()
+	if p.weighs() { // weights take long, and are kept
+		if err := p.weighFamilies(ctx, forms, progress); err != nil {
+			return Scores{}, err
+		}
+		progress = nil
+	}
 	for i, f := range p.Families {
 		if err := ctx.Err(); err != nil {
 			return Scores{}, fmt.Errorf("stopped after %d of %d families: %w", i, len(p.Families), err)
@@ -96,6 +103,21 @@ func (p *Problem) ExactScores(ctx gocontext.Context, progress func(done, total i
 		}
 	}
 	return scores, nil
+}
+
+// weighFamilies finds the evidences of all families, side by side.
+func (p *Problem) weighFamilies(ctx gocontext.Context, forms []closedForm, progress func(done, total int)) error {
+	var lock sync.Mutex
+	done := 0
+	return eachNode(ctx, len(p.Families), func(i int) {
+		f := p.Families[i]
+		forms[f.Node].logEvidence(f.Parents)
+		lock.Lock()
+		defer lock.Unlock()
+		if done++; progress != nil {
+			progress(done, len(p.Families))
+		}
+	})
 }
 
 // checkScore fails for a log evidence that is not finite.

@@ -51,7 +51,8 @@
 //	mixed_mechanism.go          parameters of their nodes: draws, predictions
 //	mixed_effects.go            total effects of mixed tables, by simulation
 //	logistic_evidence.go        categories given numbers: likelihood, prior and mode
-//	logistic_weights.go         their evidences, by importance weights
+//	logistic_weights.go         their evidences, by importance weights, or by
+//	logistic_rays.go            integrals along lines through the mode
 //
 // Graphs from scores:
 //

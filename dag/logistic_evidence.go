@@ -147,28 +147,34 @@ func (f *logisticFamily) predictors(linear, to []float64) {
 }
 
 func (f *logisticFamily) logLikelihood(linear []float64) (sum float64) {
+	// Σ log of sums of exponentials, each from 1 to the number of levels, as logs of products
+	product := 1.0
+	multiply := func(total float64) {
+		if product *= total; product > 1e280 {
+			sum -= math.Log(product)
+			product = 1
+		}
+	}
 	contrasts := len(f.form.contrasts) - 1
 	if contrasts == 1 { // two levels, whose predictors differ by √2 of one number
 		for row, level := range f.form.levels {
 			margin := math.Sqrt2 * linear[row] * float64(1-2*level)
-			sum -= softplus(-margin)
+			sum += math.Min(margin, 0)
+			multiply(1 + math.Exp(-math.Abs(margin)))
 		}
-		return sum
+		return sum - math.Log(product)
 	}
 	predictors := make([]float64, contrasts+1)
 	for row, level := range f.form.levels {
 		f.predictors(linear[row*contrasts:(row+1)*contrasts], predictors)
-		sum += predictors[level] - logsum.Of(predictors)
+		top, total := floats.Max(predictors), 0.0
+		for _, x := range predictors {
+			total += math.Exp(x - top)
+		}
+		sum += predictors[level] - top
+		multiply(total)
 	}
-	return sum
-}
-
-// softplus is log(1 + exp(x)).
-func softplus(x float64) float64 {
-	if x > 0 {
-		return x + math.Log1p(math.Exp(-x))
-	}
-	return math.Log1p(math.Exp(x))
+	return sum - math.Log(product)
 }
 
 func (f *logisticFamily) logPrior(theta []float64) (sum float64) {

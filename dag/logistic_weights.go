@@ -22,6 +22,8 @@ const (
 	modePairs    = 256
 	momentsPairs = 512
 	mostPairs    = 2048
+	fewestRays   = 32
+	mostRays     = 256
 )
 
 // What is enough.
@@ -111,14 +113,20 @@ func (q *logisticProposal) weigh(random *rand.Rand, most int) (own logisticEvide
 		for len(draws.pairs) < count {
 			q.pair(random, draws)
 		}
-		own.value, own.se = psis.LogMeanExp(draws.pairs)
-		own.se = math.Hypot(own.se, leastError)
-		own.kHat = psis.Smooth(draws.logs).K
-		own.missed = psis.TailShare(own.kHat, len(draws.logs))
+		own = newLogisticEvidence(draws.logs, draws.pairs)
 		if own.enough() || count >= most {
 			return own
 		}
 	}
+}
+
+// newLogisticEvidence is the mean of weights, by logs of them and of the means of pairs.
+func newLogisticEvidence(logs, pairs []float64) (own logisticEvidence) {
+	own.value, own.se = psis.LogMeanExp(pairs)
+	own.se = math.Hypot(own.se, leastError)
+	own.kHat = psis.Smooth(logs).K
+	own.missed = psis.TailShare(own.kHat, len(logs))
+	return own
 }
 
 // enough reports whether more draws would not change the answer.
@@ -135,8 +143,14 @@ func (f *logisticFamily) evidence(random *rand.Rand) logisticEvidence {
 	if own.enough() {
 		return own
 	}
+	own = f.rays(mode, factor).weigh(random, fewestRays, mostRays)
+	if own.enough() {
+		return own
+	}
 	if around := f.aroundMean(mode, factor, random); around != nil {
-		own = around.weigh(random, mostPairs)
+		if other := around.weigh(random, mostPairs); other.missed < own.missed {
+			own = other
+		}
 	}
 	return own
 }

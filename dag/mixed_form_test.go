@@ -233,6 +233,9 @@ func TestLogisticEvidenceByQuadrature(t *testing.T) {
 	}
 }
 
+// softplus is log(1 + exp(x)).
+func softplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
 // Numbers alone have the evidence of BGe.
 func TestMixedOfNumbersIsBGe(t *testing.T) {
 	s, err := Simulate(Simulation{Nodes: 4, Rows: 50, Seed: 3})
