@@ -32,6 +32,8 @@ import (
 // analysed at several sizes, with the mechanisms and the noise of the simulation known and a prior
 // uniform over graphs.
 type Benchmark struct {
+	// Structures are the ways that are compared: Exact, node by node, and Made; none: Exact.
+	Structures []Method     `json:"structures,omitempty"`
 	DataSets   int          `json:"data_sets"`
 	Sizes      []int        `json:"sizes"` // rows
 	Simulation Simulation   `json:"simulation"`
@@ -45,7 +47,7 @@ type Benchmark struct {
 // error, of one method at one size.
 type BenchmarkRow struct {
 	Rows     int    `json:"rows"`
-	Method   string `json:"method"` // vti, greedy BIC or empty
+	Method   string `json:"method"` // vti, vti made, greedy BIC or empty
 	DataSets int    `json:"data_sets"`
 	F1       Number `json:"f1"`
 	F1SE     Number `json:"f1_se"`
@@ -75,28 +77,43 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, ow
 	if b.DataSets < 1 || len(b.Sizes) == 0 {
 		return nil, fmt.Errorf("benchmark: got %d data sets and %d sizes, want at least one of each", b.DataSets, len(b.Sizes))
 	}
+	if other := slices.IndexFunc(b.structures(), func(m Method) bool { return m != Exact && m != Made }); other >= 0 {
+		return nil, fmt.Errorf("benchmark: got the structure %s, want exact or made", b.structures()[other])
+	}
+	if nodes := b.Simulation.withDefaults().Nodes; nodes > maxMadeNodes && slices.Contains(b.structures(), Made) {
+		return nil, fmt.Errorf("benchmark: got %d nodes, want at most %d with the structure made", nodes, maxMadeNodes)
+	}
 	if err := b.claim(dir); err != nil {
 		return nil, err
 	}
-	type run struct{ set, size int }
+	type run struct {
+		set, size int
+		structure Method
+	}
 	var runs []run
 	for set := range b.DataSets {
 		for k := range b.Sizes {
-			runs = append(runs, run{set, k})
+			for _, structure := range b.structures() {
+				runs = append(runs, run{set, k, structure})
+			}
 		}
 	}
 	place := func(r run) string {
-		return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), strconv.Itoa(b.Sizes[r.size]))
+		name := strconv.Itoa(b.Sizes[r.size])
+		if r.structure == Made {
+			name += "-made"
+		}
+		return filepath.Join(dir, fmt.Sprintf("data-%d", b.Seed+uint64(r.set)), name)
 	}
 	// A piece says that the run is there.
 	if _, err := shard.Map(ctx, own, shard.Stage[run, bool]{
 		Name: "runs",
-		Key:  func(w io.Writer, r run) { fmt.Fprintln(w, r.set, b.Sizes[r.size]) },
+		Key:  func(w io.Writer, r run) { fmt.Fprintln(w, r.set, b.Sizes[r.size], r.structure) },
 		Do: func(ctx gocontext.Context, r run) (bool, error) {
 			_, err := readResult(place(r))
 			if errors.Is(err, fs.ErrNotExist) {
-				status(fmt.Sprintf("data set %d of %d, %d rows", r.set+1, b.DataSets, b.Sizes[r.size]))
-				_, err = b.analyse(ctx, device, r.set, b.Sizes[r.size], place(r))
+				status(fmt.Sprintf("data set %d of %d, %d rows, %s", r.set+1, b.DataSets, b.Sizes[r.size], vtiMethod(r.structure)))
+				_, err = b.analyse(ctx, device, r.structure, r.set, b.Sizes[r.size], place(r))
 			}
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", place(r), err)
@@ -106,30 +123,54 @@ func (b Benchmark) Run(ctx gocontext.Context, device *gpu.Device, dir string, ow
 	}, runs); err != nil {
 		return nil, err
 	}
-	metrics := make([][]*Result, len(b.Sizes))
+	type point struct {
+		size      int
+		structure Method
+	}
+	found := map[point][]*Result{}
 	for _, r := range runs {
 		result, err := readResult(place(r))
 		if err != nil {
 			return nil, err
 		}
-		metrics[r.size] = append(metrics[r.size], result)
+		at := point{r.size, r.structure}
+		found[at] = append(found[at], result)
 	}
 	if own != nil && own.Count > 1 {
 		return nil, nil
 	}
 	var table []BenchmarkRow
 	for k, rows := range b.Sizes {
+		for _, structure := range b.structures() {
+			table = append(table, summariseBenchmark(vtiMethod(structure), rows, found[point{k, structure}], func(m *Metrics) dgraph.PaperMetrics { return m.Answer.Paper }))
+		}
+		first := found[point{k, b.structures()[0]}]
 		table = append(table,
-			summariseBenchmark("vti", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.Answer.Paper }),
-			summariseBenchmark("greedy BIC", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.GreedyBIC.Paper }),
-			summariseBenchmark("empty", rows, metrics[k], func(m *Metrics) dgraph.PaperMetrics { return m.Empty.Paper }))
+			summariseBenchmark("greedy BIC", rows, first, func(m *Metrics) dgraph.PaperMetrics { return m.GreedyBIC.Paper }),
+			summariseBenchmark("empty", rows, first, func(m *Metrics) dgraph.PaperMetrics { return m.Empty.Paper }))
 	}
 	return table, errors.Join(writeBenchmarkTable(filepath.Join(dir, "table.csv"), table), writeBenchmarkFigure(filepath.Join(dir, "figure"), table))
 }
 
+// structures are Structures with their default.
+func (b Benchmark) structures() []Method {
+	if len(b.Structures) == 0 {
+		return []Method{Exact}
+	}
+	return b.Structures
+}
+
+// vtiMethod names the rows of a way.
+func vtiMethod(structure Method) string {
+	if structure == Made {
+		return "vti made"
+	}
+	return "vti"
+}
+
 // Check fails for a directory that holds something else than a benchmark, or one of other
-// settings. More data sets and more sizes are no other settings: those that are there already are
-// kept.
+// settings. More data sets, sizes and structures are no other settings: the runs that are there
+// already are kept.
 func (b Benchmark) Check(dir string) error {
 	path := filepath.Join(dir, benchmarkFile)
 	content, err := os.ReadFile(path)
@@ -159,6 +200,11 @@ func (b Benchmark) Check(dir string) error {
 	for _, rows := range found.Sizes {
 		if !slices.Contains(b.Sizes, rows) {
 			return differs("--sizes", found.Sizes, b.Sizes)
+		}
+	}
+	for _, structure := range found.structures() {
+		if !slices.Contains(b.structures(), structure) {
+			return differs("--structure", found.structures(), b.structures())
 		}
 	}
 	there, asked := found.Simulation.withDefaults(), b.Simulation.withDefaults()
@@ -212,7 +258,7 @@ func readResult(dir string) (*Result, error) {
 }
 
 // analyse makes one run. One that was stopped in the middle goes on from its checkpoint.
-func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows int, dir string) (*Result, error) {
+func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, structure Method, set, rows int, dir string) (*Result, error) {
 	s := b.Simulation.withDefaults()
 	s.Rows, s.Seed = rows, b.Seed+uint64(set)
 	simulated, err := Simulate(s)
@@ -233,10 +279,14 @@ func (b Benchmark) analyse(ctx gocontext.Context, device *gpu.Device, set, rows 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if s.Mechanism == MLP {
+	training := RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir}
+	switch {
+	case structure == Made:
+		return RunMade(ctx, device, problem, training)
+	case s.Mechanism == MLP:
 		return RunParticles(ctx, problem, ParticlesConfig{Seed: s.Seed, Truth: simulated.Truth, Dir: dir})
 	}
-	return RunFlow(ctx, device, problem, RunConfig{Fit: vti.Config{Steps: b.Steps, Seed: s.Seed, DType: b.DType, Resume: true}, Truth: simulated.Truth, Dir: dir})
+	return RunFlow(ctx, device, problem, training)
 }
 
 // summariseBenchmark averages over data sets.
@@ -257,7 +307,7 @@ func summariseBenchmark(method string, rows int, results []*Result, of func(*Met
 	row.Brier, row.BrierSE = average(func(r *Result) Number { return of(r.Metrics).Brier })
 	row.AUROC, row.AUROCSE = average(func(r *Result) Number { return of(r.Metrics).AUROC })
 	row.Seconds, _ = average(func(r *Result) Number { return Number(r.Seconds.Total) })
-	if method != "vti" {
+	if method != vtiMethod(Exact) && method != vtiMethod(Made) {
 		row.Seconds = Number(math.NaN())
 		return row
 	}

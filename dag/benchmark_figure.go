@@ -27,7 +27,7 @@ const (
 
 // methodColors are those of the lines, by method.
 var methodColors = map[string]color.Color{
-	"vti": color.NRGBA{R: 0x1f, G: 0x5f, B: 0xa8, A: 0xff}, "greedy BIC": color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, "empty": color.Gray{Y: 0x90},
+	"vti": color.NRGBA{R: 0x1f, G: 0x5f, B: 0xa8, A: 0xff}, "vti made": color.NRGBA{R: 0x1f, G: 0x8a, B: 0x4c, A: 0xff}, "greedy BIC": color.NRGBA{R: 0xc0, G: 0x50, B: 0x20, A: 0xff}, "empty": color.Gray{Y: 0x90},
 }
 
 // writeBenchmarkFigure draws the four scores against the number of rows, with bars of one standard

@@ -52,6 +52,20 @@ func TestBenchmark(t *testing.T) {
 	b.Sizes = []int{20, 40, 80}
 	require.NoError(t, b.Check(dir))
 	require.ErrorContains(t, grown.Check(filepath.Join(dir, "data-4")), "is no benchmark")
+	other := filepath.Join(t.TempDir(), "both")
+	both := Benchmark{DataSets: 1, Sizes: []int{40}, Structures: []Method{Exact, Made}, Simulation: b.Simulation, Steps: 10, Seed: 4}
+	table, err = both.Run(t.Context(), device, other, nil, func(string) {})
+	require.NoError(t, err)
+	require.Equal(t, []string{"vti", "vti made", "greedy BIC", "empty"}, []string{table[0].Method, table[1].Method, table[2].Method, table[3].Method})
+	require.InDelta(t, float64(table[0].F1), float64(table[1].F1), 0.05, "two ways to one posterior")
+	one := both
+	one.Structures = nil
+	require.ErrorContains(t, one.Check(other), "--structure is [exact made] there, [exact] was asked for")
+	_, err = Benchmark{DataSets: 1, Sizes: []int{20}, Structures: []Method{Chains}}.Run(t.Context(), device, dir, nil, count)
+	require.ErrorContains(t, err, "got the structure chains, want exact or made")
+	one.Structures, one.Simulation.Nodes = both.Structures, 14
+	_, err = one.Run(t.Context(), device, t.TempDir(), nil, count)
+	require.ErrorContains(t, err, "got 14 nodes, want at most 13")
 	b = grown
 	b.Steps++
 	_, err = b.Run(t.Context(), device, dir, nil, count)
