@@ -33,7 +33,7 @@ func newChecks(responses []*response, columns []Column, draws int, remedies Reme
 	c.add(long(kinds(Continuous)), true, kurtosis, c.kurtosisFinding)
 	c.add(long(kinds(Continuous)), true, spread, c.spreadFinding)
 	c.add(kinds(Count), true, zeros, c.zerosFinding)
-	c.add(func(r *response) bool { return len(r.y) >= fewestRows && !monotone(r.y) }, true, serial, c.serialFinding)
+	c.add(func(r *response) bool { return len(r.y) >= fewestRows && !sorted(r, columns) }, true, serial, c.serialFinding)
 	c.addCurvature(columns, draws)
 	return c
 }
@@ -274,14 +274,4 @@ func correlation(a, b []float64) float64 {
 		return 0
 	}
 	return ab / math.Sqrt(aa*bb)
-}
-
-// monotone reports whether the values never fall or never rise: the table was sorted by them.
-func monotone(y []float64) bool {
-	up, down := true, true
-	for i := 1; i < len(y); i++ {
-		up = up && y[i] >= y[i-1]
-		down = down && y[i] <= y[i-1]
-	}
-	return up || down
 }

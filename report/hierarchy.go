@@ -81,27 +81,7 @@ func isSlope(name string) bool { return name != "(Intercept)" }
 
 // answer is three sentences: population effects, how much varies by groups, and which terms.
 func (v *hierarchy) answer() []string {
-	var clear, open []string
-	for _, e := range v.result.Effects {
-		if !isSlope(e.Name) {
-			continue
-		}
-		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
-		if e.Q025 > 0 || e.Q975 < 0 {
-			clear = append(clear, text)
-		} else {
-			open = append(open, text)
-		}
-	}
-	first := "The formula has no effects of columns on the whole population."
-	switch {
-	case len(clear) > 0 && len(open) > 0:
-		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s; the sign of the effect of %s is not known.", v.predicted(), list(clear), list(open))
-	case len(clear) > 0:
-		first = fmt.Sprintf("Across the population, %s changes with one more unit of %s.", v.predicted(), list(clear))
-	case len(open) > 0:
-		first = fmt.Sprintf("Across the population, not even the sign of the effect of %s is known.", list(open))
-	}
+	first := v.populationAnswer()
 	var parts []string
 	for _, sd := range v.result.SDs {
 		if strings.HasPrefix(sd.Name, "sd(") {
@@ -128,6 +108,45 @@ func (v *hierarchy) answer() []string {
 		third = fmt.Sprintf("Of the %s, the most probable has probability %s; term by term, %s.", counted(len(v.result.Models), "model", "models"), picture.Probability(float64(best.Certified)), list(states))
 	}
 	return []string{first, second, third}
+}
+
+// populationAnswer is a sentence on the effects of columns: how much more one unit of each makes, or
+// a level of a factor beside the others, where the sign is known.
+func (v *hierarchy) populationAnswer() string {
+	isLevel := make(map[string]bool)
+	for _, c := range v.result.Data.Columns {
+		_, _, isLevel[c.Name] = levelOf(c)
+	}
+	var units, levels, open []string
+	for _, e := range v.result.Effects {
+		text := fmt.Sprintf("%s (%s, 95%% interval %s to %s)", e.Name, picture.Number(float64(e.Mean)), picture.Number(float64(e.Q025)), picture.Number(float64(e.Q975)))
+		switch {
+		case !isSlope(e.Name):
+		case !(e.Q025 > 0 || e.Q975 < 0):
+			open = append(open, text)
+		case isLevel[e.Name]:
+			levels = append(levels, text)
+		default:
+			units = append(units, text)
+		}
+	}
+	var clear []string
+	if len(units) > 0 {
+		clear = append(clear, "changes with one more unit of "+list(units))
+	}
+	if len(levels) > 0 {
+		clear = append(clear, "is different where "+list(levels))
+	}
+	text := "Across the population, " + v.predicted() + " " + strings.Join(clear, ", and ")
+	switch {
+	case len(clear) > 0 && len(open) > 0:
+		return text + "; the sign of the effect of " + list(open) + " is not known."
+	case len(clear) > 0:
+		return text + "."
+	case len(open) > 0:
+		return "Across the population, not even the sign of the effect of " + list(open) + " is known."
+	}
+	return "The formula has no effects of columns on the whole population."
 }
 
 // readable is the name of a standard deviation in words: that of a term by a grouping.

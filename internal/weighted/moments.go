@@ -33,14 +33,18 @@ const (
 //
 // A moment can lie in a tail that few draws or none have reached, although the weights themselves
 // are reliable, and then its standard error is too small too. Each moment is therefore judged by
-// Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4).
+// Pareto's k̂ of the weights times what it is the mean of (Vehtari et al. 2024, section 3.2.4). A
+// standard deviation needs squares with a variance: beyond, few samples hold the draws that make
+// it, the others give too small a one with too small an error, and k̂, which is as noisy there, of
+// the distances or of their squares alone says so too seldom.
 // The fourth moment, which the standard error of a standard deviation rests on, is too small in
 // most samples of some tens of independent draws: it is taken to be at least that of a normal one.
 func MomentsOf(weight, value, within []float64, group []int) Moments {
 	if !(effective(weight, group) >= fewestEffective) {
 		return Moments{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	}
-	m := momentsOf(weight, value, within, group, psis.ReliableFor(len(weight)))
+	reliable := psis.ReliableFor(len(weight))
+	m := momentsOf(weight, value, within, group, limits{reliable, min(reliable, psis.FiniteVariance)})
 	if group == nil && within == nil {
 		m.SDSE = math.Max(m.SDSE, m.SD/math.Sqrt(2*effective(weight, nil)))
 	}
@@ -69,12 +73,15 @@ func effective(weight []float64, group []int) float64 {
 // R̂ and effective draws judge chains: k̂ would take their repetitions, and a small mode far out,
 // for a heavy tail.
 func MomentsOfChains(weight, value []float64, chain []int) Moments {
-	return momentsOf(weight, value, nil, chain, math.Inf(1))
+	return momentsOf(weight, value, nil, chain, limits{math.Inf(1), math.Inf(1)})
 }
+
+// limits are the largest k̂ at which a mean and a standard deviation are resolved.
+type limits struct{ mean, sd float64 }
 
 // momentsOf estimates moments, which are resolved up to a k̂. Draws of different groups are
 // independent; without groups all are.
-func momentsOf(weight, value, within []float64, group []int, most float64) Moments {
+func momentsOf(weight, value, within []float64, group []int, most limits) Moments {
 	var mass, mean float64
 	for i, w := range weight {
 		mass += w
@@ -112,15 +119,13 @@ func momentsOf(weight, value, within []float64, group []int, most float64) Momen
 		}
 		return psis.Smooth(logs).K
 	}
-	resolved := func(power float64) bool {
-		k := shape(power)
-		return k <= most || k <= shape(0)+heavier
-	}
+	resolved := func(k, most float64) bool { return k <= most || k <= shape(0)+heavier }
+	distances := shape(0.5)
 	switch {
 	case m.SD == 0:
-	case !resolved(1):
+	case !resolved(max(distances, shape(1)), most.sd):
 		m.SD, m.SDSE = math.NaN(), math.NaN()
-		if !resolved(0.5) {
+		if !resolved(distances, most.mean) {
 			m.Mean, m.MeanSE = math.NaN(), math.NaN()
 		}
 	case m.SDSE > mostRelativeError*m.SD:

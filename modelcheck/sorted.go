@@ -1,0 +1,67 @@
+package modelcheck
+
+import (
+	"math"
+	"slices"
+)
+
+// leastChance is the chance below which rows were sorted by the response and did not come so.
+// Chosen by hand.
+const leastChance = 1e-4
+
+// sorted reports whether the rows of a table were sorted by the response, of all rows or of
+// neighbouring rows with the same values of columns, as where counts of yes and no were written as
+// a row each. The order of the rows then says nothing of dependence.
+func sorted(r *response, columns []Column) bool {
+	if inOrder(r.y, nil) {
+		return true
+	}
+	if len(columns) == 0 {
+		return false
+	}
+	keys, _ := rowKeys(checked(columns, r.rows))
+	return inOrder(r.y, keys) && logChanceOfOrder(r.y, keys) < math.Log(leastChance)
+}
+
+// inOrder reports whether the values never fall, or never rise, in each run of neighbours with the
+// same key; nil: a single run.
+func inOrder(y []float64, keys []int) bool {
+	up, down := true, true
+	for i := 1; i < len(y); i++ {
+		if keys != nil && keys[i] != keys[i-1] {
+			continue
+		}
+		up = up && y[i] >= y[i-1]
+		down = down && y[i] <= y[i-1]
+	}
+	return up || down
+}
+
+// logChanceOfOrder is the logarithm of the probability that a permutation of the values of each run
+// of neighbours with the same key does not fall: of n values, the product of the factorials of how
+// often each is there, over n!.
+func logChanceOfOrder(y []float64, keys []int) float64 {
+	factorial := func(n int) float64 {
+		log, _ := math.Lgamma(float64(n + 1))
+		return log
+	}
+	var total float64
+	for first := 0; first < len(y); {
+		last := first + 1
+		for last < len(y) && keys[last] == keys[first] {
+			last++
+		}
+		run := slices.Sorted(slices.Values(y[first:last]))
+		total -= factorial(len(run))
+		for i := 0; i < len(run); {
+			j := i
+			for j < len(run) && run[j] == run[i] {
+				j++
+			}
+			total += factorial(j - i)
+			i = j
+		}
+		first = last
+	}
+	return total
+}

@@ -1,0 +1,30 @@
+package modelcheck
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Rows that were sorted by the response, all of them or those with equal predictors, are told from
+// rows that happen to be in order and from rows that are not.
+func TestSorted(t *testing.T) {
+	column := func(values ...float64) Column { return Column{Name: "x", Values: values} }
+	for _, c := range []struct {
+		name string
+		y    []float64
+		x    Column
+		want bool
+	}{
+		{"all rows", []float64{1, 2, 2, 5, 7, 8, 9, 9}, column(3, 1, 4, 1, 5, 9, 2, 6), true},
+		{"counts written as rows", []float64{1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0}, column(1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3), true},
+		{"pairs in order by chance", []float64{0, 1, 1, 1, 0, 0, 0, 1}, column(1, 1, 2, 2, 3, 3, 4, 4), false},
+		{"a row out of order", []float64{1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0}, column(1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3), false},
+		{"different predictors", []float64{1, 0, 1, 0, 1, 0, 0, 1}, column(1, 2, 3, 4, 5, 6, 7, 8), false},
+	} {
+		require.Equal(t, c.want, sorted(&response{y: c.y}, []Column{c.x}), c.name)
+	}
+	// three of one value and two of another: 3! 2! of 5! orders
+	require.InDelta(t, math.Log(0.1), logChanceOfOrder([]float64{0, 0, 0, 1, 1}, []int{4, 4, 4, 4, 4}), 1e-12)
+}
