@@ -31,6 +31,7 @@
 //	statistics.go   the statistics of residuals
 //	curvature.go    residuals against each column
 //	copies.go       copied rows
+//	sorted.go       rows that were sorted by the response
 //	table.go        checks that need no model
 //	sentinel.go     codes that stand for missing values
 //	collinear.go    columns that are combinations of others

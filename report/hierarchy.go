@@ -110,8 +110,8 @@ func (v *hierarchy) answer() []string {
 	return []string{first, second, third}
 }
 
-// populationAnswer is a sentence on the effects of columns: how much more one unit of each makes, or
-// a level of a factor beside the others, where the sign is known.
+// populationAnswer is a sentence on the effects of columns: how much more one unit of each makes,
+// or a level of a factor beside the others, where the sign is known.
 func (v *hierarchy) populationAnswer() string {
 	isLevel := make(map[string]bool)
 	for _, c := range v.result.Data.Columns {
