@@ -54,6 +54,7 @@ func related(correlation float64, j int, before []float64, random *rand.Rand) fl
 // be wrong: beyond five of its standard errors and 0.005.
 //
 //	go test -tags quality -v -run StrangeDesigns ./varsel -args -quality.network robust.vti
+//	go test -tags quality -v -run StrangeDesigns/steps ./varsel -args -quality.network robust.vti
 func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 	if *networkFile == "" {
 		t.Skip("needs -args -quality.network FILE")
@@ -67,26 +68,28 @@ func TestQualityOfNetworkOnStrangeDesigns(t *testing.T) {
 		t.Skip("needs a robust network")
 	}
 	for _, kind := range strangeDesigns {
-		for seed := range uint64(2) {
-			p := strangeTable(t, f, kind.name, kind.value, seed)
-			want := exactRobust(p)
-			begin, err := p.BeginFrom(device, *networkFile)
-			require.NoError(t, err)
-			q := byPredictors(begin.LogModels())
-			result, err := Run(t.Context(), device, p, RunConfig{From: *networkFile, FromOnly: true, Precision: 0.005, Fit: vti.Config{Seed: seed}})
-			require.NoError(t, err)
-			exact, said := memberships(want), memberships(q)
-			raw, certified := 0.0, 0.0
-			for j, one := range result.Inclusion {
-				raw = math.Max(raw, math.Abs(said[j]-exact[j]))
-				off := math.Abs(float64(one.Certified) - exact[j])
-				certified = math.Max(certified, off)
-				if result.Certificate.Verdict == vti.Trusted {
-					require.LessOrEqual(t, off, 5*float64(one.SE)+0.005, "%s, seed %d: trusted and wrong", kind.name, seed)
+		t.Run(kind.name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				p := strangeTable(t, f, kind.name, kind.value, seed)
+				want := exactRobust(p)
+				begin, err := p.BeginFrom(device, *networkFile)
+				require.NoError(t, err)
+				q := byPredictors(begin.LogModels())
+				result, err := Run(t.Context(), device, p, RunConfig{From: *networkFile, FromOnly: true, Precision: 0.005, Fit: vti.Config{Seed: seed}})
+				require.NoError(t, err)
+				exact, said := memberships(want), memberships(q)
+				raw, certified := 0.0, 0.0
+				for j, one := range result.Inclusion {
+					raw = math.Max(raw, math.Abs(said[j]-exact[j]))
+					off := math.Abs(float64(one.Certified) - exact[j])
+					certified = math.Max(certified, off)
+					if result.Certificate.Verdict == vti.Trusted {
+						require.LessOrEqual(t, off, 5*float64(one.SE)+0.005, "seed %d: trusted and wrong", seed)
+					}
 				}
+				t.Logf("KL %.4f, inclusion off by %.4f raw and %.4f certified: %v (%s)", divergence(want, q), raw, certified, result.Certificate.Verdict, result.Certificate.Basis)
 			}
-			t.Logf("%-22s KL %.4f, inclusion off by %.4f raw and %.4f certified: %v (%s)", kind.name, divergence(want, q), raw, certified, result.Certificate.Verdict, result.Certificate.Basis)
-		}
+		})
 	}
 }
 

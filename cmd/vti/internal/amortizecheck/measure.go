@@ -14,23 +14,30 @@ import (
 	"github.com/transdim/vti/internal/stream"
 )
 
-// Result is how good a network is on a task.
+// Result is how good a network is on a task. Figures are the expected squared distance, or the
+// accuracy in percent, of fresh rows under draws, in the mean over data sets.
 type Result struct {
 	Task      string  `json:"task"`
 	Accuracy  bool    `json:"accuracy,omitempty"`
 	Encoder   string  `json:"encoder"`
 	Flow      string  `json:"flow"`
 	Objective string  `json:"objective"`
+	Computed  bool    `json:"computed"` // whether the network starts from what is computed for a data set
+	Source    string  `json:"source"`
 	Steps     int     `json:"steps"`
 	Seconds   float64 `json:"seconds"` // of training
-	// Prior, Network and Exact are the expected figure of a fresh row under draws of the prior, of
-	// the network and of the exact posterior, in the mean over data sets, and SE the standard
-	// error of that of the network; Exact is absent where there is no closed form.
-	Prior   float64  `json:"prior"`
-	Network float64  `json:"network"`
-	SE      float64  `json:"se"`
-	Exact   *float64 `json:"exact,omitempty"`
-	// Divergence is KL(network ‖ exact) in nats, where there is a closed form.
+	// Prior, Start and Network are the figures under the prior, under the normal approximation that
+	// is computed for each data set, and under the network; SE is the standard error of the last.
+	// Optimum is that of a mode of each data set. Where the posterior has a closed form, Start is
+	// its figure.
+	Prior   float64 `json:"prior"`
+	Optimum float64 `json:"optimum"`
+	Start   float64 `json:"start"`
+	Network float64 `json:"network"`
+	SE      float64 `json:"se"`
+	// Exact reports whether Start is the posterior, and Divergence is KL(network ‖ posterior) in
+	// nats there.
+	Exact      bool     `json:"exact,omitempty"`
 	Divergence *float64 `json:"divergence,omitempty"`
 	// Share is the effective share of draws.
 	Share     float64    `json:"effective_share"`
@@ -44,71 +51,81 @@ type Point struct {
 	Loss float64 `json:"loss"`
 }
 
-// Fresh rows of a data set by which draws are judged, and data sets.
-const (
-	freshRows = 50
-	dataSets  = 100
-)
+// freshRows is the number of fresh rows of a data set by which draws are judged.
+const freshRows = 50
 
-// Measure trains a network on a task and measures it on 100 fresh data sets.
-func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg vti.AmortizedConfig, progress func(text string)) (*Result, error) {
-	r := &Result{Task: t.Name, Accuracy: t.Accuracy, Encoder: t.encoder.Config().Kind.String(), Flow: cfg.Flow.Kind.String(), Objective: cfg.Objective.String(), Published: t.Published}
+// Measure trains a network on a task and measures it on so many fresh data sets. By the objective
+// forward it is trained on data of the model, wherever those of the task come from.
+func Measure(ctx context.Context, device *gpu.Device, t *Task, cfg vti.AmortizedConfig, dataSets int, progress func(text string)) (*Result, error) {
+	r := &Result{
+		Task: t.Name, Accuracy: t.Accuracy, Encoder: t.encoder.Config().Kind.String(), Flow: cfg.Flow.Kind.String(), Objective: cfg.Objective.String(),
+		Computed: t.options.Computed, Source: t.options.Source.String(), Published: t.Published,
+	}
+	if err := t.check(cfg.Objective); err != nil {
+		return nil, err
+	}
 	cfg.Progress = func(info vti.AmortizedInfo) {
 		r.Curve = append(r.Curve, Point{info.Step, info.Loss})
 		progress(fmt.Sprintf("%s: step %d of %d, loss %.4f", t.Name, info.Step, info.Steps, info.Loss))
 	}
+	trained := *t
+	if cfg.Objective == vti.ForwardKL {
+		trained.options.Source = FromModel
+	}
 	started := time.Now()
-	network, err := vti.FitAmortized(ctx, device, t, cfg)
+	network, err := vti.FitAmortized(ctx, device, &trained, cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.Steps, r.Seconds = network.Steps(), time.Since(started).Seconds()
-	if r.Share, err = network.Efficiency(ctx, dataSets, "benchmark"); err != nil {
-		return nil, err
-	}
-	var figures, priors, exact, divergences []float64
+	var prior, optimum, start, figure, divergence, share []float64
 	for i := range dataSets {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		random := stream.Rand(cfg.Seed, fmt.Sprintf("data set/%d", i))
-		problem, err := t.Simulate(random)
+		d := t.dataSet(random)
+		problem, a, err := t.problem(d)
 		if err != nil {
 			return nil, err
 		}
-		_, theta, logQ, _, err := network.Sample(problem, fmt.Sprintf("benchmark/%d", i))
+		_, theta, logQ, logP, err := network.Sample(problem, fmt.Sprintf("benchmark/%d", i))
 		if err != nil {
+			return nil, err
+		}
+		share = append(share, effectiveShare(logP, logQ))
+		if a != nil {
+			theta = a.toParams(theta)
+			for k := range logQ {
+				logQ[k] -= a.logDet
+			}
+		} else if a, err = t.anchor(d.rows); err != nil {
 			return nil, err
 		}
 		rows := make([][]float64, freshRows)
 		for k := range rows {
-			rows[k] = t.drawRow(problem.Theta, random)
+			rows[k] = d.more()
 		}
-		figures = append(figures, t.expected(rows, theta))
 		draws, dim := theta.Dims()
-		prior := mat.NewDense(draws, dim, nil)
-		fill(prior, random.NormFloat64)
-		priors = append(priors, t.expected(rows, prior))
-		if posterior := t.posterior(problem); posterior != nil {
-			exact = append(exact, t.expected(rows, posterior.draw(draws, random.NormFloat64)))
+		z := mat.NewDense(draws, dim, nil)
+		fill(z, random.NormFloat64)
+		prior, start, figure = append(prior, t.expected(rows, z)), append(start, t.expected(rows, a.toParams(z))), append(figure, t.expected(rows, theta))
+		optimum = append(optimum, t.expected(rows, mat.NewDense(1, dim, a.center)))
+		if t.isExact() {
 			kl := 0.0
 			for k, q := range logQ {
-				kl += (q - posterior.logDensity(theta.RawRowView(k))) / float64(draws)
+				kl += (q - a.logDensity(theta.RawRowView(k))) / float64(draws)
 			}
-			divergences = append(divergences, kl)
+			divergence = append(divergence, kl)
 		}
 	}
-	r.Network, r.SE = stat.Mean(figures, nil), stat.StdDev(figures, nil)/math.Sqrt(dataSets)
-	r.Prior = stat.Mean(priors, nil)
-	if len(exact) > 0 {
-		e, d := stat.Mean(exact, nil), stat.Mean(divergences, nil)
-		r.Exact, r.Divergence = &e, &d
+	r.Prior, r.Optimum, r.Start, r.Share = stat.Mean(prior, nil), stat.Mean(optimum, nil), stat.Mean(start, nil), stat.Mean(share, nil)
+	r.Network, r.SE = stat.Mean(figure, nil), stat.StdDev(figure, nil)/math.Sqrt(float64(dataSets))
+	if r.Exact = t.isExact(); r.Exact {
+		kl := stat.Mean(divergence, nil)
+		r.Divergence = &kl
 	}
 	return r, nil
-}
-
-func fill(m *mat.Dense, draw func() float64) {
-	values := m.RawMatrix().Data
-	for i := range values {
-		values[i] = draw()
-	}
 }
 
 // expected is the mean figure of rows under draws.
@@ -122,75 +139,17 @@ func (t *Task) expected(rows [][]float64, theta *mat.Dense) (sum float64) {
 	return sum / float64(draws*len(rows))
 }
 
-// normal is an exact posterior N(mean, precision⁻¹).
-type normal struct {
-	mean   *mat.VecDense
-	factor mat.Cholesky // of the precision
-}
-
-// posterior is the exact one, or nil where it is not normal.
-func (t *Task) posterior(p *vti.Problem) *normal {
-	if t.kind != gaussianMean && t.kind != regression {
-		return nil
+// effectiveShare is (Σw)² / (n Σw²) with w = p/q.
+func effectiveShare(logP, logQ []float64) float64 {
+	largest := math.Inf(-1)
+	for k := range logP {
+		largest = math.Max(largest, logP[k]-logQ[k])
 	}
-	d := t.dim
-	precision, linear := mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
-	var inverse mat.SymDense
-	if t.kind == gaussianMean && t.root.InverseTo(&inverse) != nil {
-		return nil
+	var sum, squares float64
+	for k := range logP {
+		w := math.Exp(logP[k] - logQ[k] - largest)
+		sum += w
+		squares += w * w
 	}
-	for i := range d {
-		precision.SetSym(i, i, 1)
-	}
-	for k, present := range p.Data[1].Values {
-		if present == 0 {
-			continue
-		}
-		row := p.Data[0].Values[k*t.width() : (k+1)*t.width()]
-		x := mat.NewVecDense(d, append([]float64(nil), row[:d]...))
-		if t.kind == regression {
-			precision.SymRankOne(precision, 1/regressionVariance, x)
-			linear.AddScaledVec(linear, row[d]/regressionVariance, x)
-			continue
-		}
-		precision.AddSym(precision, &inverse)
-		var weighted mat.VecDense
-		weighted.MulVec(&inverse, x)
-		linear.AddVec(linear, &weighted)
-	}
-	n := &normal{mean: mat.NewVecDense(d, nil)}
-	if !n.factor.Factorize(precision) || n.factor.SolveVecTo(n.mean, linear) != nil {
-		return nil
-	}
-	return n
-}
-
-func (n *normal) draw(draws int, random func() float64) *mat.Dense {
-	d := n.mean.Len()
-	var upper mat.TriDense
-	n.factor.UTo(&upper) // precision = UᵀU
-	out := mat.NewDense(draws, d, nil)
-	z := mat.NewVecDense(d, nil)
-	for k := range draws {
-		for j := range d {
-			z.SetVec(j, random())
-		}
-		var x mat.VecDense
-		_ = x.SolveVec(&upper, z) // of full rank
-		for j := range d {
-			out.Set(k, j, n.mean.AtVec(j)+x.AtVec(j))
-		}
-	}
-	return out
-}
-
-func (n *normal) logDensity(theta []float64) float64 {
-	d := n.mean.Len()
-	left := mat.NewVecDense(d, append([]float64(nil), theta...))
-	left.SubVec(left, n.mean)
-	var upper mat.TriDense
-	n.factor.UTo(&upper)
-	var y mat.VecDense
-	y.MulVec(&upper, left)
-	return n.factor.LogDet()/2 - mat.Dot(&y, &y)/2 - float64(d)/2*math.Log(2*math.Pi)
+	return sum * sum / squares / float64(len(logP))
 }

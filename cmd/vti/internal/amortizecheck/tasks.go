@@ -1,15 +1,17 @@
-// Package amortizecheck has tasks of the paper on exchangeable data sets (Mittal et al. 2023,
+// Package amortizecheck has the tasks of the paper on exchangeable data sets (Mittal et al. 2023,
 // table 1) as families of problems, and measures networks on them.
 //
 // # Files
 //
-//	tasks.go    the tasks
-//	measure.go  training a network on a task, and how good it is
+//	tasks.go      the tasks, and how networks read them
+//	densities.go  log p(data, θ) as a graph
+//	data.go       data sets, from the model or from elsewhere
+//	anchors.go    normal approximations that are computed for a data set
+//	measure.go    training a network on a task, and how good it is
 package amortizecheck
 
 import (
-	"math"
-	"math/rand/v2"
+	"fmt"
 	"slices"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -26,27 +28,56 @@ import (
 // Data sets have leastRows to mostRows rows.
 const leastRows, mostRows = 64, 128
 
-// Sizes of noise of the paper: the variance of linear regressions, and the temperature of logits.
+// Sizes of noise of the paper: the variance of regressions, and the temperature of logits.
 const (
 	regressionVariance = 0.25
 	temperature        = 0.1
 )
 
+// mixtureVariance is that of each coordinate around the nearest mean.
+const mixtureVariance = 0.05
+
+// hiddenUnits is the width of the networks of the nonlinear tasks, of tanh units.
+const hiddenUnits = 32
+
 // kind is what rows are.
 type kind int
 
 const (
-	gaussianMean kind = iota // rows N(θ, Σ), Σ known
-	mixtureMeans             // rows of two normals with means θ, equal weights and known variance
-	regression               // y normal about x'θ
-	classes                  // y one with odds exp(x'θ / temperature)
+	gaussianMean     kind = iota // rows N(θ, Σ), Σ known
+	mixtureMeans                 // rows of two normals with means θ, equal weights and known variance
+	regression                   // y normal about x'θ
+	classes                      // y one with odds exp(x'θ / temperature)
+	nonlinear                    // y normal about a network of x with weights θ
+	nonlinearClasses             // y one with odds exp(network / temperature)
 )
 
-// Task is one of table 1, as a family with a single model. Parameters are standard normal.
+// hasResponse reports whether rows are predictors followed by a response.
+func (k kind) hasResponse() bool { return k >= regression }
+
+// isNetwork reports whether θ are the weights of a network.
+func (k kind) isNetwork() bool { return k == nonlinear || k == nonlinearClasses }
+
+// hasClasses reports whether responses are −1 and 1.
+func (k kind) hasClasses() bool { return k == classes || k == nonlinearClasses }
+
+// Options say how networks of tasks start and what they are trained on.
+type Options struct {
+	Encoder encode.Config
+	// Computed reports whether q(θ | D) starts from a normal approximation that is computed for
+	// every data set, and not from the prior.
+	Computed bool
+	// Source is where data sets come from.
+	Source Source
+}
+
+// Task is one of table 1, as a family with a single model. Parameters are standard normal. With
+// Options.Computed the family's own parameters are z of θ = center + root z.
 type Task struct {
-	Name string
-	kind kind
-	dim  int // of rows without the response
+	Name    string
+	options Options
+	kind    kind
+	dim     int // of rows without the response
 	// Accuracy reports whether the figure is the accuracy in percent, and not a squared distance.
 	Accuracy bool
 	// Published are the figures of the paper: of the prior, of an optimum for each data set, and
@@ -56,14 +87,12 @@ type Task struct {
 	encoder    *encode.Encoder
 	covariance *mat.SymDense // Σ of gaussianMean
 	root       mat.Cholesky
+	precision  mat.SymDense // Σ⁻¹
 }
 
-// mixtureVariance is that of each coordinate around the nearest mean.
-const mixtureVariance = 0.05
-
-// Tasks are those that are there, with an encoder of the kind given.
-func Tasks(cfg encode.Config) ([]*Task, error) {
-	encoder, err := encode.New(cfg)
+// Tasks are those of the table.
+func Tasks(o Options) ([]*Task, error) {
+	encoder, err := encode.New(o.Encoder)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +101,22 @@ func Tasks(cfg encode.Config) ([]*Task, error) {
 		{Name: "gaussian-25", kind: gaussianMean, dim: 25, Published: [3]float64{54.3, 4.6, 4.4}},
 		{Name: "mixture", kind: mixtureMeans, dim: 2, Published: [3]float64{1.8, 0.1, 0.1}},
 		{Name: "regression-5", kind: regression, dim: 5, Published: [3]float64{5.4, 0.3, 0.3}},
-		{Name: "classes-5", kind: classes, dim: 5, Accuracy: true, Published: [3]float64{50.5, 95.6, 92.4}},
+		{Name: "regression-100", kind: regression, dim: 100, Published: [3]float64{69.6, 8.6, 10.6}},
+		{Name: "classes-5", kind: classes, dim: 5, Published: [3]float64{50, 95.6, 92.4}},
+		{Name: "classes-100", kind: classes, dim: 100, Published: [3]float64{50, 69.1, 66.8}},
+		{Name: "nonlinear-5", kind: nonlinear, dim: 5, Published: [3]float64{85.1, 1, 1.7}},
+		{Name: "nonlinear-25", kind: nonlinear, dim: 25, Published: [3]float64{286.4, 30.1, 31.3}},
+		{Name: "nonlinear-classes-5", kind: nonlinearClasses, dim: 5, Published: [3]float64{50, 92.1, 83.3}},
+		{Name: "nonlinear-classes-25", kind: nonlinearClasses, dim: 25, Published: [3]float64{50, 79.3, 75}},
 	}
 	for _, t := range tasks {
-		t.encoder = encoder
+		t.options, t.encoder, t.Accuracy = o, encoder, t.kind.hasClasses()
 		if t.kind == gaussianMean {
 			t.drawCovariance()
 		}
+	}
+	if o.Source != FromModel { // functions of x
+		tasks = slices.DeleteFunc(tasks, func(t *Task) bool { return t.kind != regression && t.kind != nonlinear })
 	}
 	return tasks, nil
 }
@@ -87,11 +125,7 @@ func Tasks(cfg encode.Config) ([]*Task, error) {
 func (t *Task) drawCovariance() {
 	random := stream.Rand(1, "covariance")
 	a := mat.NewDense(t.dim, t.dim, nil)
-	for i := range t.dim {
-		for j := range t.dim {
-			a.Set(i, j, random.NormFloat64())
-		}
-	}
+	fill(a, random.NormFloat64)
 	var s mat.SymDense
 	s.SymOuterK(1, a)
 	for i := range t.dim {
@@ -99,7 +133,16 @@ func (t *Task) drawCovariance() {
 	}
 	s.ScaleSym(t.Published[2]/mat.Trace(&s), &s)
 	t.covariance = &s
-	t.root.Factorize(&s)
+	if !t.root.Factorize(&s) || t.root.InverseTo(&t.precision) != nil {
+		panic("amortizecheck: the covariance is singular")
+	}
+}
+
+func fill(m *mat.Dense, draw func() float64) {
+	values := m.RawMatrix().Data
+	for i := range values {
+		values[i] = draw()
+	}
 }
 
 // Space implements vti.Family: one model.
@@ -112,36 +155,49 @@ func (t *Task) Space() space.Space {
 }
 
 func (t *Task) parameters() int {
-	if t.kind == mixtureMeans {
+	switch {
+	case t.kind == mixtureMeans:
 		return 2 * t.dim
+	case t.kind.isNetwork():
+		return hiddenUnits*(t.dim+2) + 1
 	}
 	return t.dim
 }
 
 // width is the number of numbers of a row.
 func (t *Task) width() int {
-	if t.kind >= regression {
+	if t.kind.hasResponse() {
 		return t.dim + 1
 	}
 	return t.dim
 }
 
 // Width implements vti.Family.
-func (t *Task) Width() int { return t.encoder.Config().Hidden }
+func (t *Task) Width() int { return t.encoder.Config().Hidden + t.summaries() }
 
 // Settings implements vti.Family.
-func (t *Task) Settings() any { return map[string]any{"task": t.Name, "encoder": t.encoder.Config()} }
+func (t *Task) Settings() any {
+	return map[string]any{"task": t.Name, "encoder": t.encoder.Config(), "computed": t.options.Computed, "source": t.options.Source.String()}
+}
 
-// Encode implements vti.Family: each row is read with the products of its numbers, whose means are
-// all that linear tasks depend on.
+// mostPaired is the largest number of predictors whose products a network reads.
+const mostPaired = 8
+
+// Encode implements vti.Family: rows of few predictors are read with the products of their numbers,
+// whose means are all that linear tasks depend on, and the computed start is read with its
+// summaries.
 func (t *Task) Encode(ctx *vti.Context, data []*Node) *Node {
-	rows, present := data[0], data[1]
+	rows, present := data[rowsArray], data[presentArray]
 	dims := rows.Shape().Dimensions
-	if t.kind >= regression {
+	if t.kind.hasResponse() && t.dim <= mostPaired {
 		pairs := Mul(InsertAxes(rows, -1), InsertAxes(rows, -2))
 		rows = Concatenate([]*Node{rows, Reshape(pairs, dims[0], dims[1], -1)}, -1)
 	}
-	return t.encoder.Encode(ctx, rows, GreaterThan(present, ZerosLike(present)))
+	encoding := t.encoder.Encode(ctx, rows, GreaterThan(present, ZerosLike(present)))
+	if t.options.Computed {
+		encoding = Concatenate([]*Node{encoding, data[summaryArray]}, -1)
+	}
+	return encoding
 }
 
 // LogPrior implements vti.Family.
@@ -149,126 +205,10 @@ func (t *Task) LogPrior(_ []*Node, codes *Node) *Node {
 	return Zeros(codes.Graph(), shapes.Make(dtypes.Float64, codes.Shape().Dim(0)))
 }
 
-// LogJoint implements vti.Family, up to a constant of the data.
-func (t *Task) LogJoint(data []*Node, _, _, theta *Node) *Node {
-	rows, present := ConvertDType(data[0], theta.DType()), ConvertDType(data[1], theta.DType())
-	g, batch := theta.Graph(), theta.Shape().Dim(0)
-	prior := MulScalar(ReduceSum(Square(theta), -1), -0.5)
-	square := func(x *Node, scale float64) *Node { return MulScalar(ReduceSum(Square(x), -1), -0.5/scale) }
-	var each *Node // [B, N]
-	switch t.kind {
-	case gaussianMean:
-		var precision mat.SymDense
-		if t.root.InverseTo(&precision) != nil {
-			panic("amortizecheck: the covariance is singular")
-		}
-		flat := make([]float64, 0, t.dim*t.dim)
-		for i := range t.dim {
-			for j := range t.dim {
-				flat = append(flat, precision.At(i, j))
-			}
-		}
-		h := ConvertDType(Reshape(Const(g, flat), t.dim, t.dim), theta.DType())
-		left := Sub(rows, InsertAxes(theta, 1))
-		each = MulScalar(ReduceSum(Mul(Einsum("bnd,de->bne", left, h), left), -1), -0.5)
-	case mixtureMeans:
-		means := Reshape(theta, batch, 2, t.dim)
-		distances := Sub(InsertAxes(rows, 2), InsertAxes(means, 1)) // [B, N, 2, d]
-		terms := square(distances, mixtureVariance)
-		peak := StopGradient(ReduceAndKeep(terms, ReduceMax, -1))
-		each = Add(Log(ReduceSum(Exp(Sub(terms, peak)), -1)), Squeeze(peak, -1))
-	default:
-		x := SliceAxis(rows, 2, AxisRange(0, t.dim))
-		y := Squeeze(SliceAxis(rows, 2, AxisElem(t.dim)), -1)
-		eta := Einsum("bnd,bd->bn", x, theta)
-		if t.kind == regression {
-			each = MulScalar(Square(Sub(y, eta)), -0.5/regressionVariance)
-		} else { // y is −1 or 1
-			margin := MulScalar(Mul(y, eta), -1/temperature)
-			each = Neg(Add(MaxScalar(margin, 0), Log1P(Exp(Neg(Abs(margin))))))
-		}
+// check reports what keeps an objective from being trained.
+func (t *Task) check(objective vti.Objective) error {
+	if t.options.Source != FromModel && objective == vti.BothKL {
+		return fmt.Errorf("data from a %s have no parameters of the model: want the objective reverse or forward, which trains on the model's own", t.options.Source)
 	}
-	return Add(prior, ReduceSum(Mul(each, present), -1))
-}
-
-// Simulate implements vti.Family.
-func (t *Task) Simulate(random *rand.Rand) (*vti.Problem, error) {
-	theta := make([]float64, t.parameters())
-	for i := range theta {
-		theta[i] = random.NormFloat64()
-	}
-	n := leastRows + random.IntN(mostRows-leastRows+1)
-	rows, present := make([]float64, mostRows*t.width()), make([]float64, mostRows)
-	for i := range n {
-		copy(rows[i*t.width():], t.drawRow(theta, random))
-		present[i] = 1
-	}
-	return &vti.Problem{
-		Data: []vti.Array{{Values: rows, Dims: []int{mostRows, t.width()}}, {Values: present, Dims: []int{mostRows}}},
-		Code: []int32{0}, Theta: theta,
-	}, nil
-}
-
-// drawRow draws a row given the parameters.
-func (t *Task) drawRow(theta []float64, random *rand.Rand) []float64 {
-	row := make([]float64, t.width())
-	z := mat.NewVecDense(t.dim, nil)
-	for j := range t.dim {
-		z.SetVec(j, random.NormFloat64())
-	}
-	switch t.kind {
-	case gaussianMean:
-		var lower mat.TriDense
-		t.root.LTo(&lower)
-		var noise mat.VecDense
-		noise.MulVec(&lower, z)
-		for j := range row {
-			row[j] = theta[j] + noise.AtVec(j)
-		}
-	case mixtureMeans:
-		from := random.IntN(2) * t.dim
-		for j := range row {
-			row[j] = theta[from+j] + math.Sqrt(mixtureVariance)*z.AtVec(j)
-		}
-	default:
-		copy(row, z.RawVector().Data)
-		eta := mat.Dot(z, mat.NewVecDense(t.dim, theta))
-		switch {
-		case t.kind == regression:
-			row[t.dim] = eta + math.Sqrt(regressionVariance)*random.NormFloat64()
-		case random.Float64() < 1/(1+math.Exp(-eta/temperature)):
-			row[t.dim] = 1
-		default:
-			row[t.dim] = -1
-		}
-	}
-	return row
-}
-
-// loss is the figure of a row under parameters: a squared distance, or 100 where the class is
-// right.
-func (t *Task) loss(row, theta []float64) float64 {
-	distance := func(mean []float64) (sum float64) {
-		for j, m := range mean {
-			sum += (row[j] - m) * (row[j] - m)
-		}
-		return sum
-	}
-	switch t.kind {
-	case gaussianMean:
-		return distance(theta)
-	case mixtureMeans:
-		return math.Min(distance(theta[:t.dim]), distance(theta[t.dim:]))
-	}
-	eta := 0.0
-	for j, b := range theta {
-		eta += row[j] * b
-	}
-	switch {
-	case t.kind == regression:
-		return (row[t.dim] - eta) * (row[t.dim] - eta)
-	case row[t.dim]*eta > 0:
-		return 100
-	}
-	return 0
+	return nil
 }
