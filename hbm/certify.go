@@ -82,6 +82,9 @@ func (p *Posterior) Certify(ctx gocontext.Context, cfg CertifyConfig) (*Certific
 	if err := p.inMemory(); err != nil {
 		return nil, err
 	}
+	if p.chooser != nil && p.feed.models == nil {
+		return nil, fmt.Errorf("hbm: a certificate is of one of several models: say which with Posterior.In")
+	}
 	draws, most := cfg.Draws, cfg.Draws
 	if draws == 0 {
 		numbers := 0
@@ -315,6 +318,17 @@ func (w *weighing) run(ctx gocontext.Context, sample *Draws) error {
 		for i, l := range w.family.latents {
 			values := tensors.MustCopyFlatData[float64](outputs[2+i])
 			sample.Values[l.Variable] = append(sample.Values[l.Variable], w.picked(l.Variable, values, picks, keep)...)
+		}
+		// tens of thousands of draws would fill memory before it is collected
+		for _, output := range outputs {
+			if err := output.FinalizeAll(); err != nil {
+				return err
+			}
+		}
+		for _, input := range noise {
+			if err := input.(*tensors.Tensor).FinalizeAll(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

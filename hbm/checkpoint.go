@@ -44,6 +44,11 @@ func (t *trainer) save() error {
 			return err
 		}
 	}
+	if t.chooser != nil {
+		if err := t.chooser.store(t.variables); err != nil {
+			return err
+		}
+	}
 	settings, err := t.settings()
 	if err != nil {
 		return err
@@ -65,6 +70,11 @@ func (t *trainer) restore() error {
 			return fmt.Errorf("%s: %w", t.config.Checkpoint, err)
 		}
 	}
+	if t.chooser != nil {
+		if err := t.chooser.restore(t.variables); err != nil {
+			return fmt.Errorf("%s: %w", t.config.Checkpoint, err)
+		}
+	}
 	return nil
 }
 
@@ -83,6 +93,9 @@ func (t *trainer) settings() (json.RawMessage, error) {
 	settings := map[string]any{
 		"model": variables, "template": template(t.model), "data": t.fingerprint, "family": c.Family.String(), "encoding": c.Encoding, "products": c.Products, "flow": c.Flow, "batch": batch, "amortize": c.Amortize, "thin": c.Thin, "draws": c.Draws,
 		"steps": c.Steps, "learning_rate": c.LearningRate, "start": c.Start, "seed": c.Seed, "dtype": c.DType.String(), "backend": t.device.String(),
+	}
+	if c := t.model.choice; c != nil {
+		settings["choice"] = c.features
 	}
 	if w := t.feed.window; w != nil {
 		settings["slices"] = fmt.Sprintf("%s, %d at a time, %d steps", w.Source.Fingerprint(), w.Resident, w.Steps)

@@ -93,8 +93,11 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	if in.before != nil {
 		before := Reshape(in.before, rows, l.after)
 		features = append(features, before)
-		weight := made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, l.after, 2*l.dim)
-		read = Add(read, Reshape(MatMul(before, weight), append(append([]int{}, leading...), 2*l.dim)...))
+		dims := []int{l.after, 2 * l.dim}
+		if in.features != nil {
+			dims = append([]int{in.features.Shape().Dim(-1)}, dims...)
+		}
+		read = Add(read, in.follow(made.Variable(ctx.In("before"), z.Graph(), f.seed, "weight", z.DType(), made.Zeros, dims...)))
 		if f.own {
 			own := made.Linear(ctx.In(networkScope).In("own"), f.seed, Reshape(in.encoding, -1, width), 2*l.dim*l.after, made.Zeros, made.Zeros)
 			read = Add(read, timesVector(Reshape(own, append(slices.Clone(in.encoding.Shape().Dimensions[:in.encoding.Rank()-1]), 2*l.dim, l.after)...), in.before))
@@ -102,6 +105,9 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 	}
 	last := read.Rank() - 1
 	mask := Ones(z.Graph(), shapes.Make(dtypes.Bool, rows, l.dim))
+	if in.present != nil {
+		mask = Reshape(BroadcastToDims(GreaterThan(in.present, ZerosLike(in.present)), z.Shape().Dimensions...), rows, l.dim)
+	}
 	y, logDetFlow := f.flow[l.Variable].ToParams(ctx.In(networkScope).In("flow"), mask, Concatenate(features, -1), Reshape(z, rows, l.dim))
 	y, logDetFlow = Reshape(y, z.Shape().Dimensions...), Reshape(logDetFlow, leading...)
 	// in units of the typical sd
@@ -112,7 +118,7 @@ func (f *flows) push(ctx *context.Context, l *latent, in given) (u, logDet *Node
 		logScale := Sub(logSD, MulScalar(softplus(logOdds), 0.5))
 		observed = Add(in.typicalMean, Mul(in.typicalSD, observed))
 		u = Add(Add(in.mean, Mul(Logistic(logOdds), Sub(observed, in.mean))), Mul(Exp(logScale), y))
-		return u, Add(logDetFlow, BroadcastToDims(ReduceSum(logScale, -1), leading...))
+		return u, Add(logDetFlow, BroadcastToDims(sumPresent(logScale, in.present), leading...))
 	}
 	// How much sites count depends on what is common to all data, such as the noise.
 	weight := made.Linear(ctx.In(networkScope).In("sites"), f.seed, Reshape(in.encoding, -1, width), 1, made.Zeros, made.Zeros)

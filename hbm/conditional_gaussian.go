@@ -34,15 +34,19 @@ func (n gaussian) push(_ *context.Context, l *latent, in given) (u, logDet *Node
 		return reshapeLast(part, dims)
 	}
 	shift, logSD := next(l.dim, l.dim), AddScalar(next(l.dim, l.dim), startLogSD)
-	x := Mul(Exp(logSD), in.noise)
+	noise := in.noise
+	if in.present != nil {
+		noise = Mul(noise, in.present)
+	}
+	x := Mul(Exp(logSD), noise)
 	if n.dense && l.dim > 1 {
-		x = Add(x, timesVector(strictlyLower(next(l.dim*(l.dim-1)/2, l.dim*(l.dim-1)/2), l.dim), in.noise))
+		x = Add(x, timesVector(strictlyLower(next(l.dim*(l.dim-1)/2, l.dim*(l.dim-1)/2), l.dim), noise))
 	}
 	if l.after > 0 {
 		x = Add(x, timesVector(next(l.dim*l.after, l.dim, l.after), in.before))
 	}
 	u = Add(in.typicalMean, Mul(in.typicalSD, Add(shift, x)))
-	logDet = Add(ReduceSum(logSD, -1), ReduceSum(Log(in.typicalSD), -1))
+	logDet = Add(sumPresent(logSD, in.present), sumPresent(Log(in.typicalSD), in.present))
 	return u, BroadcastToDims(logDet, in.noise.Shape().Dimensions[:in.noise.Rank()-1]...)
 }
 

@@ -50,6 +50,7 @@
 //
 //	model.go, plate.go, term.go, values.go
 //	                          variables, repetition, parameters and numbers
+//	choice.go                 one of several models, which share their variables
 //	density.go, density_*.go  distributions
 //	support.go, link.go       their values, and real numbers in which to infer them
 //	simulate.go               draws from the model

@@ -69,6 +69,9 @@ func (f Family) Check(m *Model) error {
 	if len(m.Latents()) == 0 {
 		return errors.New("hbm: the model has no latent variable")
 	}
+	if m.choice != nil && f != PAVIF && f != PAVIE && f != Branch {
+		return fmt.Errorf("hbm: one of several models is chosen with the families %v, %v and %v, got %v", PAVIF, PAVIE, Branch, f)
+	}
 	switch f {
 	case ADAVI:
 		return checkPyramid(m)
@@ -99,6 +102,9 @@ type given struct {
 	encoding *Node // [plates..., draws or 1, width]
 	noise    *Node // of the variable: z [plates..., draws, U]
 	before   *Node // noise of the variables before it, [plates..., draws, C]; nil if there are none
+	// of a choice: which numbers there are [1..., draws or 1, U], nil for all, and the features of
+	// the model [draws or 1, 1 + F]
+	present, features *Node
 	// Mean and standard deviation of a normal distribution near the prior of the unconstrained
 	// value, given its parents, [plates..., draws, U]
 	mean, sd *Node
@@ -150,6 +156,7 @@ type cascade struct {
 	meanField   bool // the variables are independent of each other
 	freeGlobals bool // variables without plates have free encodings, whatever the encoder
 	joint       bool // the noise of all variables is mixed first
+	choice      *Choice
 }
 
 // draw sets the values of the latent variables in the replica to draws from the family, made of
@@ -157,7 +164,7 @@ type cascade struct {
 // of its link, which is the log density of its values, [plates..., draws].
 func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*Node) map[*Variable]*Node {
 	logQ := map[*Variable]*Node{}
-	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, values: map[*Variable]*Node{}}
+	typical := &replica{graph: r.graph, dtype: r.dtype, sizes: r.sizes, index: r.index, models: r.models, choice: r.choice, values: map[*Variable]*Node{}}
 	for v, value := range r.values {
 		if v.role == Constant {
 			typical.values[v] = value
@@ -170,7 +177,11 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 	for _, l := range c.latents {
 		scope := ctx.In(l.scope())
 		z := noise[l.Variable]
-		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, c.conditional.width(l)), noise: mixed[l.Variable]}
+		width := c.conditional.width(l)
+		in := given{encoding: c.encoderOf(l).encode(scope, r, l.Variable, width*c.copies()), noise: mixed[l.Variable], present: r.presence(l.Variable)}
+		if r.models != nil {
+			in.encoding, in.features = r.encoded(in.encoding, width, len(l.plates)), r.ofModel(r.choice.features, 0)
+		}
 		in.mean, in.sd = l.priorNormal(r)
 		in.typicalMean, in.typicalSD = l.priorNormal(typical)
 		if c.meanField {
@@ -178,7 +189,11 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 		}
 		var before []*Node
 		for _, earlier := range l.before {
-			aligned := r.align(noise[earlier.Variable], earlier.plates, l.plates)
+			own := noise[earlier.Variable]
+			if present := r.presence(earlier.Variable); present != nil {
+				own = Mul(own, present)
+			}
+			aligned := r.align(own, earlier.plates, l.plates)
 			dims := append(r.dims(l.Variable), z.Shape().Dim(-2), earlier.dim)
 			before = append(before, BroadcastToDims(aligned, dims...))
 		}
@@ -189,7 +204,10 @@ func (c *cascade) draw(ctx *context.Context, r *replica, noise map[*Variable]*No
 		value, logLink := l.link.ToEvent(u, l.event)
 		r.values[l.Variable] = value
 		typical.values[l.Variable], _ = l.link.ToEvent(in.typicalMean, l.event)
-		logQ[l.Variable] = Sub(Sub(logStandardNormal(z), logDet), logLink)
+		if in.present != nil {
+			logLink = sumPresent(InsertAxes(logLink, -1), SliceAxis(in.present, in.present.Rank()-1, AxisElem(0)))
+		}
+		logQ[l.Variable] = Sub(Sub(logStandardNormal(z, in.present), logDet), logLink)
 	}
 	return logQ
 }
@@ -204,6 +222,9 @@ func (v *Variable) scope() string {
 // parents, or where the variable says, [plates..., draws, U].
 func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	dims := append(r.dims(l.Variable), 1)
+	if l.nearIn[0] != nil {
+		return r.ofModel(l.nearIn[0], len(l.plates)), r.ofModel(l.nearIn[1], len(l.plates))
+	}
 	if l.near[0] != nil {
 		same := func(values []float64) *Node {
 			return BroadcastToDims(Reshape(ConvertDType(Const(r.graph, values), r.dtype), ones(len(dims), l.dim)...), append(dims, l.dim)...)
@@ -227,9 +248,17 @@ func (l *latent) priorNormal(r *replica) (mean, sd *Node) {
 	return flat(mean), flat(sd)
 }
 
-// logStandardNormal is the log density of z [..., U], summed over its last axis.
-func logStandardNormal(z *Node) *Node {
-	return AddScalar(MulScalar(ReduceSum(Square(z), -1), -0.5), -halfLogTwoPi*float64(z.Shape().Dim(-1)))
+// logStandardNormal is the log density of z [..., U], summed over what is present of its last axis.
+func logStandardNormal(z, present *Node) *Node {
+	return sumPresent(AddScalar(MulScalar(Square(z), -0.5), -halfLogTwoPi), present)
+}
+
+// copies is how many encodings a member has: one, and one for each feature of a choice.
+func (c *cascade) copies() int {
+	if c.choice == nil {
+		return 1
+	}
+	return len(c.choice.features[0])
 }
 
 // freeEncodings are trained by themselves: the replica holds those of its members.

@@ -15,6 +15,7 @@ type feed struct {
 	data      Values
 	dtype     dtypes.DType
 	encodings []*encodings
+	models    []int32 // of each draw, or of all, of a choice
 	window    *window // has the values of some variables instead of data; nil if none
 }
 
@@ -55,11 +56,14 @@ func (f *feed) inputs(c *selection) []any {
 	return append(inputs, f.encodingInputs(c)...)
 }
 
-// encodingInputs are the last of inputs, which change from step to step.
+// encodingInputs are the last of inputs, which change from step to step: encodings, and models.
 func (f *feed) encodingInputs(c *selection) []any {
 	var inputs []any
 	for _, e := range f.encodings {
 		inputs = append(inputs, e.gather(c.rows(e.variable), c.dims(e.variable))...)
+	}
+	if f.model.choice != nil {
+		inputs = append(inputs, tensors.FromFlatDataAndDimensions(f.models, len(f.models)))
 	}
 	return inputs
 }
@@ -91,6 +95,9 @@ func (f *feed) replica(s *selector, inputs []*Node) (r *replica, columns [][]*No
 		}
 		columns = append(columns, own)
 		r.encodings[e.variable] = InsertAxes(ConvertDType(own[encodingValue], f.dtype), -2)
+	}
+	if f.model.choice != nil {
+		r.models, r.choice = next(), f.model.choice
 	}
 	return r, columns
 }

@@ -103,6 +103,9 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Amortize > 0 && model.choice != nil {
+		return nil, errors.New("hbm.Config: got Amortize with a choice of models, which is trained on one data set")
+	}
 	t := &trainer{}
 	if cfg.Amortize > 0 {
 		var err error
@@ -153,7 +156,7 @@ func newTrainer(ctx gocontext.Context, device *gpu.Device, model *Model, data Va
 	if t.selector.whole() && t.simulate == nil && slices == nil {
 		t.fixed = t.selector.draw(stream.Rand(cfg.Seed, "plates"))
 		t.fixedInputs = t.feed.inputs(t.fixed)
-		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodings)*encodingColumns
+		t.fixedCount = len(t.fixedInputs) - len(p.feed.encodingInputs(t.fixed))
 	}
 	if cfg.Resume {
 		return t, t.restore()
@@ -200,6 +203,12 @@ func (t *trainer) draws() int {
 func (t *trainer) advance(ctx gocontext.Context) error {
 	chosen := t.fixed
 	var inputs []any
+	var models []int32
+	if t.chooser != nil {
+		models = t.chooser.draw(stream.Rand(t.config.Seed, fmt.Sprintf("models/%d", t.step)), t.config.Draws)
+		t.feed.models = models
+		defer func() { t.feed.models = nil }()
+	}
 	if chosen != nil {
 		inputs = append(t.fixedInputs[:t.fixedCount:t.fixedCount], t.feed.encodingInputs(chosen)...)
 	} else {
@@ -238,11 +247,14 @@ func (t *trainer) advance(ctx gocontext.Context) error {
 	t.sums.gradientNorm += sums[1]
 	t.sums.nonFinite += sums[2]
 	t.sums.skipped += sums[3]
+	if t.chooser != nil {
+		t.chooser.observe(models, tensors.MustCopyFlatData[float64](outputs[1]), sums[4])
+	}
 	return nil
 }
 
-// stepGraph is one step of training. It returns the new columns of the encodings, and what counters
-// add up.
+// stepGraph is one step of training. It returns the new columns of the encodings, what counters add
+// up and how far the loss moves, and the objective of each draw.
 func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 	r, columns := t.feed.replica(t.selector, inputs)
 	g := r.graph
@@ -264,6 +276,7 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 
 	rate := train.LearningRate(step, t.config.LearningRate, t.config.Steps)
 	increments := train.Adam{SecondDecay: secondDecay}.Increments(ctx, adamScope, variables, gradients[:len(variables)], rate, step, apply)
+	moved := Zeros(g, shapes.Make(dtypes.Float64)) // the first-order change of the loss
 	for i, increment := range increments {
 		if strings.Contains(variables[i].Scope(), "/"+networkScope+"/") {
 			increment = MulScalar(increment, networkRate)
@@ -271,15 +284,25 @@ func (t *trainer) stepGraph(ctx *context.Context, inputs []*Node) []*Node {
 		if t.config.Start.steps() > 0 && strings.Contains(variables[i].Scope(), "/"+flowScope) {
 			increment = Mul(increment, ConvertDType(afterStep(step, t.config.Start.steps()), increment.DType()))
 		}
+		moved = Add(moved, sumOfProducts(gradients[i], increment))
 		variables[i].SetValueGraph(Add(variables[i].ValueGraph(g), increment))
 	}
 	var outputs []*Node
 	for i, own := range columns {
-		outputs = append(outputs, updateEncodings(own, gradients[len(variables)+i], rate, apply)...)
+		gradient := gradients[len(variables)+i]
+		updated := updateEncodings(own, gradient, rate, apply)
+		outputs = append(outputs, updated...)
+		moved = Add(moved, sumOfProducts(gradient, Sub(updated[encodingValue], own[encodingValue])))
 	}
+	moved = Where(apply, Abs(moved), ZerosLike(moved))
 	nonFinite := ReduceAllSum(ConvertDType(LogicalNot(finite), dtypes.Float64))
 	skipped := OneMinus(ConvertDType(apply, dtypes.Float64))
-	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped}, 0))
+	return append(outputs, Stack([]*Node{Neg(loss), Where(apply, norm, ZerosLike(norm)), nonFinite, skipped, moved}, 0), elbo)
+}
+
+// sumOfProducts is Σ a b in Float64.
+func sumOfProducts(a, b *Node) *Node {
+	return ReduceAllSum(Mul(ConvertDType(a, dtypes.Float64), ConvertDType(b, dtypes.Float64)))
 }
 
 // objective is what a step maximises, for each draw: the reduced ELBO, or before that what Start

@@ -13,6 +13,7 @@ import (
 type Model struct {
 	plates    []*Plate
 	variables []*Variable
+	choice    *Choice // nil for a single model
 	errs      []error
 }
 
@@ -44,6 +45,9 @@ type Variable struct {
 	link    Link // of a latent variable
 	// where its inference starts: mean and sd of each unconstrained number, or nil
 	near [2][]float64
+	// by model of a Choice: which unconstrained numbers there are, nil for all, and near
+	present [][]bool
+	nearIn  [2][][]float64
 	// estimated says that a constant is computed from observed values, for encoders to read: no
 	// density depends on it.
 	estimated bool
@@ -152,7 +156,34 @@ func (v *Variable) check() error {
 	if n, m := len(v.near[0]), len(v.near[1]); err == nil && n+m > 0 && (n != dim || m != dim) {
 		return fmt.Errorf("it starts near %d means and %d standard deviations, want %d of each", n, m, dim)
 	}
+	if err == nil {
+		err = v.checkChoice(dim)
+	}
 	return err
+}
+
+// checkChoice reports values by model that are not those of a Choice.
+func (v *Variable) checkChoice(dim int) error {
+	widths := make([]int, 0, len(v.present))
+	for _, row := range v.present {
+		widths = append(widths, len(row))
+	}
+	for _, rows := range v.nearIn {
+		for _, row := range rows {
+			widths = append(widths, len(row))
+		}
+	}
+	for _, rows := range []int{len(v.present), len(v.nearIn[0]), len(v.nearIn[1])} {
+		if c := v.model.choice; rows > 0 && (c == nil || rows != len(c.logPrior)) {
+			return fmt.Errorf("it has values by model for %d models, which are not those of the choice", rows)
+		}
+	}
+	for _, width := range widths {
+		if width != dim {
+			return fmt.Errorf("it has %d values by model, want %d", width, dim)
+		}
+	}
+	return nil
 }
 
 // Err reports all mistakes made in building the model; nil if there are none.

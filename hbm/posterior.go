@@ -32,6 +32,7 @@ type Posterior struct {
 
 	everything *selector
 	execs      map[string]*context.Exec
+	chooser    *chooser // of a choice; nil without one
 }
 
 func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*Posterior, error) {
@@ -39,6 +40,9 @@ func newPosterior(device *gpu.Device, model *Model, data Values, cfg Config) (*P
 	p.feed = &feed{model: model, data: data, dtype: cfg.DType}
 	if err := p.setFamily(data); err != nil {
 		return nil, err
+	}
+	if model.choice != nil {
+		p.chooser = newChooser(model.choice)
 	}
 	var err error
 	p.everything, err = newSelector(model, nil)
@@ -52,10 +56,13 @@ func (p *Posterior) setFamily(data Values) error {
 		return err
 	}
 	independent := cfg.Family == MeanField || cfg.Family == ADAVI || cfg.Family == Joint
-	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent}
+	p.family = &cascade{latents: latents(p.model, !independent), encoder: freeEncodings{}, meanField: independent, choice: p.model.choice}
 	switch cfg.Family {
 	case PAVIE:
-		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, meanPool, cfg)}
+		p.family.encoder = newSetEncoder(p.model, data, meanPool, cfg)
+		if p.model.choice == nil { // what a datum says of a member depends on the model
+			p.family.encoder = siteEncoder{p.family.encoder.(*setEncoder)}
+		}
 	case ADAVI:
 		p.family.encoder = siteEncoder{newSetEncoder(p.model, data, attentionPool, cfg)}
 	case AmortizedBranch:
@@ -73,7 +80,7 @@ func (p *Posterior) setFamily(data Values) error {
 	case AmortizedBranch:
 		p.family.conditional = siteGaussian{}
 	default:
-		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil)
+		flows, err := newFlows(p.family.latents, cfg.Encoding, cfg.Flow, cfg.Seed, cfg.Thin, p.family.reader() != nil && p.model.choice == nil)
 		if err != nil {
 			return err
 		}
@@ -81,7 +88,7 @@ func (p *Posterior) setFamily(data Values) error {
 	}
 	for _, l := range p.family.latents {
 		if p.family.free(l) {
-			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l), spread, cfg.Seed))
+			p.feed.encodings = append(p.feed.encodings, newEncodings(l.Variable, p.family.conditional.width(l)*p.family.copies(), spread, cfg.Seed))
 		}
 	}
 	return nil
@@ -271,6 +278,9 @@ func (p *Posterior) inMemory() error {
 
 // sampleAt makes draws at the members of a selection.
 func (p *Posterior) sampleAt(ctx gocontext.Context, s *selector, f *feed, n int, name string, values bool) (*Draws, error) {
+	if p.chooser != nil && f.models == nil {
+		return nil, errors.New("hbm: draws are of one of several models: say which with Posterior.In")
+	}
 	if n < 1 {
 		return nil, fmt.Errorf("hbm: a number of draws must be positive, got %d", n)
 	}

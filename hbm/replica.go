@@ -25,6 +25,9 @@ type replica struct {
 	// [plates..., 1, width].
 	encodings map[*Variable]*Node
 	levels    map[string]level // what an encoder has computed
+	// the model of each draw, [draws or 1] int32, of a choice; nil without one
+	models *Node
+	choice *Choice
 }
 
 // dims are the sizes of the plates of a variable in the replica.
@@ -130,7 +133,7 @@ func (r *replica) parameters(v *Variable) []*Node {
 // draws].
 func (r *replica) logProb(v *Variable) *Node {
 	logProb := v.density.logProb(r.values[v], r.parameters(v), len(v.event))
-	return sumTrailing(logProb, len(v.plates)+1)
+	return withPresence(logProb, r.presence(v), len(v.plates)+1)
 }
 
 // sumTrailing sums x over its axes from rank on.

@@ -126,12 +126,13 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 	}
 	owners := make([][]int32, latents)
 	for i, l := range w.family.latents {
+		size := len(w.stretched(l))
 		if owners[i] = w.owners(l.Variable); owners[i] == nil {
-			commonSizes[i] = l.Members() * l.dim
+			commonSizes[i] = l.Members() * size
 			continue
 		}
 		for _, owner := range owners[i] {
-			ownSizes[owner][i] += l.dim
+			ownSizes[owner][i] += size
 		}
 	}
 	common, own := newBlocks(random, [][]int{commonSizes}, w.outer), newBlocks(random, ownSizes, w.outer*w.inner)
@@ -142,6 +143,7 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			blocks = own
 		}
 		z := make([]float64, 0, l.Members()*blocks.draws*l.dim)
+		stretched := w.stretched(l)
 		for member := range l.Members() {
 			block := 0
 			if owners[i] != nil {
@@ -149,10 +151,13 @@ func (w *weighing) noise(random *rand.Rand, chosen *selection) ([]any, correctio
 			}
 			for draw := range blocks.draws {
 				at := (block*blocks.draws+draw)*latents + i
+				first := len(z)
 				for range l.dim {
-					x := random.NormFloat64() * blocks.factors[at]
-					blocks.squares[at] += x * x
-					z = append(z, x)
+					z = append(z, random.NormFloat64())
+				}
+				for _, u := range stretched {
+					z[first+u] *= blocks.factors[at]
+					blocks.squares[at] += z[first+u] * z[first+u]
 				}
 			}
 		}
@@ -166,6 +171,17 @@ type blocks struct {
 	each             []block
 	draws            int
 	factors, squares []float64 // [blocks, draws, latents]
+}
+
+// stretched are the unconstrained numbers of a latent variable that the model has: what it lacks
+// weighs nothing.
+func (w *weighing) stretched(l *latent) (numbers []int) {
+	for u := range l.dim {
+		if l.present == nil || l.present[w.feed.models[0]][u] {
+			numbers = append(numbers, u)
+		}
+	}
+	return numbers
 }
 
 // newBlocks chooses which draws are wider.

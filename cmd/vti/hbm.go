@@ -30,9 +30,10 @@ y ~ . all columns that are not named. cbind(successes, failures) ~ and successes
 counts, for --likelihood logistic; y | weights(w) ~ gives rows the variance σ² / w, or, of counts and
 labels, says how many rows a row stands for.
 
-By default (--family marginal) effects are integrated out. With a Gaussian response that is exact, for
-all groupings, and nothing is trained; otherwise those of the grouping that has most are integrated
-out by quadrature, and one flow learns everything else. The other families learn the effects of all groupings, each
+By default (--family marginal) effects are integrated out and nothing is trained. With a Gaussian
+response that is exact, for all groupings; otherwise draws come from a Laplace approximation, those
+of the grouping that has most are integrated out by quadrature, and importance weights correct the
+rest. A flow learns what is left where the log density of a row has several modes. The other families learn the effects of all groupings, each
 a plate of a hierarchical model: pavi-f with flows that all groups share and numbers of each group,
 pavi-e and adavi (nested groupings only) with networks that read a group's rows, and normal
 distributions: joint, branch, amortized-branch, meanfield. Importance weights correct and judge
@@ -43,7 +44,9 @@ the answer:
   failed     do not use them (exit status 3)
 
 With --select every term of the formula becomes a question, whether it is absent, shared by all
-groups (pooled) or varies by group, and every answer gets a probability.
+groups (pooled) or varies by group, and every answer gets a probability. With --family pavi-f, pavi-e
+or branch one distribution, which is told the model, is trained for all of them (at most 128), and
+importance weights give the evidence of each.
 
 Everything is kept in a run directory: the settings (run.json), the answer (result.json and CSV
 tables), posterior draws (draws.parquet, draws.csv), a page with pictures (report.html, figures), and

@@ -74,8 +74,10 @@ func printHbm(w io.Writer, r *regression.Result) {
 	}
 	fmt.Fprintf(w, ", so that a mean is good to %.2g of its sd; %s", 1/math.Sqrt(math.Max(1, float64(c.ESS))), timeText(r.Seconds.Total))
 	switch {
-	case r.ELBO == nil && len(r.Rounds) == 0:
+	case r.Integration == regression.ClosedForm:
 		fmt.Fprintln(w, ", nothing was trained: effects are integrated out in closed form.")
+	case r.Integration == regression.Laplace:
+		fmt.Fprintln(w, ", nothing was trained: effects are drawn from a Laplace approximation, which weights\ncorrect.")
 	case r.Command == regression.InferCommand:
 		fmt.Fprintf(w, ", with %d weights trained in %d steps on simulated tables.\n", r.Weights, r.Steps)
 	default:

@@ -40,6 +40,7 @@
 //	effects.go                draws of the effects of all levels
 //	moments.go                means and standard deviations over all weighted draws
 //	plates.go, estimates.go, prior_densities.go   the regression as a model with plates
+//	plates_choice.go, family_choice.go   a selection of terms as a choice among models with plates
 //	family.go, amortize.go    families of package hbm fitted to it, for one table or for many
 //	simulated_tables.go       tables from the priors, over which a family for many is trained
 //	result.go, description.go, record.go      what is printed and written

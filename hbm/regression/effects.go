@@ -364,11 +364,11 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 	logDensity := func(u []float64) float64 {
 		return likelihood.LogKernels(row, y, times, predictors(u), sigma) - dot(u, u)/2
 	}
-	mode := make([]float64, q)
+	mode := r.startOf(rows, distinct.At(eta, rows), effects.RawRowView, given)
 	hessian, slope := mat.NewSymDense(q, nil), mat.NewVecDense(q, nil)
 	var cholesky mat.Cholesky
 	var step mat.VecDense
-	for range 2 * modeSteps {
+	for range mostModeSteps {
 		for a := range q {
 			slope.SetVec(a, -mode[a])
 			for b := range a {
@@ -391,12 +391,16 @@ func (r *Regression) drawEffects(rows []int, eta []float64, factor [][]float64, 
 		if !cholesky.Factorize(hessian) || cholesky.SolveVecTo(&step, slope) != nil {
 			break
 		}
-		largest := 0.0
-		for c := range q {
-			move := step.AtVec(c)
-			if !r.Frame.Response.Conjugate() {
-				move = math.Min(math.Max(move, -longestStep), longestStep)
+		largest, share := 0.0, 1.0
+		if !r.Frame.Response.Conjugate() {
+			change := 0.0
+			for k := range rows {
+				change = math.Max(change, math.Abs(dot(effects.RawRowView(k), step.RawVector().Data)))
 			}
+			share = carefulShare(change)
+		}
+		for c := range q {
+			move := share * step.AtVec(c)
 			mode[c] += move
 			largest = math.Max(largest, math.Abs(move))
 		}

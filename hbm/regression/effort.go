@@ -82,6 +82,13 @@ func (e effort) problem(hyperparameters int) integrate.Problem {
 	return integrate.Problem{Dear: e.perRound > 0, PerRound: e.perRound * (hyperparameters + 1)}
 }
 
+// How effects are integrated out where nothing is trained: exactly, or by draws from a Laplace
+// approximation that importance weights correct.
+const (
+	ClosedForm = "closed form"
+	Laplace    = "laplace"
+)
+
 // integrable reports whether [Regression.Run] needs no training: given standard deviations,
 // correlations and noise the effects of a gaussian regression are normal, and there are few enough
 // of the former to integrate over.

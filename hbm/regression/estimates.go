@@ -82,18 +82,21 @@ func (p *PlateModel) estimatesOf(t *simulatedTable, kept []int) []float64 {
 // linearised is a response about on the scale of the linear predictor, less its offset.
 func (r *Regression) linearised(y, offset []float64) []float64 {
 	out := make([]float64, len(y))
-	link := r.Frame.Response.Link()
-	unit := 1.0
-	if r.categories != nil { // as if categories were shares
-		unit = float64(r.categories.Levels() - 1)
-	}
 	for i := range y {
-		out[i] = link.Linear(y[i] / unit)
+		out[i] = r.linearisedOf(y[i])
 		if offset != nil {
 			out[i] -= offset[i]
 		}
 	}
 	return out
+}
+
+// linearisedOf is linearised for one response.
+func (r *Regression) linearisedOf(y float64) float64 {
+	if r.categories != nil { // as if categories were shares
+		y /= float64(r.categories.Levels() - 1)
+	}
+	return r.Frame.Response.Link().Linear(y)
 }
 
 // subtractFit takes from y what least squares with a ridge over some rows explain by the columns

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -100,8 +101,8 @@ func (r *Regression) CheckFamilyCheckpoint(ctx gocontext.Context, device *gpu.De
 // CheckFamily reports what keeps a family from being fitted to the regression with so many Members
 // in a step.
 func (r *Regression) CheckFamily(family hbm.Family, members int) error {
-	if r.Options.Select {
-		return fmt.Errorf("terms are selected with family %s only, got %v", MarginalFamily, family)
+	if r.Options.Select && len(r.space.masks) > mostPlateModels {
+		return fmt.Errorf("the terms of the formula make %d models to select from: with family %v at most %d, leave terms out or use --family %s", len(r.space.masks), family, mostPlateModels, MarginalFamily)
 	}
 	plates, err := r.Plates()
 	if err != nil {
@@ -117,6 +118,9 @@ func (r *Regression) CheckFamily(family hbm.Family, members int) error {
 func (r *Regression) familyFit(ctx gocontext.Context, device *gpu.Device, cfg FamilyRun) (*PlateModel, hbm.Config, error) {
 	fit := cfg.Fit
 	fit.Products = true
+	if r.Options.Select && fit.Amortize > 0 {
+		return nil, fit, fmt.Errorf("terms are selected in one table: with --amortize leave out --select")
+	}
 	if cfg.Dir != "" {
 		fit.Checkpoint = filepath.Join(cfg.Dir, rundir.PosteriorFile)
 	}
@@ -184,6 +188,9 @@ func (p *PlateModel) root() *hbm.Plate {
 // answer certifies a posterior, and fills in and writes the result.
 func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
 	r := p.regression
+	if p.choice != nil {
+		return p.answerChoice(ctx, posterior, certify, result, clock)
+	}
 	elbo, _, err := posterior.ELBO(ctx, elboDraws, "elbo")
 	if err != nil {
 		return err
@@ -195,7 +202,7 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
 	result.LogEvidence, result.LogEvidenceSE = figure(c.LogEvidence+r.logJacobian), figure(c.LogEvidenceSE)
 	result.Certificate = &Certificate{Verdict: c.Verdict, KHat: Figure(c.KHat), ESS: Figure(c.ESS), Draws: c.Draws, ModelsChecked: 1, Reasons: c.Reasons}
-	sample, err := p.sample(ctx, c, *result.Seed)
+	sample, err := p.sample(ctx, []plateDraws{{make([]int32, len(r.space.cards)), c, 1}}, c.ESS, *result.Seed)
 	if err != nil {
 		return err
 	}
@@ -211,15 +218,44 @@ func (p *PlateModel) answer(ctx gocontext.Context, posterior *hbm.Posterior, cer
 	return r.writeResult(result, sample)
 }
 
-// sample takes draws of everything from a certificate, in the units of the table.
-func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint64) (*posteriorSample, error) {
+// plateDraws are the weighted draws of a model, and its probability.
+type plateDraws struct {
+	code        []int32
+	certificate *hbm.Certificate
+	probability float64
+}
+
+// drawIn is a draw of one of several models.
+type drawIn struct {
+	*plateDraws
+	at int
+}
+
+func (d drawIn) value(v *hbm.Variable) []float64 { return d.certificate.Sample.Of(v, d.at) }
+
+// together lists the draws of all models, with their weights.
+func together(models []plateDraws) (draws []drawIn, weight []float64) {
+	for k := range models {
+		for at, w := range models[k].certificate.Weight {
+			if w *= models[k].probability; w > 0 {
+				draws, weight = append(draws, drawIn{&models[k], at}), append(weight, w)
+			}
+		}
+	}
+	return draws, weight
+}
+
+// sample takes draws of everything from the certificates of models, in the units of the table. ess
+// is their effective number.
+func (p *PlateModel) sample(ctx gocontext.Context, models []plateDraws, ess float64, seed uint64) (*posteriorSample, error) {
 	r, random := p.regression, stream.Rand(seed, "hbm/effects")
-	rows := r.chooseDraws(c.Weight, seed)
+	draws, weight := together(models)
+	rows := r.chooseDraws(weight, seed)
 	if len(rows) == 0 {
 		return r.noSample(), nil
 	}
 	s := r.emptySample(len(rows))
-	s.moments, s.ess = p.moments(c, seed), c.ESS
+	s.moments, s.ess = p.moments(draws, weight, seed), ess
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
 	check, design, theta := r.newCheck(), p.design(r.x), make([]float64, r.Dim())
 	quantities := make([]float64, r.quantities())
@@ -227,11 +263,12 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("drawing effects stopped after %d of %d draws: %w", k, len(rows), err)
 		}
-		s.codes = append(s.codes, make([]int32, len(r.space.cards)))
+		draw := draws[at]
+		mask := r.space.masks[r.index(draw.code)]
+		s.codes = append(s.codes, draw.code)
 		// what belongs to a level was drawn several times
 		s.logP, s.logQ = append(s.logP, math.NaN()), append(s.logQ, math.NaN())
-		value := func(v *hbm.Variable) []float64 { return c.Sample.Of(v, at) }
-		sigma := p.quantitiesAt(value, theta, quantities)
+		sigma := p.quantitiesAt(draw.value, mask, theta, quantities)
 		if s.effects != nil {
 			s.effects.SetRow(k, quantities[:columns])
 		}
@@ -241,32 +278,35 @@ func (p *PlateModel) sample(ctx gocontext.Context, c *hbm.Certificate, seed uint
 		for i, varying := range s.varying {
 			varying.SetRow(k, quantities[r.firstQuantity(i):r.firstQuantity(i+1)])
 		}
-		eta := p.predictor(design, value)
+		eta := p.predictor(design, mask, draw.value)
 		check.statistics(r.replicate(eta, r.responseOf(sigma), random), s.replicated.RawRowView(k))
 		s.predictors.add(k, eta, r.responseOf(sigma))
 	}
 	return s, nil
 }
 
-// moments are those of everything by all weighted draws of a certificate.
-func (p *PlateModel) moments(c *hbm.Certificate, seed uint64) *momentDraws {
-	rows, kept := p.regression.momentRows(c.Weight, seed)
+// moments are those of everything by all weighted draws.
+func (p *PlateModel) moments(draws []drawIn, weight []float64, seed uint64) *momentDraws {
+	rows, kept := p.regression.momentRows(weight, seed)
 	m := &momentDraws{weight: kept, known: p.regression.quantities()}
 	m.value = mat.NewDense(len(rows), m.known, nil)
 	theta := make([]float64, p.regression.Dim())
 	for k, at := range rows {
-		p.quantitiesAt(func(v *hbm.Variable) []float64 { return c.Sample.Of(v, at) }, theta, m.value.RawRowView(k))
+		mask := p.regression.space.masks[p.regression.index(draws[at].code)]
+		p.quantitiesAt(draws[at].value, mask, theta, m.value.RawRowView(k))
 	}
 	return m
 }
 
-// quantitiesAt writes all that is summarised at values of the latent variables, in the units of
-// the table, and returns σ on the working scale. theta [D] is overwritten.
-func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, dst []float64) (sigma float64) {
-	r, mask := p.regression, p.regression.space.masks[0]
+// quantitiesAt writes all that is summarised at values of the latent variables of a model, in the
+// units of the table, and returns σ on the working scale. theta [D] is overwritten.
+func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, mask []bool, theta, dst []float64) (sigma float64) {
+	r := p.regression
 	columns, first := len(r.Frame.Columns), r.firstQuantity(0)
+	var population []float64
 	if p.population != nil {
-		copy(theta, value(p.population))
+		population = masked(value(p.population), mask)
+		copy(theta, population)
 		r.tableEffects(mask, theta, dst[:columns])
 	}
 	for j, v := range p.globals {
@@ -286,9 +326,12 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, 
 		for a, b := range g.effects {
 			mean := 0.0
 			if g.means != nil {
-				mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
+				mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(columns, population))
 			}
 			for level, effect := range value(b) {
+				if !mask[g.sd[a]] {
+					effect = mean
+				}
 				varying[a*len(g.Levels)+level] = (effect - mean) * r.ySD / g.zSD[a]
 			}
 		}
@@ -297,14 +340,18 @@ func (p *PlateModel) quantitiesAt(value func(v *hbm.Variable) []float64, theta, 
 }
 
 // predictor is the linear predictor of each row at values of the latent variables, given the
-// design.
-func (p *PlateModel) predictor(design *mat.Dense, value func(v *hbm.Variable) []float64) []float64 {
+// design, in a model.
+func (p *PlateModel) predictor(design *mat.Dense, mask []bool, value func(v *hbm.Variable) []float64) []float64 {
 	r := p.regression
 	eta := make([]float64, len(r.y))
 	copy(eta, r.offset)
+	var population []float64
+	if p.population != nil {
+		population = masked(value(p.population), mask)
+	}
 	if p.population != nil {
 		var fitted mat.VecDense
-		fitted.MulVec(design, mat.NewVecDense(len(r.Frame.Columns), value(p.population)))
+		fitted.MulVec(design, mat.NewVecDense(len(population), population))
 		for i := range eta {
 			eta[i] += fitted.AtVec(i)
 		}
@@ -312,6 +359,13 @@ func (p *PlateModel) predictor(design *mat.Dense, value func(v *hbm.Variable) []
 	for _, g := range p.groups {
 		for a, b := range g.effects {
 			effects := value(b)
+			if !mask[g.sd[a]] {
+				mean := 0.0
+				if g.means != nil {
+					mean = mat.Dot(g.means.RowView(a), mat.NewVecDense(len(population), population))
+				}
+				effects = slices.Repeat([]float64{mean}, len(g.Levels))
+			}
 			for i, level := range g.Index {
 				eta[i] += g.varyingGroup.z.At(i, a) * effects[level]
 			}

@@ -2,7 +2,10 @@ package regression
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/gomlx/pkg/core/dtypes"
@@ -227,4 +230,61 @@ func TestFamilyMistakes(t *testing.T) {
 	require.NoError(t, crossed.CheckFamily(hbm.PAVIF, 4))
 	selection := newRegression(t, frameOf(t, schools, FrameOptions{Formula: "y ~ x + (1 | class)"}), Options{Select: true})
 	require.ErrorContains(t, selection.CheckFamily(hbm.PAVIF, 0), "terms are selected with family marginal only, got pavi-f")
+}
+
+// A selection of terms by families of plates: evidences of every model are those of integrals that
+// know nothing of them, in a table where a slope may be absent, pooled or vary with the intercept.
+func TestSelectionByFamilies(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 5))
+	var text strings.Builder
+	text.WriteString("y,x,g\n")
+	for g := range 10 {
+		level, slope := 0.8*random.NormFloat64(), 0.5+0.4*random.NormFloat64()
+		for range 6 {
+			x := random.NormFloat64()
+			fmt.Fprintf(&text, "%v,%v,g%d\n", level+slope*x+0.7*random.NormFloat64(), x, g)
+		}
+	}
+	device, err := gpu.Open(gpu.CPU)
+	require.NoError(t, err)
+	t.Cleanup(device.Close)
+	options := Options{Select: true}
+	exact, err := New(frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (x | g)"}), options)
+	require.NoError(t, err)
+	found, err := exact.integrate(t.Context(), exact.effort(), 1, nil)
+	require.NoError(t, err)
+	for _, family := range []hbm.Family{hbm.PAVIF, hbm.Branch} {
+		r, err := New(frameOf(t, text.String(), FrameOptions{Formula: "y ~ x + (x | g)"}), options)
+		require.NoError(t, err)
+		require.NoError(t, r.Prepare(t.Context(), device))
+		p, err := r.Plates()
+		require.NoError(t, err)
+		posterior, err := hbm.Fit(t.Context(), device, p.Model, p.Data, hbm.Config{Family: family, Steps: 600, Seed: 1, DType: dtypes.Float64})
+		require.NoError(t, err)
+		w, c, err := r.weighModels(t.Context(), posterior, hbm.CertifyConfig{Draws: 1500})
+		require.NoError(t, err)
+		require.Len(t, c.Models, len(found.certificate.Models))
+		checked := 0
+		for k, m := range c.Models {
+			want := found.certificate.Models[k]
+			require.Equal(t, want.Code, m.Code)
+			if m.KHat > 0.5 { // no promise
+				continue
+			}
+			checked++
+			require.InDelta(t, want.LogEvidence, m.LogEvidence, 4*math.Hypot(m.LogEvidenceSE, want.LogEvidenceSE)+0.02, "%v: %s", family, r.FormulaOf(m.Code))
+		}
+		require.GreaterOrEqual(t, checked, 4, "of %d", len(c.Models))
+		// what a model lacks is zero in its draws
+		for k := range w.draws {
+			w.draws[k].probability = c.Models[k].Certified
+		}
+		sample, err := p.sample(t.Context(), w.draws, c.ESS, 1)
+		require.NoError(t, err)
+		for i, code := range sample.codes {
+			mask := r.space.masks[r.index(code)]
+			require.Equal(t, mask[1], sample.effects.At(i, 1) != 0, "slope of %v", code)
+			require.Equal(t, mask[r.groups[0].sd[1]], sample.sds.At(i, 1) != 0, "sd of %v", code)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package regression
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/likelihood"
@@ -131,8 +133,51 @@ func (b *smallBlock) backward(x []float64) {
 // near.
 const (
 	closeMode     = 0.02
-	mostModeSteps = 60
+	mostModeSteps = 300
 )
+
+// carefulShare is the share of a step of Newton to take where all of it changes a predictor by
+// largest: no more than rows can follow.
+func carefulShare(largest float64) float64 { return math.Min(1, longestClimb/largest) }
+
+// startOf is where the search for the mode of the effects u of a level starts, given what its rows
+// have beside them and what a unit of each adds, [rows, q]: at none or, where rows ask for effects
+// many standard deviations from that, at their least squares on the scale of the predictor. From
+// none a count that is expected e³⁰⁰ times too large is approached by one unit of the predictor a
+// step.
+func (r *Regression) startOf(rows []int, eta []float64, unit func(k int) []float64, given response) []float64 {
+	q := len(r.inner.Columns)
+	start := make([]float64, q)
+	if r.Frame.Response.Continuous() {
+		return start
+	}
+	var hessian smallBlock
+	for c := range q {
+		*hessian.at(c, c) = 1
+	}
+	for k, i := range rows {
+		at := r.linearisedOf(r.y[i])
+		slope, weight := given.NewtonAt(r.y[i], at, given.sigma)
+		if r.times != nil {
+			slope, weight = r.times[i]*slope, r.times[i]*weight
+		}
+		for a, x := range unit(k) {
+			start[a] += x * (slope + weight*(at-eta[k]))
+			for b := range a + 1 {
+				*hessian.at(a, b) += weight * x * unit(k)[b]
+			}
+		}
+	}
+	if _, ok := hessian.factorize(q); !ok {
+		return make([]float64, q)
+	}
+	hessian.forward(start)
+	hessian.backward(start)
+	if !(floats.Norm(start, math.Inf(1)) > farthestStart) {
+		clear(start)
+	}
+	return start
+}
 
 // predictors are those of the rows of a level at effects u, written to at.
 func (p *innerPoint) predictors(rows []int, u, at []float64) []float64 {
@@ -184,8 +229,13 @@ func (p *innerPoint) integral(level int, mode []float64) float64 {
 		if decrement < closeMode*closeMode || step == mostModeSteps {
 			break
 		}
+		largest := 0.0
+		for _, i := range rows {
+			largest = math.Max(largest, math.Abs(dot(p.unit[i*q:][:q], move[:q])))
+		}
+		share := carefulShare(largest)
 		for c := range q {
-			mode[c] += math.Min(math.Max(move[c], -longestStep), longestStep)
+			mode[c] += share * move[c]
 		}
 	}
 	sets := p.at[:len(rows)*len(p.nodes)]

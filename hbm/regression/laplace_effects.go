@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/likelihood"
 )
@@ -119,14 +121,16 @@ func (l *laplaceEffects) proposal(mask []bool, theta []float64) *outerProposal {
 // newtonSteps bounds the steps to the mode of all effects, and outerSteps those from there to the
 // mode of the outer ones; a step of less than closeSquare, or closeOuter, squared distances in
 // posterior standard deviations, is the last. farthestStart bounds standard effects where a search
-// starts. Chosen by hand: weights make up for the rest, and what a step of Newton leaves of a short
-// way is about its square.
+// starts, and longestClimb what a careful step changes a linear predictor by. Chosen by hand:
+// weights make up for the rest, and what a step of Newton leaves of a short way is about its
+// square.
 const (
 	newtonSteps   = 60
 	outerSteps    = 4
 	closeSquare   = 0.05
 	closeOuter    = 1e-3
 	farthestStart = 4
+	longestClimb  = 3
 )
 
 // given returns the approximation at the hyperparameters in θ of the model that uses the
@@ -142,16 +146,20 @@ func (l *laplaceEffects) given(mask []bool, theta []float64) (*outerProposal, bo
 
 // climb takes the centre near the mode of all effects: from a mode nearby, and where that fails, as
 // it may where rows take effects many standard deviations from their prior, from least squares.
+// Where rows contradict each other that is no better, and steps go from the prior, no longer than
+// rows can follow: the density is log-concave, so that they arrive.
 func (p *outerProposal) climb() bool {
 	start := p.standard(p.l.start)
 	for k, v := range start {
 		start[k] = math.Min(math.Max(v, -farthestStart), farthestStart)
 	}
-	return p.climbFrom(start) || p.climbFrom(p.leastSquares())
+	return p.climbFrom(start, math.Inf(1)) || p.climbFrom(p.leastSquares(), math.Inf(1)) ||
+		p.climbFrom(make([]float64, p.l.effects), longestClimb)
 }
 
-// climbFrom is climb from one place, which is overwritten.
-func (p *outerProposal) climbFrom(start []float64) bool {
+// climbFrom is climb from one place, which is overwritten, by steps that change no predictor by
+// more than longest.
+func (p *outerProposal) climbFrom(start []float64, longest float64) bool {
 	l, r := p.l, p.l.r
 	var eta []float64
 	value := func(v []float64) float64 {
@@ -180,8 +188,15 @@ func (p *outerProposal) climbFrom(start []float64) bool {
 		if math.IsNaN(decrement) {
 			return false
 		}
-		for share := 1.0; ; share /= 2 {
-			if share < 1e-6 {
+		first := 1.0
+		if !math.IsInf(longest, 1) {
+			for k := range trial {
+				trial[k] = p.centre[k] + step[k]
+			}
+			first = math.Min(1, longest/floats.Distance(eta, p.eta(trial), math.Inf(1)))
+		}
+		for share := first; ; share /= 2 {
+			if share < 1e-6*first {
 				return decrement < closeSquare
 			}
 			for k := range trial {

@@ -36,6 +36,7 @@ type PlateModel struct {
 	y         *hbm.Variable
 	x, offset *hbm.Variable // constants of the rows; nil if there are none
 	estimates *hbm.Variable // constants of the rows that only encoders read; nil if there are none
+	choice    *platesChoice // of terms; nil for one model
 }
 
 // plateGroup is a grouping as a plate.
@@ -58,8 +59,8 @@ func HasPlates(response ResponseKind) bool {
 }
 
 // Plates writes the regression as a model with plates. Inference starts near the modes that
-// [Regression.Prepare] has found, if it has. A selection of terms cannot be written so: only the
-// model of all terms is.
+// [Regression.Prepare] has found, if it has. With a selection of terms the model is one of
+// several, which draws are of (see platesChoice).
 func (r *Regression) Plates() (*PlateModel, error) {
 	return r.plates(r.nesting(), r.near(), false)
 }
@@ -75,6 +76,7 @@ func (r *Regression) plates(above [][]int, near func(coordinate int) (mean, sd f
 	}
 	p := &PlateModel{Model: hbm.NewModel(), Data: hbm.Values{}, regression: r, globals: map[int]*hbm.Variable{}}
 	m := p.Model
+	p.choose()
 	for _, g := range r.groups {
 		p.groups = append(p.groups, &plateGroup{varyingGroup: g, plate: m.Plate(g.Name, len(g.Levels))})
 	}
@@ -189,13 +191,19 @@ const (
 
 // near is where inference starts for each coordinate: near the mode, once Prepare has found it.
 func (r *Regression) near() func(coordinate int) (mean, sd float64) {
+	return r.nearModel(0)
+}
+
+// nearModel is near for a model by its index.
+func (r *Regression) nearModel(index int) func(coordinate int) (mean, sd float64) {
 	dim := r.Dim()
 	if r.anchors != nil {
 		var cholesky mat.Cholesky
 		var mode mat.VecDense
 		var covariance mat.SymDense
-		if cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(r.anchors.precision[:dim*dim]))) &&
-			cholesky.SolveVecTo(&mode, mat.NewVecDense(dim, slices.Clone(r.anchors.linear[:dim]))) == nil && cholesky.InverseTo(&covariance) == nil {
+		precision, linear := r.anchors.precision[index*dim*dim:(index+1)*dim*dim], r.anchors.linear[index*dim:(index+1)*dim]
+		if cholesky.Factorize(mat.NewSymDense(dim, slices.Clone(precision))) &&
+			cholesky.SolveVecTo(&mode, mat.NewVecDense(dim, slices.Clone(linear))) == nil && cholesky.InverseTo(&covariance) == nil {
 			return func(j int) (mean, sd float64) { return mode.AtVec(j), nearSpread * math.Sqrt(covariance.At(j, j)) }
 		}
 	}
@@ -221,22 +229,20 @@ func (p *PlateModel) addGlobals(near func(coordinate int) (mean, sd float64)) {
 		case sdCoordinate:
 			density, link = c.prior.density(c.scale), scaleLink{c.unit}
 		case partialCoordinate:
-			density = partialCorrelation(c.beta)
+			density = p.partialCorrelation(c)
 		case noiseCoordinate:
 			density, link = hbm.LogNormal(hbm.Number(c.mean), hbm.Number(c.sd)), hbm.ExpLink{}
 		default:
 			continue
 		}
-		mean, sd := near(j)
-		p.globals[j] = p.Model.Latent(c.name, density, hbm.Through(link), hbm.Near([]float64{mean}, []float64{sd}))
+		p.globals[j] = p.Model.Latent(c.name, density, append(p.startNear(near, j, 1), hbm.Through(link))...)
 	}
 	if n := len(r.Frame.Columns); n > 0 {
-		means, sds, starts, spreads := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		means, sds := make([]float64, n), make([]float64, n)
 		for j := range n {
 			means[j], sds[j] = r.coordinates[j].mean, r.coordinates[j].sd
-			starts[j], spreads[j] = near(j)
 		}
-		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), hbm.Event(n), hbm.Near(starts, spreads))
+		p.population = p.Model.Latent("population", hbm.Normal(hbm.Numbers(means...), hbm.Numbers(sds...)), append(p.startNear(near, 0, n), hbm.Event(n))...)
 	}
 }
 
@@ -254,10 +260,12 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 			inputs = append(inputs, b)
 		}
 		if g.a != nil {
-			inputs = append(inputs, p.population, g.a)
+			inputs = append(inputs, p.effectsInModel(), g.a)
 		}
+		inputs, presence := p.withPresence(inputs)
 		row := func(values []*Node) (factor, u []*Node) {
-			all := p.factorNodes(g.varyingGroup, a, values[:globals])
+			in := presence(values)
+			all := p.factorNodes(g.varyingGroup, a, values[:globals], in)
 			for c, b := range values[globals : globals+a] {
 				rest := b
 				if g.a != nil {
@@ -268,7 +276,7 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 						rest = Sub(rest, Mul(all[c][d], u[d]))
 					}
 				}
-				u = append(u, Div(rest, all[c][c]))
+				u = append(u, in.orZero(g.sd[c], Div(rest, in.orOne(g.sd[c], all[c][c]))))
 			}
 			return all[a], u
 		}
@@ -287,9 +295,9 @@ func (p *PlateModel) addEffects(g *plateGroup) {
 		}, inputs...)
 		sd := hbm.Of(func(values []*Node) *Node {
 			factor, _ := row(values)
-			return factor[a]
+			return presence(values).orOne(g.sd[a], factor[a])
 		}, inputs...)
-		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), hbm.On(g.plate)))
+		g.effects = append(g.effects, p.Model.Latent(column.Name+" | "+g.Name, hbm.Normal(mean, sd), append(p.presentWith(g.sd[a], 1), hbm.On(g.plate))...))
 	}
 }
 
@@ -314,7 +322,7 @@ func (p *PlateModel) factorTerms(g *varyingGroup, a int) (terms []hbm.Term) {
 }
 
 // factorNodes are rows 0 … a of Λ, nil for zeros; see Regression.factor.
-func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) [][]*Node {
+func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node, in presence) [][]*Node {
 	next := func() (value *Node) {
 		value, values = values[0], values[1:]
 		return value
@@ -322,11 +330,11 @@ func (p *PlateModel) factorNodes(g *varyingGroup, a int, values []*Node) [][]*No
 	rows := make([][]*Node, a+1)
 	for c := range rows {
 		rows[c] = make([]*Node, c+1)
-		rest := next()
+		rest := in.orZero(g.sd[c], next())
 		for d := range c {
 			if at := g.partial[c][d]; at >= 0 {
 				z := next()
-				rho := newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho
+				rho := in.orZero(at, newPartialMap(z, OnesLike(z), p.regression.coordinates[at].beta).rho)
 				rows[c][d] = Mul(rest, rho)
 				rest = Mul(rest, Sqrt(MaxScalar(OneMinus(Square(rho)), 1e-12)))
 			}
@@ -344,15 +352,15 @@ func (p *PlateModel) addResponse() {
 	if design := p.design(r.x); design != nil && mat.Norm(design, 1) > 0 {
 		p.x = m.Constant("x", hbm.On(p.rows), hbm.Event(len(r.Frame.Columns)))
 		p.Data[p.x] = rowsOf(design)
-		inputs = append(inputs, p.x, p.population)
+		inputs = append(inputs, p.x, p.effectsInModel())
 		add = append(add, func(next func() *Node) *Node { return ReduceSum(Mul(next(), next()), -1) })
 	}
 	for _, g := range p.groups {
 		g.z = m.Constant("z of "+g.Name, hbm.On(p.rows), hbm.Event(len(g.Columns)))
 		p.Data[g.z] = rowsOf(g.varyingGroup.z)
 		inputs = append(inputs, g.z)
-		for _, b := range g.effects {
-			inputs = append(inputs, b)
+		for c := range g.effects {
+			inputs = append(inputs, p.effectInModel(g, c))
 		}
 		add = append(add, func(next func() *Node) *Node {
 			z := next()

@@ -51,7 +51,28 @@ func (l scaleLink) ToEvent(u *Node, _ []int) (value, logDet *Node) {
 	return Squeeze(MaxScalar(s.scale, least*l.unit), -1), ReduceSum(AddScalar(Add(s.logRatio, s.logSlope), math.Log(l.unit)), -1)
 }
 
-// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap.
+// partialCorrelation is the prior of the coordinate z of a partial correlation; see partialMap. Of
+// several models each has its own b, see coordinate.betaOf.
+func (p *PlateModel) partialCorrelation(c coordinate) hbm.Density {
+	if p.choice == nil || len(c.later) == 0 {
+		return partialCorrelation(c.beta)
+	}
+	var less [][]float64 // of b, and of the logarithm of the density
+	for _, mask := range p.regression.space.masks {
+		b := c.betaOf(mask)
+		less = append(less, []float64{b - c.beta, logSymmetricBeta(c.beta) - logSymmetricBeta(b)})
+	}
+	return hbm.Custom(hbm.CustomDensity{
+		Name: "partial correlation", Support: hbm.Reals,
+		LogProb: func(x *Node, terms []*Node) *Node {
+			m := newPartialMap(x, OnesLike(x), c.beta)
+			of := func(k int) *Node { return Squeeze(SliceAxis(terms[0], -1, AxisElem(k)), -1) }
+			return Add(m.logPrior, Add(Mul(m.logOne, of(0)), of(1)))
+		},
+	}, hbm.ByModel(less))
+}
+
+// partialCorrelation is that of one b.
 func partialCorrelation(b float64) hbm.Density {
 	return hbm.Custom(hbm.CustomDensity{
 		Name: "partial correlation", Support: hbm.Reals,

@@ -21,14 +21,17 @@ type Figure = report.Number
 // Result is the answer in the user's words: the object that --json prints.
 type Result struct {
 	// Schema names the schema of the object, with its version; docs/schema has the file.
-	Schema  string       `json:"schema"`
-	Command string       `json:"command"`
-	Version string       `json:"version"`
-	Seed    *uint64      `json:"seed,omitempty"`
-	Backend string       `json:"backend,omitempty"`
-	Family  string       `json:"family"`
-	Data    FrameSummary `json:"data"`
-	Effects []Summary    `json:"effects"`
+	Schema  string  `json:"schema"`
+	Command string  `json:"command"`
+	Version string  `json:"version"`
+	Seed    *uint64 `json:"seed,omitempty"`
+	Backend string  `json:"backend,omitempty"`
+	Family  string  `json:"family"`
+	// Integration is how effects were integrated out where nothing was trained: ClosedForm or
+	// Laplace.
+	Integration string       `json:"integration,omitempty"`
+	Data        FrameSummary `json:"data"`
+	Effects     []Summary    `json:"effects"`
 	// standard deviations and correlations of varying effects, and σ
 	SDs []Summary `json:"sds"`
 	// Cuts are the cut points of ordered categories.

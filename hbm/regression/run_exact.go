@@ -344,6 +344,7 @@ func (r *Regression) runExact(ctx gocontext.Context, device *gpu.Device, cfg Run
 	}
 	sortModels(c)
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
+	result.Integration = ClosedForm
 	r.fill(result, c, sample)
 	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/transdim/vti"
 	"github.com/transdim/vti/gpu"
+	"github.com/transdim/vti/internal/distinct"
 	"github.com/transdim/vti/internal/integrate"
 	"github.com/transdim/vti/internal/logsum"
 	"github.com/transdim/vti/internal/stream"
@@ -40,6 +41,8 @@ const (
 	laplaceVariance  = 0.1
 	// of draws in a round of the adaptation, for each hyperparameter and one more: each finds modes
 	laplacePerRound = 40
+	// nats by which a finer quadrature may change log densities of an answer that has not failed
+	hopelessQuadrature = 1
 )
 
 // outerDraws are draws of the outer effects for one of the hyperparameters.
@@ -249,11 +252,16 @@ func (r *Regression) runLaplace(ctx gocontext.Context, device *gpu.Device, cfg R
 	loss := r.quadratureLoss(c.Sample, cfg.Fit.Seed)
 	if !(loss <= tolerableEvidence) {
 		j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
-		j.Lower(verdict.Doubtful, "a finer quadrature over the effects by %s changes log densities by %.2g", r.inner.Name, loss)
+		lowered := verdict.Doubtful
+		if !(loss <= hopelessQuadrature) {
+			lowered = verdict.Failed
+		}
+		j.Lower(lowered, "a finer quadrature over the effects by %s changes log densities by %.2g", r.inner.Name, loss)
 		c.Verdict, c.Reasons = j.Verdict, j.Reasons
 	}
 	sortModels(c)
 	result := r.newResult(device, cfg.Fit.Seed, MarginalFamily, cfg.Dir)
+	result.Integration = Laplace
 	r.fill(result, c, sample)
 	r.noteLoss(loss, result)
 	if result.ModelCheck, err = r.checkModel(ctx, sample, cfg.Fit.Seed); err != nil {
@@ -283,7 +291,8 @@ func (l *innerRule) logDensity(mask []bool, theta []float64) (sum float64) {
 	p := l.point(l.r.factorAt(l.r.inner, mask, theta), l.r.responseAt(mask, theta))
 	p.eta = l.r.predictorAt(mask, theta)
 	for level := range l.members {
-		sum += p.integral(level, make([]float64, len(l.r.inner.Columns)))
+		rows, q := l.members[level], len(l.r.inner.Columns)
+		sum += p.integral(level, l.r.startOf(rows, distinct.At(p.eta, rows), func(k int) []float64 { return p.unit[rows[k]*q:][:q] }, p.given))
 	}
 	return sum
 }

@@ -236,6 +236,50 @@ func TestHugeCountsOfFewGroups(t *testing.T) {
 	require.Less(t, float64(sd.SDSE), 0.05*float64(sd.SD))
 }
 
+// Rows of one group that contradict each other by far: counts of 18,557 and 10⁹, of which the
+// larger decides. No step of Newton from nearby arrives at the effects of the groups, hundreds on
+// the scale of logarithms, and all log densities had been −Inf. Intercepts b_g are known to a
+// thousandth of their spread there, so that the posterior of s is that of N(0, s²) at fifteen
+// numbers and of its half-normal prior: s⁴ ≈ Σ b_g² − 15 s².
+func TestContradictingCountsOfOneGroup(t *testing.T) {
+	f := frameOf(t, contradictingCounts, FrameOptions{Formula: "y ~ x + (1 | g)", Response: PoissonResponse})
+	result, _ := runRegression(t, f, Options{}, vti.Config{Seed: 1})
+	require.NotNil(t, result.LogEvidence)
+	require.InDelta(t, -1577241037.86, float64(*result.LogEvidence), 0.2)
+	squares := 0.0
+	for _, v := range result.Varying {
+		squares += float64(v.Mean) * float64(v.Mean)
+	}
+	s := float64(result.SDs[0].Mean)
+	require.InDelta(t, 1, (squares-15*s*s)/(s*s*s*s), 0.05)
+	for _, v := range result.Varying {
+		require.Greater(t, float64(v.SD), 1.0, "%s: known no better than the intercept", v.Level)
+	}
+}
+
+const contradictingCounts = `y,x,g
+9.732142e+06,-0.7854659181623476,g0
+18557,0.21085232296098608,g1
+376,0.7993364798796235,g2
+38655,0.30865429195846267,g3
+193,-0.4316851542920398,g4
+702476,-0.1479369772851436,g5
+307650,-1.1969548207660718,g6
+8,0.26264044427136596,g7
+75,0.7259356833551657,g8
+642,-0.5833483792420775,g9
+1.318829988e+09,0.2793196693177188,g10
+6.6546116e+07,0.6200842604608962,g11
+909,1.1711891753802115,g12
+0,-1.514915465062785,g13
+4.4024388e+07,1.3763866094664643,g14
+63194,0.3101138676869651,g3
+1.011897811e+09,0.2119713212682811,g1
+1.31884986e+09,-1.1975485973987579,g6
+40348,1.1723038942258313,g12
+400,0.7263118032971756,g8
+`
+
 // Outer effects that are drawn for the same hyperparameters are of one group: together they say no
 // more of a standard deviation than one does. Its standard errors were half of what they are, and
 // three of 143 nasty tables trusted and wrong.

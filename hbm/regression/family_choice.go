@@ -1,0 +1,125 @@
+package regression
+
+import (
+	gocontext "context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/transdim/vti"
+	"github.com/transdim/vti/hbm"
+	"github.com/transdim/vti/internal/integrate"
+	"github.com/transdim/vti/internal/psis"
+	"github.com/transdim/vti/internal/verdict"
+	"github.com/transdim/vti/run"
+)
+
+// pilotPlateDraws are the draws of each model before it is known which matter: those that may have
+// more than notableModel of the probability by their errors get as many as a single model. An
+// evidence whose k̂ is unreliable may be too small by hiddenEvidence nats. Chosen by hand.
+const (
+	pilotPlateDraws = 1000
+	notableModel    = 1e-3
+	hiddenEvidence  = 4
+)
+
+// weighedModels are the models of a selection weighed by draws of a family of plates.
+type weighedModels struct {
+	posterior *hbm.Posterior
+	index     []int // of each model, among all
+	models    []*modelIntegral
+	logPrior  []float64
+	draws     []plateDraws
+}
+
+// weigh estimates the evidence of one of the models.
+func (w *weighedModels) weigh(ctx gocontext.Context, k int, cfg hbm.CertifyConfig) error {
+	c, err := w.posterior.In(w.index[k]).Certify(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	w.draws[k].certificate = c
+	w.models[k].sample = &integrate.Sample{Points: make([][]float64, c.Draws)}
+	w.models[k].weights = psis.Result{K: c.KHat, ESS: c.ESS, LogMean: c.LogEvidence, LogMeanSE: c.LogEvidenceSE, NonFinite: c.NonFinite, N: c.Draws}
+	return nil
+}
+
+// weighModels weighs every model that the prior allows.
+func (r *Regression) weighModels(ctx gocontext.Context, posterior *hbm.Posterior, cfg hbm.CertifyConfig) (*weighedModels, *vti.Certificate, error) {
+	w := &weighedModels{posterior: posterior}
+	pilot := cfg
+	if pilot.Draws == 0 {
+		pilot.Draws = pilotPlateDraws
+	}
+	for index, code := range r.codes() {
+		logPrior := r.space.logPrior[index]
+		if math.IsInf(logPrior, -1) {
+			continue
+		}
+		w.models, w.draws = append(w.models, &modelIntegral{code: code, mask: r.space.masks[index]}), append(w.draws, plateDraws{code: code})
+		w.logPrior, w.index = append(w.logPrior, logPrior), append(w.index, index)
+		if err := w.weigh(ctx, len(w.models)-1, pilot); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(code), err)
+		}
+	}
+	c := r.certificateOf(w.models, w.logPrior)
+	if cfg.Draws > 0 {
+		return w, c, nil
+	}
+	for k, m := range c.Models {
+		highest := math.Log(m.Certified) + 3*m.LogEvidenceSE
+		if m.KHat > verdict.DoubtfulKHat {
+			highest += hiddenEvidence
+		}
+		if highest > math.Log(notableModel) || math.IsNaN(highest) {
+			if err := w.weigh(ctx, k, cfg); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", r.FormulaOf(m.Code), err)
+			}
+		}
+	}
+	return w, r.certificateOf(w.models, w.logPrior), nil
+}
+
+// answerChoice is answer for a selection of terms.
+func (p *PlateModel) answerChoice(ctx gocontext.Context, posterior *hbm.Posterior, certify hbm.CertifyConfig, result *Result, clock *run.Clock) error {
+	r := p.regression
+	w, c, err := r.weighModels(ctx, posterior, certify)
+	if err != nil {
+		return err
+	}
+	judge(c)
+	j := verdict.Judgement{Verdict: c.Verdict, Reasons: c.Reasons}
+	q, elbo := posterior.Q(), 0.0
+	for k := range c.Models {
+		m := &c.Models[k]
+		m.Q, w.draws[k].probability = q[w.index[k]], m.Certified
+		if m.Certified <= 10*notableModel {
+			continue
+		}
+		if own := w.draws[k].certificate; own.Verdict != vti.Trusted {
+			j.Lower(own.Verdict, "%s: %s", r.FormulaOf(m.Code), strings.Join(own.Reasons, "; "))
+		}
+		own, _, err := posterior.In(w.index[k]).ELBO(ctx, elboDraws, "elbo")
+		if err != nil {
+			return err
+		}
+		elbo += m.Certified * (own + w.logPrior[k] - math.Log(m.Certified))
+	}
+	c.Verdict, c.Reasons = j.Verdict, j.Reasons
+	result.ELBO, result.Steps, result.Weights = figure(elbo+r.logJacobian), posterior.Steps(), posterior.Weights()
+	sample, err := p.sample(ctx, w.draws, c.ESS, *result.Seed)
+	if err != nil {
+		return err
+	}
+	sortModels(c)
+	r.fill(result, c, sample)
+	if err := r.compareExact(ctx, c.ESS, result); err != nil {
+		return err
+	}
+	if result.ModelCheck, err = r.checkModel(ctx, sample, *result.Seed); err != nil {
+		return err
+	}
+	clock.Certified()
+	result.Seconds = clock.Seconds()
+	return r.writeResult(result, sample)
+}
