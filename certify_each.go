@@ -107,7 +107,9 @@ const modeRounds = 3
 // proposeModes gives models proposals at their modes where they need them, and draws from these.
 func (s *importanceSampler) proposeModes(ctx context.Context, c *Certificate, logPrior []float64, cfg CertifyConfig) error {
 	earlier := s.place(cfg.witnesses, logPrior)
-	s.addModeStarts(&earlier, logPrior)
+	if err := s.addModeStarts(&earlier, logPrior); err != nil {
+		return err
+	}
 	for range modeRounds {
 		expected := make([]float64, len(c.Models))
 		for i, model := range c.Models {

@@ -1,6 +1,10 @@
 package vti
 
-import "math"
+import (
+	"math"
+
+	"github.com/transdim/vti/internal/parallel"
+)
 
 // ModeStarter is a Target that knows where modes of a model may be. Weights cannot show a mode
 // where no draw fell, and one of a thousandth of a model, far out, moves a standard deviation by a
@@ -20,20 +24,27 @@ const (
 )
 
 // addModeStarts adds what the target knows to the points that are looked at.
-func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) {
+func (s *importanceSampler) addModeStarts(at *witnessed, logPrior []float64) error {
 	starter, ok := s.evaluator.target.(ModeStarter)
 	if !ok {
-		return
+		return nil
 	}
 	most := min(mostStarts, mostAllStarts/len(s.codes))
-	for i, code := range s.codes {
-		if most == 0 || math.IsInf(logPrior[i], -1) {
-			continue
+	if most == 0 {
+		return nil
+	}
+	theta, logJoint := make([][][]float64, len(s.codes)), make([][]float64, len(s.codes))
+	err := parallel.Do(len(s.codes), func(i int) error {
+		if !math.IsInf(logPrior[i], -1) {
+			theta[i], logJoint[i] = starter.ModeStarts(s.codes[i], most)
 		}
-		theta, logJoint := starter.ModeStarts(code, most)
-		for k := range theta {
-			at.models, at.theta = append(at.models, i), append(at.theta, theta[k])
-			at.byModel[i] = append(at.byModel[i], climbStart{theta[k], logJoint[k]})
+		return nil
+	})
+	for i := range s.codes {
+		for k, point := range theta[i] {
+			at.models, at.theta = append(at.models, i), append(at.theta, point)
+			at.byModel[i] = append(at.byModel[i], climbStart{point, logJoint[i][k]})
 		}
 	}
+	return err
 }

@@ -43,22 +43,25 @@ type plan struct {
 
 // restore reads the plan of the checkpoint that training goes on from, if it does, and the
 // beginning of a plan otherwise.
-func (p *plan) restore(cfg *Config) error {
+func (p *plan) restore(cfg *SolveConfig, fit *Config) error {
 	*p = plan{Next: glancing, Why: "before any training"}
-	if !cfg.Resume {
+	if fit.Begin != nil && cfg.Certify.Confirm { // which is good where it serves, and chains are needed anyway
+		p.Next = certifying
+	}
+	if !fit.Resume {
 		return nil
 	}
-	info, err := ReadCheckpointInfo(cfg.Checkpoint)
+	info, err := ReadCheckpointInfo(fit.Checkpoint)
 	if err != nil {
 		return err
 	}
 	if len(info.plan) == 0 {
-		return fmt.Errorf("%s: got the checkpoint of a fit, want one of Solve", cfg.Checkpoint)
+		return fmt.Errorf("%s: got the checkpoint of a fit, want one of Solve", fit.Checkpoint)
 	}
 	if err := json.Unmarshal(info.plan, p); err != nil {
-		return fmt.Errorf("%s: the plan of Solve: %w", cfg.Checkpoint, err)
+		return fmt.Errorf("%s: the plan of Solve: %w", fit.Checkpoint, err)
 	}
-	if info.Step < cfg.Steps { // it was the last for want of time
+	if info.Step < fit.Steps { // it was the last for want of time
 		p.Last = false
 	}
 	return nil

@@ -249,6 +249,9 @@ func (s *solver) fits(draws int) bool {
 // precision needs, within bounds.
 func (s *solver) draws() int {
 	most := s.cfg.Certify.Draws
+	if len(s.plan.Rounds) == 0 {
+		return min(fewestDraws, most)
+	}
 	if s.enlarged(0) {
 		most *= 2 * mostMore
 	}

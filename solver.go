@@ -27,7 +27,7 @@ type solver struct {
 func (s *solver) open(ctx context.Context, anchor bool) (err error) {
 	if s.t, err = newTrainer(ctx, s.device, s.target, s.cfg.Fit, anchor); err == nil {
 		s.t.untrained = s.t.step == 0 && s.cfg.Fit.Begin == nil
-		s.t.plan, err = &s.plan, s.plan.restore(&s.t.config)
+		s.t.plan, err = &s.plan, s.plan.restore(&s.cfg, &s.t.config)
 	}
 	return err
 }

@@ -31,3 +31,22 @@ func TestCertificatesThatFallShortAreEnlarged(t *testing.T) {
 	s.plan.Rounds = append(s.plan.Rounds, SolveRound{Full: true, Verdict: Trusted, Draws: 3 << 15, Shortage: 1.1})
 	require.True(t, s.enlarged(1))
 }
+
+// A run that begins with what a network says and is confirmed by chains has a certificate at once;
+// others are glanced at first. Without a round before it a certificate has the fewest draws.
+func TestNetworksAreCertifiedAtOnce(t *testing.T) {
+	begun, confirmed := &Config{Begin: &Beginning{}}, SolveConfig{Certify: CertifyConfig{Confirm: true}}
+	for _, c := range []struct {
+		cfg  SolveConfig
+		fit  *Config
+		next stage
+	}{{confirmed, begun, certifying}, {SolveConfig{}, begun, glancing}, {confirmed, &Config{}, glancing}} {
+		var p plan
+		require.NoError(t, p.restore(&c.cfg, c.fit))
+		require.Equal(t, c.next, p.Next)
+	}
+	s := &solver{cfg: SolveConfig{Certify: CertifyConfig{Draws: 1 << 18}}}
+	require.Equal(t, fewestDraws, s.draws())
+	s.cfg.Certify.Draws = 100
+	require.Equal(t, 100, s.draws())
+}

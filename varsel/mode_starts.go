@@ -47,10 +47,10 @@ func (t *Target) elementalSets(a active, scale, dim, most int, name string) (the
 			sets = append(sets, random.Perm(n)[:size])
 		}
 	}
-	eta := make([]float64, n)
+	eta, ridge := make([]float64, n), newRidge(size, k)
 	for _, rows := range sets {
 		at := make([]float64, dim)
-		if !t.fit(a, scale, rows, at) {
+		if !t.fitGiven(a, scale, rows, at, ridge) && !t.fit(a, scale, rows, at) {
 			continue
 		}
 		if density := t.logJointAt(a, scale, at, eta); !math.IsNaN(density) && !math.IsInf(density, 0) {
@@ -58,6 +58,60 @@ func (t *Target) elementalSets(a active, scale, dim, most int, name string) (the
 		}
 	}
 	return theta, logJoint
+}
+
+// leastVariance is that of noise, in units of the largest square of a column, at which normal
+// equations keep six digits: no pivot is less than it.
+const leastVariance = 1e-10
+
+// ridge is room for the normal equations of few rows.
+type ridge struct{ design, precision, slope []float64 }
+
+func newRidge(rows, k int) *ridge {
+	return &ridge{make([]float64, rows*k), make([]float64, k*k), make([]float64, k)}
+}
+
+// fitGiven writes to θ the mode of the coefficients given some rows alone, where the scale of their
+// noise is known. It reports whether the normal equations could be solved: where digits do not
+// suffice fit takes singular values.
+func (t *Target) fitGiven(a active, scale int, rows []int, theta []float64, r *ridge) bool {
+	if scale >= 0 {
+		return false
+	}
+	k := len(a.columns)
+	clear(r.precision)
+	clear(r.slope)
+	variance := math.Exp(2 * t.logScale)
+	for i := range k {
+		r.precision[i*k+i] = variance
+	}
+	for at, row := range rows {
+		x := r.design[at*k : (at+1)*k]
+		left := t.responses.y[row]
+		for j, column := range a.columns {
+			left -= a.mean[j] * column[row]
+			x[j] = a.sd[j] * column[row]
+		}
+		for j, v := range x {
+			r.slope[j] += v * left
+			floats.AddScaled(r.precision[j*k:j*k+j+1], v, x[:j+1])
+		}
+	}
+	largest := 0.0
+	for i := range k {
+		largest = math.Max(largest, r.precision[i*k+i])
+	}
+	if variance < leastVariance*largest || !cholesky(r.precision, k) {
+		return false
+	}
+	for j := range k {
+		r.slope[j] = (r.slope[j] - floats.Dot(r.precision[j*k:j*k+j], r.slope[:j])) / r.precision[j*k+j]
+	}
+	backSolve(r.precision, r.slope)
+	for j, c := range a.coordinates {
+		theta[c] = a.mean[j] + a.sd[j]*r.slope[j]
+	}
+	return true
 }
 
 // fit writes to θ the mode of the coefficients given some rows alone, with hardly any noise where

@@ -44,6 +44,30 @@ func TestModeStartsFitTheirRows(t *testing.T) {
 	}
 }
 
+// Where the scale of noise is known, normal equations give what singular values give, and where
+// they have too few digits they say so.
+func TestModeStartsGivenTheScale(t *testing.T) {
+	for _, c := range []struct {
+		sigma  float64
+		solved bool
+	}{{1, true}, {0.05, true}, {1e-6, false}} {
+		design, err := NewDesign(correlated(t, likelihood.RobustKind, 30, 4, 1), DesignOptions{Target: "y", Exclude: []string{"o"}, Likelihood: likelihood.RobustKind})
+		require.NoError(t, err)
+		problem, err := NewProblem(design, ModelOptions{Likelihood: likelihood.RobustKind, Sigma1: c.sigma, Sigma2: 10 * c.sigma})
+		require.NoError(t, err)
+		target := problem.Target
+		a := target.active([]int32{1, 0, 1, 1})
+		for _, rows := range [][]int{{0, 3, 7, 9}, {1, 2, 3, 4}, {20, 11, 29, 5}} {
+			got, want := make([]float64, target.space.Dim()), make([]float64, target.space.Dim())
+			require.Equal(t, c.solved, target.fitGiven(a, target.scale, rows, got, newRidge(len(rows), len(a.columns))))
+			if c.solved {
+				require.True(t, target.fit(a, target.scale, rows, want))
+				require.InDeltaSlice(t, want, got, 1e-7)
+			}
+		}
+	}
+}
+
 // Likelihoods that have one mode have no such points.
 func TestOnlyHeavyTailsHaveModeStarts(t *testing.T) {
 	for _, kind := range likelihood.Kinds() {
