@@ -203,13 +203,13 @@ func NewData(t *table.Table, options DataOptions) (*Data, error) {
 	if err := d.applyClamps(t, options.Clamp); err != nil {
 		return nil, err
 	}
+	if err := d.checkSetCells(); err != nil { // cells of nodes with another mechanism can be drawn
+		return nil, err
+	}
 	if err := d.readSoftInterventions(t, options.SoftIntervened); err != nil {
 		return nil, err
 	}
 	if err := d.checkCounted(t); err != nil {
-		return nil, err
-	}
-	if err := d.checkSetCells(); err != nil {
 		return nil, err
 	}
 	if d.Discrete() {

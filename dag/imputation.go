@@ -25,7 +25,9 @@ type imputer struct {
 	problem *Problem // with a table of its own
 	random  *rand.Rand
 	walk    *walk
-	thetas  [][]float64 // parameters of the graph, by node
+	thetas  [][]float64 // parameters of the graph, by node, of usual mechanisms
+	// places of the mechanisms of nodes in rows, as [Data.mechanisms] has them
+	mechanisms [][]int
 }
 
 // imputeBurnIn is the number of steps before the first round; chosen by hand.
@@ -49,7 +51,7 @@ func newImputer(p *Problem, random *rand.Rand) *imputer {
 			}
 		}
 	}
-	return &imputer{problem: &own, random: random}
+	return &imputer{problem: &own, random: random, mechanisms: data.mechanisms()}
 }
 
 // cells are the values of the missing cells, row by row.
@@ -100,18 +102,26 @@ func (m *imputer) step(ctx gocontext.Context, candidates [][]int) error {
 	return m.drawNumbers(own.forms)
 }
 
+// numberMechanism is a mechanism of a number with its parameters.
+type numberMechanism struct {
+	theta     []float64
+	intercept float64
+}
+
 // drawNumbers draws parameters, and then the missing cells of each row from their normal
-// distribution given its other cells. Mechanisms of nodes that were set have no part in it.
+// distribution given its other cells, by the mechanisms that the row has. Mechanisms of nodes that
+// were set have no part in it.
 func (m *imputer) drawNumbers(forms []closedForm) error {
 	d, l := m.problem.Data, m.problem.layout()
-	intercepts := make([]float64, len(forms))
+	drawn := make([][]numberMechanism, len(forms))
 	for j, parents := range m.walk.parents {
-		form := forms[j].(*bgeForm)
-		m.thetas[j] = form.posterior(parents)(m.random)
-		intercepts[j] = form.intercept(parents, m.thetas[j], m.random)
+		for _, one := range formsOf(forms[j]) {
+			form := one.(*bgeForm)
+			theta := form.posterior(parents)(m.random)
+			drawn[j] = append(drawn[j], numberMechanism{theta, form.intercept(parents, theta, m.random)})
+		}
+		m.thetas[j] = drawn[j][0].theta
 	}
-	// weight is the coefficient of node i in the residual of node j
-	weight := func(j, i int) float64 { return indicator(i == j) - m.thetas[j][i] }
 	for row, nodes := range d.missing {
 		if len(nodes) == 0 {
 			continue
@@ -119,20 +129,24 @@ func (m *imputer) drawNumbers(forms []closedForm) error {
 		values := d.X.RawRowView(row)
 		precision, right := mat.NewSymDense(len(nodes), nil), mat.NewVecDense(len(nodes), nil)
 		for j := range forms {
-			if !d.counts(row, j) {
+			place := m.mechanisms[row][j]
+			if place == noMechanism {
 				continue
 			}
-			residual := -intercepts[j]
+			own := drawn[j][place]
+			// weight is the coefficient of node i in the residual
+			weight := func(i int) float64 { return indicator(i == j) - own.theta[i] }
+			residual := -own.intercept
 			for i, x := range values {
 				if !slices.Contains(nodes, i) {
-					residual += weight(j, i) * x
+					residual += weight(i) * x
 				}
 			}
-			size := math.Exp(-2 * l.logSigma(m.thetas[j]))
+			size := math.Exp(-2 * l.logSigma(own.theta))
 			for a, i := range nodes {
-				right.SetVec(a, right.AtVec(a)-size*weight(j, i)*residual)
+				right.SetVec(a, right.AtVec(a)-size*weight(i)*residual)
 				for b, k := range nodes[:a+1] {
-					precision.SetSym(a, b, precision.At(a, b)+size*weight(j, i)*weight(j, k))
+					precision.SetSym(a, b, precision.At(a, b)+size*weight(i)*weight(k))
 				}
 			}
 		}
@@ -159,7 +173,7 @@ func (m *imputer) drawNumbers(forms []closedForm) error {
 }
 
 // cellCounts are how often each combination of values of the parents of a node has each of its
-// levels, by the number of the combination, in the rows that count for the node.
+// levels, by the number of the combination, in the rows with one of its mechanisms.
 type cellCounts struct {
 	node    int
 	parents []int
@@ -183,26 +197,29 @@ func (c *cellCounts) levels(d *Data, row []float64) []float64 {
 
 // drawCategories draws the missing cells one by one given all others.
 func (m *imputer) drawCategories() {
-	d, tables := m.problem.Data, make([]*cellCounts, m.problem.Data.Nodes())
+	d, tables := m.problem.Data, make([][]*cellCounts, m.problem.Data.Nodes())
 	for j, parents := range m.walk.parents {
-		c := &cellCounts{node: j, parents: parents.List(), counts: map[uint64][]float64{}}
-		c.cell = m.problem.Model.ImaginarySampleSize / float64(len(d.Levels[j]))
-		for _, i := range c.parents {
-			c.cell /= float64(len(d.Levels[i]))
+		cell := m.problem.Model.ImaginarySampleSize / float64(len(d.Levels[j]))
+		for i := range parents.Nodes() {
+			cell /= float64(len(d.Levels[i]))
 		}
 		for row := range d.Rows() {
-			if values := d.X.RawRowView(row); d.counts(row, j) {
-				c.levels(d, values)[int(values[j])]++
+			place := m.mechanisms[row][j]
+			for len(tables[j]) <= place {
+				tables[j] = append(tables[j], &cellCounts{node: j, parents: parents.List(), cell: cell, counts: map[uint64][]float64{}})
+			}
+			if values := d.X.RawRowView(row); place != noMechanism {
+				tables[j][place].levels(d, values)[int(values[j])]++
 			}
 		}
-		tables[j] = c
 	}
 	for row, nodes := range d.missing {
 		values := d.X.RawRowView(row)
 		for _, j := range nodes {
 			var concerned []*cellCounts
-			for k, c := range tables {
-				if (k == j || slices.Contains(c.parents, j)) && d.counts(row, k) {
+			for k, place := range m.mechanisms[row] {
+				if place != noMechanism && (k == j || m.walk.parents[k].Has(j)) {
+					c := tables[k][place]
 					concerned = append(concerned, c)
 					c.levels(d, values)[int(values[k])]--
 				}

@@ -146,6 +146,57 @@ func TestImputedNumbers(t *testing.T) {
 	})
 }
 
+// Cells of rows in which the mechanism of their node, or of a node that it causes, was another.
+func TestImputedSoftInterventions(t *testing.T) {
+	text := "a,b,c,soft\nu,x,1,\nu,x,1,\nv,y,1,\nv,NA,2,\nu,x,2,\nv,y,2,\nu,y,2,b\nu,NA,1,b\nv,x,2,b\nv,NA,1,b\nu,y,1,b\nNA,x,2,b\n"
+	p, err := missingProblem(t, text, DataOptions{Discrete: []string{"c"}, SoftIntervened: "soft"}, ModelOptions{})
+	require.NoError(t, err)
+	require.Equal(t, 4, p.Data.MissingCells())
+	agreesWith(t, p, 3, func(visit func(x *mat.Dense, logWeight float64)) {
+		for code := range 16 {
+			x, left := mat.DenseCopyOf(p.Data.X), code
+			for row, nodes := range p.Data.missing {
+				for _, j := range nodes {
+					x.Set(row, j, float64(left%2))
+					left /= 2
+				}
+			}
+			visit(x, 0)
+		}
+	})
+
+	random, numbers := randomOf(6), strings.Builder{}
+	numbers.WriteString("a,b,c,soft\n")
+	for row := range 16 {
+		a := random.NormFloat64()
+		b, soft := a+0.5*random.NormFloat64(), ""
+		if row > 8 {
+			b, soft = 2-a+0.2*random.NormFloat64(), "b"
+		}
+		cells := []string{fmt.Sprintf("%.4f", a), fmt.Sprintf("%.4f", b), fmt.Sprintf("%.4f", b+random.NormFloat64()), soft}
+		switch row {
+		case 10:
+			cells[1] = "NA"
+		case 12:
+			cells[0] = "NA"
+		}
+		numbers.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	p, err = missingProblem(t, numbers.String(), DataOptions{SoftIntervened: "soft"}, ModelOptions{})
+	require.NoError(t, err)
+	agreesWith(t, p, 5, func(visit func(x *mat.Dense, logWeight float64)) {
+		const step = 0.25
+		for u := -6.0; u < 6; u += step {
+			for v := -6.0; v < 6; v += step {
+				x := mat.DenseCopyOf(p.Data.X)
+				x.Set(10, 1, u)
+				x.Set(12, 0, v)
+				visit(x, 0)
+			}
+		}
+	})
+}
+
 // Chains over missing cells that were stopped in a round go on to the bits of chains that were not.
 func TestImputationGoesOn(t *testing.T) {
 	for name, text := range map[string]string{

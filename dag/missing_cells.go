@@ -11,11 +11,8 @@ import (
 
 // checkImputable fails for options that do not go with missing cells that are drawn.
 func (o DataOptions) checkImputable() error {
-	switch {
-	case o.Discretize.Classes > 0:
+	if o.Discretize.Classes > 0 {
 		return fmt.Errorf("missing cells cannot be drawn where numbers are cut into classes: drop the rows that have them")
-	case o.SoftIntervened != "":
-		return fmt.Errorf("missing cells cannot be drawn beside soft interventions: drop the rows that have them")
 	}
 	return nil
 }

@@ -63,6 +63,30 @@ func (d *Data) readSoftInterventions(t *table.Table, column string) error {
 	return nil
 }
 
+// noMechanism is the place of the mechanism of a node in a row in which it was set.
+const noMechanism = -1
+
+// mechanisms are the places of the mechanisms that rows show of each node: 0 for the usual one, 1
+// and more for those of its soft interventions, in the order of regimes, and noMechanism [n][N].
+func (d *Data) mechanisms() [][]int {
+	places, seen := make([][]int, d.Rows()), make([]int, d.Nodes())
+	for row := range places {
+		places[row] = make([]int, d.Nodes())
+		for j := range places[row] {
+			if !d.counts(row, j) {
+				places[row][j] = noMechanism
+			}
+		}
+	}
+	for _, r := range d.regimes {
+		seen[r.node]++
+		for _, row := range r.rows {
+			places[row][r.node] = seen[r.node]
+		}
+	}
+	return places
+}
+
 // regimeRows is how many rows have a soft intervention.
 func (d *Data) regimeRows() int {
 	var rows []int
@@ -117,6 +141,14 @@ func usual(form closedForm) closedForm {
 		return changed.closedForm
 	}
 	return form
+}
+
+// formsOf are the forms of all mechanisms of a node, by their places.
+func formsOf(form closedForm) []closedForm {
+	if changed, ok := form.(*changedForm); ok {
+		return append([]closedForm{changed.closedForm}, changed.others...)
+	}
+	return []closedForm{form}
 }
 
 func (c *changedForm) logEvidence(parents dgraph.Set) float64 {
