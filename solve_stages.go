@@ -61,14 +61,15 @@ func (s *solver) needsPilot() bool {
 }
 
 // afterSum decides what is next after a sum over all models, which needs no q: training where q
-// itself is far from it, and helps. Nothing follows one that the target made: where models are so
-// many q(m) is a network, which weights do without too.
+// itself is far from it, and helps. Nothing follows one that the target made, where models are so
+// many that q(m) is a network, which weights do without too, nor one of a run that began with what
+// a network says: what is asked for is the answer.
 func (s *solver) afterSum(now SolveRound) error {
 	switch {
 	case now.Shortage > 1:
 		s.plan.ByDraws = true
 		return s.begin(glancing, Starting, "draws around modes are not precise enough", "weights of q")
-	case !s.best.Complete || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
+	case !s.best.Complete || s.cfg.Fit.Begin != nil || now.Divergence <= closeDivergence || s.plan.Unhelpful > 0 || s.exhausted() || s.late():
 		return s.begin(finished, s.plan.Work, "no more is needed", fmt.Sprintf("the sum over %d models", s.best.ModelsChecked))
 	}
 	return s.trainNext(fmt.Sprintf("the answer is there, and q is %.2g nats from it", now.Divergence))

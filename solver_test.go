@@ -50,3 +50,13 @@ func TestNetworksAreCertifiedAtOnce(t *testing.T) {
 	s.cfg.Certify.Draws = 100
 	require.Equal(t, 100, s.draws())
 }
+
+// An exact sum is the answer of a run that began with what a network says, however far q is from
+// it; other runs train on.
+func TestNothingIsTrainedBesideASum(t *testing.T) {
+	for _, begin := range []*Beginning{nil, {}} {
+		s := &solver{t: &trainer{config: Config{Steps: 100}}, cfg: SolveConfig{Fit: Config{Begin: begin}}, best: &Certificate{Complete: true}}
+		require.NoError(t, s.afterSum(SolveRound{Divergence: 3}))
+		require.Equal(t, begin != nil, s.plan.Next == finished)
+	}
+}

@@ -173,8 +173,8 @@ func (f *Family) Fits(p *Problem) error {
 		return fmt.Errorf("the network is for %g to %g rows, and the table has %d", want.Rows.Low, want.Rows.High, design.Rows())
 	case p.Slots != nil:
 		return errors.New("the network is for models written as bits: --codes bits")
-	case design.Intercept != 0 || len(design.Always) != 1:
-		return errors.New("the network is for tables with an intercept, all of whose columns may be left out")
+	case !beginsWithOnes(design):
+		return errors.New("the network is for tables with an intercept, or one column of ones that is always in, all of whose other columns may be left out")
 	case design.Offset != nil:
 		return errors.New("the network is for tables without an offset")
 	}
@@ -192,6 +192,16 @@ func (f *Family) Fits(p *Problem) error {
 		}
 	}
 	return nil
+}
+
+// beginsWithOnes reports whether the first coordinate, and no other, is in every model, and is an
+// intercept or a predictor that is one in every row: only the prior differs, which is part of the
+// data that a network reads.
+func beginsWithOnes(d *Design) bool {
+	if len(d.Always) != 1 || d.Always[0] != 0 {
+		return false
+	}
+	return d.Intercept == 0 || d.Intercept < 0 && floats.Count(func(v float64) bool { return v == 1 }, mat.Col(nil, 0, d.X)) == d.Rows()
 }
 
 // describe is what Fits compares, in words.

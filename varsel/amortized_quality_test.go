@@ -92,8 +92,8 @@ func certifiedQuality(t *testing.T, device *gpu.Device, f *Family) {
 		if result.Steps > 0 {
 			trained++
 		}
+		t.Logf("table %d: %d rows, %d predictors, %.2f CPU seconds, %v %v", i, p.Design.Rows(), len(p.Design.Predictors), seconds[i], verdict, result.Certificate.Reasons)
 		if verdict != vti.Trusted {
-			t.Logf("table %d: %d rows, %d predictors, %.1f CPU seconds, %v: %v", i, p.Design.Rows(), len(p.Design.Predictors), seconds[i], verdict, result.Certificate.Reasons)
 			continue
 		}
 		if seconds[i] <= 1 {

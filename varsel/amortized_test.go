@@ -213,6 +213,21 @@ func TestFamiliesRefuseOtherTables(t *testing.T) {
 	}
 }
 
+// A column of ones of the table's own stands for the intercept, with its own prior, and another
+// column that is always in does not.
+func TestNetworksTakeColumnsOfOnes(t *testing.T) {
+	f, err := NewFamily(FamilyConfig{Model: ModelOptions{Likelihood: likelihood.RobustKind, Prior: Prior{Kind: UniformPrior}}, Predictors: Range{2, 8}, Rows: Range{20, 150}})
+	require.NoError(t, err)
+	p := paperProblem(t, "high")
+	require.NoError(t, f.Fits(p))
+	data, place, err := f.Problem(p)
+	require.NoError(t, err)
+	require.Zero(t, place.Coordinates[0])
+	require.InDelta(t, p.Model.SlabScale, data.Data[priorArray].Values[f.dim()], 1e-12, "the prior sd of its coefficient")
+	p.Design.X.Set(3, 0, 2)
+	require.ErrorContains(t, f.Fits(p), "one column of ones that is always in")
+}
+
 // exactRobust are the probabilities of all models of a robust table with few rows, by the sum over
 // which of them are outliers, the first predictor lowest in the index.
 func exactRobust(p *Problem) []float64 {
