@@ -48,6 +48,11 @@ type Hbm struct {
 	Responses []regression.ResponseKind
 }
 
+// ExactHbm reports whether there are exact answers to compare with for a response.
+func ExactHbm(kind regression.ResponseKind) bool {
+	return kind == likelihood.GaussianKind || kind == likelihood.LogisticKind || kind == likelihood.PoissonKind
+}
+
 // Name implements [Source].
 func (h Hbm) Name() string {
 	if h.Hard {

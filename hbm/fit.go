@@ -196,7 +196,11 @@ func (t *trainer) draws() int {
 		}
 		members = max(members, size)
 	}
-	return min(max(manyRows/members, fewest), most)
+	draws := min(max(manyRows/members, fewest), most)
+	if t.model.choice != nil {
+		draws *= choiceDraws // each model has a share of them
+	}
+	return draws
 }
 
 // advance makes one step.

@@ -217,6 +217,9 @@ unless --likelihood names one.`,
 				return err
 			}
 			record := described.(*regression.Record)
+			if kind := record.Frame.Response; study.hard && !calibrate.ExactHbm(kind) {
+				return fmt.Errorf("--hard compares with exact answers, which there are for --likelihood gaussian, logistic and poisson: got %s; leave out --hard for ranks of what tables are drawn from", kind)
+			}
 			// of few coordinates
 			if err := f.chooseFlow(cmd.Flags(), record, cosmic.Spline); err != nil {
 				return err

@@ -324,3 +324,13 @@ func TestHbmBadInput(t *testing.T) {
 		})
 	}
 }
+
+// Hard tables are compared with exact answers: a response that has none is refused before any is
+// drawn.
+func TestCalibrateHardWithoutExactAnswers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	got := vtiCommand(t, "calibrate", "hbm", "--hard", "--likelihood", "cumulative-logit", "--replicates", "1", "--out", "study")
+	require.Equal(t, statusUsage, got.status, got.stderr)
+	require.Contains(t, got.stderr, "--hard compares with exact answers, which there are for --likelihood gaussian, logistic and poisson: got cumulative-logit")
+	require.NoDirExists(t, "study")
+}

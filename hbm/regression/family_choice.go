@@ -23,6 +23,10 @@ const (
 	hiddenEvidence  = 4
 )
 
+// choiceSteps are the steps of training for a selection. Chosen by hand: evidences of twelve models
+// of 108 rows were 0.34 nats off after 2,000 steps, 0.14 after 5,000.
+const choiceSteps = 5000
+
 // weighedModels are the models of a selection weighed by draws of a family of plates.
 type weighedModels struct {
 	posterior *hbm.Posterior

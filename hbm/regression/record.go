@@ -115,6 +115,9 @@ func (r *Record) FamilyRun(family hbm.Family) FamilyRun {
 	if r.DType == dtypes.InvalidDType && r.Amortize == 0 && r.Members == 0 {
 		r.DType = dtypes.Float64
 	}
+	if r.Steps == 0 && r.Model.Select {
+		r.Steps = choiceSteps
+	}
 	fit := hbm.Config{Family: family, Encoding: r.Encoding, Flow: r.Flow, Draws: r.Batch, Amortize: r.Amortize, Steps: r.Steps, DType: r.DType, Seed: r.Seed}.WithDefaults()
 	r.Flow, r.Steps, r.DType = fit.Flow, fit.Steps, fit.DType
 	return FamilyRun{Fit: fit, Members: r.Members, Certify: hbm.CertifyConfig{Draws: r.CertifyDraws}}
